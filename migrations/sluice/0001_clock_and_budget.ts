@@ -1,0 +1,63 @@
+import { type Kysely, sql } from 'kysely';
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  // All durable time is this function's, so that tests can replace the clock of every process at once.
+  await sql`
+    create function sluice.now() returns timestamptz language sql volatile parallel safe
+    as 'select pg_catalog.clock_timestamp()'`.execute(db);
+  await sql`comment on function sluice.now() is 'The time by which Sluice decides everything that outlives a process.'`.execute(
+    db,
+  );
+
+  // One row per API key: what is locked while requests are granted, and what the server last said of the limit.
+  await sql`
+    create table sluice.budgets (
+      key text primary key,
+      blocked_until timestamptz,
+      -- Requests that the server counts and we do not (another program on the same key); forgotten after one window.
+      withheld integer not null default 0 check (withheld >= 0),
+      withheld_until timestamptz,
+      -- The server's own limit where it is smaller than what we were told; forgotten after one window.
+      server_limit integer check (server_limit >= 0),
+      server_limit_until timestamptz,
+      -- When the last paced request below the live lane was granted.
+      paced_at timestamptz
+    )`.execute(db);
+  await sql`comment on table sluice.budgets is 'One row per API key (a hash of it): how the source limits us at the moment.'`.execute(
+    db,
+  );
+
+  // What each running process was told about a key: the smallest limit and the longest window hold for all of them.
+  await sql`
+    create table sluice.budget_limits (
+      key text not null references sluice.budgets on delete cascade,
+      rate_limit integer not null check (rate_limit > 0),
+      window_ms bigint not null check (window_ms > 0),
+      used_at timestamptz not null,
+      primary key (key, rate_limit, window_ms)
+    )`.execute(db);
+  await sql`comment on table sluice.budget_limits is 'The limits (requests per window) that processes use for a key, and when each was last used.'`.execute(
+    db,
+  );
+
+  await sql`
+    create table sluice.requests (
+      id bigint generated always as identity primary key,
+      key text not null,
+      source text not null,
+      lane text not null check (lane in ('live', 'backfill', 'verify')),
+      purpose text,
+      run_id bigint,
+      granted_at timestamptz not null,
+      -- Until when it counts against the limit: grant + time-out + window, and once answered, answer + window.
+      counts_until timestamptz not null,
+      settled_at timestamptz,
+      status integer
+    )`.execute(db);
+  await sql`create index requests_counting on sluice.requests (key, counts_until)`.execute(db);
+  await sql`create index requests_granted on sluice.requests (granted_at)`.execute(db);
+  await sql`create index requests_run on sluice.requests (run_id) where run_id is not null`.execute(db);
+  await sql`comment on table sluice.requests is 'Every request sent to a source: the ledger that keeps each rolling window within the limit.'`.execute(
+    db,
+  );
+}

@@ -1,0 +1,146 @@
+import { readdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Kysely, type Migration, Migrator, PostgresDialect, sql } from 'kysely';
+import { SluiceError } from '../errors.ts';
+import { type Database, explainDatabaseError, type Tables } from './database.ts';
+
+export interface MigrationOptions {
+  readonly database: Database;
+  /** The warehouse schema, e.g. `warehouse`; made when absent. */
+  readonly schema: string;
+  /** `migrations/sluice`, run once per database, and `migrations/warehouse`, once per schema; `.ts` or compiled `.js`. */
+  readonly sluiceFolder: string;
+  readonly warehouseFolder: string;
+}
+
+/** One folder and what has been run of it: `sluice.migrations` or `sluice.migrations_<schema>`. */
+interface Series {
+  readonly folder: string;
+  readonly schema: string;
+  readonly table: string;
+}
+
+const BOOKKEEPING = 'sluice';
+
+/**
+ * Brings both schemas to the newest state and returns the names of what was run. Safe to call from many processes at once:
+ * all but the first wait. Throws `configuration` when the database was migrated by a newer Sluice, and `database` or `failed`
+ * when a migration fails; a series that fails is rolled back whole.
+ */
+export async function migrate(options: MigrationOptions): Promise<string[]> {
+  const { database } = options;
+  const client = await database.connect('sluice migrate');
+  try {
+    // Building an index over a large table may take longer than any other statement of ours.
+    await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
+    await client.query("select pg_advisory_lock(hashtextextended('sluice migrate', 0))");
+    const run: string[] = [];
+    for (const series of seriesOf(options)) {
+      const available = await load(series);
+      refuseNewer(series, await executed(database, series), Object.keys(available));
+      await client.query(`create schema if not exists ${client.escapeIdentifier(BOOKKEEPING)}`);
+      await client.query(`create schema if not exists ${client.escapeIdentifier(series.schema)}`);
+      await client.query(`set search_path = ${client.escapeIdentifier(series.schema)}`);
+      const kysely = new Kysely<Tables>({
+        dialect: new PostgresDialect({
+          pool: {
+            connect: async () => ({ query: client.query.bind(client) as never, release: () => undefined }),
+            end: async () => undefined,
+          },
+        }),
+      });
+      const migrator = new Migrator({
+        db: kysely,
+        provider: { getMigrations: async () => within(available, series.schema) },
+        migrationTableSchema: BOOKKEEPING,
+        migrationTableName: series.table,
+        migrationLockTableName: `${series.table}_lock`,
+      });
+      const { error, results } = await migrator.migrateToLatest();
+      if (error) {
+        const failed = results?.find(result => result.status === 'Error')?.migrationName;
+        throw explainFailure(error, database.place, series, failed);
+      }
+      run.push(...(results ?? []).map(result => `${series.schema}/${result.migrationName}`));
+    }
+    return run;
+  } catch (error) {
+    throw explainDatabaseError(error, database.place);
+  } finally {
+    await client.end();
+  }
+}
+
+/** What `migrate` would run, as `schema/name`. Also throws when the database is newer than this code. */
+export async function pendingMigrations(options: MigrationOptions): Promise<string[]> {
+  const pending: string[] = [];
+  for (const series of seriesOf(options)) {
+    const available = Object.keys(await load(series));
+    const done = await executed(options.database, series);
+    refuseNewer(series, done, available);
+    pending.push(...available.filter(name => !done.includes(name)).map(name => `${series.schema}/${name}`));
+  }
+  return pending;
+}
+
+function seriesOf(options: MigrationOptions): readonly Series[] {
+  return [
+    { folder: options.sluiceFolder, schema: BOOKKEEPING, table: 'migrations' },
+    { folder: options.warehouseFolder, schema: options.schema, table: `migrations_${options.schema}` },
+  ];
+}
+
+/** A migration gets a Kysely that already addresses its schema; raw SQL finds it through the search path. */
+function within(available: Record<string, Migration>, schema: string): Record<string, Migration> {
+  return Object.fromEntries(
+    Object.entries(available).map(([name, { up }]) => [
+      name,
+      { up: (db: Kysely<Tables>) => up(db.withSchema(schema)) },
+    ]),
+  );
+}
+
+async function load(series: Series): Promise<Record<string, Migration>> {
+  const files = (await readdir(series.folder)).filter(
+    file => /^\d{4}_\w+\.(ts|js)$/.test(file) && !file.endsWith('.d.ts'),
+  );
+  const migrations: Record<string, Migration> = {};
+  for (const file of files.sort()) {
+    const loaded = (await import(pathToFileURL(resolve(join(series.folder, file))).href)) as Partial<Migration>;
+    if (!loaded.up) throw new SluiceError('failed', `${join(series.folder, file)} exports no function "up".`);
+    migrations[file.slice(0, -3)] = { up: loaded.up };
+  }
+  return migrations;
+}
+
+async function executed(database: Database, series: Series): Promise<string[]> {
+  const { rows } = await database.query<{ present: boolean }>('select to_regclass($1) is not null as present', [
+    `${BOOKKEEPING}."${series.table.replaceAll('"', '""')}"`,
+  ]);
+  if (!rows[0]?.present) return [];
+  const done = await sql<{
+    name: string;
+  }>`select name from ${sql.table(`${BOOKKEEPING}.${series.table}`)} order by name`.execute(database.kysely);
+  return done.rows.map(row => row.name);
+}
+
+function refuseNewer(series: Series, done: readonly string[], available: readonly string[]): void {
+  const unknown = done.filter(name => !available.includes(name));
+  if (unknown.length === 0) return;
+  throw new SluiceError(
+    'configuration',
+    `The schema "${series.schema}" was migrated by a newer Sluice (unknown here: ${unknown.join(', ')}).`,
+    { next: 'Install that version or a later one.' },
+  );
+}
+
+function explainFailure(error: unknown, place: string, series: Series, name: string | undefined): unknown {
+  const explained = explainDatabaseError(error, place);
+  if (explained instanceof SluiceError) return explained;
+  const text = error instanceof Error ? error.message : String(error);
+  return new SluiceError('failed', `Migration ${series.schema}/${name ?? '?'} failed, and was rolled back: ${text}`, {
+    next: 'Nothing of it was kept. Correct the cause, then run "sluice migrate".',
+    cause: error,
+  });
+}

@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { inject } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { type Database, openDatabase } from '../../src/warehouse/database.ts';
+
+/** How every test database was migrated. */
+export const MIGRATIONS = {
+  schema: 'warehouse',
+  sluiceFolder: fileURLToPath(new URL('../../migrations/sluice', import.meta.url)),
+  warehouseFolder: fileURLToPath(new URL('../../migrations/warehouse', import.meta.url)),
+};
+
+export interface TestDatabase {
+  readonly url: string;
+  /** One more pool on it, as another process would have; the caller closes it. */
+  open(applicationName?: string): Promise<Database>;
+  /** Fails when a connection was left open: that is the leak check. */
+  drop(): Promise<void>;
+}
+
+/** A database of this test's own, cloned from the migrated template (`{ empty: true }`: without anything in it). */
+export async function createTestDatabase(options: { empty?: boolean } = {}): Promise<TestDatabase> {
+  const server = inject('postgresUrl');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  const template = options.empty ? 'template0' : inject('postgresTemplate');
+  await asAdmin(server, client => client.query(`create database ${name} template ${template}`));
+  const url = inDatabase(server, name);
+  return {
+    url,
+    open: (applicationName = 'test') =>
+      openDatabase({ url, applicationName, log: createLog({ level: 'warn', secrets: [] }) }),
+    drop: () => asAdmin(server, client => dropUnused(client, name)),
+  };
+}
+
+/** Brackets a test: a database of its own and one pool on it, dropped afterwards without force. */
+export async function withDatabase<T>(fn: (database: Database, test: TestDatabase) => Promise<T>): Promise<T> {
+  const test = await createTestDatabase();
+  const database = await test.open();
+  let result: T;
+  try {
+    result = await fn(database, test);
+  } catch (error) {
+    // The test's own failure is the news; a leak that came with it is not.
+    await database.close();
+    await test.drop().catch(() => undefined);
+    throw error;
+  }
+  await database.close();
+  await test.drop();
+  return result;
+}
+
+/** The same server, another database. */
+export function inDatabase(url: string, name: string): string {
+  const other = new URL(url);
+  other.pathname = `/${name}`;
+  return other.href;
+}
+
+/** A session ends a moment after its client said goodbye, so a few tries; then somebody really holds it (55006). */
+async function dropUnused(client: pg.Client, name: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await client.query(`drop database ${name}`);
+      return;
+    } catch (error) {
+      if ((error as { code?: string }).code !== '55006') throw error;
+      if (attempt === 20) throw await leak(client, name, error);
+      await client.query('select pg_sleep(0.05)');
+    }
+  }
+}
+
+async function leak(client: pg.Client, name: string, cause: unknown): Promise<Error> {
+  const { rows } = await client.query<{ session: string }>(
+    `select application_name || ': ' || left(query, 200) as session from pg_stat_activity where datname = $1`,
+    [name],
+  );
+  return new Error(`The test left connections open:\n${rows.map(row => row.session).join('\n')}`, { cause });
+}
+
+async function asAdmin<T>(url: string, fn: (client: pg.Client) => Promise<T>): Promise<void> {
+  const client = new pg.Client({ connectionString: url, application_name: 'test admin' });
+  await client.connect();
+  try {
+    await fn(client);
+  } finally {
+    await client.end();
+  }
+}

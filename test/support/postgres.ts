@@ -1,0 +1,71 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import { createLog } from '../../src/log.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { openEmbedded, stopEmbedded } from '../../src/warehouse/embedded.ts';
+import { migrate } from '../../src/warehouse/migrate.ts';
+import { inDatabase, MIGRATIONS } from './database.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** A database on the test server where databases may be created. */
+    postgresUrl: string;
+    /** The migrated database that every test's own is cloned from. */
+    postgresTemplate: string;
+  }
+}
+
+/** One server for the whole run (or `TEST_DATABASE_URL`), and one migrated template. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const log = createLog({ level: 'warn', secrets: [] });
+  const given = process.env.TEST_DATABASE_URL;
+  const server = given ? { url: given, stop: async () => undefined } : await startServer(log);
+  const template = `sluice_template_${process.pid}`;
+  await asAdmin(server.url, `drop database if exists ${template}`);
+  await asAdmin(server.url, `create database ${template}`);
+  const database = await openDatabase({
+    url: inDatabase(server.url, template),
+    applicationName: 'template',
+    log,
+    max: 1,
+  });
+  try {
+    await migrate({ database, ...MIGRATIONS });
+  } finally {
+    await database.close();
+  }
+  project.provide('postgresUrl', server.url);
+  project.provide('postgresTemplate', template);
+  return async () => {
+    if (given) await asAdmin(server.url, `drop database ${template}`);
+    await server.stop();
+  };
+}
+
+async function startServer(log: ReturnType<typeof createLog>): Promise<{ url: string; stop: () => Promise<void> }> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'));
+  // Run as root, the server belongs to an unprivileged user, who has to be able to enter.
+  await chmod(dataDir, 0o755);
+  const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: '200' };
+  const { url } = await openEmbedded({ dataDir, log, settings });
+  return {
+    url,
+    async stop() {
+      await stopEmbedded(dataDir);
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function asAdmin(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}

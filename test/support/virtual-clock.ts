@@ -1,0 +1,133 @@
+import { setTimeout as realDelay } from 'node:timers/promises';
+import { type Clock, stopped } from '../../src/clock.ts';
+import type { Database } from '../../src/warehouse/database.ts';
+
+export interface VirtualClock extends Clock {
+  /** Moves time on by `ms`, stopping at every sleeper on the way so that it wakes at its own moment. */
+  advance(ms: number): Promise<void>;
+  /** How many sleep at the moment. */
+  readonly sleepers: number;
+}
+
+interface Sleeper {
+  readonly at: number;
+  wake(): void;
+  fail(error: unknown): void;
+}
+
+/**
+ * Hours in no time: `sluice.now()` of this database reads a row (`sluice.test_clock`), and a sleep moves that row on to the
+ * earliest sleeper's moment once nothing else goes on here for `quietMs` of real time (2). How long that is decides only how
+ * fast a test is, or how much virtual time passes during real work such as an HTTP request; never whether it is right.
+ * Several clocks on one database, also of several processes, share the row, which only moves forward.
+ */
+export async function createVirtualClock(
+  database: Database,
+  startIso = '2026-01-15T10:00:00.000Z',
+  options: { quietMs?: number } = {},
+): Promise<VirtualClock> {
+  const quietMs = options.quietMs ?? 2;
+  await database.query('create table if not exists sluice.test_clock (now timestamptz not null)');
+  await database.query('insert into sluice.test_clock select $1 where not exists (select from sluice.test_clock)', [
+    startIso,
+  ]);
+  // Volatile and not inlined, so every call sees the row as it is by then, also inside a longer transaction.
+  await database.query(
+    `create or replace function sluice.now() returns timestamptz language sql volatile
+     as 'select now from sluice.test_clock'`,
+  );
+
+  let now = 0;
+  let registrations = 0;
+  let pumping = false;
+  let moved: Promise<void> = moveTo(0);
+  const queue: Sleeper[] = [];
+
+  async function moveTo(ms: number): Promise<void> {
+    const { rows } = await database.query<{ ms: string }>(
+      `update sluice.test_clock set now = greatest(now, to_timestamp($1::numeric / 1000))
+       returning floor(extract(epoch from now) * 1000) as ms`,
+      [ms],
+    );
+    now = Math.max(now, Number(rows[0]?.ms));
+  }
+
+  /** One move after the other, and those who are due wake in their order. */
+  function move(ms: number): Promise<void> {
+    moved = moved.then(async () => {
+      await moveTo(ms);
+      for (const sleeper of queue.filter(({ at }) => at <= now).sort((a, b) => a.at - b.at)) {
+        queue.splice(queue.indexOf(sleeper), 1);
+        sleeper.wake();
+      }
+    });
+    return moved;
+  }
+
+  const earliest = () => Math.min(...queue.map(({ at }) => at));
+
+  async function quiet(): Promise<void> {
+    const patience = performance.now() + 1000;
+    for (;;) {
+      const before = registrations;
+      await realDelay(quietMs);
+      const { totalCount, idleCount, waitingCount } = database.pool;
+      const busy = totalCount > idleCount || waitingCount > 0;
+      // A sleeper that holds a connection would wait for itself; after a second it is one.
+      if (registrations === before && (!busy || performance.now() > patience)) return;
+    }
+  }
+
+  async function pump(): Promise<void> {
+    if (pumping) return;
+    pumping = true;
+    try {
+      while (queue.length > 0) {
+        await quiet();
+        if (queue.length > 0) await move(earliest());
+      }
+    } catch (error) {
+      for (const sleeper of queue.splice(0)) sleeper.fail(error);
+    } finally {
+      pumping = false;
+    }
+  }
+
+  await moved;
+  return {
+    now: () => now,
+    get sleepers() {
+      return queue.length;
+    },
+    sleep(ms, signal) {
+      return new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(stopped(signal));
+        const onAbort = () => {
+          queue.splice(queue.indexOf(sleeper), 1);
+          reject(stopped(signal));
+        };
+        const sleeper: Sleeper = {
+          at: now + Math.max(Math.ceil(ms), 0),
+          wake() {
+            signal?.removeEventListener('abort', onAbort);
+            resolve();
+          },
+          fail: reject,
+        };
+        signal?.addEventListener('abort', onAbort, { once: true });
+        queue.push(sleeper);
+        registrations++;
+        void pump();
+      });
+    },
+    async advance(ms) {
+      const target = now + ms;
+      while (earliest() <= target) {
+        await move(earliest());
+        // Whoever woke may sleep again before the target.
+        await new Promise(resolve => setImmediate(resolve));
+      }
+      await move(target);
+    },
+  };
+}
