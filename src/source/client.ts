@@ -1,6 +1,18 @@
-import type { Clock } from '../clock.ts';
+import { type Clock, HOUR } from '../clock.ts';
+import { isKind, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { createAddress } from './address.ts';
+import type { Expected } from './answer.ts';
+import { withAnySignal } from './any-signal.ts';
+import { type Call, createAttempt } from './attempt.ts';
 import type { Budget, Lane } from './budget.ts';
+import { codeOf, openAgent } from './exchange.ts';
+import { createLimiter } from './limiter.ts';
+import { type Meta, readMeta } from './meta.ts';
+import { rejected, unavailable } from './outcome-errors.ts';
+import { BLOCKED, FAILURES, retryDelayMs } from './retry.ts';
+
+export type { Meta } from './meta.ts';
 
 export interface ClientOptions {
   /** The installation's base address, e.g. `https://books.example.com`. Plain http only to loopback. */
@@ -36,12 +48,6 @@ export interface RequestContext {
   attempts?: number;
 }
 
-export interface Meta {
-  currentPage?: number;
-  totalPages?: number;
-  totalRecords?: number;
-}
-
 /** The source has no such page, record or resource (404). */
 export interface Gone {
   kind: 'gone';
@@ -66,7 +72,7 @@ export interface SourceRequest {
   query?: Readonly<Record<string, string>>;
   body?: unknown;
   /** What `data` must be for the answer to count as one. Default `any`. */
-  expect?: 'list' | 'one' | 'any';
+  expect?: Expected;
 }
 
 export interface Client {
@@ -84,6 +90,113 @@ export interface Client {
   close(): Promise<void>;
 }
 
-export function openClient(_options: ClientOptions): Client {
-  throw new Error('not written yet');
+/**
+ * A client of one installation. Every attempt takes its own grant from the budget and settles it exactly once, whatever
+ * becomes of it. Errors: `unauthorized`, `refused` and `unavailable` as the source answers, `stopped` when the signal aborts
+ * or the client is closed, `quota` with `noWait`, `configuration` at once for a wrong address or key.
+ *
+ * @example
+ * const client = openClient({ url, apiKey, auth: 'bearer', budget, concurrency: 4, timeoutMs: 30_000, clock: systemClock });
+ * const answer = await client.list('/api/v2/customers', {}, { page: 1, limit: 1000 }, { lane: 'live', purpose: 'customers' });
+ * if (answer.kind === 'rows') console.log(answer.rows.length, answer.meta?.totalRecords);
+ * await client.close();
+ */
+export function openClient(options: ClientOptions): Client {
+  const { clock, log, timeoutMs, random = Math.random } = options;
+  const address = createAddress(options);
+  const agent = openAgent({ connections: options.concurrency, timeoutMs });
+  const closing = new AbortController();
+  const limiter = createLimiter({
+    budget: options.budget,
+    concurrency: options.concurrency,
+    clock,
+    noWait: options.noWait ?? false,
+    ...(options.onWait && { onWait: options.onWait }),
+    onReleaseError: error => log?.warn({ err: error }, 'unused requests could not be given back'),
+  });
+  const attempt = createAttempt({
+    agent,
+    address,
+    limiter,
+    budget: options.budget,
+    clock,
+    timeoutMs,
+    maxBodyBytes: options.maxBodyBytes ?? 64 * 2 ** 20,
+    windowMs: options.windowMs ?? HOUR,
+    random,
+    closing: closing.signal,
+    ...(log && { log }),
+  });
+
+  async function request(ask: SourceRequest, context: RequestContext): Promise<Answer> {
+    const call = prepare(ask);
+    const failing = { ...FAILURES, attempts: context.attempts ?? FAILURES.attempts };
+    let requests = 0;
+    let failures = 0;
+    let blocks = 0;
+    for (;;) {
+      const tried = await attempt(call, context, blocks + 1);
+      const { verdict, grantedAt, bytes } = tried;
+      if (tried.sent) requests++;
+      if (verdict.kind === 'success') return { kind: 'success', body: verdict.body, grantedAt, requests, bytes };
+      if (verdict.kind === 'gone') return { kind: 'gone', grantedAt, requests };
+      if (verdict.kind !== 'retry') throw rejected(call, tried.status, verdict);
+      const tries = verdict.blocksKey ? ++blocks : ++failures;
+      const law = verdict.blocksKey ? BLOCKED : failing;
+      // Repeating a POST that may have arrived could create the thing twice.
+      const mayRepeat = call.method !== 'POST' || verdict.blocksKey || !tried.sent;
+      if (tries >= law.attempts || !mayRepeat) throw unavailable(call, tried, { what: verdict.what, tries, mayRepeat });
+      // After a 429 the ledger itself holds back everyone on this key, so the next grant is the wait.
+      const waitMs = verdict.blocksKey ? 0 : retryDelayMs(law, tries, random, verdict.minimumMs);
+      log?.warn({ asked: call.asked, attempt: tries, waitMs, came: verdict.what }, 'request is repeated');
+      if (waitMs > 0) await pause(waitMs, context.signal);
+    }
+  }
+
+  function prepare(ask: SourceRequest): Call {
+    const query = ask.query ?? {};
+    const search = new URLSearchParams(query).toString();
+    return {
+      method: ask.method,
+      expect: ask.expect ?? 'any',
+      asked: address.hide(`${ask.method} ${ask.path}${search && `?${search}`}`),
+      url: address.url(ask.path, query),
+      body: ask.body === undefined ? undefined : JSON.stringify(ask.body),
+    };
+  }
+
+  function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    return withAnySignal([signal, closing.signal], controller => clock.sleep(ms, controller.signal));
+  }
+
+  return {
+    request,
+    async list(path, query, ask, context) {
+      const paging = {
+        ...(ask.page !== undefined && { page: String(ask.page) }),
+        ...(ask.limit !== undefined && { limit: String(ask.limit) }),
+      };
+      const answer = await request({ method: 'GET', path, query: { ...query, ...paging }, expect: 'list' }, context);
+      if (answer.kind === 'gone') return answer;
+      const { body, ...spent } = answer;
+      const meta = readMeta(body.meta);
+      return { ...spent, kind: 'rows', rows: body.data as unknown[], ...(meta && { meta }) };
+    },
+    async get(path, context, query = {}) {
+      const answer = await request({ method: 'GET', path, query, expect: 'one' }, context);
+      if (answer.kind === 'gone') return answer;
+      const { grantedAt, requests } = answer;
+      return { kind: 'one', record: answer.body.data as Record<string, unknown>, grantedAt, requests };
+    },
+    async close() {
+      closing.abort(new SluiceError('stopped', 'The client was closed.'));
+      await limiter.close();
+      await agent.destroy();
+    },
+  };
+}
+
+/** True when a request was given up because of time-outs: asking for less may help. */
+export function isTimeout(error: unknown): boolean {
+  return isKind(error, 'unavailable') && codeOf(error.cause) === 'ETIMEDOUT';
 }

@@ -1,0 +1,142 @@
+import { parseJson } from './json.ts';
+import { type Headers, parseRateHeaders } from './rate-headers.ts';
+
+/** What `data` must be: an array, an object, or anything. */
+export type Expected = 'list' | 'one' | 'any';
+
+/** One HTTP answer, decoded to text; the text of an answer other than 2xx may be cut. */
+export interface HttpAnswer {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+/** What to do about an answer. `what` and `message` are for people: what came back, or what the source says. */
+export type Verdict =
+  | { kind: 'success'; body: Record<string, unknown> }
+  | { kind: 'retry'; what: string; minimumMs?: number; blocksKey: boolean }
+  | { kind: 'refused'; message: string; fields?: Record<string, string> }
+  | { kind: 'unauthorized'; message: string }
+  | { kind: 'gone' };
+
+/**
+ * The one place that says what an answer means. Success is 2xx and JSON and `success` not false and `data` of the expected
+ * type; the status alone proves nothing, since errors come as 200 with an HTML page or with `success: false` too.
+ */
+export function classify(answer: HttpAnswer, expected: Expected, time: { nowMs: number; windowMs: number }): Verdict {
+  const { status } = answer;
+  if (status === 404) return { kind: 'gone' };
+  if (status === 429) return retryBlocked(answer, time);
+  if (status === 408 || status >= 500) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, time);
+  if (status >= 300 && status < 400)
+    return { kind: 'refused', message: `HTTP ${status}, a redirect to ${target(answer)}` };
+  const body = envelope(answer.text);
+  if (status === 401 || status === 403) return { kind: 'unauthorized', message: said(body, `HTTP ${status}`) };
+  if (status >= 400) return rejection(body, answer);
+  if (body === undefined) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, time);
+  if (body.success === false) return failureInside(body, answer, time);
+  if (!holds(body.data, expected)) return retryLater(answer, `HTTP ${status} without ${NEEDS[expected]}`, time);
+  return { kind: 'success', body };
+}
+
+const NEEDS = { list: 'a list in `data`', one: 'an object in `data`', any: 'an answer' } as const;
+
+/** A 4xx: which code goes with which error is not documented, so the body is asked too. */
+function rejection(body: Record<string, unknown> | undefined, answer: HttpAnswer): Verdict {
+  const fallback = `HTTP ${answer.status} with ${describe(answer)}`;
+  if (body && refusesKey(body)) return { kind: 'unauthorized', message: said(body, fallback) };
+  const fields = fieldMessages(body);
+  return { kind: 'refused', message: said(body, fallback), ...(fields && { fields }) };
+}
+
+function failureInside(
+  body: Record<string, unknown>,
+  answer: HttpAnswer,
+  time: { nowMs: number; windowMs: number },
+): Verdict {
+  const message = said(body, 'no message');
+  if (refusesKey(body)) return { kind: 'unauthorized', message };
+  const fields = fieldMessages(body);
+  if (fields) return { kind: 'refused', message, fields };
+  return retryLater(answer, `HTTP ${answer.status} with success: false (${message})`, time);
+}
+
+function retryBlocked(answer: HttpAnswer, time: { nowMs: number; windowMs: number }): Verdict {
+  const { retryAfterMs, resetMs } = parseRateHeaders(answer.headers, time);
+  const minimumMs = retryAfterMs ?? resetMs;
+  const what = 'HTTP 429, too many requests';
+  return { kind: 'retry', what, blocksKey: true, ...(minimumMs !== undefined && { minimumMs }) };
+}
+
+/** The rate window's reset says nothing about when a failing server is back; only `Retry-After` does. */
+function retryLater(answer: HttpAnswer, what: string, time: { nowMs: number; windowMs: number }): Verdict {
+  const minimumMs = parseRateHeaders(answer.headers, time).retryAfterMs;
+  return { kind: 'retry', what, blocksKey: false, ...(minimumMs !== undefined && { minimumMs }) };
+}
+
+function envelope(text: string): Record<string, unknown> | undefined {
+  try {
+    const value = parseJson(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function holds(data: unknown, expected: Expected): boolean {
+  if (expected === 'any') return true;
+  return expected === 'list' ? Array.isArray(data) : isObject(data);
+}
+
+/** Documented: an authentication error has a message and no `errors` object. */
+function refusesKey(body: Record<string, unknown>): boolean {
+  if (isObject(body.errors) || typeof body.message !== 'string') return false;
+  return REFUSES_KEY.test(body.message) && !/too many|rate.?limit|quota/i.test(body.message);
+}
+
+const BAD = '(?:invalid|missing|unknown|expired|revoked|wrong|disabled|required|not valid|not found)';
+const REFUSES_KEY = new RegExp(
+  `\\b${BAD}\\b[^.]*\\b(?:key|token)\\b|\\b(?:key|token)\\b[^.]*\\b${BAD}\\b|unauthori[sz]ed|unauthenticated` +
+    '|not authori[sz]ed|authentication (?:failed|required)|access denied|forbidden|permission',
+  'i',
+);
+
+function fieldMessages(body: Record<string, unknown> | undefined): Record<string, string> | undefined {
+  if (!body || !isObject(body.errors)) return undefined;
+  const fields = Object.entries(body.errors).map(([field, message]) => [
+    field,
+    short(
+      Array.isArray(message) ? message.join('; ') : typeof message === 'string' ? message : JSON.stringify(message),
+    ),
+  ]);
+  return fields.length > 0 ? Object.fromEntries(fields) : undefined;
+}
+
+function said(body: Record<string, unknown> | undefined, fallback: string): string {
+  return typeof body?.message === 'string' && body.message.trim() ? short(body.message) : fallback;
+}
+
+function describe({ headers, text }: HttpAnswer): string {
+  if (text.trim() === '') return 'an empty body';
+  if (/^\s*</.test(text) || String(headers['content-type']).includes('html')) return 'an HTML page';
+  if (!/^\ufeff?\s*[[{]/.test(text)) return 'a text that is not JSON';
+  return envelope(text) ? 'a JSON error' : 'cut-off or invalid JSON';
+}
+
+/** Only the host: a redirect's address may repeat the query, and with it the key. */
+function target({ headers }: HttpAnswer): string {
+  const location = [headers.location].flat()[0];
+  if (!location) return 'nowhere';
+  const url = URL.canParse(location) ? new URL(location) : undefined;
+  return url ? `${url.protocol}//${url.host}` : 'another page of the same host';
+}
+
+function short(text: string): string {
+  // Control characters: a server's message must not steer a terminal.
+  const line = text.replace(/[\p{Cc}\s]+/gu, ' ').trim();
+  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,157 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { Agent, type Dispatcher, request } from 'undici';
+import type { HttpAnswer } from './answer.ts';
+import { withAnySignal } from './any-signal.ts';
+
+export interface ExchangeOptions {
+  agent: Agent;
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  body: string | undefined;
+  /** Any of them gives the attempt up. */
+  signals: readonly (AbortSignal | undefined)[];
+  /** For the whole attempt, to the last byte. */
+  timeoutMs: number;
+  maxBodyBytes: number;
+}
+
+export type Exchange =
+  | ({ kind: 'answer'; bytes: number } & HttpAnswer)
+  | { kind: 'too large'; status: number; headers: HttpAnswer['headers'] }
+  | { kind: 'aborted' }
+  | { kind: 'failed'; error: unknown; timedOut: boolean; reachedServer: boolean };
+
+const TIMED_OUT = new Error('the time for one request is over');
+
+/** True when somebody asked to stop, rather than the time being over. */
+function gaveUp(signal: AbortSignal): boolean {
+  return signal.aborted && signal.reason !== TIMED_OUT;
+}
+
+/** An error page is read this far: enough for its message. */
+const ERROR_BODY_BYTES = 64 * 1024;
+
+export function openAgent(options: { connections: number; timeoutMs: number }): Agent {
+  const { connections, timeoutMs } = options;
+  return new Agent({ connections, headersTimeout: timeoutMs, bodyTimeout: timeoutMs, connect: { timeout: timeoutMs } });
+}
+
+/**
+ * One request and its whole answer, decoded; never throws. Follows no redirect: another host must not get the key.
+ * `undici.request` is 1.5 times as fast as fetch on pages of 1000 records, 4.7 times on pages of 20.
+ */
+export async function exchange(options: ExchangeOptions): Promise<Exchange> {
+  return withAnySignal(options.signals, async controller => {
+    if (controller.signal.aborted) return { kind: 'aborted' };
+    const timer = setTimeout(() => controller.abort(TIMED_OUT), options.timeoutMs);
+    try {
+      return await sendAndRead(options, controller.signal);
+    } catch (error) {
+      if (gaveUp(controller.signal)) return { kind: 'aborted' };
+      const timedOut = controller.signal.aborted || TIMEOUTS.has(codeOf(error));
+      return { kind: 'failed', error, timedOut, reachedServer: !failedToConnect(error) };
+    } finally {
+      clearTimeout(timer);
+    }
+  });
+}
+
+async function sendAndRead(options: ExchangeOptions, signal: AbortSignal): Promise<Exchange> {
+  const response = await request(options.url, {
+    dispatcher: options.agent,
+    method: options.method,
+    headers: { accept: 'application/json', 'accept-encoding': 'gzip', ...options.headers },
+    body: options.body ?? null,
+    signal,
+  });
+  const { statusCode: status, headers } = response;
+  if (status < 200 || status >= 300) {
+    const text = await readErrorText(response, signal);
+    return { kind: 'answer', status, headers, text, bytes: text.length };
+  }
+  const body = await readBody(response, options.maxBodyBytes);
+  const decoded = body && (await decode(body, headers['content-encoding'], options.maxBodyBytes));
+  if (decoded === undefined) return { kind: 'too large', status, headers };
+  return { kind: 'answer', status, headers, text: decoded.toString('utf8'), bytes: decoded.length };
+}
+
+/** The status alone decides about an error, so a body that breaks off, hangs on or cannot be decoded takes nothing away. */
+async function readErrorText(response: Dispatcher.ResponseData, signal: AbortSignal): Promise<string> {
+  try {
+    const body = await readBody(response, ERROR_BODY_BYTES);
+    const decoded = body && (await decode(body, response.headers['content-encoding'], ERROR_BODY_BYTES));
+    return decoded?.toString('utf8') ?? '';
+  } catch (error) {
+    if (gaveUp(signal)) throw error;
+    return '';
+  }
+}
+
+/** Undefined above the cap; the connection is then given up. */
+async function readBody({ body }: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer | undefined> {
+  body.on('error', () => {}); // Leaving the loop early destroys the stream, which then reports an abort to nobody.
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, bytes);
+}
+
+const DECODERS = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+} as const;
+
+/** Undefined above the cap: zlib stops as soon as its output passes it, so a compression bomb costs no more than the cap. */
+async function decode(
+  body: Buffer,
+  contentEncoding: string | string[] | undefined,
+  maxBytes: number,
+): Promise<Buffer | undefined> {
+  const encoding = String(contentEncoding ?? 'identity')
+    .trim()
+    .toLowerCase();
+  if (encoding === 'identity' || encoding === '' || body.length === 0) return body;
+  if (!(encoding in DECODERS)) throw new Error(`unknown content-encoding ${encoding}`);
+  try {
+    return await DECODERS[encoding as keyof typeof DECODERS](body, { maxOutputLength: maxBytes });
+  } catch (error) {
+    if (codeOf(error) === 'ERR_BUFFER_TOO_LARGE') return undefined;
+    throw error;
+  }
+}
+
+const TIMEOUTS = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
+
+/** What a person is told about a request that got no answer. */
+export function describeFailure(
+  failure: { error: unknown; timedOut: boolean },
+  place: { origin: string; host: string; timeoutMs: number },
+): string {
+  if (failure.timedOut) return `no complete answer from ${place.origin} within ${place.timeoutMs / 1000} s`;
+  const code = codeOf(failure.error);
+  if (code === 'ECONNREFUSED') return `nothing answers at ${place.origin}`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the host name ${place.host} cannot be resolved (${code})`;
+  if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET') return 'the connection broke off';
+  if (/CERT|TLS|SSL|SIGNATURE|ISSUER/.test(code)) return `no secure connection to ${place.origin} (${code})`;
+  return `${failure.error instanceof Error ? failure.error.message : String(failure.error)}${code && ` (${code})`}`;
+}
+
+export function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  return typeof code === 'string' ? code : '';
+}
+
+/** True when the connection itself was not made, so the server cannot have counted a request. */
+function failedToConnect(error: unknown): boolean {
+  const { syscall, errors } = (error ?? {}) as { syscall?: unknown; errors?: unknown };
+  if (Array.isArray(errors)) return errors.length > 0 && errors.every(failedToConnect); // one per address tried
+  return syscall === 'connect' || syscall === 'getaddrinfo' || codeOf(error) === 'UND_ERR_CONNECT_TIMEOUT';
+}

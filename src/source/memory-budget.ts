@@ -1,0 +1,75 @@
+import { type Clock, HOUR } from '../clock.ts';
+import type { Budget, Grant, Lane } from './budget.ts';
+
+/**
+ * A request ledger of one process, by its clock: a request counts from its grant until one window after it was settled.
+ * Live may use the whole limit; the other lanes leave it 1%, at least one request where the limit is 50 or more.
+ * It forgets at the end of the process, so a service uses the warehouse's ledger instead.
+ */
+export function createMemoryBudget(options: { clock: Clock; limit: number; windowMs?: number }): Budget {
+  const { clock, windowMs = HOUR } = options;
+  /** When each counted request stops counting; `Infinity` while it is in flight. */
+  const counted = new Map<string, number>();
+  let limit = options.limit;
+  let blockedUntilMs = 0;
+  let issued = 0;
+  let lastMicros = 0;
+
+  function grant(): Grant {
+    const id = String(++issued);
+    counted.set(id, Number.POSITIVE_INFINITY);
+    // Strictly increasing, as the order of grants decides which of two readings is newer.
+    lastMicros = Math.max(Math.round(clock.now() * 1000), lastMicros + 1);
+    return { id, grantedAt: timestamptz(lastMicros) };
+  }
+
+  function forgetPast(nowMs: number): void {
+    for (const [id, untilMs] of counted) if (untilMs <= nowMs) counted.delete(id);
+  }
+
+  /** One in flight can be free a window from now at the earliest. */
+  function freeAfterMs(nowMs: number, capacity: number): number {
+    const moments = [...counted.values()].map(untilMs => Math.min(untilMs, nowMs + windowMs)).sort((a, b) => a - b);
+    return (moments[moments.length - Math.max(capacity, 1)] ?? nowMs + windowMs) - nowMs;
+  }
+
+  return {
+    take(lane, want) {
+      const nowMs = clock.now();
+      forgetPast(nowMs);
+      const capacity = limit - reserve(lane, limit);
+      const free = blockedUntilMs > nowMs ? 0 : Math.max(0, Math.min(want, capacity - counted.size));
+      const grants = Array.from({ length: free }, grant);
+      if (free > 0) return Promise.resolve({ grants, waitMs: 0 });
+      const fullMs = counted.size >= capacity ? freeAfterMs(nowMs, capacity) : 0;
+      return Promise.resolve({ grants, waitMs: Math.max(1, blockedUntilMs - nowMs, fullMs) });
+    },
+    settle(granted, settlement) {
+      const nowMs = clock.now();
+      forgetPast(nowMs);
+      counted.set(granted.id, nowMs + windowMs);
+      if (settlement.limit !== undefined) limit = Math.min(options.limit, settlement.limit);
+      if (settlement.blockedForMs !== undefined) {
+        blockedUntilMs = Math.max(blockedUntilMs, nowMs + settlement.blockedForMs);
+      }
+      // Other tools on the same key: what the server counted beyond us counts here too, for one window.
+      const elsewhere = settlement.remaining === undefined ? 0 : limit - counted.size - settlement.remaining;
+      for (let n = 0; n < elsewhere; n++) counted.set(`elsewhere ${++issued}`, nowMs + windowMs);
+      return Promise.resolve();
+    },
+    release(grants) {
+      for (const { id } of grants) counted.delete(id);
+      return Promise.resolve();
+    },
+  };
+}
+
+function reserve(lane: Lane, limit: number): number {
+  if (lane === 'live' || limit < 50) return 0;
+  return Math.max(1, Math.floor(limit / 100));
+}
+
+function timestamptz(micros: number): string {
+  const iso = new Date(Math.floor(micros / 1000)).toISOString();
+  return `${iso.slice(0, 10)} ${iso.slice(11, 23)}${String(micros % 1000).padStart(3, '0')}+00`;
+}

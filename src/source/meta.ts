@@ -1,0 +1,24 @@
+/** A list answer's `meta`, as far as it was given and readable. */
+export interface Meta {
+  currentPage?: number;
+  totalPages?: number;
+  totalRecords?: number;
+}
+
+export function readMeta(value: unknown): Meta | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const meta = value as Record<string, unknown>;
+  const counts = {
+    currentPage: count(meta.current_page),
+    totalPages: count(meta.total_pages),
+    totalRecords: count(meta.total_records),
+  };
+  const known = Object.entries(counts).filter(([, number]) => number !== undefined);
+  return known.length > 0 ? (Object.fromEntries(known) as Meta) : undefined;
+}
+
+/** Numbers come as digits in a string too; anything else is as good as absent. */
+function count(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
+}

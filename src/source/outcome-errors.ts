@@ -1,0 +1,48 @@
+import { SluiceError } from '../errors.ts';
+import type { Verdict } from './answer.ts';
+import type { Attempt, Call } from './attempt.ts';
+
+/** The source said no: to the key, or to this request. */
+export function rejected(
+  call: Call,
+  status: number | null,
+  verdict: Extract<Verdict, { kind: 'refused' | 'unauthorized' }>,
+): SluiceError {
+  const known = status === null ? {} : { status };
+  if (verdict.kind === 'unauthorized') {
+    return new SluiceError('unauthorized', `The source refuses the API key for ${call.asked}: ${verdict.message}`, {
+      ...known,
+      next: 'Check SOURCE_API_KEY and what the key may read: in the source, Settings → API Access.',
+    });
+  }
+  const { fields, message } = verdict;
+  const details = Object.entries(fields ?? {}).map(([field, text]) => `${field}: ${text}`);
+  const listed = details.length > 0 ? ` (${details.join('; ')})` : '';
+  return new SluiceError('refused', `The source refuses ${call.asked}: ${message}${listed}`, {
+    ...known,
+    ...(fields && { fields }),
+    next: nextStep(status),
+  });
+}
+
+function nextStep(status: number | null): string {
+  if (status === null || status < 300) return 'Ask for less at a time: SOURCE_PAGE_SIZE.';
+  if (status < 400) return 'Set SOURCE_URL to the address that answers without a redirect.';
+  return 'The same request would be refused again.';
+}
+
+/** The source stayed out of reach through every attempt. */
+export function unavailable(
+  call: Call,
+  last: Attempt,
+  how: { what: string; tries: number; mayRepeat: boolean },
+): SluiceError {
+  const times = how.tries === 1 ? 'failed' : `failed ${how.tries} times`;
+  return new SluiceError('unavailable', `${call.asked} ${times}: ${how.what}`, {
+    next: how.mayRepeat
+      ? 'Check that the source is up and SOURCE_URL is right; the next run goes on where this one stopped.'
+      : 'It may have been carried out all the same: look in the source before repeating it.',
+    ...(last.status !== null && { status: last.status }),
+    ...(last.cause && { cause: last.cause }),
+  });
+}
