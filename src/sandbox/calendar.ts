@@ -1,0 +1,28 @@
+import { DAY, SECOND } from '../clock.ts';
+
+/** Stands for "no date" in a column of days. */
+export const NO_DAY = -2147483648;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** The day's number since 1970-01-01, or NO_DAY when the text is no calendar date. */
+export function dayOf(date: unknown): number {
+  if (typeof date !== 'string' || !DATE.test(date)) return NO_DAY;
+  const ms = Date.parse(`${date}T00:00:00Z`);
+  return Number.isNaN(ms) || dateOf(ms / DAY) !== date ? NO_DAY : ms / DAY;
+}
+
+/** The day's date as YYYY-MM-DD. */
+export function dateOf(day: number): string {
+  return new Date(day * DAY).toISOString().slice(0, 10);
+}
+
+/** An ISO 8601 UTC time stamp without fractions, as the API documents it. */
+export function stampOf(seconds: number): string {
+  return `${new Date(seconds * SECOND).toISOString().slice(0, 19)}Z`;
+}
+
+/** Whole seconds since the epoch of a time stamp, 0 when it is none. */
+export function secondsOf(stamp: unknown): number {
+  const ms = typeof stamp === 'string' ? Date.parse(stamp) : Number.NaN;
+  return Number.isNaN(ms) ? 0 : Math.floor(ms / SECOND);
+}

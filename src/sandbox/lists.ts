@@ -1,0 +1,86 @@
+import { fail, invalid, succeedWithRows } from './answers.ts';
+import { dayOf, NO_DAY } from './calendar.ts';
+import type { Data } from './data.ts';
+import { createListing, type Listing } from './ordering.ts';
+import { choosePage } from './pages.ts';
+import { renderRow } from './render.ts';
+import type { Resource } from './rows.ts';
+import type { Filter } from './table.ts';
+import type { Variants } from './variants.ts';
+
+interface ListShape {
+  state?: string;
+  owner?: string;
+  dated?: true;
+  searched?: true;
+}
+
+/** The query parameters each list understands; leads have no list. */
+export const listShapes: { readonly [R in Exclude<Resource, 'leads'>]: ListShape } = {
+  customers: { searched: true },
+  invoices: { state: 'status', owner: 'customer_id', dated: true },
+  transactions: { state: 'type', owner: 'account_id', dated: true },
+  products: {},
+  quotes: {},
+  tickets: { state: 'status', owner: 'department_id' },
+  users: {},
+  orders: {},
+  suppliers: {},
+  purchases: {},
+};
+
+export type Listed = keyof typeof listShapes;
+
+/** Answers `GET` on a list. `salt` differs from request to request, for orders that do too. */
+export type AnswerList = (resource: Listed, query: URLSearchParams, variants: Variants, salt: number) => Response;
+
+export function createLists(data: Data, seed: number): AnswerList {
+  const listings = new Map<Listed, Listing>();
+  for (const resource of Object.keys(listShapes) as Listed[]) {
+    listings.set(resource, createListing<{ id: number }>(data[resource], seed));
+  }
+  return (resource, query, variants, salt) => {
+    const errors = wrongDates(listShapes[resource], query);
+    if (errors !== undefined) return invalid(Number(variants.validation), errors);
+
+    const filter = readFilter(listShapes[resource], query, variants);
+    const found = (listings.get(resource) as Listing).positions(filter, variants.order, variants.visible, salt);
+    const style = resource === 'customers' ? 'meta' : variants.paging;
+    const page = choosePage(query, found.length, style, variants);
+    if ('refused' in page)
+      return page.refused === 404 ? fail(404, 'Page not found') : invalid(Number(variants.validation), page.errors);
+
+    const table = data[resource];
+    const row = (index: number) => renderRow(resource, table.at(found[page.from + index] as number), variants, true);
+    return succeedWithRows(page.to - page.from, row, page.meta);
+  };
+}
+
+function readFilter(shape: ListShape, query: URLSearchParams, variants: Variants): Filter {
+  const filter: Filter = {};
+  const given = (name: string | undefined) => (name === undefined ? undefined : query.get(name) || undefined);
+  if (variants.filters === 'honoured') {
+    const state = given(shape.state);
+    const owner = given(shape.owner);
+    if (state !== undefined) filter.state = state;
+    if (owner !== undefined) filter.owner = /^\d+$/.test(owner) ? Number(owner) : Number.NaN;
+  }
+  const search = shape.searched && given('search');
+  if (search) filter.search = search.toLowerCase();
+
+  const from = shape.dated && given('date_from');
+  const to = shape.dated && given('date_to');
+  const rule = variants['date-filter'];
+  if (rule === 'ignored' || (rule === 'pair-only' && !(from && to))) return filter;
+  if (from) filter.fromDay = dayOf(from);
+  if (to) filter.toDay = dayOf(to) - (variants['date-to'] === 'exclusive' ? 1 : 0);
+  return filter;
+}
+
+function wrongDates(shape: ListShape, query: URLSearchParams): Record<string, string> | undefined {
+  if (!shape.dated) return undefined;
+  const wrong = ['date_from', 'date_to'].filter(name => query.get(name) && dayOf(query.get(name)) === NO_DAY);
+  return wrong.length === 0
+    ? undefined
+    : Object.fromEntries(wrong.map(name => [name, 'Invalid date, expected YYYY-MM-DD']));
+}

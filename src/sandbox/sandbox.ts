@@ -1,0 +1,188 @@
+import { type Clock, DAY, HOUR, systemClock } from '../clock.ts';
+import { SluiceError } from '../errors.ts';
+import { createActivity } from './activity.ts';
+import { createApp } from './app.ts';
+import { dateOf, dayOf, NO_DAY } from './calendar.ts';
+import { type Change, type ChangeKind, createChanges } from './changes.ts';
+import { type Counts, createData, type Data, type Size, sizes } from './data.ts';
+import { createEdits, type Edits } from './edits.ts';
+import { createFaults, type Fault } from './faults.ts';
+import { createGate } from './gate.ts';
+import { listen } from './listen.ts';
+import { createLists } from './lists.ts';
+import { createRandom, mix } from './random.ts';
+import { renderRow } from './render.ts';
+import type { Resource, Rows } from './rows.ts';
+import { createTraffic, type Stats } from './traffic.ts';
+import { completeVariants, type Variants } from './variants.ts';
+import { createWebhooks } from './webhooks.ts';
+
+export const SANDBOX_KEY = 'sandbox-key';
+
+export interface SandboxOptions {
+  /** The same seed, size and today give the same data. Default 1. */
+  seed?: number;
+  /** Default small: 150 customers, 600 invoices, 1,500 transactions. */
+  size?: Size | Counts;
+  /** Random changes a minute, by the clock. Default 0. */
+  activityPerMinute?: number;
+  /** Requests per window and key; 0 switches the limit and its headers off. Default 1000. */
+  rateLimit?: number;
+  /** Default an hour. */
+  rateWindowMs?: number;
+  /** What each answer waits for, by the clock. Default 0. */
+  latencyMs?: number;
+  /** Default 0: any free port. */
+  port?: number;
+  /** Default 127.0.0.1. */
+  host?: string;
+  /** Default `sandbox-key`. */
+  apiKey?: string;
+  variants?: Partial<Variants>;
+  clock?: Clock;
+  /** The source's date at the start, YYYY-MM-DD, from where it goes on with the clock. Default the clock's. */
+  today?: string;
+  /** How many requests `stats.requests` keeps. Default 10,000. */
+  logRequests?: number;
+}
+
+/** A running source: the API over HTTP, and for tests the rows behind it. */
+export interface Sandbox {
+  readonly url: string;
+  readonly port: number;
+  readonly apiKey: string;
+  readonly data: Data;
+  readonly stats: Stats;
+  readonly variants: Variants;
+  /** All changes made by `change`, `changeRandom` and activity, oldest first. */
+  readonly changes: readonly Change[];
+  /** The source's own time, in milliseconds since the epoch. */
+  now(): number;
+  /** The rows there are, by ascending id, with all documented fields, whatever the variants hide. */
+  rows<R extends Resource>(resource: R): Iterable<Rows[R]>;
+  /** Makes one change of this kind; throws when there is no row it could befall. */
+  change(kind: ChangeKind): Change;
+  changeRandom(count: number): Change[];
+  insert: Edits['insert'];
+  /** Sets any fields of a row, right or wrong; undefined when there is no such row. */
+  update: Edits['update'];
+  remove: Edits['remove'];
+  /** Brings a removed row back. */
+  restore: Edits['restore'];
+  /** Behaves differently from now on; the points fixed at opening are refused. */
+  setVariants(variants: Partial<Variants>): void;
+  /** Makes the next requests (whose path contains `path`) go wrong. */
+  failNext(fault: Fault, count?: number, path?: string): void;
+  /** Another tool uses up requests of the same key. */
+  spend(count: number): void;
+  /** Resolves when the webhooks of all changes so far have been sent. */
+  webhooksSent(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const { seed = 1, clock = systemClock, rateLimit = 1000, rateWindowMs = HOUR, host = '127.0.0.1' } = options;
+  const apiKey = options.apiKey ?? SANDBOX_KEY;
+  const openedAt = clock.now();
+  const startedAt = options.today === undefined ? openedAt : noonOf(options.today);
+  const now = () => startedAt + (clock.now() - openedAt);
+  let variants = completeVariants(options.variants);
+
+  const data = createData({
+    seed,
+    counts: typeof options.size === 'object' ? options.size : sizes[options.size ?? 'small'],
+    today: dateOf(Math.floor(startedAt / DAY)),
+    moreStates: variants.states === 'more',
+    undated: variants.undated === 'yes',
+    beyondDouble: variants.digits === 'beyond',
+  });
+  const webhooks = createWebhooks(() => variants.webhooks);
+  let moment: number | undefined;
+  const edits = createEdits(
+    data,
+    () => moment ?? now(),
+    (event, id) =>
+      webhooks.emit(event, () => renderRow('invoices', data.invoices.get(id) as Rows['invoices'], variants, false)),
+  );
+  const changes = createChanges(data, edits, createRandom(mix(seed, 0xac71)));
+  const made: Change[] = [];
+  const note = (change: Change | undefined) => {
+    if (change !== undefined) made.push(change);
+    return change;
+  };
+  const activity = createActivity(options.activityPerMinute ?? 0, now, at => {
+    // A change that is caught up with bears the time it was due at.
+    moment = at;
+    note(changes.makeMixed(at));
+    moment = undefined;
+  });
+  const gate = createGate({ limit: rateLimit, windowMs: rateWindowMs, variants: () => variants });
+  const traffic = createTraffic({ windowMs: rateWindowMs, logRequests: options.logRequests ?? 10_000 });
+  const faults = createFaults(() => variants.fault);
+
+  const app = createApp({
+    apiKey,
+    clock,
+    latencyMs: options.latencyMs ?? 0,
+    data,
+    edits,
+    lists: createLists(data, seed),
+    gate,
+    traffic,
+    faults,
+    webhooks,
+    now,
+    variants: () => variants,
+    catchUp: () => activity.catchUp(),
+  });
+  const server = await listen(app.fetch, options.port ?? 0, host);
+
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`,
+    port: server.port,
+    apiKey,
+    data,
+    stats: traffic.stats,
+    get variants() {
+      return variants;
+    },
+    get changes() {
+      activity.catchUp();
+      return made;
+    },
+    now,
+    rows(resource) {
+      activity.catchUp();
+      return data[resource].rows();
+    },
+    change(kind) {
+      const change = note(changes.make(kind, now()));
+      if (change === undefined) throw new RangeError(`There is no row left for ${kind}.`);
+      return change;
+    },
+    changeRandom(count) {
+      return Array.from({ length: count }, () => note(changes.makeMixed(now()))).filter(change => change !== undefined);
+    },
+    ...edits,
+    setVariants(given) {
+      const fixed = FIXED.filter(name => given[name] !== undefined && given[name] !== variants[name]);
+      if (fixed.length > 0) throw new RangeError(`Fixed when the sandbox is opened: ${fixed.join(', ')}.`);
+      variants = { ...variants, ...given };
+    },
+    failNext: (fault, count, path) => faults.failNext(fault, count, path),
+    spend: count => gate.spend(count, clock.now()),
+    webhooksSent: () => webhooks.settled(),
+    async close() {
+      activity.stop();
+      await server.close();
+    },
+  };
+}
+
+const FIXED = ['rate-window', 'rejected-count', 'states', 'undated', 'digits'] as const;
+
+function noonOf(date: string): number {
+  const day = dayOf(date);
+  if (day === NO_DAY) throw new SluiceError('usage', `"${date}" is no date; expected YYYY-MM-DD.`);
+  return day * DAY + 12 * HOUR;
+}

@@ -1,0 +1,52 @@
+import { SECOND } from '../clock.ts';
+import type { EventKind } from './edits.ts';
+import type { Variants } from './variants.ts';
+
+export interface Registration {
+  id: number;
+  url: string;
+  events: string[];
+}
+
+export interface Webhooks {
+  register(url: string, events: string[]): Registration;
+  emit(event: EventKind, data: () => object): void;
+  /** Resolves when everything emitted so far has been sent or has failed. */
+  settled(): Promise<void>;
+}
+
+/** Sends events one after the other; what fails is not sent again. Payload and headers are not documented: these are made up. */
+export function createWebhooks(style: () => Variants['webhooks']): Webhooks {
+  const registered: Registration[] = [];
+  let sending: Promise<void> = Promise.resolve();
+
+  const send = async (url: string, body: string) => {
+    try {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+        signal: AbortSignal.timeout(5 * SECOND),
+      });
+      await response.arrayBuffer();
+    } catch {
+      // At most once and without retries: a receiver must not rely on more.
+    }
+  };
+
+  return {
+    register(url, events) {
+      const registration = { id: registered.length + 1, url, events };
+      registered.push(registration);
+      return registration;
+    },
+    emit(event, data) {
+      const times = { once: 1, twice: 2, never: 0 }[style()];
+      for (const { url } of registered.filter(({ events }) => events.includes(event))) {
+        const body = JSON.stringify({ event, data: data() });
+        for (let time = 0; time < times; time += 1) sending = sending.then(() => send(url, body));
+      }
+    },
+    settled: () => sending,
+  };
+}
