@@ -13,30 +13,21 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table sluice.budgets (
       key text primary key,
+      -- After a 429, nobody asks before this moment.
       blocked_until timestamptz,
       -- Requests that the server counts and we do not (another program on the same key); forgotten after one window.
       withheld integer not null default 0 check (withheld >= 0),
       withheld_until timestamptz,
-      -- The server's own limit where it is smaller than what we were told; forgotten after one window.
-      server_limit integer check (server_limit >= 0),
+      -- The server's own limit, kept while it is smaller than ours; forgotten after one window.
+      server_limit integer check (server_limit > 0),
       server_limit_until timestamptz,
-      -- When the last paced request below the live lane was granted.
+      -- The smallest limit that a process on this key was configured with during the last window.
+      rate_limit integer check (rate_limit > 0),
+      rate_limit_until timestamptz,
+      -- The last grant below the live lane: the next one is paced from here.
       paced_at timestamptz
     )`.execute(db);
   await sql`comment on table sluice.budgets is 'One row per API key (a hash of it): how the source limits us at the moment.'`.execute(
-    db,
-  );
-
-  // What each running process was told about a key: the smallest limit and the longest window hold for all of them.
-  await sql`
-    create table sluice.budget_limits (
-      key text not null references sluice.budgets on delete cascade,
-      rate_limit integer not null check (rate_limit > 0),
-      window_ms bigint not null check (window_ms > 0),
-      used_at timestamptz not null,
-      primary key (key, rate_limit, window_ms)
-    )`.execute(db);
-  await sql`comment on table sluice.budget_limits is 'The limits (requests per window) that processes use for a key, and when each was last used.'`.execute(
     db,
   );
 

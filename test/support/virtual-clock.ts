@@ -103,7 +103,7 @@ export async function createVirtualClock(
       return new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(stopped(signal));
         const onAbort = () => {
-          queue.splice(queue.indexOf(sleeper), 1);
+          if (queue.includes(sleeper)) queue.splice(queue.indexOf(sleeper), 1);
           reject(stopped(signal));
         };
         const sleeper: Sleeper = {

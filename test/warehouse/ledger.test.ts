@@ -1,0 +1,328 @@
+import { expect, test } from 'vitest';
+import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
+import type { Budget } from '../../src/source/budget.ts';
+import type { Database } from '../../src/warehouse/database.ts';
+import { createLedger, type Grant, type Lane, type Ledger } from '../../src/warehouse/ledger.ts';
+import { type TestDatabase, withDatabase } from '../support/database.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+
+const KEY = 'the-key-itself';
+const SETTLED = { purpose: 'page', status: 200 } as const;
+
+function ledgerOn(database: Database, options: { limit?: number; apiKey?: string; timeoutMs?: number } = {}): Ledger {
+  return createLedger({
+    database,
+    source: 'shop',
+    apiKey: options.apiKey ?? KEY,
+    limit: options.limit ?? 100,
+    windowMs: HOUR,
+    timeoutMs: options.timeoutMs ?? 30 * SECOND,
+  });
+}
+
+/** A database on a virtual clock, and a ledger of 100 requests an hour. */
+function withLedger(
+  fn: (ledger: Ledger, clock: VirtualClock, database: Database, test: TestDatabase) => Promise<void>,
+) {
+  return withDatabase(async (database, test) => {
+    const clock = await createVirtualClock(database);
+    await fn(ledgerOn(database), clock, database, test);
+  });
+}
+
+async function settleAll(ledger: Ledger, grants: readonly Grant[]): Promise<void> {
+  for (const grant of grants) await ledger.settle(grant, SETTLED);
+}
+
+test('the ledger is a Budget', async () => {
+  await withLedger(async ledger => {
+    const budget: Budget = ledger;
+    expect(await budget.take('live', 1)).toMatchObject({ waitMs: 0, grants: [{ id: '1' }] });
+  });
+});
+
+test('live may take the whole limit, and is then told when the first request stops counting', async () => {
+  await withLedger(async (ledger, clock) => {
+    const { grants } = await ledger.take('live', 60);
+    expect(grants).toHaveLength(60);
+    await clock.advance(10 * SECOND);
+    await settleAll(ledger, grants);
+    await clock.advance(10 * MINUTE);
+    expect((await ledger.take('live', 60)).grants).toHaveLength(40);
+    expect(await ledger.take('live', 1)).toEqual({ grants: [], waitMs: 50 * MINUTE });
+    await clock.advance(50 * MINUTE - 1);
+    expect(await ledger.take('live', 1)).toEqual({ grants: [], waitMs: 1 });
+    await clock.advance(1);
+    expect((await ledger.take('live', 100)).grants).toHaveLength(60);
+  });
+});
+
+test('a request counts from its grant until one window after its answer', async () => {
+  await withLedger(async (ledger, clock) => {
+    const { grants } = await ledger.take('live', 100);
+    await clock.advance(20 * SECOND);
+    await settleAll(ledger, grants);
+    await clock.advance(HOUR - 1);
+    expect((await ledger.take('live', 1)).grants).toHaveLength(0);
+    await clock.advance(1);
+    expect((await ledger.take('live', 1)).grants).toHaveLength(1);
+  });
+});
+
+test('after a crash a grant counts for its time-out and one window', async () => {
+  await withLedger(async (ledger, clock) => {
+    await ledger.take('live', 100);
+    await clock.advance(HOUR);
+    // It may still be under way, so it is free one window from now at the earliest, unless it is a dead one's.
+    expect(await ledger.take('live', 1)).toEqual({ grants: [], waitMs: 30 * SECOND });
+    await clock.advance(30 * SECOND);
+    expect((await ledger.take('live', 100)).grants).toHaveLength(100);
+  });
+});
+
+test('a released grant stops counting at once; an answered one cannot be released', async () => {
+  await withLedger(async ledger => {
+    const { grants } = await ledger.take('live', 100);
+    await ledger.settle(grants[0] as Grant, SETTLED);
+    await ledger.release(grants);
+    expect((await ledger.take('live', 100)).grants).toHaveLength(99);
+  });
+});
+
+test.each(['backfill', 'verify'] as const)('%s bursts over half of the limit, then is paced', async lane => {
+  await withLedger(async (ledger, clock) => {
+    expect((await ledger.take(lane, 100)).grants).toHaveLength(50);
+    expect(await ledger.take(lane, 100)).toEqual({ grants: [], waitMs: 36 * SECOND });
+    await clock.advance(35 * SECOND);
+    expect(await ledger.take('backfill', 1)).toEqual({ grants: [], waitMs: SECOND });
+    await clock.advance(SECOND);
+    expect((await ledger.take('verify', 5)).grants).toHaveLength(1);
+    // One pace for both lanes.
+    expect(await ledger.take('backfill', 1)).toEqual({ grants: [], waitMs: 36 * SECOND });
+    expect((await ledger.take('live', 100)).grants).toHaveLength(49);
+  });
+});
+
+test.each([
+  [1000, 10],
+  [100, 1],
+  [101, 2],
+  [10, 1],
+  [1, 0],
+])('of a limit of %i, %i are left to live', async (limit, reserved) => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const ledger = ledgerOn(database, { limit });
+    const taken = await ledger.take('live', limit - reserved);
+    expect(taken.grants).toHaveLength(limit - reserved);
+    await clock.advance(MINUTE);
+    expect((await ledger.take('backfill', 1)).grants).toHaveLength(0);
+    if (reserved > 0) await ledger.release(taken.grants.slice(0, 1));
+    await clock.advance(MINUTE);
+    expect((await ledger.take('backfill', 9)).grants).toHaveLength(reserved > 0 ? 1 : 0);
+    expect((await ledger.take('live', limit)).grants).toHaveLength(reserved);
+  });
+});
+
+test('after a 429 every process on the key stays away, and other keys do not', async () => {
+  await withLedger(async (ledger, clock, database, test) => {
+    const other = await test.open();
+    try {
+      const { grants } = await ledger.take('live', 1);
+      await ledger.settle(grants[0] as Grant, { purpose: 'page', status: 429, blockedForMs: 90 * SECOND });
+      await clock.advance(30 * SECOND);
+      expect(await ledgerOn(other).take('live', 1)).toEqual({ grants: [], waitMs: 60 * SECOND });
+      expect((await ledgerOn(database, { apiKey: 'another' }).take('live', 1)).grants).toHaveLength(1);
+      expect((await ledger.usage()).blockedUntil).toBe('2026-01-15 10:01:30+00');
+      await clock.advance(60 * SECOND);
+      expect((await ledgerOn(other).take('live', 1)).grants).toHaveLength(1);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+test("the server's count lowers ours, never raises it, and lapses after one window", async () => {
+  await withLedger(async (ledger, clock) => {
+    const [first, second, third] = (await ledger.take('live', 3)).grants as [Grant, Grant, Grant];
+    await ledger.settle(first, { ...SETTLED, remaining: 20, limit: 100 });
+    // 80 counted there, 3 here: another program has 77.
+    expect(await ledger.usage()).toMatchObject({ used: 3, withheld: 77, free: 20 });
+    await ledger.settle(second, { ...SETTLED, remaining: 50 });
+    expect(await ledger.usage()).toMatchObject({ withheld: 47, free: 50 });
+    await ledger.settle(third, { ...SETTLED, remaining: 5000, limit: 5000 });
+    expect(await ledger.usage()).toMatchObject({ limit: 100, withheld: 0, free: 97 });
+
+    const [fourth] = (await ledger.take('live', 1)).grants as [Grant];
+    await ledger.settle(fourth, { ...SETTLED, remaining: 0, limit: 100 });
+    expect(await ledger.take('live', 1)).toEqual({ grants: [], waitMs: HOUR });
+    await clock.advance(HOUR);
+    expect((await ledger.take('live', 100)).grants).toHaveLength(100);
+  });
+});
+
+test("a smaller limit of the server's holds while it is told", async () => {
+  await withLedger(async (ledger, clock) => {
+    const [first, second] = (await ledger.take('live', 2)).grants as [Grant, Grant];
+    await ledger.settle(first, { ...SETTLED, limit: 10 });
+    expect(await ledger.usage()).toMatchObject({ limit: 10, used: 2, free: 8 });
+    await clock.advance(MINUTE);
+    await ledger.settle(second, { ...SETTLED, limit: 12 });
+    expect((await ledger.take('live', 100)).grants).toHaveLength(10);
+    await clock.advance(HOUR);
+    expect(await ledger.usage()).toMatchObject({ limit: 100 });
+  });
+});
+
+test('of two limits given for one key the lower holds, until one window after its last use', async () => {
+  await withLedger(async (ledger, clock, database) => {
+    const lower = ledgerOn(database, { limit: 10 });
+    expect((await ledger.take('live', 5)).grants).toHaveLength(5);
+    expect((await lower.take('live', 1)).grants).toHaveLength(1);
+    expect((await ledger.take('live', 100)).grants).toHaveLength(4);
+    await clock.advance(HOUR + MINUTE);
+    expect((await ledger.take('live', 100)).grants).toHaveLength(100);
+  });
+});
+
+test('usage tells what was spent on what, and when the next request is free', async () => {
+  await withLedger(async (ledger, clock) => {
+    expect(await ledger.usage()).toMatchObject({ used: 0, free: 100, nextFreeAt: null, byPurpose: {} });
+    const { grants } = await ledger.take('live', 40);
+    await settleAll(ledger, grants);
+    await ledger.take('backfill', 10);
+    expect(await ledger.usage()).toEqual({
+      limit: 100,
+      used: 50,
+      withheld: 0,
+      free: 50,
+      blockedUntil: null,
+      nextFreeAt: null,
+      byLane: { live: 40, backfill: 10, verify: 0 },
+      byPurpose: { page: 40, 'under way': 10 },
+    });
+    await clock.advance(MINUTE);
+    await ledger.take('live', 50);
+    expect(await ledger.usage()).toMatchObject({ free: 0, nextFreeAt: '2026-01-15 11:00:00+00' });
+  });
+});
+
+test('the key itself is stored nowhere', async () => {
+  await withLedger(async (ledger, _clock, database) => {
+    await ledger.take('live', 1);
+    const { rows } = await database.query('select b::text as b, r::text as r from sluice.budgets b, sluice.requests r');
+    expect(rows).toHaveLength(1);
+    expect(JSON.stringify(rows)).not.toContain(KEY);
+  });
+});
+
+test('processes that take at the same moment never get more than the limit together', async () => {
+  await withLedger(async (_ledger, _clock, _database, test) => {
+    const processes = await Promise.all(Array.from({ length: 4 }, (_, i) => test.open(`process ${i}`)));
+    try {
+      const ledgers = processes.map(process => ledgerOn(process));
+      const taken = await Promise.all(
+        Array.from({ length: 80 }, (_, i) => (ledgers[i % 4] as Ledger).take('live', 1 + (i % 3))),
+      );
+      const ids = taken.flatMap(({ grants }) => grants.map(grant => grant.id));
+      expect(ids).toHaveLength(100);
+      expect(new Set(ids).size).toBe(100);
+    } finally {
+      await Promise.all(processes.map(process => process.close()));
+    }
+  });
+});
+
+/** A request as the checker knows it: it may have reached the server at any moment from `from` to `to`. */
+interface Sent {
+  readonly from: number;
+  to: number;
+}
+
+function random(seed: number): (below: number) => number {
+  let state = seed;
+  return below => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) % below;
+  };
+}
+
+/** The most requests that any window can have held, each at its worst moment. */
+function fullestWindow(sent: readonly Sent[]): number {
+  return Math.max(...sent.map(({ from: end }) => sent.filter(({ from, to }) => from <= end && to > end - HOUR).length));
+}
+
+test.each([1, 2, 3])('no rolling window ever holds more than the limit, whatever happens (seed %i)', async seed => {
+  await withLedger(async (_ledger, clock, _database, test) => {
+    const pick = random(seed);
+    const limit = 40;
+    const timeoutMs = 5 * MINUTE;
+    const processes = await Promise.all([test.open('a'), test.open('b'), test.open('c')]);
+    try {
+      const ledgers = processes.map(process => ledgerOn(process, { limit, timeoutMs }));
+      const sent: Sent[] = [];
+      const open: { ledger: Ledger; grant: Grant; sent: Sent; due: number }[] = [];
+      for (let step = 0; step < 400; step++) {
+        const ledger = ledgers[pick(3)] as Ledger;
+        const lane = (['live', 'live', 'backfill', 'verify'] as const)[pick(4)] as Lane;
+        const { grants, waitMs } = await ledger.take(lane, 1 + pick(8));
+        expect(grants.length > 0 ? waitMs === 0 : waitMs > 0).toBe(true);
+        for (const grant of grants) {
+          const fate = pick(20);
+          if (fate === 0) {
+            await ledger.release([grant]);
+            continue;
+          }
+          // At first the worst: an answer that never comes reaches the server as late as the time-out allows.
+          const request = { from: clock.now(), to: clock.now() + timeoutMs };
+          sent.push(request);
+          if (fate > 2) open.push({ ledger, grant, sent: request, due: clock.now() + pick(timeoutMs) });
+        }
+        await clock.advance(pick(3) === 0 ? Math.min(waitMs, 20 * MINUTE) : pick(2 * MINUTE));
+        for (const request of open.filter(({ due }) => due <= clock.now())) {
+          open.splice(open.indexOf(request), 1);
+          // The clock may have passed the time-out in one step; a client gives up before.
+          if (clock.now() > request.sent.to) continue;
+          request.sent.to = clock.now();
+          await request.ledger.settle(request.grant, {
+            ...SETTLED,
+            ...(pick(4) === 0 ? { remaining: pick(limit) } : {}),
+          });
+        }
+      }
+      expect(sent.length).toBeGreaterThan(limit);
+      expect(fullestWindow(sent)).toBeLessThanOrEqual(limit);
+    } finally {
+      await Promise.all(processes.map(process => process.close()));
+    }
+  });
+});
+
+test('a saturated source uses at least 99% of its limit, all lanes together', async () => {
+  await withLedger(async (ledger, clock) => {
+    const sent: number[] = [];
+    const start = clock.now();
+    const open: { grant: Grant; due: number }[] = [];
+    while (clock.now() < start + 5 * HOUR) {
+      let wait = HOUR;
+      for (const lane of ['verify', 'backfill', 'live'] as const) {
+        const { grants, waitMs } = await ledger.take(lane, 4 - Math.min(3, open.length));
+        for (const grant of grants) {
+          sent.push(clock.now());
+          open.push({ grant, due: clock.now() + 2 * SECOND });
+        }
+        wait = Math.min(wait, grants.length > 0 ? 1 : waitMs);
+      }
+      await clock.advance(Math.min(wait, ...open.map(({ due }) => due - clock.now()).filter(ms => ms > 0)));
+      for (const request of open.filter(({ due }) => due <= clock.now())) {
+        open.splice(open.indexOf(request), 1);
+        await ledger.settle(request.grant, SETTLED);
+      }
+    }
+    const later = sent.filter(at => at >= start + HOUR && at < start + 5 * HOUR);
+    expect(later.length).toBeGreaterThanOrEqual(4 * 100 * 0.99);
+    expect(fullestWindow(sent.map(at => ({ from: at, to: at })))).toBeLessThanOrEqual(100);
+  });
+});
