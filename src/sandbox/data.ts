@@ -1,6 +1,6 @@
 import { dayOf } from './calendar.ts';
-import { customerAt, customerColumns } from './generate-customers.ts';
-import { invoiceAt, invoiceColumns, invoiceStates } from './generate-invoices.ts';
+import { customerColumns, customerMaker } from './generate-customers.ts';
+import { invoiceColumns, invoiceMaker, invoiceStates } from './generate-invoices.ts';
 import {
   someOrder,
   someProduct,
@@ -10,7 +10,7 @@ import {
   someUser,
   ticketStates,
 } from './generate-others.ts';
-import { transactionAt, transactionColumns, transactionTypes } from './generate-transactions.ts';
+import { transactionColumns, transactionMaker, transactionTypes } from './generate-transactions.ts';
 import { createRandom, mix, type Random } from './random.ts';
 import type { Resource, Rows } from './rows.ts';
 import { createTable, type Table, type TableSource } from './table.ts';
@@ -73,19 +73,19 @@ export function createData(options: DataOptions): Data {
       keysOf: row => ({ date: String(row.created_at).slice(0, 10) }),
       searchText: row => `${row.account}\n${row.email ?? ''}\n${row.phone ?? ''}`,
       columns: customers,
-      generate: position => customerAt(seed, customers, position),
+      generate: customerMaker(seed, customers),
     }),
     invoices: createTable({
       states: invoiceStates,
       keysOf: row => ({ date: row.date, state: row.status, owner: row.customer_id }),
       columns: invoices,
-      generate: position => invoiceAt(seed, invoices, position, options),
+      generate: invoiceMaker(seed, invoices, options),
     }),
     transactions: createTable({
       states: transactionTypes,
       keysOf: row => ({ date: row.date, state: row.type, owner: row.account_id }),
       columns: transactions,
-      generate: position => transactionAt(seed, transactions, position, options),
+      generate: transactionMaker(seed, transactions, options),
     }),
     products: fill<'products'>(11, few, someProduct),
     quotes: fill<'quotes'>(12, few, random => someQuote(random, customerIds, today)),

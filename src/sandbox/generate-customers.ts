@@ -1,5 +1,5 @@
 import { stampOf } from './calendar.ts';
-import { createRandom, mix } from './random.ts';
+import { createRandom, mix, type Random } from './random.ts';
 import type { Customer } from './rows.ts';
 import { spreadDay, spreadIds } from './spread.ts';
 import { type Columns, newColumns } from './table.ts';
@@ -23,9 +23,17 @@ export function customerColumns(count: number, seed: number, today: number): Col
   return columns;
 }
 
-export function customerAt(seed: number, columns: Columns, position: number): Customer {
+/** Makes the customer at a position of the columns, the same one each time. */
+export function customerMaker(seed: number, columns: Columns): (position: number) => Customer {
+  const random = createRandom(seed);
+  return position => {
+    random.restart(mix(mix(seed, SALT), columns.ids[position] as number));
+    return makeCustomer(seed, columns, position, random);
+  };
+}
+
+function makeCustomer(seed: number, columns: Columns, position: number, random: Random): Customer {
   const id = columns.ids[position] as number;
-  const random = createRandom(mix(mix(seed, SALT), id));
   const first = random.pick(firstNames);
   const last = random.pick(lastNames);
   const place = random.pick(places);

@@ -38,10 +38,18 @@ export function invoiceColumns(
   return columns;
 }
 
-export function invoiceAt(seed: number, columns: Columns, position: number, traits: InvoiceTraits): Invoice {
+/** Makes the invoice at a position of the columns, the same one each time. */
+export function invoiceMaker(seed: number, columns: Columns, traits: InvoiceTraits): (position: number) => Invoice {
+  const random = createRandom(seed);
+  return position => {
+    random.restart(mix(mix(seed, SALT), columns.ids[position] as number));
+    return makeInvoice(columns, position, random, traits);
+  };
+}
+
+function makeInvoice(columns: Columns, position: number, random: Random, traits: InvoiceTraits): Invoice {
   const id = columns.ids[position] as number;
   const day = columns.days[position] as number;
-  const random = createRandom(mix(mix(seed, SALT), id));
   const items = someItems(random);
   return {
     id,

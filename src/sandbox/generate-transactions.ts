@@ -1,5 +1,5 @@
 import { dateOf, NO_DAY } from './calendar.ts';
-import { createRandom, mix } from './random.ts';
+import { createRandom, mix, type Random } from './random.ts';
 import type { Amount, Transaction } from './rows.ts';
 import { spreadDay, spreadIds } from './spread.ts';
 import { type Columns, newColumns } from './table.ts';
@@ -35,28 +35,33 @@ export function transactionColumns(count: number, seed: number, today: number, t
   return columns;
 }
 
-export function transactionAt(
+/** Makes the transaction at a position of the columns, the same one each time. */
+export function transactionMaker(
   seed: number,
   columns: Columns,
-  position: number,
   traits: TransactionTraits,
-): Transaction {
+): (position: number) => Transaction {
+  const random = createRandom(seed);
+  return position => {
+    random.restart(mix(mix(seed, SALT), columns.ids[position] as number));
+    return makeTransaction(columns, position, random, traits);
+  };
+}
+
+function makeTransaction(columns: Columns, position: number, random: Random, traits: TransactionTraits): Transaction {
   const id = columns.ids[position] as number;
   const day = columns.days[position] as number;
-  const base = {
-    id,
-    type: transactionTypes[columns.states[position] as number] as string,
-    account_id: columns.owners[position] as number,
-    date: day === NO_DAY ? null : dateOf(day),
-  };
+  const type = transactionTypes[columns.states[position] as number] as string;
   // Two equal cash sales on one day are legal: without ids only their number tells them apart.
-  if (isCash(position)) return { ...base, category_id: 1, amount: 5, description: 'Cash sale' };
-  const random = createRandom(mix(mix(seed, SALT), id));
+  const cash = isCash(position);
   return {
-    ...base,
-    category_id: random.chance(0.03) ? null : random.int(1, 40),
-    amount: someAmount(id, base.type, random.int(1, 500_000) / 100, traits),
-    description: random.chance(0.04) ? random.pick(['', null]) : random.pick(payments),
+    id,
+    type,
+    account_id: columns.owners[position] as number,
+    category_id: cash ? 1 : random.chance(0.03) ? null : random.int(1, 40),
+    amount: cash ? 5 : someAmount(id, type, random.int(1, 500_000) / 100, traits),
+    description: cash ? 'Cash sale' : random.chance(0.04) ? random.pick(['', null]) : random.pick(payments),
+    date: day === NO_DAY ? null : dateOf(day),
   };
 }
 

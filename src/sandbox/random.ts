@@ -1,5 +1,7 @@
 /** A small seeded generator (mulberry32): the same seed gives the same numbers on every machine. */
 export interface Random {
+  /** Begins again with another seed, cheaper than a new generator for each row. */
+  restart(seed: number): void;
   /** At least 0, below 1. */
   next(): number;
   /** A whole number, both ends included. */
@@ -17,6 +19,9 @@ export function createRandom(seed: number): Random {
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   };
   return {
+    restart(again) {
+      state = again >>> 0;
+    },
     next,
     int: (min, max) => min + Math.floor(next() * (max - min + 1)),
     chance: probability => next() < probability,
