@@ -75,9 +75,14 @@ function retryLater(answer: HttpAnswer, what: string, time: { nowMs: number; win
 }
 
 function envelope(text: string): Record<string, unknown> | undefined {
+  const value = decoded(text);
+  return isObject(value) ? value : undefined;
+}
+
+/** Undefined when it is not JSON. */
+function decoded(text: string): unknown {
   try {
-    const value = parseJson(text);
-    return isObject(value) ? value : undefined;
+    return parseJson(text);
   } catch {
     return undefined;
   }
@@ -120,7 +125,9 @@ function describe({ headers, text }: HttpAnswer): string {
   if (text.trim() === '') return 'an empty body';
   if (/^\s*</.test(text) || String(headers['content-type']).includes('html')) return 'an HTML page';
   if (!/^\ufeff?\s*[[{]/.test(text)) return 'a text that is not JSON';
-  return envelope(text) ? 'a JSON error' : 'cut-off or invalid JSON';
+  const value = decoded(text);
+  if (value === undefined) return 'cut-off or invalid JSON';
+  return isObject(value) ? 'a JSON error' : 'JSON without the documented envelope';
 }
 
 /** Only the host: a redirect's address may repeat the query, and with it the key. */

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { HOUR, MINUTE } from '../../src/clock.ts';
+import { classify, type Expected } from '../../src/source/answer.ts';
+
+const time = { nowMs: Date.UTC(2026, 0, 15, 10), windowMs: HOUR };
+const page = '<!doctype html><h1>Oops</h1>';
+const wrongKey = '{"success": false, "message": "Invalid API key"}';
+const invalid = '{"success": false, "message": "Validation failed", "errors": {"email": "Invalid email format"}}';
+
+function judge(status: number, text: string, expected: Expected = 'list', headers: Record<string, string> = {}) {
+  return classify({ status, headers, text }, expected, time);
+}
+
+describe('success is 2xx and JSON and `success` not false and `data` of the expected type', () => {
+  it.each([
+    [200, '{"success": true, "data": []}', 'list'],
+    [201, '{"success": true, "data": {"id": 1}}', 'one'],
+    [200, '{"data": [{"id": 1}]}', 'list'],
+    [200, '{"success": true}', 'any'],
+  ] as const)('%i %s as %s', (status, text, expected) => {
+    expect(judge(status, text, expected)).toEqual({ kind: 'success', body: JSON.parse(text) });
+  });
+
+  it.each([
+    [200, '', 'list', 'an empty body'],
+    [200, page, 'list', 'an HTML page'],
+    [200, '{"success": true, "data": [{"id"', 'list', 'cut-off or invalid JSON'],
+    [200, 'OK', 'list', 'not JSON'],
+    [200, '[{"id": 1}]', 'list', 'without the documented envelope'],
+    [200, '{"success": true, "data": {}}', 'list', 'without a list'],
+    [200, '{"success": true, "data": []}', 'one', 'without an object'],
+    [200, '{"success": true, "data": null}', 'one', 'without an object'],
+    [200, '{"success": true}', 'list', 'without a list'],
+    [200, '{"success": false, "message": "Database busy"}', 'list', 'Database busy'],
+    [200, `{"data": ${'['.repeat(100_000)}`, 'list', 'cut-off'],
+    [200, `{"data": [${'['.repeat(500)}${']'.repeat(500)}]}`, 'list', 'invalid JSON'],
+    [408, page, 'list', 'HTTP 408'],
+    [500, '{"success": false, "message": "x"}', 'list', 'HTTP 500'],
+    [503, page, 'list', 'an HTML page'],
+  ] as const)('%i %.50s as %s is tried again', (status, text, expected, what) => {
+    expect(judge(status, text, expected)).toMatchObject({
+      kind: 'retry',
+      blocksKey: false,
+      what: expect.stringContaining(what),
+    });
+  });
+});
+
+describe('refusals', () => {
+  it.each([
+    [401, page],
+    [403, wrongKey],
+    [401, invalid],
+    [200, wrongKey],
+    [400, wrongKey],
+    [200, '{"success": false, "message": "Unauthorized access"}'],
+    [200, '{"success": false, "message": "Your API key has been revoked"}'],
+  ])('%i %s: the key', (status, text) => {
+    expect(judge(status, text).kind).toBe('unauthorized');
+  });
+
+  it.each([200, 400, 409, 422])('%i with field messages: the request', status => {
+    expect(judge(status, invalid)).toEqual({
+      kind: 'refused',
+      message: 'Validation failed',
+      fields: { email: 'Invalid email format' },
+    });
+  });
+
+  it.each([
+    [405, page],
+    [400, ''],
+    [302, ''],
+  ])('%i without JSON: the request', (status, text) => {
+    expect(judge(status, text)).toMatchObject({ kind: 'refused', message: expect.stringContaining(`HTTP ${status}`) });
+  });
+
+  it('does not take a rate message that mentions the key for a wrong key', () => {
+    expect(
+      judge(200, '{"success": false, "message": "Rate limit of this API key exceeded, invalid request"}').kind,
+    ).toBe('retry');
+  });
+
+  it('shows of a redirect only the host, never the address with its query', () => {
+    const verdict = judge(302, '', 'list', { location: 'https://login.example.com/in?api_key=hidden' });
+    expect(verdict).toEqual({ kind: 'refused', message: 'HTTP 302, a redirect to https://login.example.com' });
+  });
+
+  it('cuts long messages and takes control characters out', () => {
+    const verdict = judge(400, JSON.stringify({ success: false, message: `\u001b[2J${'x'.repeat(5000)}` }));
+    expect(verdict).toMatchObject({ kind: 'refused', message: ` [2J${'x'.repeat(297)}…`.trim().slice(0, 400) });
+  });
+});
+
+it('404 is gone, JSON or not', () => {
+  expect([judge(404, page), judge(404, wrongKey)]).toEqual([{ kind: 'gone' }, { kind: 'gone' }]);
+});
+
+describe('the least wait', () => {
+  const reset = { 'x-ratelimit-reset': '600' };
+  it('of a 429 is Retry-After first, then the reset', () => {
+    expect(judge(429, page, 'list', { ...reset, 'retry-after': '120' })).toMatchObject({
+      blocksKey: true,
+      minimumMs: 2 * MINUTE,
+    });
+    expect(judge(429, '', 'list', reset)).toMatchObject({ blocksKey: true, minimumMs: 10 * MINUTE });
+    expect(judge(429, '')).not.toHaveProperty('minimumMs');
+  });
+
+  it('of a failing server is Retry-After, never the reset of the rate window', () => {
+    expect(judge(503, '', 'list', { ...reset, 'retry-after': '120' })).toMatchObject({ minimumMs: 2 * MINUTE });
+    expect(judge(503, '', 'list', reset)).not.toHaveProperty('minimumMs');
+  });
+});

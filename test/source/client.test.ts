@@ -1,0 +1,464 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { MINUTE, SECOND } from '../../src/clock.ts';
+import { SluiceError } from '../../src/errors.ts';
+import type { Lane } from '../../src/source/budget.ts';
+import { type ClientOptions, isTimeout, openClient } from '../../src/source/client.ts';
+import { createMemoryBudget } from '../../src/source/memory-budget.ts';
+import { countingBudget } from './counting-budget.ts';
+import { autoClock, manualClock } from './manual-clock.ts';
+import { type Handler, json, openPeer } from './peer.ts';
+
+const apiKey = 'sk_live_51H+8a/secret=';
+const context = { lane: 'live', purpose: 'test' } as const;
+const path = '/api/v2/customers';
+const rows = { success: true, data: [{ id: 1 }], meta: { current_page: 1, total_pages: '9', total_records: 170 } };
+
+async function setUp(handler: Handler, more: Partial<ClientOptions> = {}) {
+  const peer = await openPeer(handler);
+  const budget = countingBudget();
+  const clock = autoClock();
+  const client = openClient({
+    url: peer.url,
+    apiKey,
+    auth: 'bearer',
+    budget,
+    concurrency: 2,
+    timeoutMs: 5000,
+    clock,
+    random: () => 1,
+    ...more,
+  });
+  onTestFinished(() => client.close());
+  const list = (extra: { signal?: AbortSignal; lane?: Lane; attempts?: number } = {}) =>
+    client.list(path, {}, { page: 1, limit: 1000 }, { ...context, ...extra });
+  return { peer, budget, clock, client, list };
+}
+
+/** The error a promise is rejected with. */
+async function failure(promise: Promise<unknown>): Promise<SluiceError> {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(SluiceError);
+  return error as SluiceError;
+}
+
+describe('answers', () => {
+  it('gives rows, meta, the grant that brought them and what it cost', async () => {
+    const { list, budget, peer } = await setUp(response =>
+      json(response, rows, 200, { 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '987' }),
+    );
+    expect(await list()).toEqual({
+      kind: 'rows',
+      rows: [{ id: 1 }],
+      meta: { currentPage: 1, totalPages: 9, totalRecords: 170 },
+      grantedAt: 'at 1',
+      requests: 1,
+      bytes: JSON.stringify(rows).length,
+    });
+    expect(peer.seen[0]).toMatchObject({
+      method: 'GET',
+      url: `${path}?page=1&limit=1000`,
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    expect(budget.settled.map(({ settlement }) => settlement)).toEqual([
+      { purpose: 'test', status: 200, limit: 1000, remaining: 987 },
+    ]);
+  });
+
+  it('leaves out a meta it cannot read', async () => {
+    const { list } = await setUp(response =>
+      json(response, { data: [], meta: { current_page: 'first', total_pages: -1 } }),
+    );
+    expect(await list()).not.toHaveProperty('meta');
+  });
+
+  it('sends the key in the query where asked to', async () => {
+    const { list, peer } = await setUp(response => json(response, rows), { auth: 'query' });
+    await list();
+    const { url, headers } = peer.seen[0] ?? { url: '', headers: {} };
+    expect(url).toMatch(/^\/\?api_key=[^&]+&ng=api\/v2\/customers&page=1&limit=1000$/);
+    expect(new URLSearchParams(url.slice(2)).get('api_key')).toBe(apiKey);
+    expect(headers).not.toHaveProperty('authorization');
+  });
+
+  it('gives one record, exactly', async () => {
+    const { client } = await setUp(response =>
+      json(response, '{"success": true, "data": {"id": 9007199254740993, "amount": 10.10}}'),
+    );
+    expect(await client.get('/api/v2/customers/7', context)).toMatchObject({
+      kind: 'one',
+      record: { id: '9007199254740993', amount: 10.1 },
+    });
+  });
+
+  it('asks a report by its query', async () => {
+    const { client, peer } = await setUp(response => json(response, { data: { income: 1 } }));
+    await client.get('/api/v2/reports/financial', context, { year: '2026', month: '1' });
+    expect(peer.seen[0]?.url).toBe('/api/v2/reports/financial?year=2026&month=1');
+  });
+
+  it('sends a body as JSON', async () => {
+    const { client, peer } = await setUp(response => json(response, { success: true }, 201));
+    const body = { url: 'https://example.com/hook', events: ['invoice.created'] };
+    expect(await client.request({ method: 'POST', path: '/api/v2/webhooks', body }, context)).toMatchObject({
+      kind: 'success',
+    });
+    expect(peer.seen[0]).toMatchObject({
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  });
+
+  it('404 is gone, for lists and records', async () => {
+    const { client, list, clock } = await setUp(response => json(response, '<h1>Not found</h1>', 404));
+    expect(await list()).toEqual({ kind: 'gone', grantedAt: 'at 1', requests: 1 });
+    expect(await client.get('/api/v2/customers/7', context)).toEqual({ kind: 'gone', grantedAt: 'at 2', requests: 1 });
+    expect(clock.slept).toEqual([]);
+  });
+
+  it('reads gzip, and has no more in flight than the concurrency', async () => {
+    const { client, peer } = await setUp(response => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+      setImmediate(() => response.end(gzipSync(JSON.stringify(rows))));
+    });
+    const pages = Array.from({ length: 8 }, (_, page) => client.list(path, {}, { page }, context));
+    expect((await Promise.all(pages)).every(({ kind }) => kind === 'rows')).toBe(true);
+    expect(peer.mostAtOnce()).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('what is tried again, each time with a grant of its own', () => {
+  const glitches: [string, Handler][] = [
+    ['500 with HTML', response => json(response, '<h1>Error</h1>', 500)],
+    ['502', response => json(response, '', 502)],
+    ['408', response => json(response, '', 408)],
+    ['200 with HTML', response => json(response, '<h1>Maintenance</h1>')],
+    ['200 with nothing', response => json(response, '')],
+    ['200 with cut-off JSON', response => json(response, '{"success": true, "data": [{"id": 1')],
+    ['200 with success: false', response => json(response, { success: false, message: 'busy' })],
+    ['200 with data of another type', response => json(response, { success: true, data: { id: 1 } })],
+    ['a connection reset before the answer', (_response, _nth, request) => request.socket.resetAndDestroy()],
+    [
+      'a connection closed in the middle of the body',
+      (response, _nth, request) => {
+        response.writeHead(200, { 'content-length': '5000' });
+        response.write('{"success": true, "data": [', () => request.socket.destroy());
+      },
+    ],
+    [
+      'gzip that breaks off',
+      response => {
+        response.writeHead(200, { 'content-encoding': 'gzip' });
+        response.end(gzipSync(JSON.stringify(rows)).subarray(0, 30));
+      },
+    ],
+    [
+      'an encoding nobody asked for',
+      response => {
+        response.writeHead(200, { 'content-encoding': 'zstd' });
+        response.end('x');
+      },
+    ],
+  ];
+  it.each(glitches)('%s', async (_name, glitch) => {
+    const { list, budget, clock } = await setUp((response, nth, request) =>
+      nth === 1 ? glitch(response, nth, request) : json(response, rows),
+    );
+    expect(await list()).toMatchObject({ kind: 'rows', grantedAt: 'at 2', requests: 2 });
+    expect(clock.slept).toEqual([SECOND]);
+    expect([budget.open(), budget.settled.length, budget.released.length]).toEqual([0, 2, 0]);
+  });
+
+  it.each([
+    ['before the headers', () => {}],
+    [
+      'in the middle of the body',
+      response => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.write('{"success": true, "data": [');
+      },
+    ],
+  ] as [string, Handler][])('a server that hangs %s, after the time-out', async (_where, hang) => {
+    const { list, budget } = await setUp(
+      (response, nth, request) => (nth === 1 ? hang(response, nth, request) : json(response, rows)),
+      {
+        timeoutMs: 150,
+      },
+    );
+    expect(await list()).toMatchObject({ kind: 'rows', requests: 2 });
+    expect(budget.settled.map(({ settlement }) => settlement.status)).toEqual([null, 200]);
+  });
+
+  it('an error status whose body hangs counts by its status', async () => {
+    const { list, budget } = await setUp(
+      (response, nth) => {
+        if (nth > 1) return json(response, rows);
+        response.writeHead(503);
+        response.write('<h1>');
+      },
+      { timeoutMs: 150 },
+    );
+    await list();
+    expect(budget.settled.map(({ settlement }) => settlement.status)).toEqual([503, 200]);
+  });
+
+  it('six times in all, with growing waits, never shorter than the server asks', async () => {
+    const { list, clock, budget } = await setUp((response, nth) =>
+      json(response, '<h1>Down</h1>', 503, nth === 2 ? { 'retry-after': '90' } : {}),
+    );
+    expect(await failure(list())).toMatchObject({
+      kind: 'unavailable',
+      status: 503,
+      message: `GET ${path}?page=1&limit=1000 failed 6 times: HTTP 503 with an HTML page`,
+      next: expect.stringContaining('SOURCE_URL'),
+    });
+    expect(clock.slept).toEqual([1, 90, 4, 8, 16].map(seconds => seconds * SECOND));
+    expect([budget.open(), budget.settled.length]).toEqual([0, 6]);
+  });
+
+  it('less often where the caller says so; time-outs are told apart', async () => {
+    const { list, peer } = await setUp(() => {}, { timeoutMs: 50 });
+    const error = await failure(list({ attempts: 2 }));
+    expect(error.message).toContain(`failed 2 times: no complete answer from ${peer.url} within 0.05 s`);
+    expect([isTimeout(error), isTimeout(new Error('x'))]).toEqual([true, false]);
+  });
+
+  it('never a POST that may have arrived', async () => {
+    const { client, peer } = await setUp(response => json(response, '', 500));
+    const error = await failure(client.request({ method: 'POST', path: '/api/v2/customers', body: {} }, context));
+    expect(error).toMatchObject({ kind: 'unavailable', next: expect.stringContaining('may have been carried out') });
+    expect(peer.seen).toHaveLength(1);
+  });
+});
+
+describe('429', () => {
+  it('blocks the key for everyone as long as the server says, and goes on after', async () => {
+    const clock = manualClock();
+    const budget = countingBudget(createMemoryBudget({ clock, limit: 10 }));
+    const waits: number[] = [];
+    const { list } = await setUp(
+      (response, nth) =>
+        nth === 1 ? json(response, '<h1>Slow down</h1>', 429, { 'retry-after': '45' }) : json(response, rows),
+      { clock, budget, onWait: (_lane, ms) => waits.push(ms) },
+    );
+    const answer = list();
+    expect(await clock.sleepers()).toEqual([45 * SECOND]);
+    clock.advance(45 * SECOND);
+    expect(await answer).toMatchObject({ kind: 'rows', requests: 2 });
+    expect(waits).toEqual([45 * SECOND]);
+    expect(budget.settled[0]?.settlement).toMatchObject({ status: 429, blockedForMs: 45 * SECOND });
+  });
+
+  it('without headers backs off further each time, and outlasts what other failures may not', async () => {
+    const { list, budget } = await setUp((response, nth) =>
+      nth <= 12 ? json(response, '', 429) : json(response, rows),
+    );
+    expect(await list()).toMatchObject({ kind: 'rows', requests: 13 });
+    const blocked = budget.settled.map(({ settlement }) => settlement.blockedForMs);
+    expect(blocked.slice(0, 4)).toEqual([1, 2, 4, 8].map(seconds => seconds * SECOND));
+    expect(blocked.slice(10)).toEqual([10 * MINUTE, 10 * MINUTE, undefined]);
+  });
+
+  it('with noWait ends as `quota` when the block is long', async () => {
+    const clock = autoClock();
+    const { list } = await setUp(response => json(response, '', 429, { 'x-ratelimit-reset': '1800' }), {
+      clock,
+      budget: createMemoryBudget({ clock, limit: 10 }),
+      noWait: true,
+    });
+    expect(await failure(list())).toMatchObject({ kind: 'quota', message: expect.stringContaining('10:30:00 UTC') });
+    expect(clock.slept).toEqual([]);
+  });
+
+  it('for ever is unavailable in the end', async () => {
+    const { list, peer } = await setUp(response => json(response, '', 429));
+    expect(await failure(list())).toMatchObject({ kind: 'unavailable', status: 429 });
+    expect(peer.seen).toHaveLength(24);
+  });
+});
+
+describe('what is not tried again', () => {
+  it.each([
+    [401, { success: false, message: 'Invalid API key' }],
+    [403, '<h1>Forbidden</h1>'],
+    [200, { success: false, message: 'Unauthorized access' }],
+  ])('%i %j: the key is refused', async (status, body) => {
+    const { list, peer } = await setUp(response => json(response, body, status));
+    const error = await failure(list());
+    expect(error).toMatchObject({
+      kind: 'unauthorized',
+      status,
+      next: expect.stringMatching(/SOURCE_API_KEY.*Settings → API Access/),
+    });
+    expect(peer.seen).toHaveLength(1);
+  });
+
+  it.each([200, 400, 422])('%i with field messages', async status => {
+    const { list } = await setUp(response =>
+      json(
+        response,
+        { success: false, message: 'Validation failed', errors: { limit: 'must not be above 100' } },
+        status,
+      ),
+    );
+    expect(await failure(list())).toMatchObject({
+      kind: 'refused',
+      status,
+      fields: { limit: 'must not be above 100' },
+      message: `The source refuses GET ${path}?page=1&limit=1000: Validation failed (limit: must not be above 100)`,
+    });
+  });
+
+  it('a redirect, which is not followed and named by host only', async () => {
+    const other = await openPeer(response => json(response, rows));
+    const { list } = await setUp(
+      (response, _nth, request) => json(response, '', 302, { location: `${other.url}${request.url}` }),
+      { auth: 'query' },
+    );
+    const error = await failure(list());
+    expect(error).toMatchObject({
+      kind: 'refused',
+      status: 302,
+      message: expect.stringContaining(`a redirect to ${other.url}`),
+    });
+    expect(error.next).toContain('SOURCE_URL');
+    expect(other.seen).toHaveLength(0);
+  });
+
+  it.each([
+    ['plain', (text: string) => Buffer.from(text), 'identity'],
+    ['a compression bomb', (text: string) => gzipSync(text), 'gzip'],
+  ] as const)('an answer above the cap: %s', async (_name, pack, encoding) => {
+    const { list, peer } = await setUp(
+      response => {
+        response.writeHead(200, { 'content-encoding': encoding });
+        response.end(pack(`{"data": ["${'0'.repeat(8 * 2 ** 20)}"]}`));
+      },
+      { maxBodyBytes: 2 ** 20 },
+    );
+    expect(await failure(list())).toMatchObject({
+      kind: 'refused',
+      message: expect.stringContaining('larger than 1048576 bytes'),
+    });
+    expect(peer.seen).toHaveLength(1);
+  });
+});
+
+describe('a source out of reach', () => {
+  it('is named when nothing answers there; unsent requests are given back', async () => {
+    const { list, budget, clock } = await setUp(() => {}, { url: `http://127.0.0.1:${await closedPort()}` });
+    const error = await failure(list());
+    expect(error.message).toMatch(/failed 6 times: nothing answers at http:\/\/127\.0\.0\.1:\d+$/);
+    expect([budget.open(), budget.settled.length, budget.released.length, clock.slept.length]).toEqual([0, 0, 6, 5]);
+  });
+
+  it('is named when it speaks no TLS', async () => {
+    const { peer } = await setUp(response => json(response, rows));
+    const { list } = await setUp(() => {}, { url: peer.url.replace('http:', 'https:') });
+    expect((await failure(list({ attempts: 1 }))).message).toMatch(
+      /no secure connection to https:\/\/127\.0\.0\.1:\d+ \(\w+\)/,
+    );
+  });
+});
+
+describe('stopping', () => {
+  it('in flight: the request is given up, and settled, not released', async () => {
+    const stop = new AbortController();
+    const { list, budget } = await setUp(() => stop.abort(new SluiceError('stopped', 'Ctrl-C')));
+    expect(await failure(list({ signal: stop.signal }))).toMatchObject({ kind: 'stopped', message: 'Ctrl-C' });
+    expect(budget.settled.map(({ settlement }) => settlement.status)).toEqual([null]);
+    expect([budget.open(), budget.released.length]).toEqual([0, 0]);
+  });
+
+  it('in the middle of an error body, with a plain abort', async () => {
+    const stop = new AbortController();
+    const { list, budget } = await setUp(response => {
+      response.writeHead(500);
+      response.write('<h1>', () => setTimeout(() => stop.abort(), 20));
+    });
+    expect(await failure(list({ signal: stop.signal }))).toMatchObject({ kind: 'stopped' });
+    expect([budget.open(), budget.settled.length]).toEqual([0, 1]);
+  });
+
+  it('between two attempts', async () => {
+    const clock = manualClock();
+    const stop = new AbortController();
+    const { list, budget } = await setUp(response => json(response, '', 500), { clock });
+    const answer = list({ signal: stop.signal });
+    await clock.sleepers();
+    stop.abort();
+    expect(await failure(answer)).toMatchObject({ kind: 'stopped' });
+    expect([budget.open(), budget.settled.length]).toEqual([0, 1]);
+  });
+
+  it('by closing the client, which ends what waits and what is in flight', async () => {
+    const clock = manualClock();
+    const { list, budget, client, peer } = await setUp((response, nth) => nth > 1 && json(response, '', 500), {
+      clock,
+    });
+    const failures = [list(), list(), list()].map(failure);
+    await clock.sleepers(2);
+    expect(peer.seen).toHaveLength(3);
+    await client.close();
+    expect((await Promise.all(failures)).map(({ kind }) => kind)).toEqual(['stopped', 'stopped', 'stopped']);
+    expect(budget.open()).toBe(0);
+    expect(await failure(list())).toMatchObject({ kind: 'stopped' });
+  });
+});
+
+describe('the key', () => {
+  const echo = `you sent ${apiKey}, ${encodeURIComponent(apiKey)}`;
+  const answers: [string, Handler][] = [
+    ['unauthorized', response => json(response, { success: false, message: `Invalid API key: ${echo}` }, 401)],
+    ['refused', response => json(response, { success: false, message: echo, errors: { [apiKey]: echo } }, 422)],
+    [
+      'redirected',
+      response =>
+        json(response, '', 301, { location: `https://${encodeURIComponent(apiKey)}@example.com/?k=${apiKey}` }),
+    ],
+    ['failing', response => json(response, { success: false, message: echo })],
+    ['reset', (_response, _nth, request) => request.socket.resetAndDestroy()],
+    ['hanging', () => {}],
+  ];
+  it.each(answers)('appears in no error, cause or log line: %s', async (_name, handler) => {
+    for (const auth of ['bearer', 'query'] as const) {
+      const lines: unknown[] = [];
+      const keep = (...line: unknown[]) => void lines.push(line);
+      const log = { debug: keep, info: keep, warn: keep, error: keep } as unknown as NonNullable<ClientOptions['log']>;
+      const { client } = await setUp(handler, { auth, log, timeoutMs: 50 });
+      const error = await failure(client.list(path, { search: apiKey }, {}, { ...context, attempts: 2 }));
+      expect(lines.length).toBeGreaterThan(0);
+      const shown = [...everyString(error), ...everyString(lines)].join('\n');
+      for (const form of [
+        apiKey,
+        encodeURIComponent(apiKey),
+        new URLSearchParams({ k: apiKey }).toString().slice(2),
+        'sk_live',
+      ]) {
+        expect(shown).not.toContain(form);
+      }
+    }
+  });
+});
+
+/** All strings reachable from a value: properties that JSON does not show, causes and stacks included. */
+function everyString(value: unknown, seen = new Set<unknown>()): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null || seen.has(value)) return [];
+  seen.add(value);
+  return Reflect.ownKeys(value).flatMap(key => [String(key), ...everyString(Reflect.get(value, key), seen)]);
+}
+
+/** A port where nothing listens: one that was free a moment ago. */
+async function closedPort(): Promise<number> {
+  const { createServer } = await import('node:net');
+  const server = createServer();
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise(resolve => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { exactNumber, parseJson } from '../../src/source/json.ts';
+
+describe('parseJson', () => {
+  it('brings numbers a double would round as their exact text, all others as numbers', () => {
+    expect(
+      parseJson('[9007199254740993, 12345678901234567890.123, 1e400, 0.1, -0.30000000000000004, 1e5, 12.50]'),
+    ).toEqual(['9007199254740993', '12345678901234567890.123', '1e400', 0.1, -0.30000000000000004, 100000, 12.5]);
+  });
+
+  it('keeps every decimal: what comes back is the same number as the text', () => {
+    const decimal = fc
+      .tuple(fc.boolean(), fc.stringMatching(/^(0|[1-9][0-9]{0,25})$/), fc.stringMatching(/^[0-9]{0,12}$/))
+      .map(([minus, whole, fraction]) => `${minus ? '-' : ''}${whole}${fraction && `.${fraction}`}`);
+    fc.assert(
+      fc.property(decimal, text => {
+        const { amount } = parseJson(`{"amount": ${text}}`) as { amount: number | string };
+        expect(scaled(plain(amount))).toBe(scaled(text));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('reads whatever JSON.stringify writes', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), value => {
+        const text = JSON.stringify(value);
+        fc.pre(!text.includes('__proto__'));
+        expect(parseJson(text)).toEqual(JSON.parse(text));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is not slowed down, nor changed, by long digits inside strings', () => {
+    expect(parseJson('{"iban": "1234567890123456789", "id": "3e", "quote": "\\"99999999999999999", "n": 7}')).toEqual({
+      iban: '1234567890123456789',
+      id: '3e',
+      quote: '"99999999999999999',
+      n: 7,
+    });
+  });
+
+  it.each([
+    '{"__proto__": {"admin": true}, "n": 1}',
+    '{"\\u005f_proto__": {"admin": true}, "n": 1}',
+    '{"__proto__": {"admin": true}, "n": 9007199254740993}',
+  ])('leaves out a key that could reach a prototype: %s', text => {
+    const value = parseJson(text) as object;
+    expect(Object.keys(value)).toEqual(['n']);
+    expect((value as { admin?: unknown }).admin).toBeUndefined();
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+  });
+
+  it.each([1000, 1_000_000])('throws on %i levels, with and without long numbers', depth => {
+    const deep = '['.repeat(depth) + ']'.repeat(depth);
+    expect(() => parseJson(deep)).toThrow(SyntaxError);
+    expect(() => parseJson(`[9007199254740993, ${deep}]`)).toThrow();
+  });
+
+  it.each(['', '{"a": 1', '<html>', '[9007199254740993', '{"a": 01234567890123456789}', '[1,]'])(
+    'throws on %j',
+    text => {
+      expect(() => parseJson(text)).toThrow();
+    },
+  );
+
+  it('lets the last of two equal keys win, as JSON.parse does, and reads past a byte order mark', () => {
+    expect(parseJson('\ufeff{"id": 9007199254740993, "n": 1, "n": 2}')).toEqual({ id: '9007199254740993', n: 2 });
+  });
+});
+
+it('exactNumber knows one number in two spellings', () => {
+  expect(['1.10', '100e-2', '-0', '1E2', '0.000001', '123456789012345680000'].map(exactNumber)).toEqual([
+    1.1, 1, -0, 100, 0.000001, 123456789012345680000,
+  ]);
+});
+
+function plain(value: number | string): string {
+  const text = String(value);
+  return /e/i.test(text) ? BigInt(value as number).toString() : text;
+}
+
+/** The exact value in units of 1e-12. */
+function scaled(text: string): bigint {
+  const [, minus, whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
+  const units = BigInt(whole + fraction.padEnd(12, '0'));
+  return minus ? -units : units;
+}

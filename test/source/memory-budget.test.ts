@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest';
+import { HOUR, MINUTE } from '../../src/clock.ts';
+import type { Budget, Grant } from '../../src/source/budget.ts';
+import { createMemoryBudget } from '../../src/source/memory-budget.ts';
+import { manualClock } from './manual-clock.ts';
+
+/** One grant; the budget must have one. */
+async function one(budget: Budget): Promise<Grant> {
+  const [grant] = (await budget.take('live', 1)).grants;
+  if (!grant) throw new Error('no grant');
+  return grant;
+}
+
+const done = { purpose: 'test', status: 200 };
+
+it('counts a request from its grant until one window after it was settled', async () => {
+  const clock = manualClock();
+  const budget = createMemoryBudget({ clock, limit: 2 });
+  const first = await one(budget);
+  await one(budget);
+  expect(await budget.take('live', 1)).toEqual({ grants: [], waitMs: HOUR });
+  clock.advance(10 * MINUTE);
+  await budget.settle(first, done);
+  clock.advance(HOUR - 1);
+  expect(await budget.take('live', 1)).toEqual({ grants: [], waitMs: 1 });
+  clock.advance(1);
+  expect((await budget.take('live', 5)).grants).toHaveLength(1);
+});
+
+it('leaves 1% of the limit, at least one request from 50 on, to live', async () => {
+  for (const [limit, lower] of [
+    [1000, 990],
+    [60, 59],
+    [10, 10],
+  ] as const) {
+    const budget = createMemoryBudget({ clock: manualClock(), limit });
+    expect((await budget.take('backfill', 5000)).grants).toHaveLength(lower);
+    expect((await budget.take('verify', 1)).grants).toHaveLength(0);
+    expect((await budget.take('live', 5000)).grants).toHaveLength(limit - lower);
+  }
+});
+
+it('forgets released grants at once', async () => {
+  const budget = createMemoryBudget({ clock: manualClock(), limit: 3 });
+  const { grants } = await budget.take('live', 3);
+  await budget.release(grants.slice(1));
+  expect((await budget.take('live', 3)).grants).toHaveLength(2);
+});
+
+it('holds everyone back while the server blocks the key', async () => {
+  const clock = manualClock();
+  const budget = createMemoryBudget({ clock, limit: 10 });
+  await budget.settle(await one(budget), { purpose: 'test', status: 429, blockedForMs: 5 * MINUTE });
+  expect(await budget.take('live', 1)).toEqual({ grants: [], waitMs: 5 * MINUTE });
+  clock.advance(5 * MINUTE);
+  expect((await budget.take('live', 1)).grants).toHaveLength(1);
+});
+
+it("is lowered, never raised, by the server's own count and limit", async () => {
+  const budget = createMemoryBudget({ clock: manualClock(), limit: 100 });
+  await budget.settle(await one(budget), { ...done, remaining: 10, limit: 100 });
+  const second = await one(budget);
+  expect((await budget.take('live', 100)).grants).toHaveLength(9);
+  await budget.settle(second, { ...done, remaining: 5000, limit: 9999 });
+  expect((await budget.take('live', 1)).grants).toHaveLength(0);
+});
+
+it('names grants by strictly increasing timestamptz texts', async () => {
+  const { grants } = await createMemoryBudget({ clock: manualClock(), limit: 3 }).take('live', 3);
+  expect(grants.map(({ grantedAt }) => grantedAt)).toEqual([
+    '2026-01-15 10:00:00.000000+00',
+    '2026-01-15 10:00:00.000001+00',
+    '2026-01-15 10:00:00.000002+00',
+  ]);
+});

@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
+import { parseRateHeaders } from '../../src/source/rate-headers.ts';
+
+const nowMs = Date.UTC(2026, 0, 15, 10);
+const time = { nowMs, windowMs: HOUR };
+const reset = (value: string) => parseRateHeaders({ 'x-ratelimit-reset': value }, time).resetMs;
+const retryAfter = (value: string) => parseRateHeaders({ 'retry-after': value }, time).retryAfterMs;
+
+describe('X-RateLimit-Reset and Retry-After', () => {
+  it.each([
+    ['epoch seconds', String((nowMs + 10 * MINUTE) / 1000), 10 * MINUTE],
+    ['epoch milliseconds', String(nowMs + 10 * MINUTE), 10 * MINUTE],
+    ['seconds to go', '600', 10 * MINUTE],
+    ['fractions of a second', '1.5', 1500],
+    ['an HTTP date', new Date(nowMs + 10 * MINUTE).toUTCString(), 10 * MINUTE],
+    ['an ISO date', new Date(nowMs + 10 * MINUTE).toISOString(), 10 * MINUTE],
+    ['a date without a zone, taken as UTC', '2026-01-15 10:10:00', 10 * MINUTE],
+    ['zero seconds to go: one second', '0', SECOND],
+    ['more than a window: one window', '86400', HOUR],
+    ['far ahead: one window', String((nowMs + 100 * HOUR) / 1000), HOUR],
+    ['sent twice', '600, 600', 10 * MINUTE],
+    ['a stale constant in the past: none, so the caller backs off', '1500000000', undefined],
+    ['a past date', new Date(nowMs - 1).toUTCString(), undefined],
+    ['nonsense', 'soon', undefined],
+    ['empty', '', undefined],
+    ['negative', '-5', undefined],
+  ])('%s', (_form, text, expected) => {
+    expect(reset(text)).toBe(expected);
+    expect(retryAfter(text)).toBe(expected);
+  });
+
+  it('never gives NaN, a negative or more than a window, whatever stands there', () => {
+    const value = fc.oneof(
+      fc.string(),
+      fc.integer().map(String),
+      fc.double().map(String),
+      fc.bigInt({ min: 0n, max: 10n ** 30n }).map(String),
+      fc.date({ noInvalidDate: true }).map(date => date.toUTCString()),
+      fc.array(fc.string()),
+    );
+    fc.assert(
+      fc.property(value, value, fc.integer({ min: 1000, max: 7 * 24 * HOUR }), (one, two, windowMs) => {
+        const parsed = parseRateHeaders(
+          { 'retry-after': one, 'x-ratelimit-reset': two, 'x-ratelimit-limit': one, 'x-ratelimit-remaining': two },
+          { nowMs, windowMs },
+        );
+        for (const ms of [parsed.retryAfterMs, parsed.resetMs]) {
+          if (ms !== undefined) expect(ms >= SECOND && ms <= windowMs && Number.isInteger(ms)).toBe(true);
+        }
+        if (parsed.limit !== undefined) expect(Number.isSafeInteger(parsed.limit) && parsed.limit >= 1).toBe(true);
+        if (parsed.remaining !== undefined) expect(Number.isSafeInteger(parsed.remaining)).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+it('reads limit and remaining, and nothing where they are absent or odd', () => {
+  expect(parseRateHeaders({ 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '0' }, time)).toEqual({
+    limit: 1000,
+    remaining: 0,
+  });
+  expect(parseRateHeaders({ 'x-ratelimit-limit': '0', 'x-ratelimit-remaining': 'many' }, time)).toEqual({});
+  expect(parseRateHeaders({}, time)).toEqual({});
+});

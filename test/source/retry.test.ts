@@ -1,0 +1,36 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
+import { BLOCKED, FAILURES, type RetryLaw, retryDelayMs } from '../../src/source/retry.ts';
+
+it('doubles from one second, up to the cap, and takes away at most half', () => {
+  const most = [1, 2, 3, 7, 8, 99].map(failures => retryDelayMs(FAILURES, failures, () => 1));
+  expect(most).toEqual([1, 2, 4, 60, 60, 60].map(seconds => seconds * SECOND));
+  expect(retryDelayMs(FAILURES, 3, () => 0)).toBe(2 * SECOND);
+});
+
+it('never waits less than the server asks, and never more than both the cap and the server ask', () => {
+  const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 1000 }),
+      random,
+      fc.integer({ min: 0, max: HOUR }),
+      (failures, jitter, serverMs) => {
+        const ms = retryDelayMs(FAILURES, failures, () => jitter, serverMs);
+        expect(ms).toBeGreaterThanOrEqual(Math.max(serverMs, FAILURES.baseMs / 2));
+        expect(ms).toBeLessThanOrEqual(Math.max(serverMs, FAILURES.capMs));
+      },
+    ),
+  );
+});
+
+it('outlasts an hourly window of 429s even at the smallest jitter', () => {
+  expect(longest(BLOCKED, () => 0)).toBeGreaterThan(HOUR + 5 * MINUTE);
+});
+
+function longest(law: RetryLaw, random: () => number): number {
+  let sum = 0;
+  for (let failures = 1; failures < law.attempts; failures++) sum += retryDelayMs(law, failures, random);
+  return sum;
+}
