@@ -11,7 +11,7 @@ const text = z
   .transform(value => value ?? null);
 const required = z.string('This field is required').trim().min(1, 'This field is required');
 const email = z
-  .union([z.literal(''), z.email()], 'Invalid email format')
+  .union([z.literal(''), z.email('Invalid email format')], 'Invalid email format')
   .nullish()
   .transform(value => value ?? null);
 const id = z.int('Must be an integer').positive('Must be an integer');

@@ -30,7 +30,7 @@ export function invoiceColumns(
   const openness = opennessFor(count);
   for (let index = 0; index < count; index += 1) {
     const day = spreadDay(index, count, today, random);
-    columns.days[index] = traits.undated && random.chance(0.005) ? NO_DAY : day;
+    columns.days[index] = traits.undated && random.chance(0.02) ? NO_DAY : day;
     columns.states[index] = stateAtAge(Math.max(0, today - day), openness, traits.moreStates, random);
     columns.owners[index] = someCustomer(customerIds, random);
     columns.changed[index] = Math.min(day, today) * 86_400;

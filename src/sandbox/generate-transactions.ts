@@ -27,7 +27,7 @@ export function transactionColumns(count: number, seed: number, today: number, t
     changed[index] = Math.min(day, today) * 86_400;
     const cash = isCash(index);
     const twin = cash && index % PAIR_EVERY === 1;
-    days[index] = twin ? (days[index - 1] as number) : traits.undated && random.chance(0.005) ? NO_DAY : day;
+    days[index] = twin ? (days[index - 1] as number) : traits.undated && random.chance(0.02) ? NO_DAY : day;
     const dice = random.next();
     states[index] = cash ? 0 : traits.moreStates && dice < 0.02 ? 2 : dice < 0.57 ? 0 : 1;
     owners[index] = cash ? 1 : random.int(1, 12);

@@ -20,6 +20,7 @@ export function listen(answer: Answer, port: number, host: string): Promise<List
   }) as Server;
   // Longer than clients keep an idle connection: else one of them writes to a connection that is just being closed.
   server.keepAliveTimeout = 2 * MINUTE;
+  let closed: Promise<void> | undefined;
   return new Promise((resolve, reject) => {
     server.once('error', cause => {
       reject(
@@ -32,11 +33,13 @@ export function listen(answer: Answer, port: number, host: string): Promise<List
     server.listen(port, host, () => {
       resolve({
         port: (server.address() as AddressInfo).port,
-        close: () =>
-          new Promise((done, failed) => {
+        close() {
+          closed ??= new Promise((done, failed) => {
             server.close(error => (error ? failed(error) : done()));
             server.closeAllConnections();
-          }),
+          });
+          return closed;
+        },
       });
     });
   });

@@ -126,7 +126,7 @@ export const variantPoints = {
     'null',
   ),
   undated: point(
-    'Whether one in 200 invoices and transactions has no date (fixed at opening).',
+    'Whether one in 50 invoices and transactions has no date (fixed at opening).',
     { no: 'all have one', yes: 'some have none' },
     'no',
   ),
