@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Clock, HOUR } from '../clock.ts';
 import { isKind, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -106,6 +107,7 @@ export function openClient(options: ClientOptions): Client {
   const address = createAddress(options);
   const agent = openAgent({ connections: options.concurrency, timeoutMs });
   const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
   const limiter = createLimiter({
     budget: options.budget,
     concurrency: options.concurrency,
@@ -130,6 +132,8 @@ export function openClient(options: ClientOptions): Client {
 
   async function request(ask: SourceRequest, context: RequestContext): Promise<Answer> {
     const call = prepare(ask);
+    // One signal serves a whole run; Node warns on stderr from the eleventh request that waits on it.
+    if (context.signal) setMaxListeners(0, context.signal);
     const failing = { ...FAILURES, attempts: context.attempts ?? FAILURES.attempts };
     let requests = 0;
     let failures = 0;

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MINUTE, SECOND } from '../../src/clock.ts';
@@ -393,6 +394,18 @@ describe('stopping', () => {
     stop.abort();
     expect(await failure(answer)).toMatchObject({ kind: 'stopped' });
     expect([budget.open(), budget.settled.length]).toEqual([0, 1]);
+  });
+
+  it('leaves nothing on the signal of a run, and Node without reason to warn', async () => {
+    const stop = new AbortController();
+    const warnings: string[] = [];
+    const keep = (warning: Error) => warnings.push(warning.message);
+    process.on('warning', keep);
+    onTestFinished(() => void process.off('warning', keep));
+    const { list } = await setUp(response => json(response, rows));
+    await Promise.all(Array.from({ length: 30 }, () => list({ signal: stop.signal })));
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
+    expect(warnings).toEqual([]);
   });
 
   it('by closing the client, which ends what waits and what is in flight', async () => {
