@@ -8,11 +8,19 @@ import type { Log } from '../log.ts';
 // biome-ignore lint/suspicious/noExplicitAny: the tables are declared at run time
 export type Tables = any;
 
+/** A database or an open transaction of it. */
+export type Db = Kysely<Tables>;
+
 export type Row = Record<string, unknown>;
 
 export interface Queryable {
   /** One statement. `date`, `timestamp`, `timestamptz`, `int8` and `numeric` arrive as text, exactly as Postgres wrote them. */
-  query<R extends Row = Row>(sql: string, parameters?: readonly unknown[]): Promise<pg.QueryResult<R>>;
+  query<R extends Row = Row>(
+    sql: string,
+    parameters?: readonly unknown[],
+    /** Keeps it prepared under this name on each connection; saves the planning (0.3 ms for a count through an index). */
+    name?: string,
+  ): Promise<pg.QueryResult<R>>;
 }
 
 export interface Transaction extends Queryable {
@@ -23,6 +31,8 @@ export interface Transaction extends Queryable {
 export interface TransactionOptions {
   /** False forbids sequential scans: a plan made while a table is empty would go on scanning it as it grows. Default true. */
   readonly seqscan?: boolean;
+  /** SQL without parameters that goes out in one round trip with BEGIN, e.g. the lock that all else rests on. */
+  readonly opening?: string;
 }
 
 export interface Database extends Queryable {
@@ -107,7 +117,12 @@ export async function openDatabase(options: {
     }),
   });
 
-  const query: Queryable['query'] = (sql, parameters) => explained(pool.query(sql, parameters as unknown[]));
+  const queryOn =
+    (target: pg.Pool | pg.PoolClient): Queryable['query'] =>
+    <R extends Row>(text: string, parameters?: readonly unknown[], name?: string) => {
+      const values = parameters as unknown[];
+      return explained(name ? target.query<R>({ name, text, values }) : target.query<R>(text, values));
+    };
 
   async function transaction<T>(
     fn: (transaction: Transaction) => Promise<T>,
@@ -116,11 +131,10 @@ export async function openDatabase(options: {
     const client = await explained(pool.connect());
     let broken: Error | undefined;
     try {
-      await explained(client.query(settings.seqscan === false ? 'begin; set local enable_seqscan = off' : 'begin'));
-      const result = await fn({
-        client,
-        query: (sql, parameters) => explained(client.query(sql, parameters as unknown[])),
-      });
+      const seqscan = settings.seqscan === false ? '; set local enable_seqscan = off' : '';
+      const opening = settings.opening ? `; ${settings.opening}` : '';
+      await explained(client.query(`begin${seqscan}${opening}`));
+      const result = await fn({ client, query: queryOn(client) });
       await explained(client.query('commit'));
       return result;
     } catch (error) {
@@ -138,7 +152,7 @@ export async function openDatabase(options: {
     kysely,
     pool,
     place,
-    query,
+    query: queryOn(pool),
     transaction,
     async connect(name) {
       const client = new pg.Client(connection(name));

@@ -98,6 +98,7 @@ export async function openEmbedded(options: {
       const attached = await attach(home);
       if (attached) return { url: attached, started: false };
       const binaries = await prepareBinaries(home, user);
+      refuseShellCharacters(home, binaries);
       await removeOldCopies(home, binaries);
       await initialise(home, binaries, user, options.log);
       await start(home, binaries, user, options.settings ?? {});
@@ -413,6 +414,19 @@ async function start(
   }
 }
 
+/** pg_ctl starts the server through a shell, and quotes nothing but blanks. */
+function refuseShellCharacters(home: string, binaries: Binaries): void {
+  const path = [home, binaries.pgCtl].find(path => process.platform !== 'win32' && /["$`\\\n]/.test(path));
+  if (path === undefined) return;
+  throw new SluiceError(
+    'configuration',
+    `The embedded Postgres cannot run in ${path}, because of a $, ", \\ or \` in that path.`,
+    {
+      next: 'Set SLUICE_DATA_DIR to another folder, or set DATABASE_URL.',
+    },
+  );
+}
+
 /**
  * After a crash, postmaster.pid may name a process that is now somebody else's, and Postgres would refuse to start. Naming a
  * process that cannot exist, instead of removing the file, keeps Postgres' own check of its shared memory.
@@ -559,6 +573,7 @@ const FILE_ERRORS: Readonly<Record<string, string>> = {
   EROFS: 'the disk is read-only',
   EACCES: 'this user may not use it',
   EPERM: 'this user may not use it',
+  ENOTDIR: 'a part of that path is a file',
 };
 
 async function explainFileErrors<T>(base: string, fn: () => Promise<T>): Promise<T> {
@@ -567,9 +582,12 @@ async function explainFileErrors<T>(base: string, fn: () => Promise<T>): Promise
   } catch (error) {
     const reason = error instanceof SluiceError ? undefined : FILE_ERRORS[codeOf(error) ?? ''];
     if (!reason) throw error;
-    const path = (error as NodeJS.ErrnoException).path ?? base;
+    const full = reason === FILE_ERRORS.ENOSPC || reason === FILE_ERRORS.EDQUOT;
+    const path = full ? base : ((error as NodeJS.ErrnoException).path ?? base);
     throw new SluiceError('database', `The embedded Postgres needs ${path}, but ${reason}.`, {
-      next: 'Set SLUICE_DATA_DIR to a folder you can write to, run as the user who first started it, or set DATABASE_URL.',
+      next: full
+        ? 'Free some space, then repeat the command.'
+        : 'Set SLUICE_DATA_DIR to a folder you can write to, run as the user who first started it, or set DATABASE_URL.',
       cause: error,
     });
   }

@@ -68,18 +68,9 @@ export function createLedger(options: {
   const { database, source, limit, windowMs, timeoutMs } = options;
   const key = budgetKey(options.apiKey);
 
-  async function lockKey(transaction: Queryable): Promise<void> {
-    const { rowCount } = await transaction.query(LOCK, [key]);
-    if (rowCount === 1) return;
-    await transaction.query(CREATE, [key]);
-    await transaction.query(LOCK, [key]);
-  }
-
-  async function stateOf(db: Queryable): Promise<State> {
-    const { rows } = await db.query<State>(STATE, [key, limit, windowMs]);
-    const [state] = rows;
-    // Before the first take there is no row, and nothing was spent.
-    return state ?? { ...UNUSED, capacity: limit };
+  async function stateOf(db: Queryable): Promise<State | undefined> {
+    const { rows } = await db.query<State>(STATE, [key, limit, windowMs], 'ledger state');
+    return rows[0];
   }
 
   /** Milliseconds until `missing` more requests can be free; at the latest when the reasons for a lower limit lapse. */
@@ -89,26 +80,34 @@ export function createLedger(options: {
     return moments.length > 0 ? Math.min(...moments) : windowMs;
   }
 
+  /** Undefined while the key has no row yet. */
+  const tryTake = (lane: Lane, want: number) =>
+    database.transaction(
+      async transaction => {
+        const state = await stateOf(transaction);
+        if (!state) return undefined;
+        if (state.limit_is_news) await transaction.query(REMEMBER_LIMIT, [key, state.now, limit, windowMs]);
+        const decision = decide(state, lane, want, windowMs);
+        if (!('grant' in decision)) {
+          const waitMs = 'waitMs' in decision ? decision.waitMs : await untilFree(transaction, state, decision.missing);
+          return { grants: [], waitMs: Math.max(1, Math.ceil(waitMs)) };
+        }
+        const parameters = [key, source, lane, state.now, timeoutMs + windowMs, decision.grant];
+        const { rows } = await transaction.query<{ id: string; granted_at: string }>(GRANT, parameters, 'ledger grant');
+        return { grants: rows.map(row => ({ id: row.id, grantedAt: row.granted_at })), waitMs: 0 };
+      },
+      // The key is hexadecimal, so it needs no quoting; the lock comes first, so that the count sees what it waited for.
+      { seqscan: false, opening: `select from sluice.budgets where key = '${key}' for update` },
+    );
+
   return {
-    take: (lane, want) =>
-      database.transaction(
-        async transaction => {
-          await lockKey(transaction);
-          const state = await stateOf(transaction);
-          if (state.limit_is_news) await transaction.query(REMEMBER_LIMIT, [key, state.now, limit, windowMs]);
-          const decision = decide(state, lane, want, windowMs);
-          if (!('grant' in decision)) {
-            const waitMs =
-              'waitMs' in decision ? decision.waitMs : await untilFree(transaction, state, decision.missing);
-            return { grants: [], waitMs: Math.max(1, Math.ceil(waitMs)) };
-          }
-          const { rows } = await transaction.query<{ id: string; granted_at: string }>(GRANT, [
-            ...[key, source, lane, state.now, timeoutMs + windowMs, decision.grant],
-          ]);
-          return { grants: rows.map(row => ({ id: row.id, grantedAt: row.granted_at })), waitMs: 0 };
-        },
-        { seqscan: false },
-      ),
+    async take(lane, want) {
+      for (;;) {
+        const taken = await tryTake(lane, want);
+        if (taken) return taken;
+        await database.query(CREATE, [key]);
+      }
+    },
 
     async settle(grant, { purpose, runId, status, remaining, limit: serverLimit, blockedForMs }) {
       await database.query(SETTLE, [grant.id, key, windowMs, purpose, runId ?? null, status]);
@@ -123,13 +122,17 @@ export function createLedger(options: {
     },
 
     async usage() {
-      const state = await stateOf(database);
-      const free = Math.max(0, freeOf(state));
-      const waitMs = Math.max(
-        state.blocked_ms ?? 0,
-        free > 0 ? 0 : await untilFree(database, state, 1 - freeOf(state)),
+      const { state, free, waitMs, rows } = await database.transaction(
+        async transaction => {
+          const state = (await stateOf(transaction)) ?? { ...UNUSED, capacity: limit };
+          const free = Math.max(0, freeOf(state));
+          const capacityMs = free > 0 ? 0 : await untilFree(transaction, state, 1 - freeOf(state));
+          const waitMs = Math.max(state.blocked_ms ?? 0, capacityMs);
+          return { state, free, waitMs, ...(await transaction.query<UsageRow>(USAGE, [key, windowMs, waitMs])) };
+        },
+        // A prepared statement keeps the plan it got, and `take` shares this one.
+        { seqscan: false },
       );
-      const { rows } = await database.query<UsageRow>(USAGE, [key, windowMs, waitMs]);
       const byLane = { live: 0, backfill: 0, verify: 0 };
       const byPurpose: Record<string, number> = {};
       for (const { lane, purpose, requests } of rows) {
@@ -200,9 +203,6 @@ function wholeOrNull(value: number | undefined): number | null {
 }
 
 const CREATE = 'insert into sluice.budgets (key) values ($1) on conflict do nothing';
-
-// A statement of its own: the count that follows has to see what was committed while this one waited.
-const LOCK = 'select from sluice.budgets where key = $1 for update';
 
 // `sluice.now()` is volatile, hence read once, and handed to the index as a value.
 const STATE = `

@@ -1,0 +1,219 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFile, chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/warehouse/embedded.ts';
+
+const log = createLog({ level: 'error', secrets: [] });
+const settings = { fsync: 'off', shared_buffers: '16MB' };
+const open = (dataDir: string) => openEmbedded({ dataDir, log, settings });
+
+async function makeDataDir(): Promise<string> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-embedded-'));
+  await chmod(dataDir, 0o755);
+  return dataDir;
+}
+
+async function ask(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The pid of the running server. */
+async function serverPid(dataDir: string): Promise<number> {
+  const { pid } = await embeddedStatus(dataDir);
+  if (pid === undefined) throw new Error('the server does not run');
+  return pid;
+}
+
+async function killServer(dataDir: string): Promise<void> {
+  const pid = await serverPid(dataDir);
+  process.kill(pid, 'SIGKILL');
+  while ((await embeddedStatus(dataDir)).state !== 'stopped') await delay(20);
+}
+
+/** What a second `sluice` on this machine would do. */
+async function openInAnotherProcess(dataDir: string): Promise<{ url: string; started: boolean }> {
+  const script = `
+    const { openEmbedded } = await import(${JSON.stringify(new URL('../../src/warehouse/embedded.ts', import.meta.url).href)});
+    const { createLog } = await import(${JSON.stringify(new URL('../../src/log.ts', import.meta.url).href)});
+    const log = createLog({ level: 'error', secrets: [] });
+    console.log(JSON.stringify(await openEmbedded({ dataDir: ${JSON.stringify(dataDir)}, log, settings: ${JSON.stringify(settings)} })));`;
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--import',
+    'tsx',
+    '--input-type=module',
+    '-e',
+    script,
+  ]);
+  return JSON.parse(stdout) as { url: string; started: boolean };
+}
+
+describe('the embedded server', () => {
+  let dataDir: string;
+  let home: string;
+  let url: string;
+  let helper: ChildProcess | undefined;
+
+  beforeAll(async () => {
+    dataDir = await makeDataDir();
+    expect(await embeddedStatus(dataDir)).toMatchObject({ state: 'absent' });
+    expect(await stopEmbedded(dataDir)).toBe(false);
+    // Two processes at the same moment: one makes and starts it, the other attaches.
+    const opened = await Promise.all([openInAnotherProcess(dataDir), openInAnotherProcess(dataDir)]);
+    expect(opened.map(({ started }) => started).sort()).toEqual([false, true]);
+    expect(opened[0]?.url).toBe(opened[1]?.url);
+    url = opened[0]?.url as string;
+    ({ home } = await embeddedStatus(dataDir));
+  });
+
+  afterEach(() => {
+    helper?.kill('SIGKILL');
+    helper = undefined;
+  });
+
+  afterAll(async () => {
+    await stopEmbedded(dataDir);
+    await rm(dataDir, { recursive: true, force: true });
+    await rm(home, { recursive: true, force: true });
+  });
+
+  test('outlives the process that started it, and the next one attaches', async () => {
+    expect(await open(dataDir)).toEqual({ url, started: false });
+    expect(await embeddedStatus(dataDir)).toMatchObject({ state: 'running', port: Number(new URL(url).port) });
+  });
+
+  test('is UTF-8 with a deterministic order, and in UTC', async () => {
+    const [row] = await ask(
+      url,
+      `select pg_encoding_to_char(encoding) as encoding, datlocprovider as provider, datcollate as collation,
+              current_setting('TimeZone') as zone
+       from pg_database where datname = current_database()`,
+    );
+    expect(row).toEqual({ encoding: 'UTF8', provider: 'b', collation: 'C', zone: 'UTC' });
+  });
+
+  test('listens on the loopback address only, and asks for the password', async () => {
+    expect(await ask(url, 'show listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
+    const wrong = new URL(url);
+    wrong.password = 'guessed';
+    await expect(ask(wrong.href, 'select 1')).rejects.toMatchObject({ code: '28P01' });
+    expect((await stat(join(home, 'password'))).mode & 0o777).toBe(0o600);
+  });
+
+  test('stops on request and starts again on the same port with its data', async () => {
+    await ask(url, 'create table kept as select 42 as answer');
+    expect(await stopEmbedded(dataDir)).toBe(true);
+    expect(await stopEmbedded(dataDir)).toBe(false);
+    expect(await embeddedStatus(dataDir)).toMatchObject({ state: 'stopped' });
+    expect(await open(dataDir)).toEqual({ url, started: true });
+    expect(await ask(url, 'select answer from kept')).toEqual([{ answer: 42 }]);
+  });
+
+  test('recovers after kill -9', async () => {
+    await killServer(dataDir);
+    expect(await open(dataDir)).toEqual({ url, started: true });
+  });
+
+  test('starts although the number of its dead process is now another process', async () => {
+    const { uid, gid } = await stat(join(home, 'data'));
+    helper = spawn('/bin/sleep', ['60'], process.getuid?.() === 0 ? { uid, gid } : {});
+    await once(helper, 'spawn');
+    await killServer(dataDir);
+    const file = join(home, 'data', 'postmaster.pid');
+    const lines = (await readFile(file, 'utf8')).split('\n');
+    await writeFile(file, [String(helper.pid), ...lines.slice(1)].join('\n'));
+    expect(await embeddedStatus(dataDir)).toMatchObject({ state: 'stopped' });
+    expect(await open(dataDir)).toEqual({ url, started: true });
+    expect(helper.exitCode).toBe(null);
+  });
+
+  test('takes another port when its own was taken meanwhile', async () => {
+    await stopEmbedded(dataDir);
+    const thief = createServer().listen(Number(new URL(url).port), '127.0.0.1');
+    await once(thief, 'listening');
+    try {
+      const opened = await open(dataDir);
+      expect(opened.started).toBe(true);
+      expect(new URL(opened.url).port).not.toBe(new URL(url).port);
+      url = opened.url;
+      expect(await ask(url, 'select 1 as one')).toEqual([{ one: 1 }]);
+    } finally {
+      thief.close();
+    }
+  });
+
+  test('a start lock left by a dead process does not hinder', async () => {
+    await stopEmbedded(dataDir);
+    const dead = spawn('/bin/true');
+    await once(dead, 'exit');
+    await writeFile(join(dataDir, 'postgres.lock'), `${dead.pid} left-behind`);
+    expect((await open(dataDir)).started).toBe(true);
+    await expect(stat(join(dataDir, 'postgres.lock'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('a failed start tells what the server log says', async () => {
+    await stopEmbedded(dataDir);
+    const conf = join(home, 'data', 'postgresql.conf');
+    const before = await readFile(conf, 'utf8');
+    await appendFile(conf, '\nno_such_setting = 1\n');
+    await expect(open(dataDir)).rejects.toMatchObject({
+      kind: 'database',
+      message: expect.stringContaining('no_such_setting'),
+    });
+    await writeFile(conf, before);
+    expect((await open(dataDir)).started).toBe(true);
+  });
+
+  test('data of another major version is refused before the server touches it', async () => {
+    await stopEmbedded(dataDir);
+    const file = join(home, 'data', 'PG_VERSION');
+    await writeFile(file, '17\n');
+    await expect(open(dataDir)).rejects.toMatchObject({
+      kind: 'database',
+      message: expect.stringMatching(/was made by Postgres 17; this version of Sluice brings Postgres 18/),
+    });
+    await writeFile(file, '18\n');
+    expect((await open(dataDir)).started).toBe(true);
+  });
+});
+
+test('a data folder that cannot be made is told in one sentence', async () => {
+  const dataDir = await makeDataDir();
+  try {
+    await writeFile(join(dataDir, 'file'), '');
+    await expect(open(join(dataDir, 'file', '.sluice'))).rejects.toMatchObject({ kind: 'database' });
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+});
+
+test.runIf(process.getuid?.() === 0)(
+  'as root in a folder nobody else may enter, the data goes where the server can',
+  async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'sluice-private-'));
+    let home: string | undefined;
+    try {
+      const opened = await open(dataDir);
+      ({ home } = await embeddedStatus(dataDir));
+      expect(home).toMatch(/^\/var\/lib\/sluice\/[0-9a-f]{16}$/);
+      expect(await open(dataDir)).toEqual({ url: opened.url, started: false });
+      expect(await stopEmbedded(dataDir)).toBe(true);
+    } finally {
+      await rm(dataDir, { recursive: true, force: true });
+      if (home) await rm(home, { recursive: true, force: true });
+    }
+  },
+);

@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import { expect, test } from 'vitest';
+import { acquireSourceLock, type SourceLock } from '../../src/warehouse/source-lock.ts';
+import { withDatabase } from '../support/database.ts';
+
+test('one holder per source; the next gets it as soon as it is released', async () => {
+  await withDatabase(async (database, test) => {
+    const other = await test.open('other');
+    try {
+      const lock = (await acquireSourceLock(database, 'shop')) as SourceLock;
+      expect(await acquireSourceLock(other, 'shop')).toBe(null);
+      expect(await acquireSourceLock(database, 'shop')).toBe(null);
+      const elsewhere = await acquireSourceLock(other, 'another shop');
+      expect(elsewhere).not.toBe(null);
+      await lock.release();
+      const next = await acquireSourceLock(other, 'shop');
+      expect(next).not.toBe(null);
+      expect(lock.lost.aborted).toBe(false);
+      await elsewhere?.release();
+      await next?.release();
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+test('of many that ask at once exactly one gets it', async () => {
+  await withDatabase(async database => {
+    const locks = await Promise.all(Array.from({ length: 8 }, () => acquireSourceLock(database, 'shop')));
+    const held = locks.filter(lock => lock !== null);
+    expect(held).toHaveLength(1);
+    await held[0]?.release();
+  });
+});
+
+test('a lock whose session ends is lost, and another process can have it', async () => {
+  await withDatabase(async database => {
+    const lock = (await acquireSourceLock(database, 'shop')) as SourceLock;
+    const lost = once(lock.lost, 'abort');
+    await database.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'sluice reads shop' and datname = current_database()",
+    );
+    await lost;
+    expect(lock.lost.reason).toMatchObject({
+      name: 'SluiceError',
+      kind: 'database',
+      message: expect.stringContaining('shop'),
+    });
+    // The session told us that it ends before it had given up its locks.
+    let next: SourceLock | null = null;
+    while (!next) next = await acquireSourceLock(database, 'shop');
+    await next.release();
+    await lock.release();
+  });
+});
