@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import { MINUTE, SECOND } from '../clock.ts';
-import { SluiceError } from '../errors.ts';
+import { isKind, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 
 /** The schema is not known to the compiler: its tables come from migrations and jobs. */
@@ -185,11 +185,23 @@ async function checkVersion(database: Database): Promise<void> {
   }
 }
 
-/** Kysely's view of a pooled connection, with errors explained; a cursor is passed through as it is. */
+/**
+ * Kysely's view of a pooled connection, with errors explained; a cursor is passed through as it is. Kysely gives a connection
+ * back as if nothing had happened, so one that failed is marked for the pool to throw away.
+ */
 function explainedClient(client: pg.PoolClient, explained: <T>(work: Promise<T>) => Promise<T>): PostgresPoolClient {
+  let broken = false;
+  const queryText = async (text: string, parameters?: unknown[]) => {
+    try {
+      return await explained(client.query(text, parameters));
+    } catch (error) {
+      broken ||= isKind(error, 'database');
+      throw error;
+    }
+  };
   const query = (first: unknown, parameters?: unknown[]) =>
-    typeof first === 'string' ? explained(client.query(first, parameters)) : client.query(first as pg.Submittable);
-  return { query: query as unknown as PostgresPoolClient['query'], release: () => client.release() };
+    typeof first === 'string' ? queryText(first, parameters) : client.query(first as pg.Submittable);
+  return { query: query as unknown as PostgresPoolClient['query'], release: () => client.release(broken) };
 }
 
 /** Host, port and database of a connection URL; never its user or password. */

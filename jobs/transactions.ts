@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { date, dateWindow, decimal, defineJob, integer, text } from '../src/engine/job.ts';
+
+export default defineJob({
+  path: '/api/v2/transactions',
+  key: 'id',
+  record: z.object({
+    id: integer(),
+    type: text(),
+    account_id: integer(),
+    category_id: integer(),
+    amount: decimal(),
+    description: text(),
+    date: date(),
+  }),
+  slicings: [dateWindow('date', 'date_from', 'date_to')],
+});

@@ -1,0 +1,153 @@
+import { isKind } from '../errors.ts';
+import type { Client, Meta } from '../source/client.ts';
+import type { BadRecord } from '../warehouse/quarantine.ts';
+import type { Row } from '../warehouse/rows.ts';
+import { type Slice, sliceText } from '../warehouse/slice.ts';
+import type { Resource } from './resource.ts';
+import type { Step } from './step.ts';
+import type { Task } from './task.ts';
+
+/** What readings need of the loop that runs them. */
+export interface Reader {
+  readonly client: Client;
+  /** Rows to ask for per page: `auto` finds out what the source returns. */
+  readonly pageSize: number | 'auto';
+  /** Answers asked for ahead of the one being committed. */
+  readonly ahead: number;
+  readonly signal: AbortSignal;
+  /** Runs `ask` once few enough answers wait to be committed; the answer counts among them until it is released. */
+  readonly admit: <T>(ask: () => Promise<T>) => Promise<{ value: T; release: () => void }>;
+}
+
+export interface PageAnswer {
+  readonly rows: readonly unknown[];
+  readonly meta: Meta | undefined;
+  readonly grantedAt: string;
+  readonly requests: number;
+  readonly limit: number;
+  readonly page: number;
+  readonly release: () => void;
+}
+
+/** Sizes to come down by where a source refuses what it is asked for, or takes too long over it. */
+const SIZES = [1000, 500, 250, 100, 50, 20];
+
+type Learnt = NonNullable<Step['learnt']>;
+
+/** Rows to ask for at the start of a reading. */
+export function firstLimit(reader: Reader, resource: Resource): number {
+  if (reader.pageSize !== 'auto') return reader.pageSize;
+  return Number(resource.traits.get('page size') ?? SIZES[0]);
+}
+
+/** One page of the list. `limit` may come down when `flexible`, which only the first page of a reading is. */
+export async function askPage(
+  reader: Reader,
+  task: Task,
+  slice: Slice,
+  query: Readonly<Record<string, string>>,
+  ask: { page: number; limit: number; flexible: boolean },
+): Promise<PageAnswer> {
+  const { resource } = task;
+  for (let limit = ask.limit; ; ) {
+    const smaller = ask.flexible ? SIZES.find(size => size < limit) : undefined;
+    try {
+      const { value: answer, release } = await reader.admit(() =>
+        reader.client.list(
+          resource.job.path,
+          query,
+          { page: ask.page, limit },
+          {
+            lane: task.lane,
+            purpose: `${resource.name} ${sliceText(slice)}`,
+            runId: task.runId,
+            signal: reader.signal,
+            // Where a smaller page may help, that is tried before patience is.
+            ...(smaller !== undefined && limit > 100 ? { attempts: 2 } : {}),
+          },
+        ),
+      );
+      const { grantedAt, requests } = answer;
+      const page = { grantedAt, requests, limit, page: ask.page, release };
+      return answer.kind === 'gone'
+        ? { ...page, rows: [], meta: undefined }
+        : { ...page, rows: answer.rows, meta: answer.meta };
+    } catch (error) {
+      const tooLarge = isKind(error, 'refused') || (isKind(error, 'unavailable') && limit > 100);
+      if (smaller === undefined || !tooLarge) throw error;
+      limit = smaller;
+    }
+  }
+}
+
+/** What one page shows of the source's habits, where that is not known yet or known otherwise. */
+export function learnFromPage(resource: Resource, answer: PageAnswer, pages: number | null): Learnt {
+  const learnt: { trait: string; value: string; evidence: string }[] = [];
+  const { rows, limit } = answer;
+  const size =
+    pages !== null && pages > 1 && answer.page === 1 && rows.length > 0 ? Math.min(rows.length, limit) : null;
+  if (size !== null && String(size) !== resource.traits.get('page size')) {
+    learnt.push({
+      trait: 'page size',
+      value: String(size),
+      evidence: `asked for ${limit} rows, got ${rows.length} with more to come`,
+    });
+  }
+  return learnt;
+}
+
+/** Parses an answer's rows. Rows without an id are told apart inside the reading by counting equals: `seen` holds the keys so far. */
+export function parseRows(
+  resource: Resource,
+  answer: PageAnswer,
+  seen: { has(key: string): boolean },
+): { rows: Row[]; bad: BadRecord[]; keys: string[] } {
+  const rows: Row[] = [];
+  const bad: BadRecord[] = [];
+  const here = new Set<string>();
+  for (const raw of answer.rows) {
+    const parsed = resource.parse(raw, answer.grantedAt);
+    if ('bad' in parsed) {
+      bad.push(parsed.bad);
+      continue;
+    }
+    const { row } = parsed;
+    if (!row.key.startsWith('#')) {
+      rows.push(row);
+      here.add(row.key);
+      continue;
+    }
+    let ordinal = 1;
+    while (seen.has(`${row.key}/${ordinal}`) || here.has(`${row.key}/${ordinal}`)) ordinal++;
+    here.add(`${row.key}/${ordinal}`);
+    rows.push({ ...row, key: `${row.key}/${ordinal}` });
+  }
+  for (const record of bad) here.add(record.key);
+  return { rows, bad, keys: [...here] };
+}
+
+/** Epoch milliseconds of a Postgres timestamptz text. */
+export const stampMs = (stamp: string): number => Date.parse(stamp.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
+
+/** Asks for pages `ahead` at a time, and yields the answers in order. What was asked for and not used is released. */
+export async function* inOrder<T>(
+  reader: Reader,
+  items: readonly T[],
+  ask: (item: T) => Promise<PageAnswer>,
+): AsyncGenerator<PageAnswer> {
+  const running: Promise<PageAnswer>[] = [];
+  let next = 0;
+  const fill = () => {
+    while (running.length < reader.ahead && next < items.length) {
+      const answer = ask(items[next++] as T);
+      // A failure is met when its turn comes; until then it must not count as unhandled.
+      answer.catch(() => undefined);
+      running.push(answer);
+    }
+  };
+  try {
+    for (fill(); running.length > 0; fill()) yield await (running.shift() as Promise<PageAnswer>);
+  } finally {
+    for (const answer of running) answer.then(unused => unused.release()).catch(() => undefined);
+  }
+}

@@ -1,0 +1,206 @@
+import type { Entry } from '../warehouse/coverage.ts';
+import type { MissingRow } from '../warehouse/missing.ts';
+import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../warehouse/slice.ts';
+import { stampMs } from './ask.ts';
+import { confirmedBy, confirmingField } from './conclude.ts';
+import { byIds, subtract } from './intervals.ts';
+import { nextSlice, pooledPrior } from './next-slice.ts';
+import { MOST_PAGES } from './read-pages.ts';
+import { orderOf, pageSize, partition, partitionOf, watched } from './resource.ts';
+import { type Task, wants } from './task.ts';
+
+/** What to read next for a task. `answers`: the most it may take; `gathered`: several slices in one go. */
+export interface Choice {
+  readonly slice: Slice;
+  readonly answers: number;
+  readonly gathered: boolean;
+  /** Counts against the task's allowance. */
+  readonly counted: boolean;
+}
+
+/** `blocked`: there is something, but what is being read now is in its way. `done`: nothing is left. */
+export type Next = Choice | 'blocked' | 'done';
+
+const single = (slice: Slice, counted: boolean): Choice => ({ slice, answers: MOST_PAGES, gathered: false, counted });
+
+/**
+ * What a task reads next: first what is watched at every sync, then what a hint made due, then the slices that are due, and at
+ * the end the rows that went missing. `affordable`: reading everything again costs at most half the hourly limit.
+ */
+export async function choose(
+  task: Task,
+  context: { now: number; affordable: boolean; missing: () => Promise<readonly MissingRow[]> },
+): Promise<Next> {
+  const { resource } = task;
+  const free = (slice: Slice) => ![...resource.reading].some(other => overlap(other, slice));
+  const counted = task.kind === 'slot';
+
+  if (task.kind === 'sync' || task.kind === 'slot') {
+    const hot = watched(resource).filter(
+      entry => (entry.readAt ?? 0) < task.since && !task.settled.has(sliceText(entry.slice)),
+    );
+    const first = hot[0];
+    if (first)
+      return free(first.slice)
+        ? {
+            ...single(first.slice, counted),
+            answers: first.slice.by === 'newest' ? MOST_PAGES : Number.POSITIVE_INFINITY,
+          }
+        : 'blocked';
+  }
+
+  const mayReread = task.allowance > 0;
+  const all = task.kind === 'verify' || task.kind === 'backfill' || (task.kind === 'sync' && context.affordable);
+  const latestMissing =
+    confirmedBy(resource) === 'cover' && !task.reportOnly && (all || mayReread)
+      ? latest(await context.missing(), partitionOf(resource) === 'whole')
+      : 0;
+  const due = partition(resource).filter(entry => {
+    if (!wants(task, entry.slice) || isSettled(task, entry)) return false;
+    if (entry.provenAt === null) return task.kind !== 'slot' || mayReread;
+    if (task.reportOnly) return true;
+    if (entry.provenAt < latestMissing) return true;
+    return entry.provenAt < task.since && (all || mayReread);
+  });
+  const hinted = due.filter(entry => entry.dueSince !== null && entry.dueSince > (entry.provenAt ?? 0));
+  const candidates = (hinted.length > 0 ? hinted : due).filter(entry => free(entry.slice));
+  const now = context.now;
+  const best = nextSlice(
+    candidates,
+    all && hinted.length === 0 ? 0 : resource.turn,
+    pooledPrior(resource.entries.values(), now),
+    now,
+  );
+  if (best) {
+    const pays = counted || (task.kind === 'sync' && best.provenAt !== null && !all);
+    if (best.slice.by === 'id')
+      return chainIds(task, best as Entry & { slice: IdSlice }, candidates, pays, all || best.provenAt === null);
+    if (best.slice.by === 'date' && (all || best.provenAt === null))
+      return gatherDates(task, best as Entry & { slice: DateSlice }, candidates, pays);
+    return { ...single(best.slice, pays), answers: best.slice.by === 'whole' ? Number.POSITIVE_INFINITY : MOST_PAGES };
+  }
+  if (due.length > 0) return 'blocked';
+  return task.reportOnly || (counted && !mayReread) ? idle(task) : confirm(task, await context.missing(), counted);
+}
+
+/** Nothing more can be started for a task: it is done once its readings are. */
+export const idle = (task: Task): 'blocked' | 'done' => (task.resource.reading.size > 0 ? 'blocked' : 'done');
+
+// The answers of an id list keep to no slice's bounds: a report is done with one once its intervals together cover it.
+function isSettled(task: Task, entry: Entry): boolean {
+  if (task.settled.has(sliceText(entry.slice))) return true;
+  if (entry.slice.by !== 'id' || task.intervals.length === 0) return false;
+  let rest: IdSlice[] = [entry.slice];
+  for (const read of task.intervals) rest = rest.flatMap(part => subtract(part, read));
+  return rest.length === 0;
+}
+
+function latest(missing: readonly MissingRow[], twice: boolean): number {
+  let newest = 0;
+  for (const row of missing) newest = Math.max(newest, stampMs(row.since));
+  return newest === 0 ? 0 : newest + (twice ? 1 : 0);
+}
+
+/** Rows that went missing, one by one or by the customer they belong to. */
+function confirm(task: Task, missing: readonly MissingRow[], counted: boolean): Next {
+  const { resource } = task;
+  const way = confirmedBy(resource);
+  const field = confirmingField(resource);
+  if (way === 'cover') return idle(task);
+  const slices = missing
+    .filter(row => !row.key.startsWith('#') && !task.settled.has(`confirm ${row.key}`))
+    .map((row): { key: string; slice: Slice | null } => {
+      if (way === 'one') return { key: row.key, slice: { by: 'one', key: row.key } };
+      if (way === 'id') return { key: row.key, slice: { by: 'id', from: BigInt(row.key), to: BigInt(row.key) } };
+      return {
+        key: row.key,
+        slice: row.value === null || field === null ? null : { by: 'value', field, value: row.value },
+      };
+    });
+  for (const { key, slice } of slices) {
+    if (slice === null) continue;
+    if ([...resource.reading].some(other => other.by === slice.by || overlap(other, slice))) continue;
+    // One try for each task: what it does not settle waits for the next.
+    task.settled.add(`confirm ${key}`);
+    return { ...single(slice, counted), answers: 1 };
+  }
+  return idle(task);
+}
+
+/** Neighbours that are due too are read in the same chain of answers. */
+function chainIds(
+  task: Task,
+  best: Entry & { slice: IdSlice },
+  due: readonly Entry[],
+  counted: boolean,
+  chain: boolean,
+): Next {
+  const { resource } = task;
+  if (resource.reading.size > 0) return 'blocked';
+  if (!chain) return { slice: best.slice, answers: 1, gathered: false, counted };
+  const descending = orderOf(resource) !== 'id-asc';
+  const ranges = due.map(entry => entry.slice as IdSlice).sort(byIds(descending));
+  let { from, to } = best.slice;
+  let rows = best.rows ?? Number.POSITIVE_INFINITY;
+  const most = MOST_PAGES * pageSize(resource);
+  for (const next of ranges.slice(ranges.indexOf(best.slice) + 1)) {
+    const adjacent = descending
+      ? next.to !== null && from !== null && next.to === from - 1n
+      : next.from !== null && to !== null && next.from === to + 1n;
+    if (!adjacent || rows >= most) break;
+    if (descending) from = next.from;
+    else to = next.to;
+    rows += due.find(entry => entry.slice === next)?.rows ?? most;
+  }
+  const answers = Number.isFinite(rows)
+    ? Math.min(Math.ceil((rows * 1.1) / pageSize(resource)) + 1, MOST_PAGES)
+    : MOST_PAGES;
+  return { slice: { by: 'id', from, to }, answers, gathered: true, counted };
+}
+
+/** Neighbouring windows that are due too are asked for together, as far as they fit into one reading. */
+function gatherDates(task: Task, best: Entry & { slice: DateSlice }, due: readonly Entry[], counted: boolean): Next {
+  const most = MOST_PAGES * pageSize(task.resource) * 0.85;
+  if (best.rows === null || best.rows > most)
+    return { slice: best.slice, answers: MOST_PAGES, gathered: false, counted };
+  const windows = due
+    .filter((entry): entry is Entry & { slice: DateSlice } => entry.slice.by === 'date')
+    .sort((a, b) => ((a.slice.from ?? '') < (b.slice.from ?? '') ? -1 : 1));
+  const at = windows.findIndex(entry => entry.slice === best.slice);
+  let first = at;
+  let last = at;
+  let rows = best.rows;
+  const fits = (entry: Entry | undefined): entry is Entry =>
+    entry !== undefined && entry.rows !== null && rows + entry.rows <= most;
+  // Older neighbours first: what is newer was read before.
+  for (
+    let entry = windows[first - 1];
+    fits(entry) && meets(windows[first - 1], windows[first]);
+    entry = windows[first - 1]
+  ) {
+    rows += entry.rows as number;
+    first--;
+  }
+  for (
+    let entry = windows[last + 1];
+    fits(entry) && meets(windows[last], windows[last + 1]);
+    entry = windows[last + 1]
+  ) {
+    rows += entry.rows as number;
+    last++;
+  }
+  const slice: DateSlice = {
+    by: 'date',
+    from: windows[first]?.slice.from ?? null,
+    to: windows[last]?.slice.to ?? null,
+  };
+  return { slice, answers: MOST_PAGES, gathered: first < last, counted };
+}
+
+function meets(a: { slice: DateSlice } | undefined, b: { slice: DateSlice } | undefined): boolean {
+  const end = a?.slice.to;
+  const start = b?.slice.from;
+  return (
+    typeof end === 'string' && typeof start === 'string' && Date.parse(start) - Date.parse(end) === 24 * 3600 * 1000
+  );
+}

@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { BadValue, dateText, decimalText, integerText, plainText, stampText } from './values.ts';
+
+/**
+ * The whole vocabulary of a file in `jobs/`. The file's name is the resource and the table; its default export is
+ * `defineJob({...})`. What is declared here is all the engine knows of a resource: it never tests a job's name.
+ */
+export interface Job {
+  /** Path of the list below the source's base URL, e.g. `/api/v2/customers`. */
+  readonly path: string;
+  /** Cron expression, five fields. Default: every 15 minutes. */
+  readonly schedule: string;
+  /** The fields of one row. Unknown fields are kept in `_extra`; a row that does not fit is quarantined. */
+  readonly record: z.ZodObject;
+  /** The record's field that identifies a row. Where the table has a `_key` column, rows without it are keyed by content. */
+  readonly key: string;
+  /** Lists inside a row that become rows of their own, replaced together with their parent. */
+  readonly children: Readonly<Record<string, Child>>;
+  /** The ways this list can be cut into slices. */
+  readonly slicings: readonly Slicing[];
+  /** Fields dropped before anything is stored or logged. */
+  readonly never: readonly string[];
+  /** Keep earlier versions of changed rows in `row_history`. Default: only deleted rows are kept. */
+  readonly history: boolean;
+}
+
+/** `table` holds one row per list item: (`parent`, `line` from 1, the item's fields, `_extra`). */
+export interface Child {
+  readonly table: string;
+  readonly parent: string;
+}
+
+export type Slicing = IdRange | DateWindow | Value | One;
+
+/** The list comes ordered by the key: one answer proves the interval between its first and last row. */
+export interface IdRange {
+  readonly by: 'id';
+}
+/** The list can be asked for a range of a date field. `from` and `to` name the query parameters. */
+export interface DateWindow {
+  readonly by: 'date';
+  readonly field: string;
+  readonly from: string;
+  readonly to: string;
+}
+/** The list can be asked for one value of a field (the query parameter has the field's name). `watch`: values read at every sync. */
+export interface Value {
+  readonly by: 'value';
+  readonly field: string;
+  readonly watch: readonly string[];
+}
+/** One row can be asked for by its key; `{key}` in `path` stands for it. 404 proves that it is gone. */
+export interface One {
+  readonly by: 'one';
+  readonly path: string;
+}
+
+export const idRange = (): IdRange => ({ by: 'id' });
+export const dateWindow = (field: string, from: string, to: string): DateWindow => ({ by: 'date', field, from, to });
+export const value = (field: string, watch: readonly string[] = []): Value => ({ by: 'value', field, watch });
+export const one = (path: string): One => ({ by: 'one', path });
+
+export function defineJob(
+  declaration: Pick<Job, 'path' | 'record' | 'key' | 'slicings'> &
+    Partial<Pick<Job, 'schedule' | 'children' | 'never' | 'history'>>,
+): Job {
+  return { schedule: '*/15 * * * *', children: {}, never: [], history: false, ...declaration };
+}
+
+/** The slicing of one kind that a job declares, if any. */
+export function slicingOf<K extends Slicing['by']>(job: Job, by: K): Extract<Slicing, { by: K }> | undefined {
+  return job.slicings.find((slicing): slicing is Extract<Slicing, { by: K }> => slicing.by === by);
+}
+
+/** Text as it came, without NUL characters. */
+export const text = () => field(plainText);
+/** A whole number for `bigint`; also as text. */
+export const integer = () => field(integerText);
+/** An exact number for `numeric`; also as text. */
+export const decimal = () => field(decimalText);
+/** A plain date. */
+export const date = () => field(dateText);
+/** A moment; without a zone it is read in SOURCE_TIMEZONE. */
+export const timestamp = () => field(stampText);
+/** A list of records, kept as child rows (see `children`). */
+export const list = (item: z.ZodObject) => z.array(item).nullable().optional();
+
+// An absent field stays absent: what is stored is left alone.
+function field(parse: (value: unknown) => string | null) {
+  return z
+    .unknown()
+    .transform((value, context) => {
+      if (value === undefined) return undefined;
+      try {
+        return parse(value);
+      } catch (error) {
+        if (!(error instanceof BadValue)) throw error;
+        context.addIssue({ code: 'custom', message: error.message });
+        return z.NEVER;
+      }
+    })
+    .optional();
+}

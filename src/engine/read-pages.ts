@@ -1,0 +1,214 @@
+import { type DateSlice, type Slice, sliceText } from '../warehouse/slice.ts';
+import { askPage, firstLimit, inOrder, learnFromPage, type PageAnswer, parseRows, type Reader } from './ask.ts';
+import { pagesOf } from './resource.ts';
+import type { End, Step } from './step.ts';
+import type { Task } from './task.ts';
+import { addDays, type Day, lengthInDays, splitWindow } from './windows.ts';
+
+/** A slice has at most this many answers, as long as it can be cut. */
+export const MOST_PAGES = 10;
+
+/** Row counts at which sources are known to cap an answer in silence. */
+const SUSPICIOUS = new Set([20, 50, 100, 200, 250, 500, 1000, 2500]);
+
+/** The oldest and newest dates a source's database is sure to take as a parameter (those of MySQL's DATE). */
+const OLDEST = '1000-01-01';
+const NEWEST = '9999-12-31';
+
+export interface PageReading {
+  readonly slice: Slice;
+  readonly query: Readonly<Record<string, string>>;
+  /** How to end when every page was read and adds up. */
+  readonly whenRead: (startedAt: string) => End;
+  /** For windows: how to cut it when it is too large; null when it cannot be cut. */
+  readonly cut?: (total: number | null) => End | null;
+  /** Bounds that the query asks for, to check that the source keeps to them. */
+  readonly asked?: { from: Day; to: Day; field: string };
+}
+
+/** The query of a window: a day wider on both sides, until the source was seen to include both, and always for long windows. */
+export function askForWindow(
+  task: Task,
+  window: DateSlice,
+): { query: Record<string, string>; asked: { from: Day; to: Day; field: string } } {
+  const { dates, traits } = task.resource;
+  if (!dates) throw new Error(`${task.resource.name} has no dates to ask by`);
+  const wider = (edge: string) => lengthInDays(window) >= 28 || traits.get(edge) !== 'inclusive';
+  const from = window.from === null ? OLDEST : wider('date from') ? addDays(window.from, -1) : window.from;
+  const to = window.to === null ? NEWEST : wider('date to') ? addDays(window.to, 1) : window.to;
+  return { query: { [dates.from]: from, [dates.to]: to }, asked: { from, to, field: dates.field } };
+}
+
+/** How a window is read: its pages in full, or not at all when there are too many. */
+export function windowReading(task: Task, window: DateSlice, today: Day, gathered: boolean): PageReading {
+  return {
+    slice: window,
+    ...askForWindow(task, window),
+    whenRead: startedAt => ({ kind: 'proven', slice: window, startedAt }),
+    cut: total => {
+      if (gathered) return total === null ? null : { kind: 'larger', total };
+      const into = splitWindow(window, today);
+      return into && { kind: 'split', into, total };
+    },
+  };
+}
+
+/** Reads all pages of one answer, from where its cursor stands; the first page tells how many there are, the rest come side by side. */
+export async function* readPages(reader: Reader, task: Task, reading: PageReading): AsyncGenerator<Step> {
+  const { resource } = task;
+  const { slice, query } = reading;
+  const begun = task.reportOnly ? undefined : resource.cursor.readings[sliceText(slice)];
+  const seen = new Set(begun?.keys);
+  const state = {
+    startedAt: begun?.startedAt ?? null,
+    limit: begun?.limit ?? firstLimit(reader, resource),
+    totalPages: begun?.totalPages ?? null,
+    totalRecords: begun?.totalRecords ?? null,
+  };
+  let steady = true;
+
+  const take = (answer: PageAnswer) => {
+    state.startedAt ??= answer.grantedAt;
+    const parsed = parseRows(resource, answer, seen);
+    const fresh = parsed.keys.filter(key => !seen.has(key)).length;
+    for (const key of parsed.keys) seen.add(key);
+    return { ...parsed, fresh };
+  };
+  const step = (answer: PageAnswer, taken: ReturnType<typeof take>, rest: Pick<Step, 'end' | 'learnt'>): Step => ({
+    resource,
+    task,
+    slice,
+    rows: taken.rows,
+    bad: taken.bad,
+    requests: answer.requests,
+    release: answer.release,
+    ...(rest.end ? {} : { position: { ...state, startedAt: state.startedAt as string, page: answer.page + 1 } }),
+    ...rest,
+  });
+  const finish = (): End => {
+    const startedAt = state.startedAt as string;
+    if (!steady) return { kind: 'unproven', reason: 'the list changed while it was read', startedAt };
+    if (state.totalRecords !== null && seen.size !== state.totalRecords) {
+      const reason = `the source counts ${state.totalRecords} rows and showed ${seen.size}`;
+      return { kind: 'unproven', reason, startedAt };
+    }
+    return reading.whenRead(startedAt);
+  };
+
+  let page = begun?.page ?? 1;
+  if (page === 1) {
+    const answer = await askPage(reader, task, slice, query, { page, limit: state.limit, flexible: true });
+    state.limit = answer.limit;
+    state.totalPages = pagesOf(answer.meta, answer.rows.length);
+    state.totalRecords = answer.meta?.totalRecords ?? null;
+    const taken = take(answer);
+    const learnt = [...learnFromPage(resource, answer, state.totalPages), ...learnFilter(reading, taken.rows)];
+    if (learnt.some(trait => trait.trait === 'date filter')) {
+      yield step(answer, taken, {
+        learnt,
+        end: { kind: 'unproven', reason: 'the source ignores its date filter', startedAt: answer.grantedAt },
+      });
+      return;
+    }
+    const tooLarge =
+      state.totalPages === null
+        ? isSuspicious(answer, state.limit, resource.traits.get('paging'))
+        : state.totalPages > MOST_PAGES;
+    const contentKeyed = (state.totalPages ?? 1) > 1 && taken.rows.some(row => row.key.startsWith('#'));
+    const cut = tooLarge || contentKeyed ? reading.cut?.(state.totalRecords) : null;
+    if (cut) {
+      yield step(answer, taken, { learnt, end: cut });
+      return;
+    }
+    if (
+      state.totalPages !== null
+        ? state.totalPages <= 1
+        : taken.rows.length + taken.bad.length === 0 || resource.traits.get('paging') === 'ignored'
+    ) {
+      yield step(answer, taken, { learnt, end: finish() });
+      return;
+    }
+    yield step(answer, taken, { learnt });
+    page = 2;
+  }
+
+  if (state.totalPages !== null) {
+    const last = state.totalPages;
+    const pages = Array.from({ length: Math.max(last - page + 1, 0) }, (_, index) => page + index);
+    const answers = inOrder(reader, pages, each =>
+      askPage(reader, task, slice, query, { page: each, limit: state.limit, flexible: false }),
+    );
+    for await (const answer of answers) {
+      const taken = take(answer);
+      if (answer.meta?.totalRecords !== undefined && answer.meta.totalRecords !== state.totalRecords) steady = false;
+      if (answer.rows.length === 0) steady = false;
+      yield step(answer, taken, answer.page === last ? { end: finish() } : {});
+    }
+    // Resumed behind its last page: nothing is left to ask, only to conclude.
+    if (pages.length === 0)
+      yield { resource, task, slice, rows: [], bad: [], requests: 0, release: () => undefined, end: finish() };
+    return;
+  }
+
+  // Without a count of pages, the list ends at a page that brings nothing new.
+  for (; ; page++) {
+    const answer = await askPage(reader, task, slice, query, { page, limit: state.limit, flexible: false });
+    const taken = take(answer);
+    if (taken.fresh === 0) {
+      const repeated = answer.rows.length > 0;
+      const learnt = page === 2 ? [pagingTrait(repeated, answer)] : [];
+      const doubtful = repeated && page === 2 && SUSPICIOUS.has(answer.rows.length);
+      const cut = doubtful ? reading.cut?.(null) : null;
+      const reason = `the source returned exactly ${answer.rows.length} rows and no further page, so more may be hidden`;
+      const end: End =
+        cut ?? (doubtful ? { kind: 'unproven', reason, startedAt: state.startedAt as string } : finish());
+      yield step(answer, taken, { learnt, end });
+      return;
+    }
+    if (page > MOST_PAGES && reading.cut) {
+      const cut = reading.cut(null);
+      if (cut) {
+        yield step(answer, taken, { end: cut });
+        return;
+      }
+    }
+    yield step(answer, taken, {});
+  }
+}
+
+function isSuspicious(answer: PageAnswer, limit: number, paging: string | undefined): boolean {
+  return paging === 'ignored' && SUSPICIOUS.has(answer.rows.length) && answer.rows.length <= limit;
+}
+
+function pagingTrait(repeated: boolean, answer: PageAnswer) {
+  return repeated
+    ? { trait: 'paging', value: 'ignored', evidence: `page 2 repeated the ${answer.rows.length} rows of page 1` }
+    : { trait: 'paging', value: 'until empty', evidence: 'pages follow each other without a count' };
+}
+
+// A filter is believed only while every row it returns satisfies it; rows on the very edges show that these are included.
+function learnFilter(reading: PageReading, rows: readonly { values: Readonly<Record<string, string | null>> }[]) {
+  const { asked } = reading;
+  if (!asked) return [];
+  const days = rows.map(row => row.values[asked.field]).filter((day): day is string => typeof day === 'string');
+  const outside = days.filter(day => day < asked.from || day > asked.to).length;
+  if (outside > 0) {
+    return [
+      {
+        trait: 'date filter',
+        value: 'ignored',
+        evidence: `asked for ${asked.from} to ${asked.to}, got ${outside} rows outside`,
+      },
+    ];
+  }
+  const learnt: { trait: string; value: string; evidence: string }[] = [];
+  if (days.includes(asked.from))
+    learnt.push({
+      trait: 'date from',
+      value: 'inclusive',
+      evidence: `asked from ${asked.from}, got a row of that day`,
+    });
+  if (days.includes(asked.to))
+    learnt.push({ trait: 'date to', value: 'inclusive', evidence: `asked to ${asked.to}, got a row of that day` });
+  return learnt;
+}

@@ -1,0 +1,85 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import type { BadRecord } from '../warehouse/quarantine.ts';
+import type { ChildRow, Row } from '../warehouse/rows.ts';
+import type { Job } from './job.ts';
+import { jsonText } from './values.ts';
+
+export type Parsed = { readonly row: Row } | { readonly bad: BadRecord };
+
+/** Turns rows of an answer into rows of the warehouse, or into records for quarantine. */
+export function createRecordParser(job: Job, options: { hashed: boolean }): (raw: unknown, readAt: string) => Parsed {
+  const known = new Set([...Object.keys(job.record.shape), ...job.never]);
+  const children = Object.keys(job.children).map(field => ({
+    field,
+    known: new Set(Object.keys(childShape(job, field))),
+  }));
+  // Changes whenever the record's fields do, so that rows stored under an older declaration are compared as different.
+  const version = [...known].sort().join();
+
+  return (raw, readAt) => {
+    if (raw === null || typeof raw !== 'object' || Array.isArray(raw))
+      return { bad: badRecord(job, raw, { '(record)': 'expected an object' }) };
+    const record = raw as Record<string, unknown>;
+    const parsed = job.record.safeParse(record);
+    if (!parsed.success) return { bad: badRecord(job, record, reasonsOf(parsed.error)) };
+
+    const values: Record<string, string | null> = {};
+    for (const [name, value] of Object.entries(parsed.data)) {
+      if (value !== undefined && !(name in job.children)) values[name] = value as string | null;
+    }
+    const key = values[job.key];
+    if (key === undefined || key === null) return { bad: badRecord(job, record, { [job.key]: 'a row needs it' }) };
+
+    const lists: Record<string, ChildRow[]> = {};
+    for (const child of children) {
+      const items = parsed.data[child.field] as Record<string, string | null>[] | null | undefined;
+      if (items === undefined) continue;
+      const rawItems = record[child.field] as Record<string, unknown>[] | null;
+      lists[child.field] = (items ?? []).map((item, index) => ({
+        values: item,
+        extra: extraOf(rawItems?.[index] ?? {}, child.known),
+      }));
+    }
+    const extra = extraOf(record, known);
+    const digest = options.hashed ? hash('sha256', JSON.stringify([version, values, lists, extra])).slice(0, 32) : null;
+    return { row: { key, values, children: lists, extra, hash: digest, filled: [], readAt } };
+  };
+}
+
+/** The field names of one child's items. */
+export function childShape(job: Job, field: string): Record<string, unknown> {
+  let schema: unknown = job.record.shape[field];
+  while (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) schema = schema.unwrap();
+  if (schema instanceof z.ZodArray && schema.element instanceof z.ZodObject) return schema.element.shape;
+  throw new Error(`The record's field "${field}" must be declared with list(z.object({...})).`);
+}
+
+function extraOf(record: Record<string, unknown>, known: ReadonlySet<string>): string | null {
+  let extra: Record<string, unknown> | null = null;
+  for (const name of Object.keys(record)) {
+    if (known.has(name)) continue;
+    extra ??= {};
+    extra[name] = record[name];
+  }
+  return extra && jsonText(extra);
+}
+
+function badRecord(job: Job, raw: unknown, reasons: Record<string, string>): BadRecord {
+  const hidden = job.never.length > 0 && raw !== null && typeof raw === 'object' ? { ...raw } : raw;
+  for (const field of job.never) delete (hidden as Record<string, unknown>)[field];
+  const payload = jsonText(hidden);
+  let key: string | null | undefined;
+  try {
+    const field = job.record.shape[job.key] as z.ZodType | undefined;
+    const parsed = field?.safeParse((raw as Record<string, unknown> | null)?.[job.key]);
+    key = parsed?.success ? (parsed.data as string | null | undefined) : null;
+  } catch {
+    key = null;
+  }
+  return { key: key ?? `?${hash('sha256', payload).slice(0, 32)}`, payload, reasons };
+}
+
+function reasonsOf(error: z.ZodError): Record<string, string> {
+  return Object.fromEntries(error.issues.map(issue => [issue.path.join('.') || '(record)', issue.message]));
+}

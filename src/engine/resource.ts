@@ -1,0 +1,160 @@
+import { sql } from 'kysely';
+import type { Meta } from '../source/client.ts';
+import { type Entry, readCoverage } from '../warehouse/coverage.ts';
+import type { Cursor } from '../warehouse/cursors.ts';
+import type { Database } from '../warehouse/database.ts';
+import type { MissingRow } from '../warehouse/missing.ts';
+import { type Slice, sliceText } from '../warehouse/slice.ts';
+import { readTable, type Table } from '../warehouse/tables.ts';
+import { readTraits } from '../warehouse/traits.ts';
+import { type DateWindow, type Job, slicingOf } from './job.ts';
+import { childShape, createRecordParser } from './records.ts';
+import { wholeTime } from './windows.ts';
+
+/** How a list was found to be ordered. */
+export type Order = 'id-desc' | 'id-asc' | 'updated-desc' | 'none';
+
+/** One list of a source while its loop runs: its job, its table, and what is known of it. */
+export interface Resource {
+  readonly source: string;
+  readonly name: string;
+  readonly job: Job;
+  readonly table: Table;
+  readonly parse: ReturnType<typeof createRecordParser>;
+  readonly dates: DateWindow | undefined;
+  /** Coverage by the text of the slice; mirrors `sluice.coverage`. */
+  entries: Map<string, Entry>;
+  cursor: Cursor;
+  /** What the list was found to do, by the name of the trait. */
+  readonly traits: Map<string, string>;
+  /** Slices being read now. */
+  readonly reading: Set<Slice>;
+  /** Readings so far, for the turns of `nextSlice`. */
+  turn: number;
+  /** Rows that are missing, as far as known; null after every commit. */
+  missing: readonly MissingRow[] | null;
+  /** Rows the whole list had when it was last asked; null before. */
+  total: number | null;
+}
+
+export async function openResource(
+  database: Database,
+  options: { source: string; name: string; job: Job; schema: string },
+): Promise<Resource> {
+  const { source, name, job, schema } = options;
+  const table = await readTable(database.kysely, tableDeclaration(name, job, schema));
+  const entries = await readCoverage(database.kysely, { source, resource: name });
+  const traits = await readTraits(database.kysely, source);
+  return {
+    source,
+    name,
+    job,
+    table,
+    parse: createRecordParser(job, table),
+    dates: slicingOf(job, 'date'),
+    entries: new Map(entries.map(entry => [sliceText(entry.slice), entry])),
+    cursor: { version: '0', readings: {} },
+    traits: new Map(traits.filter(trait => trait.resource === name).map(trait => [trait.trait, trait.value])),
+    reading: new Set(),
+    turn: 0,
+    missing: null,
+    total: null,
+  };
+}
+
+/** The table and columns a job needs. */
+export function tableDeclaration(name: string, job: Job, schema: string) {
+  const fields = Object.keys(job.record.shape);
+  return {
+    schema,
+    name,
+    keyField: job.key,
+    fields: fields.filter(field => !(field in job.children)),
+    children: Object.entries(job.children).map(([field, child]) => ({
+      field,
+      ...child,
+      fields: Object.keys(childShape(job, field)),
+    })),
+    history: job.history,
+  };
+}
+
+export const orderOf = (resource: Resource): Order | undefined => resource.traits.get('order') as Order | undefined;
+export const isIdOrdered = (resource: Resource): boolean => orderOf(resource)?.startsWith('id-') ?? false;
+
+/** How the list is cut: by the dates it can be asked for, else by its own order, else not at all. */
+export function partitionOf(resource: Resource): 'date' | 'id' | 'whole' {
+  if (resource.dates && resource.traits.get('date filter') !== 'ignored') return 'date';
+  const order = orderOf(resource);
+  const pageable = resource.traits.get('paging') !== 'ignored';
+  const byId = slicingOf(resource.job, 'id') !== undefined || resource.dates !== undefined;
+  return byId && pageable && (order === undefined || isIdOrdered(resource)) ? 'id' : 'whole';
+}
+
+const unread = (slice: Slice): Entry => ({
+  slice,
+  provenAt: null,
+  readAt: null,
+  requests: 1,
+  rows: null,
+  changed: 0,
+  hoursWatched: 0,
+  dueSince: null,
+  dueReason: null,
+});
+
+/** The slices that together are the whole list; one never read stands for all of it at first. */
+export function partition(resource: Resource): Entry[] {
+  const by = partitionOf(resource);
+  const entries = [...resource.entries.values()].filter(entry => entry.slice.by === by);
+  if (entries.length > 0) return entries;
+  const all: Slice = by === 'date' ? wholeTime : by === 'id' ? { by, from: null, to: null } : { by };
+  return [unread(all)];
+}
+
+/** Slices read at every sync whatever is known: the newest end, and the values a job watches. */
+export function watched(resource: Resource): Entry[] {
+  const slices: Slice[] = [];
+  if (partitionOf(resource) !== 'id') slices.push({ by: 'newest' });
+  for (const slicing of resource.job.slicings) {
+    if (slicing.by !== 'value') continue;
+    for (const value of slicing.watch) slices.push({ by: 'value', field: slicing.field, value });
+  }
+  return slices.map(slice => resource.entries.get(sliceText(slice)) ?? unread(slice));
+}
+
+/** Rows a request brings: what the source was found to return. */
+export function pageSize(resource: Resource): number {
+  return Number(resource.traits.get('page size') ?? 100);
+}
+
+/** Requests that reading the whole list again would take, as far as known; infinite while parts are unread. */
+export function wholeCost(resource: Resource): number {
+  let rows = 0;
+  for (const entry of partition(resource)) {
+    if (entry.provenAt === null) return Number.POSITIVE_INFINITY;
+    rows += entry.rows ?? 0;
+  }
+  const targeted = watched(resource).reduce((sum, entry) => sum + entry.requests, 0);
+  return Math.ceil((rows / pageSize(resource)) * 1.1) + targeted;
+}
+
+/** Stored rows that come before `id` in the list's order. */
+export async function rankOf(database: Database, resource: Resource, id: bigint, descending: boolean): Promise<number> {
+  const { table } = resource;
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from ${sql.id(table.schema, table.name)}
+    where ${sql.id(table.id.name)} ${sql.raw(descending ? '>' : '<')} cast(${id.toString()} as bigint)`.execute(
+    database.kysely,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** The greatest number of pages a list can claim before it is taken for a fault. */
+export const PAGE_CEILING = 100_000;
+
+export function pagesOf(meta: Meta | undefined, rows: number): number | null {
+  if (meta?.totalPages === undefined) return null;
+  // A source that counts pages by another size than it returns is believed by its rows.
+  const byRows = meta.totalRecords !== undefined && rows > 0 ? Math.ceil(meta.totalRecords / rows) : meta.totalPages;
+  return Math.min(Math.max(meta.totalPages, meta.totalPages === 1 ? 1 : byRows), PAGE_CEILING);
+}

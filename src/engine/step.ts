@@ -1,0 +1,50 @@
+import type { BadRecord } from '../warehouse/quarantine.ts';
+import type { Row } from '../warehouse/rows.ts';
+import type { DateSlice, Slice } from '../warehouse/slice.ts';
+import type { Resource } from './resource.ts';
+import type { Task } from './task.ts';
+
+/** One answer of a reading, ready to be committed. Steps of a reading are committed in their order. */
+export interface Step {
+  readonly resource: Resource;
+  readonly task: Task;
+  /** The slice being read; what names the reading in the cursor. */
+  readonly slice: Slice;
+  readonly rows: readonly Row[];
+  readonly bad: readonly BadRecord[];
+  readonly requests: number;
+  /** To be called once the step is committed or dropped. */
+  readonly release: () => void;
+  /** Where the reading stands after this answer, when more are to come. */
+  readonly position?: {
+    page: number;
+    limit: number;
+    startedAt: string;
+    totalPages: number | null;
+    totalRecords: number | null;
+  };
+  readonly end?: End;
+  /** Rows the whole, unfiltered list has, where the answer told. */
+  readonly total?: number | null;
+  readonly learnt?: readonly { trait: string; value: string; evidence: string }[];
+}
+
+export type End =
+  /** `slice` was shown in full: stored rows of it that were not seen have left it. */
+  | { readonly kind: 'proven'; readonly slice: Slice; readonly startedAt: string }
+  /** Too large to be read in one go. `total`: the rows it was said to have. */
+  | { readonly kind: 'split'; readonly into: readonly DateSlice[]; readonly total: number | null }
+  /** Several slices asked for in one go are more than thought: what was believed of their size is corrected. */
+  | { readonly kind: 'larger'; readonly total: number }
+  /** A targeted slice was read. `complete`: what it did not show has left it. */
+  | { readonly kind: 'targeted'; readonly complete: boolean; readonly startedAt: string }
+  /** The source has no row of this key. */
+  | { readonly kind: 'gone'; readonly key: string; readonly at: string }
+  /** It did not add up; what came is kept, and nothing is concluded. */
+  | { readonly kind: 'unproven'; readonly reason: string; readonly startedAt: string };
+
+/** What a committed step did. */
+export interface Committed {
+  /** Rows new or different. */
+  readonly changed: number;
+}

@@ -1,0 +1,84 @@
+import { isKind, SluiceError } from '../errors.ts';
+import type { Lane } from '../source/budget.ts';
+import { addCounts, type Counts, noCounts } from '../warehouse/runs.ts';
+import type { IdSlice, Slice } from '../warehouse/slice.ts';
+import type { Resource } from './resource.ts';
+import type { Day } from './windows.ts';
+
+export type TaskKind = 'sync' | 'slot' | 'backfill' | 'verify';
+
+/** An order or slot being served: a resource, what is to be read of it, and what that has done so far. */
+export interface Task {
+  readonly kind: TaskKind;
+  readonly resource: Resource;
+  readonly runId: string;
+  readonly orderId: string | null;
+  /** What is proven since this moment (epoch ms) needs no reading. */
+  readonly since: number;
+  readonly from: Day | null;
+  readonly to: Day | null;
+  readonly lane: Lane;
+  /** `verify` without `--repair`: differences are found and rolled back. */
+  readonly reportOnly: boolean;
+  /** Compare column by column even where a hash says equal. */
+  readonly deep: boolean;
+  /** Requests it may spend on reading again what was read before. */
+  allowance: number;
+  /** Rows that may be deleted although the fuse forbids it. */
+  accepted: number;
+  readonly counts: Counts;
+  readonly findings: Findings;
+  /** Slices done for this task though nothing was proven: targeted ones by choice, others after several readings. */
+  readonly settled: Set<string>;
+  readonly tries: Map<string, number>;
+  /** Id intervals read by a task that only reports. */
+  readonly intervals: IdSlice[];
+  /** Stops this task's readings. */
+  readonly abort: AbortController;
+  /** What keeps the task from a good end, though the rest goes on. */
+  failure: SluiceError | null;
+}
+
+/** What `verify` found, by key. */
+export interface Findings {
+  readonly absent: Set<string>;
+  readonly different: Set<string>;
+  readonly extra: Set<string>;
+}
+
+export function createTask(
+  given: Pick<Task, 'kind' | 'resource' | 'runId' | 'orderId' | 'since' | 'lane' | 'allowance'> & Partial<Task>,
+): Task {
+  return {
+    from: null,
+    to: null,
+    reportOnly: false,
+    deep: false,
+    accepted: 0,
+    counts: noCounts(),
+    findings: { absent: new Set(), different: new Set(), extra: new Set() },
+    settled: new Set(),
+    tries: new Map(),
+    intervals: [],
+    abort: new AbortController(),
+    failure: null,
+    ...given,
+  };
+}
+
+export function count(task: Task, more: Partial<Counts>): void {
+  addCounts(task.counts, more);
+}
+
+/** The first failure stands; later ones follow from it. */
+export function fail(task: Task, error: unknown): void {
+  task.failure ??= isKind(error, 'failed', 'fuse', 'refused', 'unavailable', 'unauthorized')
+    ? error
+    : new SluiceError('failed', error instanceof Error ? error.message : String(error), { cause: error });
+}
+
+export const wants = (task: Task, slice: Slice): boolean =>
+  slice.by !== 'date' || (task.from === null && task.to === null)
+    ? true
+    : (slice.from === null || task.to === null || slice.from <= task.to) &&
+      (slice.to === null || task.from === null || task.from <= slice.to);

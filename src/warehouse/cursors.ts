@@ -1,0 +1,69 @@
+import { sql } from 'kysely';
+import { SluiceError } from '../errors.ts';
+import type { Db } from './database.ts';
+
+/** Where the reading of one slice stands after its last commit. */
+export interface ReadingState {
+  /** The next page to ask for, from 1. */
+  readonly page: number;
+  /** Rows asked for per page; paging only adds up while it stays the same. */
+  readonly limit: number;
+  /** Keys seen so far. */
+  readonly keys: readonly string[];
+  /** Grant time of the slice's first request: what the slice proves, it proves as of then. */
+  readonly startedAt: string;
+  readonly totalPages: number | null;
+  readonly totalRecords: number | null;
+  readonly requests: number;
+  /** Rows new, different or gone so far. */
+  readonly changed: number;
+}
+
+/** The durable position of one resource: its version, and the slices being read by the text that names them. */
+export interface Cursor {
+  readonly version: string;
+  readonly readings: Readonly<Record<string, ReadingState>>;
+}
+
+/** Readings begun longer ago than this are started again: what they have seen is too old to prove anything together with the rest. */
+const MAX_READING_SECONDS = 15 * 60;
+
+/**
+ * Takes over the cursors of these resources: from now on a commit by whoever read them before finds the version moved and writes
+ * nothing. Only the holder of the source's lock calls it.
+ */
+export async function takeCursors(db: Db, source: string, resources: readonly string[]): Promise<Map<string, Cursor>> {
+  const { rows } = await sql<{ resource: string; version: string; readings: Record<string, ReadingState> }>`
+    insert into sluice.cursors as c (source, resource)
+    select ${source}, r from unnest(cast(${resources} as text[])) r
+    on conflict (source, resource) do update set version = c.version + 1, readings = (
+      select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(c.readings)
+      where cast(value->>'startedAt' as timestamptz) > sluice.now() - make_interval(secs => ${MAX_READING_SECONDS}))
+    returning resource, version, readings`.execute(db);
+  return new Map(rows.map(row => [row.resource, { version: row.version, readings: row.readings }]));
+}
+
+/** Moves a cursor on, in the transaction that writes the rows. Finding another version than `from` stops the writer. */
+export async function moveCursor(
+  tx: Db,
+  place: { source: string; resource: string },
+  from: Cursor,
+  change: { readings: Readonly<Record<string, ReadingState>>; position: string; runId: string | null },
+): Promise<Cursor> {
+  const { rows } = await sql<{ version: string }>`
+    update sluice.cursors set version = version + 1, readings = cast(${JSON.stringify(change.readings)} as jsonb),
+      position = ${change.position}, committed_at = sluice.now(), run_id = cast(${change.runId} as bigint)
+    where source = ${place.source} and resource = ${place.resource} and version = cast(${from.version} as bigint)
+    returning version`.execute(tx);
+  const moved = rows[0];
+  if (!moved) {
+    throw new SluiceError(
+      'stale',
+      `Another process has taken over ${place.resource}; this one wrote nothing and stops.`,
+      {
+        next: 'Nothing to do: the other process goes on from the last commit.',
+      },
+    );
+  }
+  return { version: moved.version, readings: change.readings };
+}

@@ -1,0 +1,145 @@
+import { type RawBuilder, sql } from 'kysely';
+import { DAY } from '../clock.ts';
+import type { Db } from './database.ts';
+import { arrayOf } from './rows.ts';
+import type { Table } from './tables.ts';
+
+/**
+ * A row that its slice no longer shows is missing: still stored, not yet known to be gone. It leaves `sluice.missing` when it is
+ * seen again, or for good when its deletion is proven.
+ */
+export interface MissingRow {
+  readonly key: string;
+  /** The slice that lacked it first. */
+  readonly slice: string;
+  readonly since: string;
+  /** The stored row's value of the field asked for; null without one. */
+  readonly value: string | null;
+}
+
+interface Place {
+  readonly source: string;
+  readonly resource: string;
+}
+
+/** The rows seen again are no longer missing. */
+export async function markSeen(tx: Db, place: Place, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return;
+  await sql`delete from sluice.missing where source = ${place.source} and resource = ${place.resource}
+    and key = any(cast(${keys} as text[]))`.execute(tx);
+}
+
+/** Stored rows of the slice that the reading granted at `readAt` did not show, and that nothing newer has brought. */
+export async function findLeft(
+  tx: Db,
+  table: Table,
+  condition: RawBuilder<boolean>,
+  seen: readonly string[],
+  readAt: string,
+): Promise<string[]> {
+  const { rows } = await sql<{ key: string }>`
+    select t.${sql.id(table.key.name)}::text as key from ${sql.id(table.schema, table.name)} t
+    left join unnest(${arrayOf(table.key.type, seen)}) as s(key) on s.key = t.${sql.id(table.key.name)}
+    where ${condition} and s.key is null and t._read_at < cast(${readAt} as timestamptz)`.execute(tx);
+  return rows.map(row => row.key);
+}
+
+/** Marks rows missing; returns those that were not before. */
+export async function markMissing(
+  tx: Db,
+  place: Place,
+  keys: readonly string[],
+  slice: string,
+  since: string,
+): Promise<string[]> {
+  if (keys.length === 0) return [];
+  const { rows } = await sql<{ key: string }>`
+    insert into sluice.missing (source, resource, key, slice, since)
+    select ${place.source}, ${place.resource}, k, ${slice}, cast(${since} as timestamptz) from unnest(cast(${keys} as text[])) k
+    on conflict do nothing returning key`.execute(tx);
+  return rows.map(row => row.key);
+}
+
+/** Of `keys`, those that another slice lacked before: two independent readings agree. */
+export async function lackedElsewhere(tx: Db, place: Place, keys: readonly string[], slice: string): Promise<string[]> {
+  if (keys.length === 0) return [];
+  const { rows } = await sql<{ key: string }>`
+    select key from sluice.missing where source = ${place.source} and resource = ${place.resource}
+      and key = any(cast(${keys} as text[])) and slice <> ${slice}`.execute(tx);
+  return rows.map(row => row.key);
+}
+
+/** What is missing of a resource, oldest first. `field`: a column of the stored rows to give along. */
+export async function listMissing(db: Db, place: Place, table: Table, field: string | null): Promise<MissingRow[]> {
+  const value =
+    field === null
+      ? sql`null`
+      : sql`(select t.${sql.id(field)}::text from ${sql.id(table.schema, table.name)} t
+    where t.${sql.id(table.key.name)} = cast(m.key as ${sql.raw(table.key.type)}))`;
+  const { rows } = await sql<MissingRow>`select key, slice, since, ${value} as value from sluice.missing m
+    where source = ${place.source} and resource = ${place.resource} order by since, key`.execute(db);
+  return rows;
+}
+
+/** In any 24 hours a resource may lose this many rows: a tenth, and at least 20. */
+export function fuseLimit(rows: number): number {
+  return Math.max(20, Math.floor(rows / 10));
+}
+
+export type DeleteResult =
+  | { readonly deleted: string[] }
+  | { readonly blown: { missing: number; lost: number; limit: number } };
+
+/**
+ * Moves rows proven gone to `row_history`, unless the fuse forbids it. The fuse counts what the resource lost in the last 24
+ * hours and all that is missing now: when together they pass the limit nothing is deleted, because a source that suddenly shows
+ * less is more often a fault than a clearing-out. `accepted` rows may go whatever the fuse says.
+ */
+export async function deleteRows(
+  tx: Db,
+  table: Table,
+  place: Place,
+  keys: readonly string[],
+  context: { runId: string | null; accepted: number },
+): Promise<DeleteResult> {
+  if (keys.length === 0) return { deleted: [] };
+  const target = sql.id(table.schema, table.name);
+  const old = sql.id(table.schema, 'row_history');
+  const key = sql.id(table.key.name);
+  // Serialises deletions of one resource, so that two processes cannot both find the fuse whole.
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice fuse ${table.schema}.${table.name}`}, 0))`.execute(
+    tx,
+  );
+  const { rows: counted } = await sql<{ missing: number; lost: number; stored: number }>`
+    select (select count(*)::int from sluice.missing where source = ${place.source} and resource = ${place.resource}) as missing,
+      (select count(*)::int from ${old} where resource = ${place.resource} and ended_by = 'deleted'
+        and valid_to > sluice.now() - make_interval(secs => ${DAY / 1000})) as lost,
+      (select count(*)::int from ${target}) as stored`.execute(tx);
+  const { missing, lost, stored } = counted[0] ?? { missing: 0, lost: 0, stored: 0 };
+  const limit = fuseLimit(stored + lost);
+  if (lost + Math.max(missing, keys.length) > limit && keys.length > context.accepted)
+    return { blown: { missing, lost, limit } };
+
+  const children = table.children.map(
+    child => sql`${child.field}::text, (select coalesce(jsonb_agg(to_jsonb(c) - ${child.parent}::text order by c.line), '[]')
+      from ${sql.id(table.schema, child.name)} c where c.${sql.id(child.parent)} = t.${key})`,
+  );
+  const { rows } = await sql<{ key: string }>`
+    insert into ${old} (resource, key, row, valid_from, valid_to, ended_by, run_id)
+    select ${place.resource}, t.${key}::text, (to_jsonb(t) - '_hash') || jsonb_build_object(${sql.join(children)}),
+      t._synced_at, sluice.now(), 'deleted', cast(${context.runId} as bigint)
+    from unnest(${arrayOf(table.key.type, keys)}) as k(key) join ${target} t on t.${key} = k.key
+    returning key`.execute(tx);
+  const deleted = rows.map(row => row.key);
+  for (const child of table.children) {
+    await sql`delete from ${sql.id(table.schema, child.name)} t using unnest(${arrayOf(table.key.type, deleted)}) as k(key)
+      where t.${sql.id(child.parent)} = k.key`.execute(tx);
+  }
+  await sql`delete from ${target} t using unnest(${arrayOf(table.key.type, deleted)}) as k(key) where t.${key} = k.key`.execute(
+    tx,
+  );
+  await markSeen(tx, place, keys);
+  await sql`delete from sluice.row_windows where source = ${place.source} and resource = ${place.resource}
+    and key = any(cast(${deleted} as text[]))`.execute(tx);
+  return { deleted };
+}

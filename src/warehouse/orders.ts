@@ -1,0 +1,87 @@
+import { sql } from 'kysely';
+import type { Db } from './database.ts';
+
+export type OrderKind = 'sync' | 'backfill' | 'verify';
+export type OrderState = 'waiting' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
+
+/** What a person wants read, durable: whoever holds the source's lock serves it. */
+export interface Order {
+  readonly id: string;
+  readonly source: string;
+  readonly resource: string;
+  readonly kind: OrderKind;
+  readonly dateFrom: string | null;
+  readonly dateTo: string | null;
+  /** `verify --repair`: make equal what differs. */
+  readonly repair: boolean;
+  /** Rows that may be deleted although the fuse forbids it, and those deleted so far. */
+  readonly acceptDeletes: number;
+  readonly deleted: number;
+  readonly state: OrderState;
+  readonly reason: string | null;
+  readonly requests: number;
+  readonly report: unknown;
+  /** Epoch milliseconds. What is proven since needs no reading. */
+  readonly createdAt: number;
+  readonly endedAt: number | null;
+}
+
+const columns = sql.raw(`id, source, resource, kind, date_from as "dateFrom", date_to as "dateTo", repair,
+  accept_deletes::int as "acceptDeletes", deleted::int as deleted, state, reason, requests::int as requests, report,
+  (extract(epoch from created_at) * 1000)::float8 as "createdAt", (extract(epoch from ended_at) * 1000)::float8 as "endedAt"`);
+
+export async function createOrder(
+  db: Db,
+  order: Pick<Order, 'source' | 'resource' | 'kind'> &
+    Partial<Pick<Order, 'dateFrom' | 'dateTo' | 'repair' | 'acceptDeletes'>>,
+): Promise<Order> {
+  const { rows } = await sql<Order>`
+    insert into sluice.orders (source, resource, kind, date_from, date_to, repair, accept_deletes, created_at)
+    values (${order.source}, ${order.resource}, ${order.kind}, ${order.dateFrom ?? null}, ${order.dateTo ?? null},
+      ${order.repair ?? false}, ${order.acceptDeletes ?? 0}, sluice.now())
+    returning ${columns}`.execute(db);
+  return rows[0] as Order;
+}
+
+/** Orders not yet ended, oldest first. */
+export async function openOrders(db: Db, source: string): Promise<Order[]> {
+  const { rows } = await sql<Order>`select ${columns} from sluice.orders
+    where source = ${source} and state in ('waiting', 'running', 'paused') order by id`.execute(db);
+  return rows;
+}
+
+export async function readOrders(db: Db, ids: readonly string[]): Promise<Order[]> {
+  const { rows } =
+    await sql<Order>`select ${columns} from sluice.orders where id = any(cast(${ids} as bigint[])) order by id`.execute(
+      db,
+    );
+  return rows;
+}
+
+export async function listOrders(db: Db, source: string, kind: OrderKind, most: number): Promise<Order[]> {
+  const { rows } = await sql<Order>`select ${columns} from sluice.orders
+    where source = ${source} and kind = ${kind} order by id desc limit ${most}`.execute(db);
+  return rows;
+}
+
+/** Changes the state of an order that is in one of `from`; false when it is in none of them. */
+export async function setOrderState(
+  db: Db,
+  id: string,
+  from: readonly OrderState[],
+  to: OrderState,
+  change: { reason?: string | null; report?: unknown } = {},
+): Promise<boolean> {
+  const ended = to === 'done' || to === 'failed' || to === 'cancelled';
+  const { rows } = await sql`
+    update sluice.orders set state = ${to}, reason = ${change.reason ?? null},
+      report = coalesce(cast(${change.report === undefined ? null : JSON.stringify(change.report)} as jsonb), report),
+      ended_at = case when ${ended} then sluice.now() end
+    where id = cast(${id} as bigint) and state = any(cast(${from} as text[])) returning id`.execute(db);
+  return rows.length > 0;
+}
+
+export async function addToOrder(tx: Db, id: string, change: { requests: number; deleted: number }): Promise<void> {
+  await sql`update sluice.orders set requests = requests + ${change.requests}, deleted = deleted + ${change.deleted}
+    where id = cast(${id} as bigint)`.execute(tx);
+}

@@ -1,0 +1,57 @@
+import { sql } from 'kysely';
+import type { Db } from './database.ts';
+
+/** A record that did not parse, kept whole. */
+export interface BadRecord {
+  /** The row's key where it can be read, else a hash of the payload prefixed with `?`. */
+  readonly key: string;
+  /** The record as JSON text. */
+  readonly payload: string;
+  /** Field (or `(record)`) to reason. */
+  readonly reasons: Readonly<Record<string, string>>;
+}
+
+export interface QuarantinedRecord extends BadRecord {
+  readonly resource: string;
+  readonly slice: string;
+  readonly firstSeen: string;
+  readonly lastSeen: string;
+  readonly attempts: number;
+}
+
+interface Place {
+  readonly source: string;
+  readonly resource: string;
+}
+
+/** Keeps bad records; one already there counts another attempt. Returns how many are new. */
+export async function quarantine(tx: Db, place: Place, slice: string, records: readonly BadRecord[]): Promise<number> {
+  if (records.length === 0) return 0;
+  const data = [...new Map(records.map(record => [record.key, record])).values()];
+  const { rows } = await sql<{ fresh: boolean }>`
+    insert into sluice.quarantine as q (source, resource, key, payload, reasons, slice, first_seen, last_seen)
+    select ${place.source}, ${place.resource}, key, payload, cast(reasons as jsonb), ${slice}, sluice.now(), sluice.now()
+    from unnest(cast(${data.map(record => record.key)} as text[]), cast(${data.map(record => record.payload)} as text[]),
+      cast(${data.map(record => JSON.stringify(record.reasons))} as text[])) as d(key, payload, reasons)
+    on conflict (source, resource, key) do update set payload = excluded.payload, reasons = excluded.reasons, slice = excluded.slice,
+      last_seen = excluded.last_seen, attempts = q.attempts + 1, resolved_at = null
+    returning attempts = 1 as fresh`.execute(tx);
+  return rows.filter(row => row.fresh).length;
+}
+
+/** Records that parse again leave quarantine by themselves. */
+export async function resolveQuarantine(tx: Db, place: Place, keys: readonly string[]): Promise<void> {
+  await sql`update sluice.quarantine set resolved_at = sluice.now()
+    where source = ${place.source} and resource = ${place.resource} and resolved_at is null and key = any(cast(${keys} as text[]))`.execute(
+    tx,
+  );
+}
+
+export async function listQuarantine(db: Db, source: string, most: number): Promise<QuarantinedRecord[]> {
+  const { rows } = await sql<QuarantinedRecord>`
+    select resource, key, payload, reasons, slice, first_seen as "firstSeen", last_seen as "lastSeen", attempts
+    from sluice.quarantine where source = ${source} and resolved_at is null order by last_seen desc, resource, key limit ${most}`.execute(
+    db,
+  );
+  return rows;
+}

@@ -1,0 +1,101 @@
+import { type RawBuilder, sql } from 'kysely';
+import { SluiceError } from '../errors.ts';
+import type { Column, Table } from './tables.ts';
+
+/**
+ * A set of records that the source answers in full and the warehouse can select. Bounds are inclusive; null is an open end.
+ * - `id`, `date`: ranges; together they partition a list, and reading one proves it.
+ * - `value`, `one`: targeted; they bring changes and prove no range.
+ * - `newest`: the list's newest end, read until it brings no news; proves nothing.
+ * - `whole`: the unfiltered list.
+ */
+export type Slice =
+  | { readonly by: 'id'; readonly from: bigint | null; readonly to: bigint | null }
+  | { readonly by: 'date'; readonly from: string | null; readonly to: string | null }
+  | { readonly by: 'value'; readonly field: string; readonly value: string }
+  | { readonly by: 'one'; readonly key: string }
+  | { readonly by: 'newest' }
+  | { readonly by: 'whole' };
+
+export type IdSlice = Extract<Slice, { by: 'id' }>;
+export type DateSlice = Extract<Slice, { by: 'date' }>;
+
+/** The text that names a slice in tables, logs and messages: `date 2025-01-01..2025-12-31`, `id ..100`, `status=Unpaid`, `one 17`. */
+export function sliceText(slice: Slice): string {
+  switch (slice.by) {
+    case 'id':
+    case 'date':
+      return `${slice.by} ${slice.from ?? ''}..${slice.to ?? ''}`;
+    case 'value':
+      return `${slice.field}=${slice.value}`;
+    case 'one':
+      return `one ${slice.key}`;
+    default:
+      return slice.by;
+  }
+}
+
+/** The inverse of `sliceText`. */
+export function parseSlice(text: string): Slice {
+  if (text === 'newest' || text === 'whole') return { by: text };
+  if (text.startsWith('one ')) return { by: 'one', key: text.slice(4) };
+  const range = /^(id|date) ([^.]*)\.\.(.*)$/.exec(text);
+  if (range) {
+    const [, by, from = '', to = ''] = range;
+    if (by === 'date') return { by, from: from || null, to: to || null };
+    return { by: 'id', from: from ? BigInt(from) : null, to: to ? BigInt(to) : null };
+  }
+  const equals = text.indexOf('=');
+  if (equals > 0) return { by: 'value', field: text.slice(0, equals), value: text.slice(equals + 1) };
+  throw new SluiceError('failed', `"${text}" is not a slice.`);
+}
+
+/** True when a row could lie in both, so that they must not be read at the same time. */
+export function overlap(a: Slice, b: Slice): boolean {
+  if (a.by === 'id' && b.by === 'id') return before(a.from, b.to) && before(b.from, a.to);
+  if (a.by === 'date' && b.by === 'date') return before(a.from, b.to) && before(b.from, a.to);
+  if (a.by === 'value' && b.by === 'value' && a.field === b.field) return a.value === b.value;
+  if (a.by === 'one' && b.by === 'one') return a.key === b.key;
+  return true;
+}
+
+function before<T extends bigint | string>(from: T | null, to: T | null): boolean {
+  return from === null || to === null || from <= to;
+}
+
+/** Which stored rows `t` lie in the slice; null for one that has no members of its own (`newest`). `dateField`: what `date` slices cut by. */
+export function sliceCondition(slice: Slice, table: Table, dateField: string | undefined): RawBuilder<boolean> | null {
+  switch (slice.by) {
+    case 'id':
+      return between(table.id, slice.from?.toString() ?? null, slice.to?.toString() ?? null);
+    case 'date':
+      return between(columnOf(table, dateField ?? 'date'), slice.from, slice.to);
+    case 'value':
+      return equals(columnOf(table, slice.field), slice.value);
+    case 'one':
+      return equals(table.key, slice.key);
+    case 'whole':
+      return sql`true`;
+    case 'newest':
+      return null;
+  }
+}
+
+function columnOf(table: Table, name: string): Column {
+  const column = table.columns.find(each => each.name === name);
+  if (!column) throw new SluiceError('failed', `Table ${table.name} has no column "${name}" to slice by.`);
+  return column;
+}
+
+// The value is cast, not the column, so that the column's index serves.
+function equals(column: Column, value: string): RawBuilder<boolean> {
+  return sql`${sql.ref(`t.${column.name}`)} = cast(${value} as ${sql.raw(column.type)})`;
+}
+
+function between(column: Column, from: string | null, to: string | null): RawBuilder<boolean> {
+  const field = sql.ref(`t.${column.name}`);
+  const type = sql.raw(column.type);
+  const low = from === null ? sql`` : sql`and ${field} >= cast(${from} as ${type})`;
+  const high = to === null ? sql`` : sql`and ${field} <= cast(${to} as ${type})`;
+  return sql`(${field} is not null ${low} ${high})`;
+}

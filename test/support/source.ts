@@ -1,0 +1,87 @@
+import customers from '../../jobs/customers.ts';
+import invoices from '../../jobs/invoices.ts';
+import transactions from '../../jobs/transactions.ts';
+import { type Clock, HOUR, systemClock } from '../../src/clock.ts';
+import { type Engine, type LoopEvent, runLoop } from '../../src/engine/loop.ts';
+import { openResource } from '../../src/engine/resource.ts';
+import { createWaiting } from '../../src/engine/waiting.ts';
+import { createLog } from '../../src/log.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { openClient } from '../../src/source/client.ts';
+import type { Database } from '../../src/warehouse/database.ts';
+import { createLedger } from '../../src/warehouse/ledger.ts';
+import { createOrder, type Order, type OrderKind, readOrders } from '../../src/warehouse/orders.ts';
+
+const JOBS = { customers, invoices, transactions };
+
+export type TestResource = keyof typeof JOBS;
+
+/** The engine as main wires it, against a sandbox. */
+export async function openEngine(
+  database: Database,
+  sandbox: Sandbox,
+  options: {
+    clock?: Clock;
+    limit?: number;
+    windowMs?: number;
+    resources?: TestResource[];
+    concurrency?: number;
+    onEvent?: (event: LoopEvent) => void;
+    noWait?: boolean;
+  } = {},
+): Promise<Engine & { close(): Promise<void> }> {
+  const { clock = systemClock, limit = 1000, windowMs = HOUR, concurrency = 4 } = options;
+  const waiting = createWaiting(clock);
+  const log = createLog({ level: process.env.LOG_LEVEL ?? 'silent', secrets: [] });
+  const timeoutMs = 30_000;
+  const client = openClient({
+    url: sandbox.url,
+    apiKey: sandbox.apiKey,
+    auth: 'bearer',
+    budget: createLedger({ database, source: 'main', apiKey: sandbox.apiKey, limit, windowMs, timeoutMs }),
+    concurrency,
+    timeoutMs,
+    windowMs,
+    clock,
+    log,
+    noWait: options.noWait ?? false,
+    onWait: (_lane, waitMs) => waiting.note(waitMs),
+  });
+  const names = options.resources ?? (Object.keys(JOBS) as TestResource[]);
+  const resources = await Promise.all(
+    names.map(name => openResource(database, { source: 'main', name, job: JOBS[name], schema: 'warehouse' })),
+  );
+  return {
+    source: 'main',
+    resources,
+    database,
+    client,
+    clock,
+    log,
+    timeZone: 'UTC',
+    pageSize: 'auto',
+    concurrency,
+    limit,
+    windowMs,
+    waiting,
+    ...(options.onEvent ? { onEvent: options.onEvent } : {}),
+    close: () => client.close(),
+  };
+}
+
+/** Orders the kind for every resource of the engine, serves the orders, and returns how they ended. */
+export async function serveOrders(
+  engine: Engine,
+  kind: OrderKind,
+  details: Partial<Pick<Order, 'repair' | 'acceptDeletes' | 'dateFrom' | 'dateTo'>> = {},
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Order[]> {
+  const ids: string[] = [];
+  for (const { name } of engine.resources) {
+    ids.push(
+      (await createOrder(engine.database.kysely, { source: engine.source, resource: name, kind, ...details })).id,
+    );
+  }
+  await runLoop(engine, { orders: order => ids.includes(order.id), slots: false }, signal);
+  return readOrders(engine.database.kysely, ids);
+}
