@@ -47,6 +47,6 @@ export function html(status: number, title: string): Response {
   return new Response(page, { status, headers: { 'content-type': 'text/html; charset=utf-8' } });
 }
 
-export function json(body: unknown, status: number): Response {
+function json(body: unknown, status: number): Response {
   return new Response(toJson(body), { status, headers: JSON_TYPE });
 }

@@ -1,42 +1,17 @@
-import type { HttpBindings } from '@hono/node-server';
-import { type Context, Hono } from 'hono';
+import { Hono } from 'hono';
 import type { z } from 'zod';
-import type { Clock } from '../clock.ts';
-import { readTarget, type Target } from './address.ts';
-import { fail, html, invalid, succeed } from './answers.ts';
+import { SECOND } from '../clock.ts';
+import { readTarget } from './address.ts';
+import { fail, invalid, succeed } from './answers.ts';
 import { batchBody, type Creatable, completeRow, createBodies, customerBody, errorsOf, webhookBody } from './bodies.ts';
 import { stampOf } from './calendar.ts';
-import type { Data } from './data.ts';
-import type { Edits } from './edits.ts';
-import { type Faults, spoil } from './faults.ts';
-import type { Gate } from './gate.ts';
-import { type AnswerList, type Listed, listShapes } from './lists.ts';
+import { serveCustomers } from './customer-routes.ts';
+import { guard } from './guard.ts';
+import { type Listed, listShapes } from './lists.ts';
+import type { AppParts, Env } from './parts.ts';
+import { readBody } from './read-body.ts';
 import { renderRow, renderSums } from './render.ts';
 import { financialReport } from './report.ts';
-import type { Customer } from './rows.ts';
-import type { Traffic } from './traffic.ts';
-import type { Variants } from './variants.ts';
-import type { Webhooks } from './webhooks.ts';
-
-export interface AppParts {
-  apiKey: string;
-  clock: Clock;
-  latencyMs: number;
-  data: Data;
-  edits: Edits;
-  lists: AnswerList;
-  gate: Gate;
-  traffic: Traffic;
-  faults: Faults;
-  webhooks: Webhooks;
-  /** The source's own time, in milliseconds since the epoch. */
-  now(): number;
-  variants(): Variants;
-  /** Lets due changes happen before a request is answered. */
-  catchUp(): void;
-}
-
-type Env = { Bindings: HttpBindings };
 
 const MADE_UP_LISTS: readonly string[] = ['orders', 'suppliers', 'purchases'];
 
@@ -49,42 +24,11 @@ export function createApp(parts: AppParts): Hono<Env> {
   serveCustomers(app, parts);
   serveRest(app, parts);
   app.notFound(() => fail(404, 'Not found'));
-  app.onError(() => fail(500, 'Server error'));
-  return app;
-}
-
-/** What every request meets first: the count, the key, the limit, and what may go wrong. */
-function guard(app: Hono<Env>, parts: AppParts): void {
-  const { traffic, gate, clock } = parts;
-  const variants = () => parts.variants();
-  app.use('*', async (c, next) => {
-    parts.catchUp();
-    const target = readTarget(c.req.url);
-    const arrivedAt = clock.now();
-    const request = traffic.arrive(c.req.method, target.path, target.query.toString(), arrivedAt);
-    const index = traffic.stats.total;
-    if (parts.latencyMs > 0) await clock.sleep(parts.latencyMs);
-
-    const known = keyOf(c, target) === parts.apiKey;
-    const verdict = known ? gate.enter(arrivedAt) : gate.unknown(arrivedAt);
-    const fault = known && verdict.allowed ? parts.faults.of(index, target.path) : undefined;
-    if (fault === 'drop' || fault === 'hang') {
-      if (fault === 'drop') c.env.incoming.destroy();
-      return await new Promise<never>(() => {});
-    }
-    if (!known) c.res = fail(Number(variants()['auth-error']), 'Invalid API key or unauthorized access');
-    else if (!verdict.allowed)
-      c.res =
-        variants()['rejected-body'] === 'html' ? html(429, '429 Too Many Requests') : fail(429, 'Too many requests');
-    else await next();
-    if (fault !== undefined) c.res = await spoil(fault, c.res);
-    for (const [name, value] of Object.entries(gate.headers(verdict, arrivedAt))) c.res.headers.set(name, value);
-    traffic.answer(request, c.res.status);
+  app.onError(error => {
+    parts.traffic.stumble(error);
+    return fail(500, 'Server error');
   });
-}
-
-function keyOf(c: Context<Env>, target: Target): string | undefined {
-  return target.key ?? /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
+  return app;
 }
 
 function serveLists(app: Hono<Env>, parts: AppParts): void {
@@ -128,43 +72,9 @@ function serveCreates(app: Hono<Env>, parts: AppParts): void {
 }
 
 function create<R extends Creatable>(parts: AppParts, resource: R, body: z.infer<(typeof createBodies)[R]>): object {
-  const stamp = stampOf(Math.floor(parts.now() / 1000));
+  const stamp = stampOf(Math.floor(parts.now() / SECOND));
   const row = parts.edits.insert(resource, completeRow(resource, body, parts.data[resource].nextId, stamp));
   return renderRow(resource, row, parts.variants(), false);
-}
-
-function serveCustomers(app: Hono<Env>, parts: AppParts): void {
-  const { data, edits } = parts;
-  const variants = () => parts.variants();
-  const path = '/api/v2/customers/:id{[0-9]+}';
-  const missing = () => fail(404, 'Customer not found');
-  const show = (row: Customer) => renderRow('customers', row, variants(), false);
-  const find = (c: Context<Env>) => {
-    const id = Number(c.req.param('id'));
-    const seen = variants().visible === 'all' || (variants().visible === 'half' && id % 2 === 0);
-    return seen ? data.customers.get(id) : undefined;
-  };
-
-  app.get(path, c => {
-    const row = find(c);
-    return row === undefined ? missing() : succeed(show(row));
-  });
-  app.put(path, async c => {
-    const row = find(c);
-    if (row === undefined) return missing();
-    const raw = await readBody(c, customerBody.partial(), variants());
-    if (raw instanceof Response) return raw;
-    const given = await c.req.json<object>();
-    // Only the fields that were sent: the schema fills the others with null.
-    const patch = Object.fromEntries(Object.entries(raw).filter(([field]) => field in given));
-    return succeed(show(edits.update('customers', row.id, patch) ?? row), 200, 'Updated');
-  });
-  app.delete(path, c => {
-    const row = find(c);
-    if (row === undefined) return missing();
-    edits.remove('customers', row.id);
-    return succeed({ id: row.id }, 200, 'Deleted');
-  });
 }
 
 function serveRest(app: Hono<Env>, parts: AppParts): void {
@@ -184,20 +94,4 @@ function serveRest(app: Hono<Env>, parts: AppParts): void {
     const body = await readBody(c, webhookBody, parts.variants());
     return body instanceof Response ? body : succeed(parts.webhooks.register(body.url, body.events), 201, 'Registered');
   });
-}
-
-/** The checked body, or the answer that refuses it. */
-async function readBody<S extends z.ZodType>(
-  c: Context<Env>,
-  schema: S,
-  variants: Variants,
-): Promise<z.infer<S> | Response> {
-  let given: unknown;
-  try {
-    given = await c.req.json();
-  } catch {
-    return invalid(Number(variants.validation), { body: 'The body is not JSON' });
-  }
-  const parsed = schema.safeParse(given);
-  return parsed.success ? parsed.data : invalid(Number(variants.validation), errorsOf(parsed.error));
 }

@@ -27,9 +27,3 @@ export function dateOf(day: number): string {
 export function stampOf(seconds: number): string {
   return `${new Date(seconds * SECOND).toISOString().slice(0, 19)}Z`;
 }
-
-/** Whole seconds since the epoch of a time stamp, 0 when it is none. */
-export function secondsOf(stamp: unknown): number {
-  const ms = typeof stamp === 'string' ? Date.parse(stamp) : Number.NaN;
-  return Number.isNaN(ms) ? 0 : Math.floor(ms / SECOND);
-}

@@ -5,7 +5,7 @@ import { createListing, type Listing } from './ordering.ts';
 import { choosePage } from './pages.ts';
 import { renderRow } from './render.ts';
 import type { Resource } from './rows.ts';
-import type { Filter } from './table.ts';
+import type { Filter, Table } from './table.ts';
 import type { Variants } from './variants.ts';
 
 interface ListShape {
@@ -37,7 +37,7 @@ export type AnswerList = (resource: Listed, query: URLSearchParams, variants: Va
 export function createLists(data: Data, seed: number): AnswerList {
   const listings = new Map<Listed, Listing>();
   for (const resource of Object.keys(listShapes) as Listed[]) {
-    listings.set(resource, createListing<{ id: number }>(data[resource], seed));
+    listings.set(resource, createListing(data[resource] as Table<{ id: number }>, seed));
   }
   return (resource, query, variants, salt) => {
     const errors = wrongDates(listShapes[resource], query);

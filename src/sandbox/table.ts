@@ -33,6 +33,8 @@ export interface Table<Row extends { id: number }> {
   readonly size: number;
   /** Grows with every change, so that whatever was derived from the table can be dropped. */
   readonly version: number;
+  /** The positions that changes since that version touched, with repetitions. */
+  touchedSince(version: number): readonly number[];
   /** All positions ever used, deleted rows included. */
   readonly length: number;
   readonly columns: Columns;
@@ -61,7 +63,7 @@ export interface TableSource<Row extends { id: number }> {
   generate?(position: number): Row;
 }
 
-export const NO_OWNER = -1;
+const NO_OWNER = -1;
 
 /**
  * A list in memory: typed columns for all rows, and whole rows only for those that changed since the start; the others are
@@ -75,7 +77,8 @@ export function createTable<Row extends { id: number }>(source: TableSource<Row>
   let columns = start ?? newColumns(16);
   let live = new Uint8Array(Math.max(length, 16)).fill(1, 0, length);
   let size = length;
-  let version = 0;
+  // The position of every change: its length is the version.
+  const touched: number[] = [];
 
   const at = (position: number): Row => {
     const row = kept.get(position) ?? source.generate?.(position);
@@ -116,7 +119,7 @@ export function createTable<Row extends { id: number }>(source: TableSource<Row>
     columns.states[position] = stateIndex(keys.state ?? '');
     columns.owners[position] = keys.owner ?? NO_OWNER;
     columns.changed[position] = seconds;
-    version += 1;
+    touched.push(position);
   };
 
   const grow = () => {
@@ -135,7 +138,7 @@ export function createTable<Row extends { id: number }>(source: TableSource<Row>
     if (position < 0 || live[position] === value) return false;
     live[position] = value;
     size += value === 1 ? 1 : -1;
-    version += 1;
+    touched.push(position);
     return true;
   };
 
@@ -144,8 +147,9 @@ export function createTable<Row extends { id: number }>(source: TableSource<Row>
       return size;
     },
     get version() {
-      return version;
+      return touched.length;
     },
+    touchedSince: version => touched.slice(version),
     get length() {
       return length;
     },
@@ -188,7 +192,9 @@ export function createTable<Row extends { id: number }>(source: TableSource<Row>
     },
     insert(row, seconds) {
       if (length === columns.ids.length) grow();
-      const whole = { ...row, id: nextId() } as Row;
+      const id = nextId();
+      // The id first, as in the rows made from the seed.
+      const whole = Object.assign({ id }, row, { id }) as Row;
       live[length] = 1;
       size += 1;
       length += 1;

@@ -19,6 +19,8 @@ export interface Stats {
   readonly maxInWindow: number;
   /** The latest requests, oldest first, at most `logRequests` of them. */
   readonly requests: readonly LoggedRequest[];
+  /** What went wrong inside the sandbox itself (answered with 500); a test may ask that there is none. */
+  readonly failures: readonly unknown[];
   /** Starts again from nothing. */
   reset(): void;
 }
@@ -27,6 +29,7 @@ export interface Traffic {
   readonly stats: Stats;
   arrive(method: string, path: string, query: string, at: number): LoggedRequest;
   answer(request: LoggedRequest, status: number): void;
+  stumble(error: unknown): void;
 }
 
 export function createTraffic(options: { windowMs: number; logRequests: number }): Traffic {
@@ -37,6 +40,7 @@ export function createTraffic(options: { windowMs: number; logRequests: number }
   let log: LoggedRequest[] = [];
   let recent: number[] = [];
   let head = 0;
+  let failures: unknown[] = [];
 
   const stats: Stats = {
     get total() {
@@ -54,6 +58,9 @@ export function createTraffic(options: { windowMs: number; logRequests: number }
     get requests() {
       return log.slice(-options.logRequests || log.length);
     },
+    get failures() {
+      return failures;
+    },
     reset() {
       total = 0;
       rejected = 0;
@@ -62,6 +69,7 @@ export function createTraffic(options: { windowMs: number; logRequests: number }
       log = [];
       recent = [];
       head = 0;
+      failures = [];
     },
   };
 
@@ -86,6 +94,9 @@ export function createTraffic(options: { windowMs: number; logRequests: number }
     answer(request, status) {
       request.status = status;
       if (status === 429) rejected += 1;
+    },
+    stumble(error) {
+      if (failures.length < 100) failures.push(error);
     },
   };
 }
