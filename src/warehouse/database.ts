@@ -15,12 +15,12 @@ export type Row = Record<string, unknown>;
 
 export interface Queryable {
   /** One statement. `date`, `timestamp`, `timestamptz`, `int8` and `numeric` arrive as text, exactly as Postgres wrote them. */
-  query<R extends Row = Row>(
+  readonly query: <R extends Row = Row>(
     sql: string,
     parameters?: readonly unknown[],
     /** Keeps it prepared under this name on each connection; saves the planning (0.3 ms for a count through an index). */
     name?: string,
-  ): Promise<pg.QueryResult<R>>;
+  ) => Promise<pg.QueryResult<R>>;
 }
 
 export interface Transaction extends Queryable {

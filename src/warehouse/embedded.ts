@@ -288,15 +288,15 @@ async function attach(home: string): Promise<string | undefined> {
   for (;;) {
     const pidFile = await readPidFile(home);
     if (!pidFile || !(await isPostmaster(pidFile.pid, home))) return undefined;
-    const answer = pidFile.ready ? await greet(home, pidFile.port) : 'wait';
-    if (answer !== 'wait') return answer;
+    const url = pidFile.ready ? await greet(home, pidFile.port) : undefined;
+    if (url) return url;
     if (Date.now() > patience) throw await startError(home, 0, '');
     await delay(100);
   }
 }
 
-/** Connects, and makes the database if a crash came between start and that. */
-async function greet(home: string, port: number): Promise<string | 'wait' | undefined> {
+/** Connects, and makes the database if it is not there yet; undefined while the server starts or stops. */
+async function greet(home: string, port: number): Promise<string | undefined> {
   const password = (await readFile(join(home, 'password'), 'utf8')).trim();
   const urlOf = (database: string) => `postgres://${NAME}:${password}@${HOST}:${port}/${database}`;
   for (const database of [NAME, 'postgres', NAME]) {
@@ -313,7 +313,7 @@ async function greet(home: string, port: number): Promise<string | 'wait' | unde
       // 3D000 no such database (yet); 57P03 starting or stopping; a server that goes away refuses or resets.
       const code = codeOf(error);
       if (code === '3D000') continue;
-      if (code === '57P03' || code === '57P01' || code === 'ECONNREFUSED' || code === 'ECONNRESET') return 'wait';
+      if (code === '57P03' || code === '57P01' || code === 'ECONNREFUSED' || code === 'ECONNRESET') return undefined;
       throw new SluiceError(
         'database',
         `The embedded Postgres on port ${port} runs but refuses us (${code ?? 'no answer'}).`,
@@ -326,7 +326,7 @@ async function greet(home: string, port: number): Promise<string | 'wait' | unde
       await client.end().catch(() => undefined);
     }
   }
-  return 'wait';
+  return undefined;
 }
 
 // Making and starting it
@@ -356,9 +356,18 @@ async function initialise(home: string, binaries: Binaries, user: ServerUser, lo
   const { code, output } = await runBinary(
     binaries.initdb,
     [
-      ...['-D', made, '-U', NAME, `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--no-instructions'],
+      '-D',
+      made,
+      '-U',
+      NAME,
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--no-instructions',
       // LANG=C alone would give a cluster in SQL_ASCII.
-      ...['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
+      '--encoding=UTF8',
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+      '--locale=C',
     ],
     { cwd: home, user },
   );

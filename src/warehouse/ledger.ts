@@ -68,9 +68,10 @@ export function createLedger(options: {
   const { database, source, limit, windowMs, timeoutMs } = options;
   const key = budgetKey(options.apiKey);
 
-  async function stateOf(db: Queryable): Promise<State | undefined> {
+  async function stateOf(db: Queryable): Promise<State> {
     const { rows } = await db.query<State>(STATE, [key, limit, windowMs], 'ledger state');
-    return rows[0];
+    // No row before the first take: nothing was spent.
+    return rows[0] ?? { ...UNUSED, capacity: limit };
   }
 
   /** Milliseconds until `missing` more requests can be free; at the latest when the reasons for a lower limit lapse. */
@@ -80,40 +81,39 @@ export function createLedger(options: {
     return moments.length > 0 ? Math.min(...moments) : windowMs;
   }
 
-  /** Undefined while the key has no row yet. */
-  const tryTake = (lane: Lane, want: number) =>
-    database.transaction(
-      async transaction => {
-        const state = await stateOf(transaction);
-        if (!state) return undefined;
-        if (state.limit_is_news) await transaction.query(REMEMBER_LIMIT, [key, state.now, limit, windowMs]);
-        const decision = decide(state, lane, want, windowMs);
-        if (!('grant' in decision)) {
-          const waitMs = 'waitMs' in decision ? decision.waitMs : await untilFree(transaction, state, decision.missing);
-          return { grants: [], waitMs: Math.max(1, Math.ceil(waitMs)) };
-        }
-        const parameters = [key, source, lane, state.now, timeoutMs + windowMs, decision.grant];
-        const { rows } = await transaction.query<{ id: string; granted_at: string }>(GRANT, parameters, 'ledger grant');
-        return { grants: rows.map(row => ({ id: row.id, grantedAt: row.granted_at })), waitMs: 0 };
-      },
-      // The key is hexadecimal, so it needs no quoting; the lock comes first, so that the count sees what it waited for.
-      { seqscan: false, opening: `select from sluice.budgets where key = '${key}' for update` },
-    );
-
   return {
-    async take(lane, want) {
-      for (;;) {
-        const taken = await tryTake(lane, want);
-        if (taken) return taken;
-        await database.query(CREATE, [key]);
-      }
-    },
+    take: (lane, want) =>
+      database.transaction(
+        async transaction => {
+          const state = await stateOf(transaction);
+          if (state.limit_is_news) await transaction.query(REMEMBER_LIMIT, [key, state.now, limit, windowMs]);
+          const decision = decide(state, lane, want, windowMs);
+          if (!('grant' in decision)) {
+            const waitMs =
+              'waitMs' in decision ? decision.waitMs : await untilFree(transaction, state, decision.missing);
+            return { grants: [], waitMs: Math.max(1, Math.ceil(waitMs)) };
+          }
+          const parameters = [key, source, lane, state.now, timeoutMs + windowMs, decision.grant];
+          const { rows } = await transaction.query<{ id: string; granted_at: string }>(
+            GRANT,
+            parameters,
+            'ledger grant',
+          );
+          return { grants: rows.map(row => ({ id: row.id, grantedAt: row.granted_at })), waitMs: 0 };
+        },
+        { seqscan: false, opening: lock(key) },
+      ),
 
     async settle(grant, { purpose, runId, status, remaining, limit: serverLimit, blockedForMs }) {
       await database.query(SETTLE, [grant.id, key, windowMs, purpose, runId ?? null, status]);
       if (remaining === undefined && serverLimit === undefined && blockedForMs === undefined) return;
       await database.query(OBSERVE, [
-        ...[key, limit, windowMs, wholeOrNull(remaining), wholeOrNull(serverLimit), blockedForMs ?? null],
+        key,
+        limit,
+        windowMs,
+        wholeOrNull(remaining),
+        wholeOrNull(serverLimit),
+        blockedForMs ?? null,
       ]);
     },
 
@@ -124,7 +124,7 @@ export function createLedger(options: {
     async usage() {
       const { state, free, waitMs, rows } = await database.transaction(
         async transaction => {
-          const state = (await stateOf(transaction)) ?? { ...UNUSED, capacity: limit };
+          const state = await stateOf(transaction);
           const free = Math.max(0, freeOf(state));
           const capacityMs = free > 0 ? 0 : await untilFree(transaction, state, 1 - freeOf(state));
           const waitMs = Math.max(state.blocked_ms ?? 0, capacityMs);
@@ -202,7 +202,13 @@ function wholeOrNull(value: number | undefined): number | null {
   return value !== undefined && Number.isInteger(value) && value >= 0 && value < 2 ** 31 ? value : null;
 }
 
-const CREATE = 'insert into sluice.budgets (key) values ($1) on conflict do nothing';
+/**
+ * Makes the key's row and locks it, in statements before the count: the count has to see what was committed while this one
+ * waited. The key is hexadecimal, so it needs no quoting.
+ */
+const lock = (key: string) => `
+  insert into sluice.budgets (key) values ('${key}') on conflict do nothing;
+  select from sluice.budgets where key = '${key}' for update`;
 
 // `sluice.now()` is volatile, hence read once, and handed to the index as a value.
 const STATE = `

@@ -94,9 +94,9 @@ function seriesOf(options: MigrationOptions): readonly Series[] {
 /** A migration gets a Kysely that already addresses its schema; raw SQL finds it through the search path. */
 function within(available: Record<string, Migration>, schema: string): Record<string, Migration> {
   return Object.fromEntries(
-    Object.entries(available).map(([name, { up }]) => [
+    Object.entries(available).map(([name, migration]) => [
       name,
-      { up: (db: Kysely<Tables>) => up(db.withSchema(schema)) },
+      { up: (db: Kysely<Tables>) => migration.up(db.withSchema(schema)) },
     ]),
   );
 }

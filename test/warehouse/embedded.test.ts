@@ -73,7 +73,7 @@ describe('the embedded server', () => {
     expect(await stopEmbedded(dataDir)).toBe(false);
     // Two processes at the same moment: one makes and starts it, the other attaches.
     const opened = await Promise.all([openInAnotherProcess(dataDir), openInAnotherProcess(dataDir)]);
-    expect(opened.map(({ started }) => started).sort()).toEqual([false, true]);
+    expect(opened.filter(({ started }) => started)).toHaveLength(1);
     expect(opened[0]?.url).toBe(opened[1]?.url);
     url = opened[0]?.url as string;
     ({ home } = await embeddedStatus(dataDir));

@@ -1,6 +1,9 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { migrate, pendingMigrations } from '../../src/warehouse/migrate.ts';
-import { MIGRATIONS, withDatabase } from '../support/database.ts';
+import { createTestDatabase, MIGRATIONS, withDatabase } from '../support/database.ts';
 
 test('a migrated database has nothing pending, and migrating again runs nothing', async () => {
   await withDatabase(async database => {
@@ -25,4 +28,90 @@ test('the warehouse schema holds only data: the migration tables lie in sluice',
     );
     expect(clock.rows).toEqual([{ close: true }]);
   });
+});
+
+/** A warehouse folder with the given files, beside the real bookkeeping. */
+async function withFolder(files: Record<string, string>, fn: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-migrations-'));
+  try {
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+    await fn(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const ADDS_A_TABLE = `export async function up(db) {
+  await db.schema.createTable('things').addColumn('id', 'bigint').execute();
+  await db.schema.createIndex('things_id').on('things').column('id').execute();
+  await db.insertInto('things').values({ id: 7 }).execute();
+}`;
+
+test('a migration addresses its schema by itself, one schema per source', async () => {
+  await withFolder({ '0001_things.js': ADDS_A_TABLE }, async warehouseFolder => {
+    await withDatabase(async database => {
+      for (const schema of ['shop_a', 'Shop "B"']) {
+        const options = { database, ...MIGRATIONS, schema, warehouseFolder };
+        expect(await pendingMigrations(options)).toEqual([`${schema}/0001_things`]);
+        expect(await migrate(options)).toEqual([`${schema}/0001_things`]);
+        expect(await pendingMigrations(options)).toEqual([]);
+      }
+      const { rows } = await database.query(
+        "select schemaname as schema, indexname as index from pg_indexes where tablename = 'things' order by 1",
+      );
+      expect(rows).toEqual([
+        { schema: 'Shop "B"', index: 'things_id' },
+        { schema: 'shop_a', index: 'things_id' },
+      ]);
+    });
+  });
+});
+
+test('a failing migration is rolled back whole, named, and can be repeated', async () => {
+  const files = {
+    '0001_things.js': ADDS_A_TABLE,
+    '0002_bad.js': `import { sql } from ${JSON.stringify(import.meta.resolve('kysely'))};
+      export const up = db => sql\`select 1 / 0\`.execute(db);`,
+  };
+  await withFolder(files, async warehouseFolder => {
+    await withDatabase(async database => {
+      const options = { database, ...MIGRATIONS, schema: 'shop', warehouseFolder };
+      await expect(migrate(options)).rejects.toMatchObject({
+        kind: 'failed',
+        message: expect.stringMatching(/shop\/0002_bad failed.*division by zero/),
+      });
+      expect((await database.query("select to_regclass('shop.things') as t")).rows).toEqual([{ t: null }]);
+      await rm(join(warehouseFolder, '0002_bad.js'));
+      expect(await migrate(options)).toEqual(['shop/0001_things']);
+    });
+  });
+});
+
+test('a database that a newer Sluice migrated is left alone', async () => {
+  await withFolder(
+    { '0001_things.js': ADDS_A_TABLE, '0002_more.js': 'export async function up() {}' },
+    async folder => {
+      await withDatabase(async database => {
+        const options = { database, ...MIGRATIONS, schema: 'shop', warehouseFolder: folder };
+        await migrate(options);
+        await rm(join(folder, '0002_more.js'));
+        const refusal = { kind: 'configuration', message: expect.stringContaining('0002_more') };
+        await expect(migrate(options)).rejects.toMatchObject(refusal);
+        await expect(pendingMigrations(options)).rejects.toMatchObject(refusal);
+      });
+    },
+  );
+});
+
+test('processes that migrate an empty database at the same moment do it once', async () => {
+  const test = await createTestDatabase({ empty: true });
+  const processes = await Promise.all([test.open('a'), test.open('b'), test.open('c')]);
+  try {
+    const run = await Promise.all(processes.map(database => migrate({ database, ...MIGRATIONS })));
+    expect(run.filter(names => names.length > 0)).toHaveLength(1);
+    expect(run.flat()).toContain('sluice/0001_clock_and_budget');
+  } finally {
+    await Promise.all(processes.map(database => database.close()));
+    await test.drop();
+  }
 });

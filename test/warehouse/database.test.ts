@@ -1,0 +1,212 @@
+import { createServer } from 'node:net';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { expect, inject, test } from 'vitest';
+import { explain, type SluiceError } from '../../src/errors.ts';
+import { createLog } from '../../src/log.ts';
+import { explainDatabaseError, openDatabase } from '../../src/warehouse/database.ts';
+import { createTestDatabase, inDatabase, withDatabase } from '../support/database.ts';
+
+const log = createLog({ level: 'error', secrets: [] });
+
+/** The error of opening `url`, checked not to tell the password. */
+async function failure(url: string): Promise<SluiceError> {
+  const error = await openDatabase({ url, applicationName: 'test', log }).then(
+    () => undefined,
+    (error: SluiceError) => error,
+  );
+  if (!error) throw new Error('it opened');
+  const password = decodeURIComponent(/:\/\/[^:]*:([^@]*)@/.exec(url)?.[1] ?? 'none');
+  expect(`${explain(error)} ${error.stack} ${JSON.stringify(error)}`).not.toContain(password);
+  return error;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise(resolve => server.close(resolve));
+  return port;
+}
+
+test('dates, stamps, 8-byte integers and numerics arrive as exact text, and the session is in UTC', async () => {
+  await withDatabase(async database => {
+    const sql = `select 9007199254740993 as id, 0.10::numeric as money, date '2026-03-29' as day,
+      timestamptz '2026-03-29 01:30:00.123456+02' as at, timestamp '2026-03-29 02:30' as local, 7 as small, true as yes,
+      current_setting('TimeZone') as zone`;
+    const expected = {
+      ...{ id: '9007199254740993', money: '0.10', day: '2026-03-29', at: '2026-03-28 23:30:00.123456+00' },
+      ...{ local: '2026-03-29 02:30:00', small: 7, yes: true, zone: 'UTC' },
+    };
+    expect((await database.query(sql)).rows).toEqual([expected]);
+    const { rows } = await database.transaction(transaction => transaction.query(sql));
+    expect(rows).toEqual([expected]);
+    const raw = await database.kysely.selectNoFrom(eb => eb.val('2026-03-29').$castTo<string>().as('day')).execute();
+    expect(raw).toEqual([{ day: '2026-03-29' }]);
+  });
+});
+
+test('the parsers are private: pg itself stays as it is', () => {
+  expect(pg.types.getTypeParser(1082)('2026-03-29')).toBeInstanceOf(Date);
+});
+
+test('a transaction commits what it returns from and rolls back what it throws from', async () => {
+  await withDatabase(async database => {
+    await database.query('create table t (n int)');
+    expect(await database.transaction(async ({ query }) => (await query('insert into t values (1)')).rowCount)).toBe(1);
+    const mine = new TypeError('mine');
+    await expect(
+      database.transaction(async ({ query }) => {
+        await query('insert into t values (2)');
+        throw mine;
+      }),
+    ).rejects.toBe(mine);
+    expect((await database.query('select n from t')).rows).toEqual([{ n: 1 }]);
+    expect(database.pool.idleCount).toBe(database.pool.totalCount);
+  });
+});
+
+test('a transaction can do without sequential scans, and only it', async () => {
+  await withDatabase(async database => {
+    const show = async (options: { seqscan?: boolean }) =>
+      (await database.transaction(({ query }) => query('show enable_seqscan'), options)).rows;
+    expect(await show({ seqscan: false })).toEqual([{ enable_seqscan: 'off' }]);
+    expect(await show({})).toEqual([{ enable_seqscan: 'on' }]);
+  });
+});
+
+const at = (change: (url: URL) => void) => {
+  const url = new URL(inject('postgresUrl'));
+  change(url);
+  return url.href;
+};
+
+test('a wrong password is told, but not itself', async () => {
+  const error = await failure(
+    at(url => {
+      url.password = 'a-wrong-one';
+    }),
+  );
+  expect(error).toMatchObject({ kind: 'database', next: 'Correct them in DATABASE_URL.' });
+  expect(error.message).toMatch(/^The database at 127\.0\.0\.1:\d+\/\w+: user or password is wrong\.$/);
+});
+
+test('a database that is not there is told', async () => {
+  const error = await failure(inDatabase(inject('postgresUrl'), 'not_there'));
+  expect(error.message).toMatch(/\/not_there: there is no such database/);
+});
+
+test('a port where nothing answers is told', async () => {
+  const port = String(await freePort());
+  const error = await failure(
+    at(url => {
+      url.port = port;
+    }),
+  );
+  expect(error).toMatchObject({ kind: 'database' });
+  expect(error.message).toContain(`127.0.0.1:${port}`);
+  expect(error.message).toContain('nothing answers there');
+});
+
+test('a host that is not there is told', async () => {
+  const error = await failure(
+    at(url => {
+      url.hostname = 'no-such-host.invalid';
+    }),
+  );
+  expect(error).toMatchObject({ kind: 'database' });
+});
+
+test.each(['', 'not a url', 'mysql://u:secret-word@h/d', 'postgres://u:secret-word@h:port/d'])(
+  'a malformed DATABASE_URL is a setting to correct, and is not repeated (%#)',
+  async url => {
+    const error = await failure(url);
+    expect(error).toMatchObject({ kind: 'configuration' });
+    expect(JSON.stringify([error.message, error.next, error.cause])).not.toContain('secret-word');
+  },
+);
+
+test('a connection ended by the server in the middle of a query is told, and the pool goes on', async () => {
+  await withDatabase(async database => {
+    const working = database.transaction(async ({ query }) => {
+      const { rows } = await query<{ pid: number }>('select pg_backend_pid() as pid');
+      const end = database.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+      await Promise.all([query('select pg_sleep(30)'), end]);
+    });
+    await expect(working).rejects.toMatchObject({ kind: 'database' });
+    expect((await database.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  });
+});
+
+test('a connection ended while idle is replaced without a word', async () => {
+  await withDatabase(async (database, test) => {
+    const other = await test.open('other');
+    try {
+      const { rows } = await other.query<{ pid: number }>('select pg_backend_pid() as pid');
+      await database.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+      // Until the news has arrived, the query may still go out on the dead connection.
+      while (other.pool.totalCount > 0) await new Promise(resolve => setImmediate(resolve));
+      expect((await other.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+test('missing permissions name what to grant; read-only names the primary', async () => {
+  await withDatabase(async database => {
+    const role = `reader_${process.pid}`;
+    await database.query(`create role ${role}`);
+    try {
+      const asReader = database.transaction(async ({ query }) => {
+        await query(`set local role ${role}`);
+        await query('create schema mine');
+      });
+      await expect(asReader).rejects.toMatchObject({ kind: 'database', next: expect.stringContaining('GRANT CREATE') });
+    } finally {
+      await database.query(`drop role ${role}`);
+    }
+    const readOnly = database.transaction(async ({ query }) => {
+      await query('set transaction read only');
+      await query('create schema mine');
+    });
+    await expect(readOnly).rejects.toMatchObject({ kind: 'database', next: expect.stringContaining('primary') });
+  });
+});
+
+test('an error of ours keeps its SQLSTATE, through Kysely as well', async () => {
+  await withDatabase(async database => {
+    await expect(database.query('select * from nowhere')).rejects.toMatchObject({ code: '42P01' });
+    await expect(database.kysely.selectFrom('nowhere').selectAll().execute()).rejects.toMatchObject({ code: '42P01' });
+    const mistake = new TypeError('x is not a function');
+    expect(explainDatabaseError(mistake, 'here')).toBe(mistake);
+  });
+});
+
+test('a connection that drops under Kysely is explained', async () => {
+  await withDatabase(async (database, test) => {
+    const other = await test.open('other');
+    try {
+      const dropped = other.kysely.connection().execute(async db => {
+        const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db);
+        await Promise.all([
+          sql`select pg_sleep(30)`.execute(db),
+          database.query('select pg_terminate_backend($1)', [rows[0]?.pid]),
+        ]);
+      });
+      await expect(dropped).rejects.toMatchObject({ kind: 'database' });
+      const { rows } = await sql`select 1 as one`.execute(other.kysely);
+      expect(rows).toEqual([{ one: 1 }]);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+test('the leak check works: a database with an open connection cannot be dropped', async () => {
+  const test = await createTestDatabase();
+  const database = await test.open('forgotten');
+  await expect(test.drop()).rejects.toThrow(/forgotten/);
+  await database.close();
+  await test.drop();
+});
