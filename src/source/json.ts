@@ -1,8 +1,9 @@
 import { parse } from 'lossless-json';
 
-/** Numbers that `JSON.parse` may round: 16 and more digits, or an exponent. Texts match too, so a match is looked at again without them. */
+/** What `JSON.parse` may round: 16 and more digits, or an exponent. Strings match too, so a match is looked at again without them. */
 const MAYBE_ROUNDED = /\d[\d.]{15,}|\d[eE]/;
-const STRINGS = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
+/** The closing quote is optional, so that a cut-off text costs one pass and not one per quote. */
+const STRINGS = /"[^"\\]*(?:\\.[^"\\]*)*"?/gs;
 const MAX_DEPTH = 64;
 
 /**
@@ -13,13 +14,22 @@ const MAX_DEPTH = 64;
  */
 export function parseJson(text: string): unknown {
   const json = text.startsWith('\ufeff') ? text.slice(1) : text;
-  const rounds = MAYBE_ROUNDED.test(json) && MAYBE_ROUNDED.test(json.replace(STRINGS, '""'));
-  const value: unknown = rounds
+  const value: unknown = mayRound(json)
     ? // JSON.parse lets the last of two equal keys win; so does this.
       parse(json, null, { parseNumber: exactNumber, onDuplicateKey: ({ newValue }) => newValue })
     : JSON.parse(json);
   tidy(value, 0, /__proto__|\\u005f/i.test(json));
   return value;
+}
+
+function mayRound(json: string): boolean {
+  if (!MAYBE_ROUNDED.test(json)) return false;
+  try {
+    return MAYBE_ROUNDED.test(json.replace(STRINGS, '""'));
+  } catch {
+    // A string with millions of escapes exhausts the expression's stack.
+    return true;
+  }
 }
 
 /** The number, or its text where the nearest double is another decimal. */

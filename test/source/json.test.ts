@@ -66,6 +66,19 @@ describe('parseJson', () => {
     },
   );
 
+  it('reads a page with one enormous string', () => {
+    const text = 'x\n'.repeat(5e6);
+    expect(parseJson(`{"notes": ${JSON.stringify(text)}, "id": 9007199254740993}`)).toEqual({
+      notes: text,
+      id: '9007199254740993',
+    });
+  });
+
+  it('gives up on a cut-off text at once, however many quotes it holds', () => {
+    // One pass per quote would take minutes, and run into the test's time-out.
+    expect(() => parseJson(`["${'x\\"'.repeat(300_000)} 1e5`)).toThrow();
+  });
+
   it('lets the last of two equal keys win, as JSON.parse does, and reads past a byte order mark', () => {
     expect(parseJson('\ufeff{"id": 9007199254740993, "n": 1, "n": 2}')).toEqual({ id: '9007199254740993', n: 2 });
   });

@@ -211,6 +211,14 @@ describe('limiter', () => {
     await expect(limiter.schedule('live', undefined, async () => 1)).rejects.toMatchObject({ kind: 'stopped' });
   });
 
+  it('close gives back grants that arrive while it closes', async () => {
+    const budget = countingBudget();
+    const limiter = open({ budget });
+    const asked = limiter.schedule('live', undefined, async () => 1);
+    await Promise.all([expect(asked).rejects.toMatchObject({ kind: 'stopped' }), limiter.close()]);
+    expect([budget.open(), budget.released.length]).toEqual([0, 1]);
+  });
+
   it('ends everything that is asked and keeps the books, in any order of asking, leaving and waiting', async () => {
     const job = fc.record({
       lane: fc.constantFrom<Lane>('live', 'backfill', 'verify'),
