@@ -71,7 +71,7 @@ export interface Ticket {
   status: string;
 }
 
-export interface Lead {
+interface Lead {
   id: number;
   first_name: string;
   last_name: string;

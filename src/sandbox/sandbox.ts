@@ -17,6 +17,7 @@ import { createTraffic, type Stats } from './traffic.ts';
 import { completeVariants, type Variants } from './variants.ts';
 import { createWebhooks } from './webhooks.ts';
 
+/** The key a sandbox takes unless told otherwise; it protects nothing. */
 export const SANDBOX_KEY = 'sandbox-key';
 
 export interface SandboxOptions {

@@ -12,7 +12,7 @@ export interface Columns {
 }
 
 /** The same values of one row, as `keysOf` reads them from it. */
-export interface Keys {
+interface Keys {
   date?: string | null;
   state?: string;
   owner?: number | null;

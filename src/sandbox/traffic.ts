@@ -1,4 +1,4 @@
-export interface LoggedRequest {
+interface LoggedRequest {
   method: string;
   /** With its query, the key left out. */
   path: string;

@@ -218,7 +218,7 @@ export const variantPoints = {
 } as const;
 
 type Points = typeof variantPoints;
-export type VariantName = keyof Points;
+type VariantName = keyof Points;
 export type Variants = { [N in VariantName]: keyof Points[N]['values'] };
 
 const names = Object.keys(variantPoints) as VariantName[];

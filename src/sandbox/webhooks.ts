@@ -2,7 +2,7 @@ import { SECOND } from '../clock.ts';
 import type { EventKind } from './edits.ts';
 import type { Variants } from './variants.ts';
 
-export interface Registration {
+interface Registration {
   id: number;
   url: string;
   events: string[];

@@ -90,6 +90,27 @@ describe('changes', () => {
     expect((await ask(sandbox, '/api/v2/transactions?limit=1')).body.data[0]).toMatchObject({ id, date: '2019-02-04' });
   });
 
+  test('wrong values are kept and shown as they are', async () => {
+    const sandbox = await openForTest();
+    const { id } = sandbox.change('invoice-new');
+    const wrong = {
+      amount: {},
+      items: [null, 5, { qty: 'many' }],
+      status: null,
+      customer_id: 'nobody',
+      date: '2026-13-45',
+    };
+    sandbox.update('invoices', id, wrong as never);
+    sandbox.update('invoices', id, { due_date: undefined } as never);
+    for (const numbers of ['numbers', 'strings'] as const) {
+      sandbox.setVariants({ numbers });
+      const shown = (await ask(sandbox, '/api/v2/invoices?limit=1')).body.data[0];
+      expect(shown).toMatchObject(wrong);
+      expect(shown).not.toHaveProperty('due_date');
+    }
+    expect(sandbox.stats.failures).toEqual([]);
+  });
+
   test('a kind that can befall no row is an error', async () => {
     const sandbox = await openForTest({ size: { customers: 0, invoices: 0, transactions: 0 } });
     expect(() => sandbox.change('invoice-paid')).toThrow('There is no row left for invoice-paid.');

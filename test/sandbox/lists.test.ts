@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { SANDBOX_KEY } from '../../src/sandbox/sandbox.ts';
 import { ask, askAll, idsOf, openForTest } from './ask.ts';
 
 describe('paging', () => {
@@ -173,7 +174,7 @@ describe('keys', () => {
   test('the key can be chosen', async () => {
     const sandbox = await openForTest({ apiKey: 'chosen' });
     expect((await ask(sandbox, '/api/v2/customers')).status).toBe(200);
-    expect((await ask(sandbox, '/api/v2/customers', { key: 'sandbox-key' })).status).toBe(401);
+    expect((await ask(sandbox, '/api/v2/customers', { key: SANDBOX_KEY })).status).toBe(401);
   });
 
   test('unknown paths and methods are 404 in JSON', async () => {
