@@ -35,8 +35,14 @@ test('dates, stamps, 8-byte integers and numerics arrive as exact text, and the 
       timestamptz '2026-03-29 01:30:00.123456+02' as at, timestamp '2026-03-29 02:30' as local, 7 as small, true as yes,
       current_setting('TimeZone') as zone`;
     const expected = {
-      ...{ id: '9007199254740993', money: '0.10', day: '2026-03-29', at: '2026-03-28 23:30:00.123456+00' },
-      ...{ local: '2026-03-29 02:30:00', small: 7, yes: true, zone: 'UTC' },
+      id: '9007199254740993',
+      money: '0.10',
+      day: '2026-03-29',
+      at: '2026-03-28 23:30:00.123456+00',
+      local: '2026-03-29 02:30:00',
+      small: 7,
+      yes: true,
+      zone: 'UTC',
     };
     expect((await database.query(sql)).rows).toEqual([expected]);
     const { rows } = await database.transaction(transaction => transaction.query(sql));
