@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Log } from '../log.ts';
 import type { Entry } from '../warehouse/coverage.ts';
 import { type Cursor, moveCursor, type ReadingState } from '../warehouse/cursors.ts';
@@ -7,6 +6,7 @@ import { addToOrder } from '../warehouse/orders.ts';
 import { quarantine, resolveQuarantine } from '../warehouse/quarantine.ts';
 import { type Row, writeRows } from '../warehouse/rows.ts';
 import { addToRun, type Counts, noCounts } from '../warehouse/runs.ts';
+import { beginLoad, rollbackTo, savepoint } from '../warehouse/savepoint.ts';
 import { sliceText } from '../warehouse/slice.ts';
 import { writeTrait } from '../warehouse/traits.ts';
 import { holdsBadData } from './bad-data.ts';
@@ -76,8 +76,7 @@ async function commit(database: Database, timeZone: string, steps: readonly Step
   const results = new Map<Step, Committed>();
   await database.kysely.transaction().execute(async (tx: Db) => {
     drafts.length = 0;
-    // Stamps without a zone are read in the source's; sequential scans are forbidden (see warehouse/rows.ts).
-    await sql`select set_config('timezone', ${timeZone}, true), set_config('enable_seqscan', 'off', true)`.execute(tx);
+    await beginLoad(tx, timeZone);
     for (const [resource, group] of byResource) {
       const draft: Draft = {
         resource,
@@ -137,7 +136,7 @@ async function writeGroup(
   }
   // A task that only reports is rolled back to here; the others of the group are written together.
   for (const [reportOnly, steps] of groupBy(group, step => step.task.reportOnly)) {
-    if (reportOnly) await sql`savepoint report`.execute(tx);
+    if (reportOnly) await savepoint(tx, 'report');
     const rows = steps.flatMap(step => step.rows);
     const { written, refused } = await writeAll(tx, resource, rows, steps);
     const inserted = new Set(written.inserted);
@@ -167,7 +166,7 @@ async function writeGroup(
     }
     const first = steps[0];
     if (first) countsOf(draft, first.task).revived += written.revived;
-    if (reportOnly) await sql`rollback to savepoint report`.execute(tx);
+    if (reportOnly) await rollbackTo(tx, 'report');
   }
 }
 
@@ -185,16 +184,16 @@ async function writeAll(tx: Db, resource: Resource, rows: readonly Row[], steps:
     deep: steps.some(step => step.task.deep),
   };
   const refused = new Map<string, { key: string; payload: string; reasons: Record<string, string> }>();
-  await sql`savepoint rows`.execute(tx);
+  await savepoint(tx, 'rows');
   try {
     return { written: await writeRows(tx, resource.table, rows, context), refused };
   } catch (error) {
     if (!holdsBadData(error)) throw error;
-    await sql`rollback to savepoint rows`.execute(tx);
+    await rollbackTo(tx, 'rows');
   }
   const written = { inserted: [] as string[], updated: [] as string[], unchanged: 0, revived: 0 };
   for (const row of rows) {
-    await sql`savepoint one_row`.execute(tx);
+    await savepoint(tx, 'one_row');
     try {
       const one = await writeRows(tx, resource.table, [row], context);
       written.inserted.push(...one.inserted);
@@ -202,7 +201,7 @@ async function writeAll(tx: Db, resource: Resource, rows: readonly Row[], steps:
       written.revived += one.revived;
     } catch (error) {
       if (!holdsBadData(error)) throw error;
-      await sql`rollback to savepoint one_row`.execute(tx);
+      await rollbackTo(tx, 'one_row');
       refused.set(row.key, {
         key: row.key,
         payload: JSON.stringify({ ...row.values, ...row.children }),

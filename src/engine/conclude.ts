@@ -1,11 +1,10 @@
-import { sql } from 'kysely';
 import { SluiceError } from '../errors.ts';
 import { type Entry, writeCoverage } from '../warehouse/coverage.ts';
 import type { Db } from '../warehouse/database.ts';
 import { deleteRows, findLeft, lackedElsewhere, listMissing, markMissing, markSeen } from '../warehouse/missing.ts';
-import { arrayOf } from '../warehouse/rows.ts';
 import type { Counts } from '../warehouse/runs.ts';
 import { type IdSlice, type Slice, sliceCondition, sliceText } from '../warehouse/slice.ts';
+import { countRows, valuesOf } from '../warehouse/stored.ts';
 import { stampMs } from './ask.ts';
 import type { Draft } from './commit.ts';
 import { subtract } from './intervals.ts';
@@ -237,7 +236,7 @@ async function concludeTargeted(
   const confirmed = confirmedBy(resource) === 'value' ? await lackedElsewhere(tx, place, left, text) : [];
   await remove(tx, draft, task, confirmed, outcome.counts);
   // The others may just have another value now: their windows tell.
-  const dates = await datesOf(tx, resource, left);
+  const dates = resource.dates ? await valuesOf(tx, resource.table, resource.dates.field, left) : [];
   const hinted = partition(withEntries(resource, draft)).filter(
     ({ slice: window, provenAt }) =>
       window.by === 'date' && (provenAt ?? 0) < at && dates.some(day => holds(window, day)),
@@ -248,15 +247,6 @@ async function concludeTargeted(
     [],
     hinted.map(entry => ({ ...entry, dueSince: at, dueReason: `a row left ${text}` })),
   );
-}
-
-async function datesOf(tx: Db, resource: Resource, keys: readonly string[]): Promise<string[]> {
-  if (!resource.dates) return [];
-  const { table, dates } = resource;
-  const { rows } = await sql<{ day: string | null }>`
-    select distinct t.${sql.id(dates.field)}::text as day from unnest(${arrayOf(table.key.type, keys)}) as k(key)
-    join ${sql.id(table.schema, table.name)} t on t.${sql.id(table.key.name)} = k.key`.execute(tx);
-  return rows.flatMap(row => row.day ?? []);
 }
 
 async function remove(tx: Db, draft: Draft, task: Task, keys: readonly string[], counts: Counts): Promise<void> {
@@ -367,20 +357,8 @@ function prove(resource: Resource, entry: Entry, at: number, rows: number, chang
   return { ...learn(entry, { at, changed, rows, requests }), dueSince: null, dueReason: null };
 }
 
-/** Stored rows of a slice, and how many of them were brought since `startedAt`. */
-async function countIn(
-  tx: Db,
-  resource: Resource,
-  slice: Slice,
-  startedAt: string | null,
-): Promise<{ rows: number; changed: number }> {
-  const { table } = resource;
-  const condition = sliceCondition(slice, table, resource.dates?.field) ?? sql`true`;
-  const { rows } = await sql<{ rows: number; changed: number }>`
-    select count(*)::int as rows, (count(*) filter (where t._read_at >= cast(${startedAt} as timestamptz)))::int as changed
-    from ${sql.id(table.schema, table.name)} t where ${condition}`.execute(tx);
-  return rows[0] ?? { rows: 0, changed: 0 };
-}
+const countIn = (tx: Db, resource: Resource, slice: Slice, startedAt: string | null) =>
+  countRows(tx, resource.table, slice, { dateField: resource.dates?.field, startedAt });
 
 /** A part of a slice that was split inherits its proof, and its history by the rows it is thought to have. */
 function share(

@@ -1,8 +1,9 @@
 import type { Database } from '../warehouse/database.ts';
 import type { IdSlice } from '../warehouse/slice.ts';
+import { rankOf } from '../warehouse/stored.ts';
 import { askPage, firstLimit, inOrder, learnFromPage, type PageAnswer, parseRows, type Reader } from './ask.ts';
 import { addressFor } from './intervals.ts';
-import { type Order, orderOf, pagesOf, rankOf } from './resource.ts';
+import { type Order, orderOf, pagesOf } from './resource.ts';
 import type { Step } from './step.ts';
 import type { Task } from './task.ts';
 
@@ -30,7 +31,9 @@ export async function* readIds(
 
   // The row before the range is asked for too: it closes the gap to the neighbour's answer.
   let offset =
-    start === null || known === undefined ? 0 : Math.max((await rankOf(database, resource, start, descending)) - 1, 0);
+    start === null || known === undefined
+      ? 0
+      : Math.max((await rankOf(database.kysely, resource.table, start, descending)) - 1, 0);
   let answer: PageAnswer;
   let placed: Placed;
   for (let correction = 0; ; correction++) {
@@ -154,13 +157,15 @@ async function elsewhere(
   const { resource } = task;
   if (beforeFirst && placed.firstOffset > 0) {
     const between = Math.abs(
-      (await rankOf(database, resource, first, descending)) - (await rankOf(database, resource, start, descending)),
+      (await rankOf(database.kysely, resource.table, first, descending)) -
+        (await rankOf(database.kysely, resource.table, start, descending)),
     );
     return Math.max(placed.firstOffset - between - 1, 0);
   }
   if (behindLast && !(placed.total !== null && placed.lastOffset >= placed.total - 1)) {
     const between = Math.abs(
-      (await rankOf(database, resource, start, descending)) - (await rankOf(database, resource, last, descending)),
+      (await rankOf(database.kysely, resource.table, start, descending)) -
+        (await rankOf(database.kysely, resource.table, last, descending)),
     );
     return placed.lastOffset + Math.max(between - 1, 0);
   }

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Meta } from '../source/client.ts';
 import { type Entry, readCoverage } from '../warehouse/coverage.ts';
 import type { Cursor } from '../warehouse/cursors.ts';
@@ -137,16 +136,6 @@ export function wholeCost(resource: Resource): number {
   }
   const targeted = watched(resource).reduce((sum, entry) => sum + entry.requests, 0);
   return Math.ceil((rows / pageSize(resource)) * 1.1) + targeted;
-}
-
-/** Stored rows that come before `id` in the list's order. */
-export async function rankOf(database: Database, resource: Resource, id: bigint, descending: boolean): Promise<number> {
-  const { table } = resource;
-  const { rows } = await sql<{ count: number }>`select count(*)::int as count from ${sql.id(table.schema, table.name)}
-    where ${sql.id(table.id.name)} ${sql.raw(descending ? '>' : '<')} cast(${id.toString()} as bigint)`.execute(
-    database.kysely,
-  );
-  return rows[0]?.count ?? 0;
 }
 
 /** The greatest number of pages a list can claim before it is taken for a fault. */

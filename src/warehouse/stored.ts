@@ -1,0 +1,35 @@
+import { sql } from 'kysely';
+import type { Db } from './database.ts';
+import { arrayOf } from './rows.ts';
+import { type Slice, sliceCondition } from './slice.ts';
+import type { Table } from './tables.ts';
+
+/** Stored rows of a slice, and how many of them were brought since `startedAt`. `dateField`: what `date` slices cut by. */
+export async function countRows(
+  db: Db,
+  table: Table,
+  slice: Slice,
+  options: { dateField: string | undefined; startedAt: string | null },
+): Promise<{ rows: number; changed: number }> {
+  const condition = sliceCondition(slice, table, options.dateField) ?? sql`true`;
+  const { rows } = await sql<{ rows: number; changed: number }>`
+    select count(*)::int as rows,
+      (count(*) filter (where t._read_at >= cast(${options.startedAt} as timestamptz)))::int as changed
+    from ${sql.id(table.schema, table.name)} t where ${condition}`.execute(db);
+  return rows[0] ?? { rows: 0, changed: 0 };
+}
+
+/** The distinct values that the stored rows of these keys have in a column, as text; null is none. */
+export async function valuesOf(db: Db, table: Table, column: string, keys: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ value: string | null }>`
+    select distinct t.${sql.id(column)}::text as value from unnest(${arrayOf(table.key.type, keys)}) as k(key)
+    join ${sql.id(table.schema, table.name)} t on t.${sql.id(table.key.name)} = k.key`.execute(db);
+  return rows.flatMap(row => row.value ?? []);
+}
+
+/** Stored rows that come before `id` where rows are ordered by it. */
+export async function rankOf(db: Db, table: Table, id: bigint, descending: boolean): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from ${sql.id(table.schema, table.name)}
+    where ${sql.id(table.id.name)} ${sql.raw(descending ? '>' : '<')} cast(${id.toString()} as bigint)`.execute(db);
+  return rows[0]?.count ?? 0;
+}
