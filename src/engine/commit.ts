@@ -1,6 +1,5 @@
 import type { Log } from '../log.ts';
-import type { Entry } from '../warehouse/coverage.ts';
-import { type Cursor, moveCursor, type ReadingState } from '../warehouse/cursors.ts';
+import { type Cursor, moveCursor } from '../warehouse/cursors.ts';
 import type { Database, Db } from '../warehouse/database.ts';
 import { addToOrder } from '../warehouse/orders.ts';
 import { quarantine, resolveQuarantine } from '../warehouse/quarantine.ts';
@@ -11,6 +10,7 @@ import { sliceText } from '../warehouse/slice.ts';
 import { writeTrait } from '../warehouse/traits.ts';
 import { holdsBadData } from './bad-data.ts';
 import { conclude } from './conclude.ts';
+import type { Draft } from './draft.ts';
 import type { Resource } from './resource.ts';
 import type { Committed, Step } from './step.ts';
 import { count, type Task } from './task.ts';
@@ -23,15 +23,6 @@ export interface Committer {
 
 /** A commit holds no more rows than this, so that memory stays flat and a stop is quick. */
 const MOST_ROWS = 5000;
-
-/** What one transaction decided, to be kept in memory once it has committed. */
-export interface Draft {
-  readonly resource: Resource;
-  readonly entries: Map<string, Entry>;
-  readings: Record<string, ReadingState>;
-  readonly counts: Map<Task, Counts>;
-  readonly after: (() => void)[];
-}
 
 export function createCommitter(options: { database: Database; timeZone: string; log: Log }): Committer {
   const { database, timeZone, log } = options;

@@ -6,7 +6,7 @@ import type { Counts } from '../warehouse/runs.ts';
 import { type IdSlice, type Slice, sliceCondition, sliceText } from '../warehouse/slice.ts';
 import { countRows, valuesOf } from '../warehouse/stored.ts';
 import { stampMs } from './ask.ts';
-import type { Draft } from './commit.ts';
+import type { Draft } from './draft.ts';
 import { subtract } from './intervals.ts';
 import { slicingOf } from './job.ts';
 import { learn } from './next-slice.ts';
