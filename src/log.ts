@@ -1,4 +1,4 @@
-import { pino, type Logger } from 'pino';
+import { type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
 
 export type Log = Logger;
@@ -7,7 +7,11 @@ export type Log = Logger;
  * A logger to stderr: readable lines on a terminal, JSON elsewhere. `secrets` are replaced wherever they would appear in a
  * line, because pino's own redaction works by path and misses values nested in errors, messages and URLs.
  */
-export function createLog(options: { level: string; secrets: readonly string[]; destination?: NodeJS.WritableStream }): Log {
+export function createLog(options: {
+  level: string;
+  secrets: readonly string[];
+  destination?: NodeJS.WritableStream;
+}): Log {
   const destination = options.destination ?? process.stderr;
   const readable = options.destination === undefined && process.stderr.isTTY;
   const hide = hideSecrets(options.secrets);

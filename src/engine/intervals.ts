@@ -1,11 +1,5 @@
 import type { IdSlice } from '../warehouse/slice.ts';
 
-/** Something known of an id interval. Intervals partition all ids: no gaps, no overlaps. */
-export interface Piece<T> {
-  readonly slice: IdSlice;
-  readonly value: T;
-}
-
 /** What is left of `slice` beside `hole`: none, one or two intervals. */
 export function subtract(slice: IdSlice, hole: IdSlice): IdSlice[] {
   const parts: IdSlice[] = [];

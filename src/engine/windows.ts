@@ -74,14 +74,6 @@ function pieces(from: Day, to: Day, lastOf: (day: Day) => Day): DateSlice[] {
   return parts;
 }
 
-/** True when the window shares a day with `from`..`to` (null: open). */
-export function touches(window: DateSlice, from: Day | null, to: Day | null): boolean {
-  return (
-    (window.from === null || to === null || window.from <= to) &&
-    (window.to === null || from === null || from <= window.to)
-  );
-}
-
 /** True when the window holds nothing but days of `from`..`to`. */
 export function within(window: DateSlice, from: Day | null, to: Day | null): boolean {
   return (

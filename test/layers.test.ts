@@ -1,0 +1,214 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+type Layer =
+  | 'jobs'
+  | 'migrations'
+  | 'leaves'
+  | 'config'
+  | 'engine'
+  | 'source'
+  | 'warehouse'
+  | 'service'
+  | 'sandbox'
+  | 'commands'
+  | 'main';
+
+/** What each folder may import of ours (beside itself), and which packages. Node's own modules are everybody's. */
+const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; packages: readonly string[] }> = {
+  jobs: { ours: ['src/engine/job.ts'], packages: ['zod'] },
+  migrations: { ours: [], packages: ['kysely'] },
+  leaves: { ours: [], packages: ['pino', 'pino-pretty'] },
+  config: { ours: ['leaves'], packages: ['zod'] },
+  engine: { ours: ['source', 'warehouse', 'leaves'], packages: ['node-cron', 'graphile-worker', 'p-limit', 'zod'] },
+  source: { ours: ['leaves'], packages: ['bottleneck', 'undici', 'zod', 'lossless-json'] },
+  warehouse: { ours: ['leaves'], packages: ['kysely', 'pg', 'pg-cursor', 'pg-copy-streams'] },
+  service: { ours: ['engine', 'warehouse', 'leaves'], packages: ['hono', '@hono/node-server', 'prom-client', 'uplot'] },
+  sandbox: { ours: ['leaves'], packages: ['hono', '@hono/node-server', 'zod'] },
+  commands: {
+    ours: ['engine', 'source', 'warehouse', 'service', 'sandbox', 'leaves'],
+    packages: ['commander', 'cli-progress', 'picocolors', 'cli-table3'],
+  },
+  main: {
+    ours: ['config', 'commands', 'engine', 'source', 'warehouse', 'service', 'sandbox', 'leaves'],
+    packages: ['commander', 'cli-progress', 'picocolors', 'cli-table3'],
+  },
+};
+
+/** Packages that one file of a layer keeps to itself. */
+const KEPT_BY: Record<string, string> = { pino: 'src/log.ts', 'pino-pretty': 'src/log.ts' };
+const LEAVES = ['src/errors.ts', 'src/log.ts', 'src/clock.ts'];
+const FOLDERS = ['engine', 'source', 'warehouse', 'service', 'sandbox', 'commands'] as const;
+const FORBIDDEN_FOLDERS = ['utils', 'helpers', 'lib', 'common', 'types', 'models', 'repositories'];
+/** Where a resource is known only by its declaration. */
+const NAMELESS: readonly (Layer | undefined)[] = ['engine', 'source', 'warehouse', 'service'];
+
+/** Path below the root to text. */
+type Files = ReadonlyMap<string, string>;
+
+const withoutComments = (text: string) => text.replaceAll(/^\s*(\/?\*|\/\/).*$/gm, '');
+
+function layerOf(path: string): Layer | undefined {
+  if (LEAVES.includes(path)) return 'leaves';
+  if (path === 'src/main.ts') return 'main';
+  if (path === 'src/config.ts') return 'config';
+  if (path.startsWith('jobs/')) return 'jobs';
+  if (path.startsWith('migrations/')) return 'migrations';
+  return FOLDERS.find(folder => path.startsWith(`src/${folder}/`));
+}
+
+const IMPORT = /(?:^|\n)\s*(?:import|export)\s(?:[^'";]*?\sfrom\s*)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g;
+
+const importsOf = (text: string): string[] => [...text.matchAll(IMPORT)].map(match => (match[1] ?? match[2]) as string);
+const resolveImport = (path: string, specifier: string) => normalize(join(dirname(path), specifier));
+const packageOf = (specifier: string) =>
+  specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+
+function breaches(files: Files): string[] {
+  const found: string[] = [];
+  const jobs = [...files.keys()].filter(path => path.startsWith('jobs/')).map(path => path.slice(5, -3));
+  const named = new RegExp(`(['"\`])(?:${jobs.join('|')})\\1`);
+  for (const [path, text] of files) {
+    const layer = layerOf(path);
+    const { ours, packages } = layer ? LAYERS[layer] : { ours: [], packages: [] };
+    const product = /^(src|jobs|migrations)\//.test(path);
+    if (product && !layer) found.push(`${path} belongs to no layer`);
+    if (!isKebab(path)) found.push(`${path} is not named in kebab-case`);
+    if (/(^|\/)index\.ts$/.test(path)) found.push(`${path} is a barrel`);
+    for (const folder of FORBIDDEN_FOLDERS)
+      if (path.split('/').slice(0, -1).includes(folder)) found.push(`${path} lies in a folder named ${folder}`);
+    for (const specifier of importsOf(text)) {
+      if (specifier.startsWith('.')) {
+        const target = resolveImport(path, specifier);
+        if (!specifier.endsWith('.ts')) found.push(`${path} imports ${specifier}, which does not end in .ts`);
+        else if (!files.has(target)) found.push(`${path} imports ${specifier}, which does not exist`);
+        if (!product) continue;
+        const other = layerOf(target);
+        const allowed = ours.some(each => each === other || each === target);
+        const own = other === layer && layer !== 'jobs' && layer !== 'migrations';
+        if (!own && !allowed) found.push(`${path} imports ${target}`);
+      } else if (product && !specifier.startsWith('node:')) {
+        const name = packageOf(specifier);
+        if (!packages.includes(name) || (KEPT_BY[name] ?? path) !== path) found.push(`${path} imports package ${name}`);
+      }
+    }
+    if (path !== 'src/main.ts' && product && /\bprocess\.exit\s*\(/.test(text))
+      found.push(`${path} calls process.exit`);
+    if (NAMELESS.includes(layer) && named.test(withoutComments(text))) found.push(`${path} names a resource`);
+  }
+  return [...found, ...cycles(files).map(cycle => `import cycle: ${cycle.join(' -> ')}`)];
+}
+
+function isKebab(path: string): boolean {
+  const name = path.split('/').at(-1) ?? '';
+  if (path.startsWith('migrations/')) return /^\d{4}_[a-z0-9]+(_[a-z0-9]+)*\.ts$/.test(name);
+  return /^[a-z0-9]+(-[a-z0-9]+)*(\.contract)?(\.test|\.config)?\.ts$/.test(name);
+}
+
+/** One cycle for each import that leads back to a file on the way to it; imports of types alone count too. */
+function cycles(files: Files): string[][] {
+  const found: string[][] = [];
+  const done = new Set<string>();
+  const way: string[] = [];
+  const visit = (path: string) => {
+    if (way.includes(path)) {
+      found.push([...way.slice(way.indexOf(path)), path]);
+      return;
+    }
+    if (done.has(path)) return;
+    way.push(path);
+    for (const specifier of importsOf(files.get(path) ?? ''))
+      if (specifier.startsWith('.')) visit(resolveImport(path, specifier));
+    way.pop();
+    done.add(path);
+  };
+  for (const path of files.keys()) visit(path);
+  return found;
+}
+
+function readAll(...folders: string[]): Files {
+  const files = new Map<string, string>();
+  for (const folder of folders) {
+    for (const entry of readdirSync(join(root, folder), { withFileTypes: true, recursive: true })) {
+      if (!entry.isFile() || !entry.name.endsWith('.ts')) continue;
+      const path = join(entry.parentPath, entry.name);
+      files.set(relative(root, path), readFileSync(path, 'utf8'));
+    }
+  }
+  return files;
+}
+
+test('every import keeps to the table, and nothing else of the layout is broken', () => {
+  const files = readAll('src', 'jobs', 'migrations', 'test', 'bench');
+  expect(files.size).toBeGreaterThan(100);
+  expect(breaches(files)).toEqual([]);
+});
+
+test('every layer of the table has its folder in the rules, and every package it names is installed or planned', () => {
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const planned = ['graphile-worker', 'pg-copy-streams', 'prom-client', 'uplot'];
+  const owned = new Set(Object.values(LAYERS).flatMap(layer => layer.packages));
+  expect([...owned].filter(name => !(name in dependencies) && !planned.includes(name))).toEqual([]);
+  expect(Object.keys(dependencies).filter(name => !owned.has(name))).toEqual([]);
+});
+
+describe('each rule can be broken', () => {
+  const sound: Record<string, string> = {
+    'src/errors.ts': '',
+    'src/log.ts': `import { pino } from 'pino';\nimport { a } from './errors.ts';`,
+    'src/config.ts': `import { z } from 'zod';`,
+    'src/main.ts': `import { config } from './config.ts';\nimport { run } from './engine/run.ts';\nprocess.exit(0);`,
+    'src/engine/job.ts': '',
+    'src/engine/run.ts': `import type { Rows } from '../warehouse/rows.ts';\nimport { ask } from '../source/ask.ts';`,
+    'src/commands/sync.ts': '',
+    'src/source/ask.ts': `import { request } from 'undici';`,
+    'src/warehouse/rows.ts': `import { sql } from 'kysely';`,
+    'src/sandbox/app.ts': `import { Hono } from 'hono';`,
+    'jobs/customers.ts': `import { z } from 'zod';\nimport { defineJob } from '../src/engine/job.ts';`,
+    'migrations/warehouse/0001_first.ts': `import { sql } from 'kysely';`,
+  };
+  const broken = (path: string, text: string) => breaches(new Map(Object.entries({ ...sound, [path]: text })));
+
+  test('a sound tree breaks none', () => {
+    expect(breaches(new Map(Object.entries(sound)))).toEqual([]);
+  });
+
+  test.each([
+    ['source sees warehouse', 'src/source/ask.ts', `import { rows } from '../warehouse/rows.ts';`],
+    ['warehouse sees engine, by a type', 'src/warehouse/x.ts', `import type { Job } from '../engine/job.ts';`],
+    ['sandbox sees source', 'src/sandbox/app.ts', `import { ask } from '../source/ask.ts';`],
+    ['a leaf sees engine', 'src/errors.ts', `import {\n  a,\n} from './engine/job.ts';`],
+    ['a job sees more than the vocabulary', 'jobs/other.ts', `import { run } from '../src/engine/run.ts';`],
+    ['a job sees another job', 'jobs/other.ts', `import customers from './customers.ts';`],
+    [
+      'a migration sees ours',
+      'migrations/warehouse/0002_more.ts',
+      `import { sql } from '../../src/warehouse/rows.ts';`,
+    ],
+    ['engine uses kysely', 'src/engine/run.ts', `import { sql } from 'kysely';`],
+    ['engine uses a subpath of pg', 'src/engine/run.ts', `import x from 'pg/lib/utils.js';`],
+    ['engine logs by itself', 'src/engine/run.ts', `import { pino } from 'pino';`],
+    ['a leaf other than log uses pino', 'src/errors.ts', `import { pino } from 'pino';`],
+    ['an import at run time', 'src/engine/run.ts', `const x = await import('undici');`],
+    ['a re-export', 'src/engine/run.ts', `export * from '../commands/sync.ts';`],
+    ['another than main reads the settings', 'src/commands/sync.ts', `import type { Config } from '../config.ts';`],
+    ['another than main exits', 'src/engine/run.ts', 'process.exit(1);'],
+    ['a barrel', 'src/engine/index.ts', ''],
+    ['a folder of odds and ends', 'src/engine/utils/text.ts', ''],
+    ['a name in camel case', 'src/engine/nextSlice.ts', ''],
+    ['a file outside of every layer', 'src/other.ts', ''],
+    ['an import without .ts', 'src/engine/run.ts', `import { ask } from '../source/ask.js';`],
+    ['an import of what is not there', 'src/engine/run.ts', `import { ask } from '../source/gone.ts';`],
+    ['a cycle', 'src/engine/job.ts', `import type { Run } from './run.ts';\nimport type { Job } from './job.ts';`],
+    ['the engine tests the name of a job', 'src/engine/run.ts', `if (name === 'customers') throw new Error();`],
+  ])('%s', (_name, path, text) => {
+    expect(broken(path, text)).toHaveLength(1);
+  });
+});
