@@ -109,6 +109,8 @@ function breaches(files: Files): string[] {
 function isKebab(path: string): boolean {
   const name = path.split('/').at(-1) ?? '';
   if (path.startsWith('migrations/')) return /^\d{4}_[a-z0-9]+(_[a-z0-9]+)*\.ts$/.test(name);
+  // A job is named as its table.
+  if (path.startsWith('jobs/')) return /^[a-z]+(_[a-z]+)*\.ts$/.test(name);
   return /^[a-z0-9]+(-[a-z0-9]+)*(\.contract)?(\.test|\.config)?\.ts$/.test(name);
 }
 
