@@ -16,7 +16,7 @@ const LOOK_BACK_MS = 40 * DAY;
  */
 export async function startSchedule(options: {
   source: string;
-  resources: readonly Resource[];
+  resources: readonly Pick<Resource, 'name' | 'job'>[];
   database: Database;
   log: Log;
 }): Promise<{ stop(): Promise<void> }> {

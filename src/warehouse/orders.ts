@@ -43,6 +43,20 @@ export async function createOrder(
   return rows[0] as Order;
 }
 
+/** The open order that asks for just this, if there is one: the same command after an interruption goes on with it. */
+export async function adoptOrder(
+  db: Db,
+  order: Pick<Order, 'source' | 'resource' | 'kind' | 'dateFrom' | 'dateTo' | 'repair' | 'acceptDeletes'>,
+): Promise<Order | null> {
+  const { rows } = await sql<Order>`
+    update sluice.orders set accept_deletes = greatest(accept_deletes, deleted + ${order.acceptDeletes})
+    where id = (select min(id) from sluice.orders where source = ${order.source} and resource = ${order.resource}
+      and kind = ${order.kind} and state in ('waiting', 'running', 'paused') and repair = ${order.repair}
+      and date_from is not distinct from cast(${order.dateFrom} as date) and date_to is not distinct from cast(${order.dateTo} as date))
+    returning ${columns}`.execute(db);
+  return rows[0] ?? null;
+}
+
 /** Orders not yet ended, oldest first. */
 export async function openOrders(db: Db, source: string): Promise<Order[]> {
   const { rows } = await sql<Order>`select ${columns} from sluice.orders

@@ -1,0 +1,69 @@
+import type { Clock } from '../clock.ts';
+import type { Job } from '../engine/job.ts';
+import type { Engine, LoopEvent } from '../engine/loop.ts';
+import { openResource } from '../engine/resource.ts';
+import { createWaiting } from '../engine/waiting.ts';
+import type { Log } from '../log.ts';
+import { openClient } from '../source/client.ts';
+import type { Database } from '../warehouse/database.ts';
+import { createLedger, type Ledger } from '../warehouse/ledger.ts';
+import { SOURCE } from './cli.ts';
+
+/** One installation and how it may be asked. */
+export interface SourceSettings {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly auth: 'bearer' | 'query';
+  readonly pageSize: number | 'auto';
+  /** Requests per window of `windowMs`. */
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+  readonly timeZone: string;
+}
+
+export const openLedger = (database: Database, source: SourceSettings): Ledger =>
+  createLedger({ database, source: SOURCE, ...source });
+
+/** Everything a source's loop needs; what its slices are known to be is read here, so open it only while holding the source's lock. */
+export async function openEngine(options: {
+  database: Database;
+  source: SourceSettings;
+  jobs: ReadonlyMap<string, Job>;
+  schema: string;
+  clock: Clock;
+  log: Log;
+  noWait: boolean;
+  onEvent: (event: LoopEvent) => void;
+}): Promise<Engine & { close(): Promise<void> }> {
+  const { database, source, clock, log, schema } = options;
+  const resources = await Promise.all(
+    [...options.jobs].map(([name, job]) => openResource(database, { source: SOURCE, name, job, schema })),
+  );
+  const waiting = createWaiting(clock);
+  const client = openClient({
+    ...source,
+    budget: openLedger(database, source),
+    noWait: options.noWait,
+    onWait: (_lane, waitMs) => waiting.note(waitMs),
+    clock,
+    log,
+  });
+  return {
+    source: SOURCE,
+    resources,
+    database,
+    client,
+    clock,
+    log,
+    waiting,
+    onEvent: options.onEvent,
+    timeZone: source.timeZone,
+    pageSize: source.pageSize,
+    concurrency: source.concurrency,
+    limit: source.limit,
+    windowMs: source.windowMs,
+    close: () => client.close(),
+  };
+}

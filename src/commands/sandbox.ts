@@ -1,0 +1,83 @@
+import type { Command } from 'commander';
+import { SluiceError } from '../errors.ts';
+import type { Size } from '../sandbox/data.ts';
+import { openSandbox } from '../sandbox/sandbox.ts';
+import { describeVariants, parseVariants } from '../sandbox/variants.ts';
+import { type Cli, newCommand } from './cli.ts';
+import { wholeNumber } from './given.ts';
+
+const EXAMPLE = `sluice sandbox --size medium --activity 30 --port 4010
+sluice sandbox --variant order=shuffled --variant limit-max=1000
+sluice sandbox --variants         what can be varied`;
+
+const SIZES: readonly Size[] = ['small', 'medium', 'large', 'extreme'];
+
+interface Options {
+  seed: number;
+  size: Size;
+  activity: number;
+  rateLimit: number;
+  latency: number;
+  port: number;
+  variant: string[];
+  variants?: boolean;
+}
+
+export function sandboxCommand(cli: Cli): Command {
+  const most = 2 ** 31 - 1;
+  return newCommand('sandbox', 'Run a local server that answers as the source does, with made-up data', EXAMPLE)
+    .option('--seed <n>', 'which data; the same seed and size give the same', wholeNumber('--seed', 0, most), 1)
+    .option('--size <size>', `how much data: ${SIZES.join(', ')}`, size, 'small')
+    .option('--activity <n>', 'random changes a minute', wholeNumber('--activity', 0, 100_000), 0)
+    .option('--rate-limit <n>', 'requests an hour; 0 without limit', wholeNumber('--rate-limit', 0, most), 1000)
+    .option('--latency <ms>', 'milliseconds that each answer takes', wholeNumber('--latency', 0, 60_000), 0)
+    .option('--port <port>', 'port to listen on; 0 any free one', wholeNumber('--port', 0, 65_535), 0)
+    .option(
+      '--variant <name=value>',
+      'behave differently at a point; may be repeated',
+      (text: string, all: string[]) => [...all, text],
+      [],
+    )
+    .option('--variants', 'list what can be varied')
+    .action(
+      cli.action({ source: false }, async ({ terminal, signal }, options: Options) => {
+        if (options.variants) {
+          terminal.show({ variants: describeVariants() }, describeVariants);
+          return 0;
+        }
+        const { seed, rateLimit, port } = options;
+        const variants = parseVariants(options.variant.join(','));
+        const sandbox = await openSandbox({
+          seed,
+          size: options.size,
+          activityPerMinute: options.activity,
+          rateLimit,
+          latencyMs: options.latency,
+          port,
+          variants,
+        });
+        try {
+          const { url, apiKey } = sandbox;
+          terminal.show({ url, apiKey, size: options.size, seed }, () =>
+            [
+              `The sandbox answers at ${terminal.colors.bold(url)} (key: ${apiKey}). Ctrl-C ends it.`,
+              '',
+              'To read it, in another terminal:',
+              `  export SOURCE_URL=${url} SOURCE_API_KEY=${apiKey}`,
+              '  npx sluice sync',
+            ].join('\n'),
+          );
+          if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }));
+        } finally {
+          await sandbox.close();
+        }
+        return 0;
+      }),
+    );
+}
+
+function size(text: string): Size {
+  const found = SIZES.find(each => each === text);
+  if (found) return found;
+  throw new SluiceError('usage', `There is no size "${text}".`, { next: `Sizes: ${SIZES.join(', ')}.` });
+}

@@ -1,0 +1,149 @@
+import { type Clock, HOUR, SECOND, stopped } from '../clock.ts';
+import { type Engine, type LoopEvent, runLoop } from '../engine/loop.ts';
+import { SluiceError } from '../errors.ts';
+import type { Database } from '../warehouse/database.ts';
+import { databaseNow } from '../warehouse/now.ts';
+import { adoptOrder, createOrder, type Order, type OrderKind, readOrders } from '../warehouse/orders.ts';
+import { type OrderWork, orderWork } from '../warehouse/report.ts';
+import { acquireSourceLock } from '../warehouse/source-lock.ts';
+import { SOURCE } from './cli.ts';
+import { createProgress, type Progress } from './progress.ts';
+import type { Terminal } from './terminal.ts';
+
+/** What a command wants read of one resource. */
+export interface Wish {
+  readonly resource: string;
+  readonly kind: OrderKind;
+  readonly dateFrom?: string | null;
+  readonly dateTo?: string | null;
+  readonly repair?: boolean;
+  readonly acceptDeletes?: number;
+}
+
+/** An order as it ended, with what was done for it while the command ran. */
+export interface Served {
+  readonly order: Order;
+  readonly work: OrderWork | undefined;
+}
+
+export interface Reading {
+  readonly terminal: Terminal;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly noWait: boolean;
+  /** Opens the engine with what is known at this moment. */
+  openEngine(onEvent: (event: LoopEvent) => void): Promise<Engine & { close(): Promise<void> }>;
+}
+
+/**
+ * Orders what is wished, or goes on with the same order if it is still open, and stays until all have ended: where the source is
+ * free it reads itself, where another process does it follows, and takes over when that one goes.
+ */
+export async function serveOrders(reading: Reading, wishes: readonly Wish[]): Promise<Served[]> {
+  const { database } = reading;
+  const since = await databaseNow(database);
+  const adopted: Order[] = [];
+  for (const wish of wishes) adopted.push(await placeOrder(database, wish));
+  await untilEnded(reading, adopted, since);
+
+  // An old order counts as done what was proven soon after it was given; who asks for a sync now wants the changes since, too.
+  const old = adopted.filter(order => order.kind === 'sync' && order.createdAt < since - HOUR);
+  const ended = await readOrders(
+    database.kysely,
+    old.map(order => order.id),
+  );
+  const again = wishes.filter(wish => ended.some(order => order.resource === wish.resource && order.state === 'done'));
+  const fresh: Order[] = [];
+  for (const wish of again) fresh.push(await placeOrder(database, wish));
+  await untilEnded(reading, fresh, since);
+
+  const last = adopted.map(order => fresh.find(other => other.resource === order.resource) ?? order);
+  const work = await orderWork(
+    database.kysely,
+    last.map(order => order.id),
+    since,
+  );
+  const orders = await readOrders(
+    database.kysely,
+    last.map(order => order.id),
+  );
+  return orders.map(order => ({ order, work: work.find(each => each.orderId === order.id) }));
+}
+
+/** A paused one is not gone on with behind the back of whoever paused it. */
+export async function placeOrder(database: Database, wish: Wish): Promise<Order> {
+  const { resource, kind } = wish;
+  const { dateFrom = null, dateTo = null, repair = false, acceptDeletes = 0 } = wish;
+  const order = { source: SOURCE, resource, kind, dateFrom, dateTo, repair, acceptDeletes };
+  const open = await adoptOrder(database.kysely, order);
+  if (open?.state === 'paused') {
+    throw new SluiceError(
+      'usage',
+      `The same ${kind} of ${resource} was ordered before and is paused (order ${open.id}).`,
+      {
+        next: `Go on with it: sluice backfill resume ${open.id}. Give it up: sluice backfill cancel ${open.id}.`,
+      },
+    );
+  }
+  return open ?? createOrder(database.kysely, order);
+}
+
+async function untilEnded(reading: Reading, orders: readonly Order[], since: number): Promise<void> {
+  const { database, terminal, clock, signal } = reading;
+  const ids = orders.map(order => order.id);
+  if (ids.length === 0) return;
+  const progress = createProgress({ terminal, clock });
+  let told = false;
+  try {
+    for (;;) {
+      if (signal.aborted) throw stopped(signal);
+      const now = await readOrders(database.kysely, ids);
+      if (now.every(order => order.state !== 'waiting' && order.state !== 'running')) return;
+      if (await readWithLock(reading, ids, progress)) continue;
+      if (!told) terminal.note('Another process reads this source; following its progress.');
+      told = true;
+      await follow(reading, now, since, progress);
+      await clock.sleep(SECOND, signal);
+    }
+  } finally {
+    progress.stop();
+  }
+}
+
+async function readWithLock(reading: Reading, ids: readonly string[], progress: Progress): Promise<boolean> {
+  const lock = await acquireSourceLock(reading.database, SOURCE);
+  if (!lock) return false;
+  try {
+    const engine = await reading.openEngine(event => progress.onEvent(event));
+    try {
+      const signal = AbortSignal.any([reading.signal, lock.lost]);
+      await runLoop(engine, { orders: order => ids.includes(order.id), slots: false }, signal);
+    } finally {
+      await engine.close();
+    }
+  } finally {
+    await lock.release();
+  }
+  return true;
+}
+
+async function follow(reading: Reading, orders: readonly Order[], since: number, progress: Progress): Promise<void> {
+  const work = await orderWork(
+    reading.database.kysely,
+    orders.map(order => order.id),
+    since,
+  );
+  for (const { orderId, rowsRead, requests, waitingUntil } of work) {
+    const order = orders.find(each => each.id === orderId);
+    if (!order || (order.state !== 'waiting' && order.state !== 'running')) continue;
+    progress.stand({ resource: order.resource, rows: rowsRead, requests, share: null });
+    if (waitingUntil === null) continue;
+    progress.waiting(waitingUntil);
+    if (!reading.noWait) continue;
+    const at = new Date(waitingUntil).toISOString().slice(0, 19).replace('T', ' ');
+    throw new SluiceError('quota', `The request limit is used up until ${at} UTC.`, {
+      next: 'The other process goes on then. To stay with it, run the command without --no-wait.',
+    });
+  }
+}

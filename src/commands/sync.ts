@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+import { type Cli, newCommand } from './cli.ts';
+import { chosenResources, wholeNumber } from './given.ts';
+import { read } from './read.ts';
+import { showServed } from './summary.ts';
+
+const EXAMPLE = `sluice sync                       everything that has a job
+sluice sync invoices              one resource
+sluice sync --no-wait             stop with exit code 75 where the request limit is used up
+sluice sync invoices --accept-deletes 250
+                                  the source really lost 250 invoices`;
+
+export function syncCommand(cli: Cli): Command {
+  return newCommand('sync', 'Read from the source what was never read and what may have changed', EXAMPLE)
+    .argument('[resource...]', 'resources to read; all without')
+    .option('--no-wait', 'stop with exit code 75 instead of waiting for the request limit; progress is kept')
+    .option(
+      '--accept-deletes <n>',
+      'rows that may be deleted although it is unusually many',
+      wholeNumber('--accept-deletes', 1, 2 ** 31 - 1),
+    )
+    .action(
+      cli.action(
+        { source: true },
+        async (session, names: string[], options: { wait: boolean; acceptDeletes?: number }) => {
+          const wishes = chosenResources(session.jobs, names).map(resource => ({
+            resource,
+            kind: 'sync' as const,
+            acceptDeletes: options.acceptDeletes ?? 0,
+          }));
+          return showServed(session, await read(session, wishes, { noWait: !options.wait }));
+        },
+      ),
+    );
+}

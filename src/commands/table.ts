@@ -1,0 +1,63 @@
+import Table from 'cli-table3';
+import type { Colors } from './terminal.ts';
+
+export interface TableOptions {
+  /** Columns whose cells are aligned right: counts and amounts. */
+  readonly right?: readonly number[];
+  /** Width at which a column is wrapped. */
+  readonly wrap?: Readonly<Record<number, number>>;
+}
+
+const LINES = {
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: '  ',
+};
+
+/** Columns of text under a head, without frame. */
+export function table(
+  colors: Colors,
+  head: readonly string[],
+  rows: readonly (readonly unknown[])[],
+  options: TableOptions = {},
+): string {
+  const widths: (number | null)[] = head.map((_, column) => options.wrap?.[column] ?? null);
+  const drawn = new Table({
+    chars: LINES,
+    head: head.map(cell => colors.dim(cell)),
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
+    colAligns: head.map((_, column) => (options.right?.includes(column) ? 'right' : 'left')),
+    ...(options.wrap ? { colWidths: widths, wordWrap: true } : {}),
+  });
+  for (const row of rows) drawn.push(row.map(cell => (cell === null || cell === undefined ? '' : String(cell))));
+  return drawn
+    .toString()
+    .split('\n')
+    .map(line => line.trimEnd())
+    .join('\n');
+}
+
+/** 12345 as `12,345`. */
+export const count = (value: number): string => value.toLocaleString('en-US');
+
+/** `1 row`, `12 rows`. */
+export const plural = (value: number, word: string): string => `${count(value)} ${word}${value === 1 ? '' : 's'}`;
+
+/** A moment (epoch ms or Postgres text) as `2026-01-15 10:00:05`, in the zone people think in. */
+export function moment(at: number | string | null, timeZone: string): string {
+  if (at === null) return '';
+  const date = typeof at === 'number' ? new Date(at) : new Date(at.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
+  return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }).format(date);
+}

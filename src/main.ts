@@ -1,0 +1,173 @@
+#!/usr/bin/env node
+import { fileURLToPath } from 'node:url';
+import { Command, CommanderError } from 'commander';
+import { systemClock } from './clock.ts';
+import type { Cli, Outcome, Session } from './commands/cli.ts';
+import { loadJobs } from './commands/load-jobs.ts';
+import { migrateCommand } from './commands/migrate.ts';
+import { sandboxCommand } from './commands/sandbox.ts';
+import { startCommand } from './commands/start.ts';
+import { statusCommand } from './commands/status.ts';
+import { stopDbCommand } from './commands/stop-db.ts';
+import { syncCommand } from './commands/sync.ts';
+import { createTerminal } from './commands/terminal.ts';
+import { type Config, readConfig } from './config.ts';
+import { isKind, SluiceError } from './errors.ts';
+import { createLog } from './log.ts';
+import { type Database, openDatabase } from './warehouse/database.ts';
+import { embeddedStatus, openEmbedded } from './warehouse/embedded.ts';
+
+const argv = process.argv.slice(2);
+const flags = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
+const terminal = createTerminal({ json: flags.includes('--json'), color: !flags.includes('--no-color') });
+const stopping = new AbortController();
+let debugging = process.env.LOG_LEVEL === 'debug' || process.env.LOG_LEVEL === 'trace';
+
+const cli: Cli = {
+  action:
+    (needs, work) =>
+    async (...given) => {
+      const config = readConfig({ environment: process.env, directory: process.cwd(), needsSource: needs.source });
+      terminal.hide(config.secrets);
+      debugging ||= config.logLevel === 'debug' || config.logLevel === 'trace';
+      const command = given.at(-1) as unknown as Command;
+      const closing: (() => Promise<void>)[] = [];
+      let outcome: Outcome;
+      try {
+        outcome = await work(await openSession(config, command.name(), closing), ...given);
+      } finally {
+        // What stopped the work is the news; a connection that will not close is not.
+        for (const close of closing.reverse()) await close().catch(error => terminal.note(`${error}`));
+      }
+      await end(outcome);
+    },
+};
+
+async function openSession(config: Config, name: string, closing: (() => Promise<void>)[]): Promise<Session> {
+  const fromHere = (path: string) => new URL(path, import.meta.url);
+  const isService = name === 'start';
+  // Commands tell by themselves what they do; a service is followed by its log.
+  const level = config.logLevel === 'info' && !isService ? 'warn' : config.logLevel;
+  let log = createLog({ level, secrets: config.secrets });
+
+  async function open(options: { name?: string; embedded?: boolean } = {}): Promise<Database & { url: string }> {
+    const { name: applicationName = `sluice ${name}`, embedded = config.databaseUrl === null } = options;
+    let url = config.databaseUrl ?? '';
+    if (embedded) {
+      const { state } = await embeddedStatus(config.dataDir);
+      if (state === 'absent' && !isService)
+        terminal.note(`Setting up Postgres in ${config.dataDir} (once, some seconds).`);
+      url = (await openEmbedded({ dataDir: config.dataDir, log })).url;
+      const { password } = new URL(url);
+      terminal.hide([password]);
+      log = createLog({ level, secrets: [...config.secrets, password] });
+    }
+    const database = await openDatabase({ url, applicationName, log });
+    closing.push(() => database.close());
+    return Object.assign(database, { url });
+  }
+
+  return {
+    terminal,
+    settings: config,
+    signal: stopping.signal,
+    clock: systemClock,
+    get log() {
+      return log;
+    },
+    jobs: await loadJobs(fromHere('../jobs')),
+    openDatabase: open,
+    migrations: database => ({
+      database,
+      schema: config.schema,
+      sluiceFolder: fileURLToPath(fromHere('../migrations/sluice')),
+      warehouseFolder: fileURLToPath(fromHere('../migrations/warehouse')),
+    }),
+  };
+}
+
+function createProgram(): Command {
+  const program = new Command('sluice')
+    .description('Keeps a Postgres warehouse equal to a business suite that is read through its API.')
+    .addHelpText(
+      'after',
+      '\nStart here:\n  sluice demo                see it work, with made-up data\n  sluice <command> --help    what a command does, with an example',
+    );
+  for (const make of [syncCommand, statusCommand, migrateCommand, sandboxCommand, startCommand, stopDbCommand])
+    program.addCommand(make(cli));
+  for (const command of [program, ...withSubcommands(program)]) {
+    // Its own lines about wrong usage are replaced by ours.
+    command
+      .exitOverride()
+      .configureOutput({ writeErr: () => undefined })
+      .showSuggestionAfterError(true);
+    command.exitOverride(error => {
+      throw usageError(command, error);
+    });
+  }
+  return program;
+}
+
+function withSubcommands(command: Command): Command[] {
+  return command.commands.flatMap(each => [each, ...withSubcommands(each)]);
+}
+
+/** What commander found wrong, and what is allowed instead. */
+function usageError(command: Command, error: CommanderError): Error {
+  if (error.exitCode === 0) return error;
+  if (error.code === 'commander.help')
+    return new SluiceError('usage', 'No command was given.', { next: program.helpInformation() });
+  const message = error.message.replace(/^error: /, '').replace(/\n.*$/s, '');
+  const names = error.code === 'commander.unknownCommand' ? command.commands.map(each => each.name()) : [];
+  const options =
+    error.code === 'commander.unknownOption' ? command.options.map(option => option.long ?? option.flags) : [];
+  const allowed =
+    names.length > 0 ? `Commands: ${names.join(', ')}.` : options.length > 0 ? `Options: ${options.join(', ')}.` : '';
+  const path = command === program ? 'sluice' : `sluice ${pathOf(command)}`;
+  return new SluiceError('usage', `${message[0]?.toUpperCase()}${message.slice(1)}.`, {
+    next: [allowed, `See: ${path} --help`].filter(Boolean).join(' '),
+  });
+}
+
+const pathOf = (command: Command): string =>
+  command.parent && command.parent !== program ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+
+/** One clear message for what stopped the command, and the exit code of its kind. */
+async function fail(error: unknown): Promise<never> {
+  if (error instanceof CommanderError && error.exitCode === 0) return end(0);
+  const known = error instanceof SluiceError;
+  const kind = known ? error.kind : 'bug';
+  const message = terminal.hidden(error instanceof Error ? error.message : String(error));
+  const next = terminal.hidden(
+    known
+      ? (error.next ?? '')
+      : 'This is a bug in Sluice; nothing half-written was kept. LOG_LEVEL=debug shows where it happened.',
+  );
+  if (terminal.json) terminal.show({ error: { kind, message, ...(next ? { next } : {}) } }, () => '');
+  terminal.note([terminal.noteColors.red(message), next].filter(Boolean).join('\n'));
+  if (debugging && error instanceof Error && error.stack) terminal.note(error.stack);
+  return end(isKind(error, 'usage', 'configuration') ? 2 : isKind(error, 'quota') ? 75 : 1);
+}
+
+async function end(code: number): Promise<never> {
+  await terminal.flush();
+  process.exit(code);
+}
+
+for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(name, () => {
+    if (stopping.signal.aborted) process.exit(1);
+    stopping.abort(
+      new SluiceError('stopped', 'Stopped on request.', { next: 'The same command goes on where it was.' }),
+    );
+  });
+}
+process.on('unhandledRejection', fail);
+process.on('uncaughtException', fail);
+
+const program = createProgram();
+try {
+  await program.parseAsync(argv, { from: 'user' });
+} catch (error) {
+  await fail(error);
+}

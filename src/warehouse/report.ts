@@ -1,0 +1,142 @@
+import { sql } from 'kysely';
+import type { Db } from './database.ts';
+import type { Counts } from './runs.ts';
+
+// Read-only questions about the work and its state, for people; nothing that decides uses them.
+
+/** What the runs of one order did. */
+export interface OrderWork extends Counts {
+  readonly orderId: string;
+  readonly seconds: number;
+  /** Epoch milliseconds; null while it does not wait for the request limit. */
+  readonly waitingUntil: number | null;
+}
+
+const counters = sql.raw(
+  [
+    'requests',
+    'slices',
+    'rows_read as "rowsRead"',
+    'inserted',
+    'updated',
+    'unchanged',
+    'revived',
+    'missing',
+    'deleted',
+    'quarantined',
+  ]
+    .map(column => {
+      const [name, alias = name] = column.split(' as ');
+      return `sum(${name})::float8 as ${alias}`;
+    })
+    .join(', '),
+);
+
+/** Work on these orders by runs that were under way at `since` (epoch ms) or began later. */
+export async function orderWork(db: Db, ids: readonly string[], since: number): Promise<OrderWork[]> {
+  const { rows } = await sql<OrderWork>`
+    select order_id as "orderId", ${counters},
+      sum(extract(epoch from coalesce(ended_at, sluice.now()) - started_at))::float8 as seconds,
+      (extract(epoch from max(waiting_until) filter (where state = 'waiting')) * 1000)::float8 as "waitingUntil"
+    from sluice.runs where order_id = any(cast(${ids} as bigint[]))
+      and (ended_at is null or ended_at >= to_timestamp(${since} / 1000.0))
+    group by order_id`.execute(db);
+  return rows;
+}
+
+export interface ResourceState {
+  readonly resource: string;
+  readonly rows: number;
+  /** As Postgres writes it. */
+  readonly newestChange: string | null;
+  readonly oldestProof: string | null;
+  /** Slices, those proven in the last day, and those never read. */
+  readonly slices: number;
+  readonly provenInADay: number;
+  readonly neverRead: number;
+  readonly missing: number;
+  readonly quarantined: number;
+}
+
+/** Counts rows, so it takes a moment on large tables. */
+export async function resourceState(
+  db: Db,
+  place: { source: string; resource: string; schema: string },
+): Promise<ResourceState> {
+  const { source, resource } = place;
+  const { rows } = await sql<ResourceState>`
+    select ${resource} as resource, t.*, c.*,
+      (select count(*)::float8 from sluice.missing where source = ${source} and resource = ${resource}) as missing,
+      (select count(*)::float8 from sluice.quarantine
+        where source = ${source} and resource = ${resource} and resolved_at is null) as quarantined
+    from (select count(*)::float8 as rows, max(_synced_at) as "newestChange" from ${sql.id(place.schema, resource)}) t,
+      (select count(*)::float8 as slices, min(proven_at) as "oldestProof",
+        count(*) filter (where proven_at > sluice.now() - interval '1 day')::float8 as "provenInADay",
+        count(*) filter (where proven_at is null)::float8 as "neverRead"
+        from sluice.coverage where source = ${source} and resource = ${resource}
+          and (slice = 'whole' or slice like 'date %' or slice like 'id %')) c`.execute(db);
+  return rows[0] as ResourceState;
+}
+
+/** How far an order is: slices of its range, and those proven since it was given. */
+export async function orderProgress(db: Db, id: string): Promise<{ slices: number; proven: number }> {
+  const { rows } = await sql<{ slices: number; proven: number }>`
+    select count(*)::int as slices, (count(*) filter (where proven_at >= o.created_at))::int as proven
+    from sluice.orders o join sluice.coverage c on c.source = o.source and c.resource = o.resource
+      and (slice = 'whole' or slice like 'date %' or slice like 'id %')
+      and (c.date_from is null or ((o.date_to is null or c.date_from <= o.date_to) and (o.date_from is null or c.date_to >= o.date_from)))
+    where o.id = cast(${id} as bigint)`.execute(db);
+  return rows[0] ?? { slices: 0, proven: 0 };
+}
+
+export interface OpenRun {
+  readonly id: string;
+  readonly resource: string;
+  readonly kind: string;
+  readonly state: string;
+  readonly startedAt: string;
+  readonly waitingUntil: string | null;
+  readonly requests: number;
+  readonly rowsRead: number;
+}
+
+export async function openRuns(db: Db, source: string): Promise<OpenRun[]> {
+  const { rows } = await sql<OpenRun>`
+    select id, resource, kind, state, started_at as "startedAt", waiting_until as "waitingUntil",
+      requests::float8 as requests, rows_read::float8 as "rowsRead"
+    from sluice.runs where source = ${source} and ended_at is null order by id`.execute(db);
+  return rows;
+}
+
+/** The last run of each resource that has ended. */
+export async function lastEnds(
+  db: Db,
+  source: string,
+): Promise<
+  { resource: string; kind: string; state: string; reason: string | null; next: string | null; endedAt: string }[]
+> {
+  const { rows } = await sql<{
+    resource: string;
+    kind: string;
+    state: string;
+    reason: string | null;
+    next: string | null;
+    endedAt: string;
+  }>`
+    select distinct on (resource) resource, kind, state, reason, next, ended_at as "endedAt"
+    from sluice.runs where source = ${source} and ended_at is not null order by resource, id desc`.execute(db);
+  return rows;
+}
+
+/** Whether a process of this name is connected: a service shows itself by its connections. */
+export async function isConnected(db: Db, applicationName: string): Promise<boolean> {
+  const { rows } = await sql<{ connected: boolean }>`
+    select exists (select from pg_stat_activity where datname = current_database()
+      and application_name = ${applicationName}) as connected`.execute(db);
+  return rows[0]?.connected ?? false;
+}
+
+export async function serverVersion(db: Db): Promise<string> {
+  const { rows } = await sql<{ version: string }>`select current_setting('server_version') as version`.execute(db);
+  return rows[0]?.version ?? '';
+}
