@@ -80,20 +80,47 @@ export async function askPage(
   }
 }
 
-/** What one page shows of the source's habits, where that is not known yet or known otherwise. */
-export function learnFromPage(resource: Resource, answer: PageAnswer, pages: number | null): Learnt {
+/**
+ * What one page shows of the source's habits, where that is not known yet or known otherwise. `before`: the page in front of it,
+ * which this one proves not to have been the last, whatever was said about a count.
+ */
+export function learnFromPage(
+  resource: Resource,
+  answer: PageAnswer,
+  pages: number | null,
+  before: PageAnswer | null = null,
+): Learnt {
   const learnt: { trait: string; value: string; evidence: string }[] = [];
-  const { rows, limit } = answer;
-  const size =
-    pages !== null && pages > 1 && answer.page === 1 && rows.length > 0 ? Math.min(rows.length, limit) : null;
-  if (size !== null && String(size) !== resource.traits.get('page size')) {
+  const counted = answer.meta?.totalPages !== undefined;
+  // Without a count, a page was full when another came behind it.
+  const fullByNext = !counted && answer.rows.length > 0 ? before : null;
+  const full = pages !== null && pages > answer.page && answer.page === 1 ? answer : fullByNext;
+  if (resource.traits.get('limit') !== 'ignored' && keepsOwnSize(resource, answer)) {
+    const told = answer.meta?.totalPages === undefined ? '' : `, ${answer.meta.totalPages} pages in all`;
+    const evidence = `asked for ${answer.limit} rows on page ${answer.page}, got ${answer.rows.length}${told}`;
+    learnt.push({ trait: 'limit', value: 'ignored', evidence });
+  }
+  if (full === null || full.rows.length === 0) return learnt;
+  const { limit } = full;
+  const size = full.rows.length;
+  if (String(size) !== resource.traits.get('page size')) {
     learnt.push({
       trait: 'page size',
       value: String(size),
-      evidence: `asked for ${limit} rows, got ${rows.length} with more to come`,
+      evidence: `asked for ${limit} rows, got ${size} with more to come`,
     });
   }
   return learnt;
+}
+
+// Asked for less than it returns, a source that keeps to its own size returns more, or counts its pages by another size.
+function keepsOwnSize(resource: Resource, answer: PageAnswer): boolean {
+  if (answer.page > 1 && answer.rows.length > answer.limit) return true;
+  const { totalPages, totalRecords } = answer.meta ?? {};
+  const size = resource.traits.get('page size');
+  if (totalPages === undefined || totalRecords === undefined || size === undefined || answer.limit >= Number(size))
+    return false;
+  return totalPages !== Math.ceil(totalRecords / answer.limit) && totalPages === Math.ceil(totalRecords / Number(size));
 }
 
 /** Parses an answer's rows. Rows without an id are told apart inside the reading by counting equals: `seen` holds the keys so far. */

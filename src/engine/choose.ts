@@ -32,6 +32,8 @@ export async function choose(
   context: { now: number; affordable: boolean; missing: () => Promise<readonly MissingRow[]> },
 ): Promise<Next> {
   const { resource } = task;
+  // What is being read now may still change what is left to do.
+  const quiet = resource.reading.size === 0;
   const free = (slice: Slice) => ![...resource.reading].some(other => overlap(other, slice));
   const counted = task.kind === 'slot';
 
@@ -55,10 +57,12 @@ export async function choose(
     confirmedBy(resource) === 'cover' && !task.reportOnly && (all || mayReread)
       ? latest(await context.missing(), partitionOf(resource) === 'whole')
       : 0;
-  const due = partition(resource).filter(entry => {
-    if (!wants(task, entry.slice) || isSettled(task, entry)) return false;
+  const entries = task.reportOnly ? partition(resource).flatMap(entry => unreported(task, entry)) : partition(resource);
+  const due = entries.filter(entry => {
+    if (!wants(task, entry.slice) || task.settled.has(sliceText(entry.slice))) return false;
+    // What was never read has nothing to be compared with; the report names it.
+    if (task.reportOnly) return entry.provenAt !== null;
     if (entry.provenAt === null) return task.kind !== 'slot' || mayReread;
-    if (task.reportOnly) return true;
     if (entry.provenAt < latestMissing) return true;
     return entry.provenAt < task.since && (all || mayReread);
   });
@@ -79,20 +83,19 @@ export async function choose(
       return gatherDates(task, best as Entry & { slice: DateSlice }, candidates, pays);
     return { ...single(best.slice, pays), answers: best.slice.by === 'whole' ? Number.POSITIVE_INFINITY : MOST_PAGES };
   }
-  if (due.length > 0) return 'blocked';
+  if (due.length > 0 || !quiet) return 'blocked';
   return task.reportOnly || (counted && !mayReread) ? idle(task) : confirm(task, await context.missing(), counted);
 }
 
 /** Nothing more can be started for a task: it is done once its readings are. */
 export const idle = (task: Task): 'blocked' | 'done' => (task.resource.reading.size > 0 ? 'blocked' : 'done');
 
-// The answers of an id list keep to no slice's bounds: a report is done with one once its intervals together cover it.
-function isSettled(task: Task, entry: Entry): boolean {
-  if (task.settled.has(sliceText(entry.slice))) return true;
-  if (entry.slice.by !== 'id' || task.intervals.length === 0) return false;
+// The answers of an id list keep to no slice's bounds: for a report, what is left of one is what its intervals do not cover.
+function unreported(task: Task, entry: Entry): Entry[] {
+  if (entry.slice.by !== 'id') return [entry];
   let rest: IdSlice[] = [entry.slice];
   for (const read of task.intervals) rest = rest.flatMap(part => subtract(part, read));
-  return rest.length === 0;
+  return rest.map(slice => ({ ...entry, slice }));
 }
 
 function latest(missing: readonly MissingRow[], twice: boolean): number {
@@ -160,7 +163,8 @@ function chainIds(
 
 /** Neighbouring windows that are due too are asked for together, as far as they fit into one reading. */
 function gatherDates(task: Task, best: Entry & { slice: DateSlice }, due: readonly Entry[], counted: boolean): Next {
-  const most = MOST_PAGES * pageSize(task.resource) * 0.85;
+  const pages = task.resource.traits.get('paging') === 'ignored' ? 1 : MOST_PAGES;
+  const most = pages * pageSize(task.resource) * 0.85;
   if (best.rows === null || best.rows > most)
     return { slice: best.slice, answers: MOST_PAGES, gathered: false, counted };
   const windows = due

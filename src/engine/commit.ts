@@ -13,7 +13,7 @@ import { conclude } from './conclude.ts';
 import type { Draft } from './draft.ts';
 import type { Resource } from './resource.ts';
 import type { Committed, Step } from './step.ts';
-import { count, type Task } from './task.ts';
+import { count, lookAgain, type Task } from './task.ts';
 
 /** Gathers what arrived while the previous transaction ran; it never waits for more. */
 export interface Committer {
@@ -115,6 +115,7 @@ async function writeGroup(
       await writeTrait(tx, resource.source, { resource: resource.name, ...trait });
       draft.after.push(() => {
         resource.traits.set(trait.trait, trait.value);
+        lookAgain(step.task);
         log.debug({ resource: resource.name, ...trait }, 'learnt');
       });
     }

@@ -87,15 +87,13 @@ export async function conclude(tx: Db, draft: Draft, step: Step, outcome: Outcom
     case 'larger': {
       const entries = partition(withEntries(resource, draft)).filter(entry => covers(step.slice, entry.slice));
       const believed = entries.reduce((sum, entry) => sum + (entry.rows ?? 1), 0);
-      const larger = entries.map(entry => ({
-        ...entry,
-        rows: Math.ceil(((entry.rows ?? 1) * end.total) / Math.max(believed, 1)),
-      }));
+      // At least twice what was believed, so that the next try is sure to gather less.
+      const growth = Math.max(end.total / Math.max(believed, 1), 2);
+      const larger = entries.map(entry => ({ ...entry, rows: Math.ceil((entry.rows ?? 1) * growth) }));
       await replace(tx, draft, [], larger);
       break;
     }
     case 'unproven': {
-      const tries = (task.tries.get(name) ?? 0) + 1;
       const entries = partition(withEntries(resource, draft)).filter(entry => covers(step.slice, entry.slice));
       await replace(
         tx,
@@ -103,10 +101,6 @@ export async function conclude(tx: Db, draft: Draft, step: Step, outcome: Outcom
         [],
         entries.map(entry => ({ ...entry, dueReason: `not proven: ${end.reason}` })),
       );
-      draft.after.push(() => {
-        task.tries.set(name, tries);
-        if (tries >= MOST_TRIES) for (const entry of entries) task.settled.add(sliceText(entry.slice));
-      });
     }
   }
 }

@@ -10,18 +10,18 @@ import { listMissing } from '../warehouse/missing.ts';
 import { databaseNow } from '../warehouse/now.ts';
 import { type Order, openOrders, setOrderState } from '../warehouse/orders.ts';
 import { endAbandonedRuns, endRun, setRunWaiting, startRun } from '../warehouse/runs.ts';
-import { type Slice, sliceText } from '../warehouse/slice.ts';
+import { overlap, type Slice, sliceText } from '../warehouse/slice.ts';
 import { lastSlotAt, openSlots, takeSlot } from '../warehouse/slots.ts';
 import type { Reader } from './ask.ts';
 import { type Choice, choose, idle } from './choose.ts';
 import { type Committer, createCommitter } from './commit.ts';
-import { confirmingField } from './conclude.ts';
+import { confirmingField, MOST_TRIES } from './conclude.ts';
 import { readIds } from './read-ids.ts';
 import { readNewest, readOne } from './read-others.ts';
 import { readPages, windowReading } from './read-pages.ts';
 import { partition, partitionOf, type Resource, wholeCost } from './resource.ts';
 import type { Committed, Step } from './step.ts';
-import { createTask, fail, type Task } from './task.ts';
+import { createTask, fail, type Task, wants } from './task.ts';
 import type { Waiting } from './waiting.ts';
 import { dayIn } from './windows.ts';
 
@@ -168,8 +168,13 @@ async function begin(loop: Loop, now: number): Promise<boolean> {
     const { resource } = task;
     const missing = async () => {
       const place = { source: engine.source, resource: resource.name };
-      resource.missing ??= await listMissing(engine.database.kysely, place, resource.table, confirmingField(resource));
-      return resource.missing;
+      const { cursor } = resource;
+      const rows =
+        resource.missing ??
+        (await listMissing(engine.database.kysely, place, resource.table, confirmingField(resource)));
+      // A commit in the meantime makes them old.
+      if (resource.cursor === cursor) resource.missing = rows;
+      return rows;
     };
     const unreachable = task.failure?.kind === 'unavailable';
     const next = unreachable ? idle(task) : await choose(task, { now, affordable, missing });
@@ -191,15 +196,27 @@ function start(loop: Loop, task: Task, choice: Choice, now: number): void {
   const { resource } = task;
   resource.reading.add(choice.slice);
   resource.turn++;
+  const before = dueIn(resource, choice.slice);
   const reading = read(loop, task, choice, now)
+    .then(() => {
+      if (task.reportOnly) {
+        tried(task, sliceText(choice.slice));
+        return;
+      }
+      // Whatever was read, a slice that stays as it was must not be chosen for ever.
+      const after = dueIn(resource, choice.slice);
+      for (const [text, provenAt] of before) {
+        if (!after.has(text) || after.get(text) !== provenAt) continue;
+        tried(task, text);
+      }
+    })
     .catch(error => {
       // A paused or cancelled order stops its own readings only.
       if (task.abort.signal.aborted && loop.fatal === null) return;
       if (isKind(error, 'refused', 'unavailable', 'failed')) {
         fail(task, error);
         task.settled.add(sliceText(choice.slice));
-        for (const entry of partition(resource))
-          if (sliceText(entry.slice) === sliceText(choice.slice)) task.settled.add(sliceText(entry.slice));
+        for (const text of before.keys()) task.settled.add(text);
       } else loop.fatal ??= error;
     })
     .finally(() => {
@@ -207,6 +224,18 @@ function start(loop: Loop, task: Task, choice: Choice, now: number): void {
       loop.running.delete(reading);
     });
   loop.running.add(reading);
+}
+
+function tried(task: Task, text: string): void {
+  const tries = (task.tries.get(text) ?? 0) + 1;
+  task.tries.set(text, tries);
+  if (tries >= MOST_TRIES) task.settled.add(text);
+}
+
+/** The parts of the partition in a slice, by when they were proven. */
+function dueIn(resource: Resource, slice: Slice): Map<string, number | null> {
+  const parts = partition(resource).filter(entry => entry.slice.by === slice.by && overlap(entry.slice, slice));
+  return new Map(parts.map(entry => [sliceText(entry.slice), entry.provenAt]));
 }
 
 async function read(loop: Loop, task: Task, choice: Choice, now: number): Promise<void> {
@@ -355,14 +384,33 @@ async function endTask(loop: Loop, task: Task): Promise<void> {
   const { engine } = loop;
   const { kysely } = engine.database;
   loop.tasks = loop.tasks.filter(each => each !== task);
+  const doubtful = partition(task.resource).filter(
+    entry => wants(task, entry.slice) && (task.tries.get(sliceText(entry.slice)) ?? 0) >= MOST_TRIES,
+  );
+  if (doubtful[0]) {
+    const { slice, dueReason } = doubtful[0];
+    const others = doubtful.length > 1 ? ` and ${doubtful.length - 1} more` : '';
+    const message = `${task.resource.name}: what the source answers for "${sliceText(slice)}"${others} does not add up (${dueReason ?? 'no reading covered it'}).`;
+    fail(
+      task,
+      new SluiceError('failed', message, { next: 'What was read is kept; the next run reads these slices again.' }),
+    );
+  }
   const state = task.failure ? 'failed' : 'done';
-  const unproven = [...task.tries.entries()].filter(([, tries]) => tries > 0).map(([slice]) => slice);
   await endRun(kysely, task.runId, { state, reason: task.failure?.message, next: task.failure?.next });
   if (task.orderId !== null) {
     const { absent, different, extra } = task.findings;
+    const unproven = partition(task.resource)
+      .filter(entry => wants(task, entry.slice) && (entry.provenAt === null || doubtful.includes(entry)))
+      .map(entry => sliceText(entry.slice));
     const report =
       task.kind === 'verify'
-        ? { absent: [...absent], different: [...different], extra: [...extra], unproven }
+        ? {
+            absent: [...absent],
+            different: [...different],
+            extra: [...extra],
+            unproven,
+          }
         : undefined;
     await setOrderState(kysely, task.orderId, ['waiting', 'running'], state, {
       reason: task.failure ? [task.failure.message, task.failure.next].filter(Boolean).join(' ') : null,

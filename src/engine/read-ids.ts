@@ -26,46 +26,51 @@ export async function* readIds(
   const known = orderOf(resource);
   const descending = known !== 'id-asc';
   const start = descending ? range.to : range.from;
+  const fixed = resource.traits.get('limit') === 'ignored';
   const sized = reader.pageSize !== 'auto' || resource.traits.has('page size');
   const size = firstLimit(reader, resource);
 
-  // The row before the range is asked for too: it closes the gap to the neighbour's answer.
+  // The row before the range is asked for too: it closes the gap to the neighbour's answer. Where the source's pages are not
+  // known yet, only the first has a known place.
   let offset =
-    start === null || known === undefined
+    start === null || known === undefined || !sized
       ? 0
       : Math.max((await rankOf(database.kysely, resource.table, start, descending)) - 1, 0);
   let answer: PageAnswer;
   let placed: Placed;
   for (let correction = 0; ; correction++) {
-    const address = sized ? addressFor(offset, size) : { page: Math.floor(offset / size) + 1, limit: size };
+    const address = fixed ? { page: Math.floor(offset / size) + 1, limit: size } : addressFor(offset, size);
     answer = await askPage(reader, task, range, {}, { ...address, flexible: correction === 0 });
     placed = place(task, answer);
     const next =
       correction < MOST_CORRECTIONS && placed.order !== 'none'
         ? await elsewhere(database, task, placed, start, descending)
         : null;
-    yield stepOf(task, range, answer, placed);
+    yield stepOf(task, range, answer, placed, null);
     if (placed.order === 'none' || placed.interval === null) return;
     if (next === null) break;
+    // An answer shorter than asked for leaves its page size in doubt until the next page tells; the loop goes on from here.
+    if (!sized && answer.rows.length < answer.limit) return;
     offset = next;
   }
 
-  let reached = placed;
-  if (covers(reached, range, descending) || most <= 1) return;
-  const rows = Math.max(answer.limit, 1);
+  if (covers(placed, range, descending) || (most <= 1 && !fixed)) return;
+  const rows = Math.max(Math.min(answer.rows.length, answer.limit), 1);
   const addresses: { page: number; limit: number }[] = [];
-  for (let at = reached.lastOffset; addresses.length < most - 1; ) {
-    if (reached.total !== null && at >= reached.total - 1) break;
-    const address = addressFor(at, rows);
+  for (let at = placed.lastOffset; addresses.length < Math.max(most - 1, fixed ? 1 : 0); ) {
+    if (placed.total !== null && at >= placed.total - 1) break;
+    const address = fixed ? { page: Math.floor(at / rows) + 2, limit: rows } : addressFor(at, rows);
     addresses.push(address);
     at = address.page * address.limit - 1;
   }
-  for await (const further of inOrder(reader, addresses, address =>
-    askPage(reader, task, range, {}, { ...address, flexible: false }),
-  )) {
-    reached = place(task, further);
-    yield stepOf(task, range, further, reached);
+  const ask = (address: { page: number; limit: number }) =>
+    askPage(reader, task, range, {}, { ...address, flexible: false });
+  for await (const further of inOrder(reader, addresses, ask)) {
+    const reached = place(task, further, fixed ? placed : null);
+    yield stepOf(task, range, further, reached, answer);
     if (reached.interval === null || reached.order === 'none' || covers(reached, range, descending)) return;
+    placed = reached;
+    answer = further;
   }
 }
 
@@ -82,11 +87,13 @@ interface Placed {
   readonly pages: number | null;
 }
 
-function place(task: Task, answer: PageAnswer): Placed {
+/** `neighbour`: the answer in front of it, where pages cannot be made to overlap. */
+function place(task: Task, answer: PageAnswer, neighbour: Placed | null = null): Placed {
   const { resource } = task;
   const parsed = parseRows(resource, answer, new Set());
   const pages = pagesOf(answer.meta, answer.page === 1 || answer.rows.length === answer.limit ? answer.rows.length : 0);
-  const firstOffset = (answer.page - 1) * answer.limit;
+  // A source that keeps to its own page size counts its pages by it.
+  const firstOffset = (answer.page - 1) * Math.max(answer.limit, answer.rows.length);
   // Every row's place counts, also of one that does not parse; one without a readable id leaves the interval in doubt.
   const ids = idsOf(task, answer);
   const order = ids === null ? 'none' : orderOfIds(ids, orderOf(resource));
@@ -110,10 +117,17 @@ function place(task: Task, answer: PageAnswer): Placed {
   const last = ids.at(-1) as bigint;
   if (order === 'none' || order === 'updated-desc') return { ...base, interval: null, first, last };
   const top = answer.page === 1;
+  // Pages of a fixed size meet without overlap: while the list keeps its length, nothing lies between two that follow each other.
+  const meets =
+    neighbour !== null &&
+    neighbour.last !== null &&
+    neighbour.total === base.total &&
+    neighbour.lastOffset + 1 === firstOffset;
+  const start = meets ? (neighbour.last as bigint) + (order === 'id-asc' ? 1n : -1n) : first;
   const interval: IdSlice =
     order === 'id-asc'
-      ? { by: 'id', from: top ? null : first, to: end ? null : last }
-      : { by: 'id', from: end ? null : last, to: top ? null : first };
+      ? { by: 'id', from: top ? null : start, to: end ? null : last }
+      : { by: 'id', from: end ? null : last, to: top ? null : start };
   return { ...base, interval, first, last };
 }
 
@@ -180,9 +194,9 @@ function covers(placed: Placed, range: IdSlice, descending: boolean): boolean {
   return end !== null && (descending ? reached <= end : reached >= end);
 }
 
-function stepOf(task: Task, slice: IdSlice, answer: PageAnswer, placed: Placed): Step {
+function stepOf(task: Task, slice: IdSlice, answer: PageAnswer, placed: Placed, before: PageAnswer | null): Step {
   const { resource } = task;
-  const learnt = [...learnFromPage(resource, answer, placed.pages)];
+  const learnt = [...learnFromPage(resource, answer, placed.pages, before)];
   if (placed.order !== undefined && placed.order !== orderOf(resource) && answer.rows.length > 1) {
     learnt.push({
       trait: 'order',

@@ -18,6 +18,7 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
   let page =
     orderOf(resource) === 'id-asc' && resource.total !== null ? Math.max(Math.ceil(resource.total / limit), 1) : 1;
   let startedAt: string | null = null;
+  let before: PageAnswer | null = null;
   for (let read = 1; ; read++) {
     const answer = await askPage(reader, task, slice, {}, { page, limit, flexible: read === 1 });
     limit = answer.limit;
@@ -28,7 +29,10 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
     const ordered = order !== 'none' && order !== undefined;
     const last = !ordered || read >= most || next < 1 || (pages !== null && next > pages) || answer.rows.length === 0;
     const { rows, bad } = parseRows(resource, answer, new Set());
-    const learnt = [...learnFromPage(resource, answer, pages), ...learnOrder(task, answer)];
+    const learnt = [
+      ...learnFromPage(resource, answer, pages, next > page ? before : null),
+      ...learnOrder(task, answer),
+    ];
     const step: Step = {
       resource,
       task,
@@ -46,6 +50,7 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
     const oldEnd = order === 'id-asc' && read === 1 && next > page;
     if (last || !(news || oldEnd)) return;
     page = next;
+    before = answer;
   }
 }
 

@@ -21,7 +21,7 @@ export interface PageReading {
   /** How to end when every page was read and adds up. */
   readonly whenRead: (startedAt: string) => End;
   /** For windows: how to cut it when it is too large; null when it cannot be cut. */
-  readonly cut?: (total: number | null) => End | null;
+  readonly cut?: (total: number | null, shown: number) => End | null;
   /** Bounds that the query asks for, to check that the source keeps to them. */
   readonly asked?: { from: Day; to: Day; field: string };
 }
@@ -45,8 +45,9 @@ export function windowReading(task: Task, window: DateSlice, today: Day, gathere
     slice: window,
     ...askForWindow(task, window),
     whenRead: startedAt => ({ kind: 'proven', slice: window, startedAt }),
-    cut: total => {
-      if (gathered) return total === null ? null : { kind: 'larger', total };
+    cut: (total, shown) => {
+      // Without a count, twice of what was shown is as good a guess as any: the next try gathers half as much.
+      if (gathered) return { kind: 'larger', total: total ?? 2 * shown };
       const into = splitWindow(window, today);
       return into && { kind: 'split', into, total };
     },
@@ -96,6 +97,7 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
   };
 
   let page = begun?.page ?? 1;
+  let first: PageAnswer | null = null;
   if (page === 1) {
     const answer = await askPage(reader, task, slice, query, { page, limit: state.limit, flexible: true });
     state.limit = answer.limit;
@@ -110,26 +112,28 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
       });
       return;
     }
-    const tooLarge =
-      state.totalPages === null
-        ? isSuspicious(answer, state.limit, resource.traits.get('paging'))
-        : state.totalPages > MOST_PAGES;
-    const contentKeyed = (state.totalPages ?? 1) > 1 && taken.rows.some(row => row.key.startsWith('#'));
-    const cut = tooLarge || contentKeyed ? reading.cut?.(state.totalRecords) : null;
+    const pageless = resource.traits.get('paging') === 'ignored';
+    // Rows keyed by content can only be counted inside one answer.
+    const onePageOnly = pageless || taken.rows.some(row => row.key.startsWith('#'));
+    const capped = pageless && state.totalPages === null && SUSPICIOUS.has(answer.rows.length);
+    const tooLarge = capped || (state.totalPages ?? 1) > (onePageOnly ? 1 : MOST_PAGES);
+    const cut = tooLarge ? reading.cut?.(state.totalRecords, answer.rows.length) : null;
     if (cut) {
       yield step(answer, taken, { learnt, end: cut });
       return;
     }
-    if (
-      state.totalPages !== null
-        ? state.totalPages <= 1
-        : taken.rows.length + taken.bad.length === 0 || resource.traits.get('paging') === 'ignored'
-    ) {
+    if (capped) {
+      yield step(answer, taken, { learnt, end: cappedEnd(answer, answer.grantedAt) });
+      return;
+    }
+    const single = state.totalPages === null ? pageless || answer.rows.length === 0 : state.totalPages <= 1;
+    if (single) {
       yield step(answer, taken, { learnt, end: finish() });
       return;
     }
     yield step(answer, taken, { learnt });
     page = 2;
+    first = answer;
   }
 
   if (state.totalPages !== null) {
@@ -140,6 +144,12 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     );
     for await (const answer of answers) {
       const taken = take(answer);
+      if (answer.page === 2 && taken.fresh === 0 && answer.rows.length > 0) {
+        const end =
+          reading.cut?.(state.totalRecords, answer.rows.length) ?? cappedEnd(answer, state.startedAt as string);
+        yield step(answer, taken, { learnt: [pagingTrait(true, answer)], end });
+        return;
+      }
       if (answer.meta?.totalRecords !== undefined && answer.meta.totalRecords !== state.totalRecords) steady = false;
       if (answer.rows.length === 0) steady = false;
       yield step(answer, taken, answer.page === last ? { end: finish() } : {});
@@ -157,27 +167,27 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     if (taken.fresh === 0) {
       const repeated = answer.rows.length > 0;
       const learnt = page === 2 ? [pagingTrait(repeated, answer)] : [];
-      const doubtful = repeated && page === 2 && SUSPICIOUS.has(answer.rows.length);
-      const cut = doubtful ? reading.cut?.(null) : null;
-      const reason = `the source returned exactly ${answer.rows.length} rows and no further page, so more may be hidden`;
-      const end: End =
-        cut ?? (doubtful ? { kind: 'unproven', reason, startedAt: state.startedAt as string } : finish());
+      const capped = repeated && page === 2 && SUSPICIOUS.has(answer.rows.length);
+      const end = capped
+        ? (reading.cut?.(null, answer.rows.length) ?? cappedEnd(answer, state.startedAt as string))
+        : finish();
       yield step(answer, taken, { learnt, end });
       return;
     }
     if (page > MOST_PAGES && reading.cut) {
-      const cut = reading.cut(null);
+      const cut = reading.cut(null, seen.size);
       if (cut) {
         yield step(answer, taken, { end: cut });
         return;
       }
     }
-    yield step(answer, taken, {});
+    yield step(answer, taken, { learnt: page === 2 ? learnFromPage(resource, answer, null, first) : [] });
   }
 }
 
-function isSuspicious(answer: PageAnswer, limit: number, paging: string | undefined): boolean {
-  return paging === 'ignored' && SUSPICIOUS.has(answer.rows.length) && answer.rows.length <= limit;
+function cappedEnd(answer: PageAnswer, startedAt: string): End {
+  const reason = `the source returned exactly ${answer.rows.length} rows and no further page, so more may be hidden`;
+  return { kind: 'unproven', reason, startedAt };
 }
 
 function pagingTrait(repeated: boolean, answer: PageAnswer) {

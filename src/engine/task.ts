@@ -31,6 +31,8 @@ export interface Task {
   /** Slices done for this task though nothing was proven: targeted ones by choice, others after several readings. */
   readonly settled: Set<string>;
   readonly tries: Map<string, number>;
+  /** How often what was given up was taken up again. */
+  lookedAgain: number;
   /** Id intervals read by a task that only reports. */
   readonly intervals: IdSlice[];
   /** Stops this task's readings. */
@@ -59,6 +61,7 @@ export function createTask(
     findings: { absent: new Set(), different: new Set(), extra: new Set() },
     settled: new Set(),
     tries: new Map(),
+    lookedAgain: 0,
     intervals: [],
     abort: new AbortController(),
     failure: null,
@@ -68,6 +71,13 @@ export function createTask(
 
 export function count(task: Task, more: Partial<Counts>): void {
   addCounts(task.counts, more);
+}
+
+/** What did not add up may do so now that the list is known better. A source that changes its habits all the time is not followed. */
+export function lookAgain(task: Task): void {
+  if (task.reportOnly || task.lookedAgain++ >= 5) return;
+  task.tries.clear();
+  task.settled.clear();
 }
 
 /** The first failure stands; later ones follow from it. */

@@ -13,9 +13,13 @@ export const dayIn = (epochMs: number, zone: string): Day =>
     epochMs,
   );
 
+/** The last that a date of four-digit years can name. */
+const LAST_DAY: Day = '9999-12-31';
+
 export const wholeTime: DateSlice = { by: 'date', from: null, to: null };
 
 const year = (y: number): DateSlice => ({ by: 'date', from: `${pad(y, 4)}-01-01`, to: `${pad(y, 4)}-12-31` });
+const lastOfMonth = (day: Day): Day => addDays(`${addDays(`${day.slice(0, 7)}-28`, 4).slice(0, 7)}-01`, -1);
 const pad = (n: number, width: number) => String(n).padStart(width, '0');
 const since = (from: Day): DateSlice => ({ by: 'date', from, to: null });
 const until = (to: Day): DateSlice => ({ by: 'date', from: null, to });
@@ -42,13 +46,17 @@ export function splitWindow(window: DateSlice, today: Day): DateSlice[] | null {
   return from.slice(0, 7) === to.slice(0, 7) ? daysBetween(from, to) : monthsBetween(from, to);
 }
 
-function splitFuture(from: Day, today: Day): DateSlice[] {
+function splitFuture(from: Day, today: Day): DateSlice[] | null {
   const thisYear = `${today.slice(0, 4)}-01-01`;
   const thisMonth = `${today.slice(0, 7)}-01`;
   if (from < thisYear) return [...yearsBetween(from, addDays(thisYear, -1)), since(thisYear)];
   if (from < thisMonth) return [...monthsBetween(from, addDays(thisMonth, -1)), since(thisMonth)];
   if (from < today) return [...daysBetween(from, addDays(today, -1)), since(today)];
-  return [{ by: 'date', from, to: from }, since(addDays(from, 1))];
+  // The further off, the more at once: rows "for ever" are often dated 9999-12-31.
+  const distance = Number(from.slice(0, 4)) - Number(today.slice(0, 4));
+  const ends = [`${pad(Number(from.slice(0, 4)) + Math.max(distance - 1, 0), 4)}-12-31`, lastOfMonth(from), from];
+  const end = ends.find(day => day.length === LAST_DAY.length && day < LAST_DAY);
+  return end === undefined ? null : [{ by: 'date', from, to: end }, since(addDays(end, 1))];
 }
 
 function yearsBetween(from: Day, to: Day): DateSlice[] {
@@ -56,7 +64,7 @@ function yearsBetween(from: Day, to: Day): DateSlice[] {
 }
 
 function monthsBetween(from: Day, to: Day): DateSlice[] {
-  return pieces(from, to, day => addDays(`${addDays(`${day.slice(0, 7)}-28`, 4).slice(0, 7)}-01`, -1));
+  return pieces(from, to, lastOfMonth);
 }
 
 function daysBetween(from: Day, to: Day): DateSlice[] {

@@ -8,6 +8,9 @@ export async function differences(database: Database, sandbox: Sandbox, most = 5
     for (const [key, text] of expected) {
       const stored = actual.get(key);
       if (stored === text) continue;
+      // A source that writes "" for "none" means it: text keeps it, and the sandbox's own rows say null.
+      if (sandbox.variants.none === 'empty' && stored?.replaceAll('""', 'null') === text.replaceAll('""', 'null'))
+        continue;
       found.push(
         stored === undefined
           ? `${table} ${key} is absent`
