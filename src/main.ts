@@ -2,15 +2,22 @@
 import { fileURLToPath } from 'node:url';
 import { Command, CommanderError } from 'commander';
 import { systemClock } from './clock.ts';
+import { backfillCommand } from './commands/backfill.ts';
 import type { Cli, Outcome, Session } from './commands/cli.ts';
+import { demoCommand } from './commands/demo.ts';
+import { doctorCommand } from './commands/doctor.ts';
 import { loadJobs } from './commands/load-jobs.ts';
 import { migrateCommand } from './commands/migrate.ts';
+import { quarantineCommand } from './commands/quarantine.ts';
+import { resetCommand } from './commands/reset.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
+import { sqlCommand } from './commands/sql.ts';
 import { startCommand } from './commands/start.ts';
 import { statusCommand } from './commands/status.ts';
 import { stopDbCommand } from './commands/stop-db.ts';
 import { syncCommand } from './commands/sync.ts';
 import { createTerminal } from './commands/terminal.ts';
+import { verifyCommand } from './commands/verify.ts';
 import { type Config, readConfig } from './config.ts';
 import { isKind, SluiceError } from './errors.ts';
 import { createLog } from './log.ts';
@@ -93,7 +100,21 @@ function createProgram(): Command {
       'after',
       '\nStart here:\n  sluice demo                see it work, with made-up data\n  sluice <command> --help    what a command does, with an example',
     );
-  for (const make of [syncCommand, statusCommand, migrateCommand, sandboxCommand, startCommand, stopDbCommand])
+  for (const make of [
+    demoCommand,
+    startCommand,
+    doctorCommand,
+    syncCommand,
+    backfillCommand,
+    verifyCommand,
+    statusCommand,
+    quarantineCommand,
+    sqlCommand,
+    migrateCommand,
+    sandboxCommand,
+    resetCommand,
+    stopDbCommand,
+  ])
     program.addCommand(make(cli));
   for (const command of [program, ...withSubcommands(program)]) {
     // Its own lines about wrong usage are replaced by ours.
@@ -143,7 +164,9 @@ async function fail(error: unknown): Promise<never> {
       ? (error.next ?? '')
       : 'This is a bug in Sluice; nothing half-written was kept. LOG_LEVEL=debug shows where it happened.',
   );
-  if (terminal.json) terminal.show({ error: { kind, message, ...(next ? { next } : {}) } }, () => '');
+  // A result cut short is told by the exit code and on stderr; a second document would spoil it.
+  if (terminal.json && !terminal.begun)
+    terminal.show({ error: { kind, message, ...(next ? { next } : {}) } }, () => '');
   terminal.note([terminal.noteColors.red(message), next].filter(Boolean).join('\n'));
   if (debugging && error instanceof Error && error.stack) terminal.note(error.stack);
   return end(isKind(error, 'usage', 'configuration') ? 2 : isKind(error, 'quota') ? 75 : 1);

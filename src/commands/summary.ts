@@ -14,7 +14,7 @@ export function served({ order, work }: Served) {
     changed: work?.updated ?? 0,
     unchanged: work?.unchanged ?? 0,
     deleted: work?.deleted ?? 0,
-    missing: work?.missing ?? 0,
+    missing: work?.missingNow ?? 0,
     quarantined: work?.quarantined ?? 0,
     requests: work?.requests ?? 0,
     seconds: Math.round((work?.seconds ?? 0) * 10) / 10,

@@ -19,6 +19,8 @@ export interface Terminal {
   show(document: unknown, text: () => string): void;
   /** Part of a result that is written as it comes; resolves when more may follow. False: nobody reads any more. */
   write(text: string): Promise<boolean>;
+  /** A part of the result has been written already. */
+  readonly begun: boolean;
   /** A line about what is going on. */
   note(line: string): void;
   /** From now on these appear in no note. */
@@ -33,6 +35,7 @@ export function createTerminal(options: { json: boolean; color: boolean }): Term
   let hidden = hideSecrets([]);
   let known: string[] = [];
   let closed = false;
+  let begun = false;
   for (const stream of [stdout, stderr]) {
     // The reader went away, as `head` does: that is no failure of ours.
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -55,9 +58,13 @@ export function createTerminal(options: { json: boolean; color: boolean }): Term
       stdout.write(`${options.json ? JSON.stringify(document, null, 2) : text()}\n`);
     },
     async write(text) {
+      begun = true;
       if (closed) return false;
       await new Promise<void>(resolve => stdout.write(text, () => resolve()));
       return !closed;
+    },
+    get begun() {
+      return begun;
     },
     note: line => void stderr.write(`${hidden(line)}\n`),
     hide(secrets) {

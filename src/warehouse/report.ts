@@ -10,6 +10,8 @@ export interface OrderWork extends Counts {
   readonly seconds: number;
   /** Epoch milliseconds; null while it does not wait for the request limit. */
   readonly waitingUntil: number | null;
+  /** Rows of the resource that are missing now. */
+  readonly missingNow: number;
 }
 
 const counters = sql.raw(
@@ -37,8 +39,9 @@ export async function orderWork(db: Db, ids: readonly string[], since: number): 
   const { rows } = await sql<OrderWork>`
     select order_id as "orderId", ${counters},
       sum(extract(epoch from coalesce(ended_at, sluice.now()) - started_at))::float8 as seconds,
-      (extract(epoch from max(waiting_until) filter (where state = 'waiting')) * 1000)::float8 as "waitingUntil"
-    from sluice.runs where order_id = any(cast(${ids} as bigint[]))
+      (extract(epoch from max(waiting_until) filter (where state = 'waiting')) * 1000)::float8 as "waitingUntil",
+      (select count(*)::float8 from sluice.missing m where m.source = min(r.source) and m.resource = min(r.resource)) as "missingNow"
+    from sluice.runs r where order_id = any(cast(${ids} as bigint[]))
       and (ended_at is null or ended_at >= to_timestamp(${since} / 1000.0))
     group by order_id`.execute(db);
   return rows;

@@ -1,0 +1,101 @@
+import type { Command } from 'commander';
+import { SluiceError } from '../errors.ts';
+import type { Database } from '../warehouse/database.ts';
+import { pendingMigrations } from '../warehouse/migrate.ts';
+import { listOrders, type Order, type OrderState, setOrderState } from '../warehouse/orders.ts';
+import { isConnected, orderProgress } from '../warehouse/report.ts';
+import { type Cli, newCommand, type Session, SOURCE } from './cli.ts';
+import { SERVICE } from './start.ts';
+import { count, table } from './table.ts';
+
+const MOST = 50;
+
+/** `backfill list | pause | resume | cancel`. */
+export function backfillOrders(cli: Cli): Command[] {
+  const list = newCommand('list', 'Backfills that were ordered, the newest first', 'sluice backfill list').action(
+    cli.action({ source: false }, showList),
+  );
+  const change = (name: string, about: string, from: OrderState[], to: OrderState) =>
+    newCommand(name, about, `sluice backfill ${name} 17`)
+      .argument('[id]', 'the order, as backfill list shows it; may be left out when only one is meant')
+      .action(
+        cli.action({ source: false }, (session, id: string | undefined) =>
+          changeOrder(session, id, { name, from, to }),
+        ),
+      );
+  return [
+    list,
+    change('pause', 'Stop reading it; what was read is kept', ['waiting', 'running'], 'paused'),
+    change('resume', 'Go on where it was paused', ['paused'], 'waiting'),
+    change('cancel', 'Give it up; what was read is kept', ['waiting', 'running', 'paused'], 'cancelled'),
+  ];
+}
+
+async function backfills(session: Session): Promise<{ database: Database; orders: Order[] }> {
+  const database = await session.openDatabase();
+  const pending = await pendingMigrations(session.migrations(database));
+  return { database, orders: pending.length > 0 ? [] : await listOrders(database.kysely, SOURCE, 'backfill', MOST) };
+}
+
+async function showList(session: Session): Promise<0> {
+  const { terminal } = session;
+  const { database, orders } = await backfills(session);
+  const listed = await Promise.all(
+    orders.map(async ({ id, resource, dateFrom, dateTo, state, requests, reason }) => {
+      const progress = await orderProgress(database.kysely, id);
+      return { id: Number(id), resource, from: dateFrom, to: dateTo, state, requests, ...progress, reason };
+    }),
+  );
+  terminal.show({ backfills: listed }, () => {
+    if (listed.length === 0) return 'No backfill was ordered yet. Example: sluice backfill invoices --from 2024-01-01';
+    const rows = listed.map(each => [
+      each.id,
+      each.resource,
+      rangeText(each),
+      each.state,
+      count(each.requests),
+      each.state === 'done' ? 'all' : `${each.proven} of ${each.slices} slices`,
+      each.reason,
+    ]);
+    const head = ['id', 'resource', 'range', 'state', 'requests', 'progress', 'reason'];
+    return table(terminal.colors, head, rows, {
+      right: [0, 4],
+      wrap: { 0: 5, 1: 13, 2: 24, 3: 9, 4: 8, 5: 16, 6: 13 },
+    });
+  });
+  return 0;
+}
+
+export const rangeText = ({ from, to }: { from: string | null; to: string | null }): string =>
+  from === null && to === null ? 'everything' : `${from ?? 'beginning'} .. ${to ?? 'now'}`;
+
+async function changeOrder(
+  session: Session,
+  given: string | undefined,
+  change: { name: string; from: OrderState[]; to: OrderState },
+): Promise<0> {
+  const { terminal } = session;
+  const { database, orders } = await backfills(session);
+  const open = orders.filter(order => change.from.includes(order.state));
+  const only = open.length === 1 ? open[0] : undefined;
+  const order = given === undefined ? only : open.find(each => each.id === given);
+  const { to } = change;
+  const reason = to === 'cancelled' ? 'Cancelled on request.' : null;
+  if (!order || !(await setOrderState(database.kysely, order.id, change.from, to, { reason }))) {
+    const which = given === undefined ? 'Which backfill?' : `There is no backfill ${given} to ${change.name}.`;
+    throw new SluiceError('usage', which, {
+      next:
+        open.length === 0
+          ? `There is none to ${change.name}.`
+          : `To ${change.name}: ${open.map(each => each.id).join(', ')}.`,
+    });
+  }
+  const { id, resource } = order;
+  const service = await isConnected(database.kysely, SERVICE);
+  terminal.show({ order: Number(id), resource, state: to, service }, () => {
+    if (to === 'paused') return `Backfill ${id} of ${resource} is paused. Go on: sluice backfill resume ${id}`;
+    if (to === 'cancelled') return `Backfill ${id} of ${resource} is cancelled; what was read is kept.`;
+    return `Backfill ${id} of ${resource} goes on: ${service ? 'the running service reads it.' : 'sluice start reads it, or the same backfill command.'}`;
+  });
+  return 0;
+}

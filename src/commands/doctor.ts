@@ -1,0 +1,156 @@
+import type { Command } from 'commander';
+import { SluiceError } from '../errors.ts';
+import { type Client, openClient } from '../source/client.ts';
+import { createMemoryBudget } from '../source/memory-budget.ts';
+import type { Database } from '../warehouse/database.ts';
+import { pendingMigrations } from '../warehouse/migrate.ts';
+import { serverVersion } from '../warehouse/report.ts';
+import { readTraits } from '../warehouse/traits.ts';
+import { type Cli, newCommand, type Session, SOURCE } from './cli.ts';
+import { openLedger, type SourceSettings } from './open-engine.ts';
+import { budgetLine } from './status.ts';
+import { moment, table } from './table.ts';
+
+interface Check {
+  readonly check: string;
+  readonly ok: boolean;
+  readonly found: string;
+  readonly next?: string | undefined;
+}
+
+export function doctorCommand(cli: Cli): Command {
+  return newCommand('doctor', 'Check settings, database and source; at most one request', 'sluice doctor').action(
+    cli.action({ source: false }, async session => {
+      const { terminal, settings } = session;
+      const checks: Check[] = [];
+      const note = (check: Check) => checks.push(check);
+
+      const database = await attempt(note, 'database', 'Check DATABASE_URL.', () => session.openDatabase());
+      let migrated = false;
+      if (database) {
+        note({
+          check: 'database',
+          ok: true,
+          found: `Postgres ${await serverVersion(database.kysely)} at ${database.place}`,
+        });
+        const pending = await attempt(note, 'tables', undefined, () => pendingMigrations(session.migrations(database)));
+        migrated = pending?.length === 0;
+        if (pending) note(tablesCheck(pending));
+      }
+      const known = migrated ? database : undefined;
+      await checkSource(session, known, note);
+      const traits = known ? await readTraits(known.kysely, SOURCE) : [];
+      const ok = checks.every(check => check.ok);
+
+      terminal.show({ ok, checks, settings: settings.shown, traits }, () => {
+        const { colors } = terminal;
+        const drawn = checks.map(({ check, ok, found, next }) => {
+          const line = `${ok ? colors.green('ok    ') : colors.red('failed')}  ${check.padEnd(10)}${found}`;
+          return next ? `${line}\n${' '.repeat(18)}${next}` : line;
+        });
+        const rows = settings.shown.map(({ name, value, from }) => [name, value, from]);
+        const habits = traits.map(trait => [trait.resource, trait.trait, trait.value, trait.evidence]);
+        return [
+          table(colors, ['setting', 'value', 'from'], rows),
+          '',
+          ...drawn,
+          ...(habits.length > 0
+            ? [
+                '',
+                table(colors, ['list', 'was found to have', 'value', 'because'], habits, {
+                  wrap: { 0: 14, 1: 18, 2: 14, 3: 48 },
+                }),
+              ]
+            : []),
+        ].join('\n');
+      });
+      return ok ? 0 : 1;
+    }),
+  );
+}
+
+/** Does `work`; a failure becomes a check that failed. */
+async function attempt<T>(
+  note: (check: Check) => void,
+  check: string,
+  next: string | undefined,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof SluiceError)) throw error;
+    note({ check, ok: false, found: error.message, next: error.next ?? next });
+    return undefined;
+  }
+}
+
+function tablesCheck(pending: readonly string[]): Check {
+  if (pending.length === 0) return { check: 'tables', ok: true, found: 'all migrations are applied' };
+  // Reading brings them up to date by itself, so that is nothing to mend.
+  return {
+    check: 'tables',
+    ok: true,
+    found: `to be migrated: ${pending.join(', ')}`,
+    next: 'Done by the next sync, or now: sluice migrate',
+  };
+}
+
+async function checkSource(
+  session: Session,
+  database: Database | undefined,
+  note: (check: Check) => void,
+): Promise<void> {
+  const { settings, jobs, signal } = session;
+  const { source } = settings;
+  if (!source) {
+    const missing = settings.shown.filter(each => /^SOURCE_(URL|API_KEY)$/.test(each.name) && each.value === 'not set');
+    note({
+      check: 'source',
+      ok: false,
+      found: `${missing.map(each => each.name).join(' and ')} not set`,
+      next: 'Set it in the environment or in .env; to try without: sluice sandbox',
+    });
+    return;
+  }
+  const client = openSource(session, source, database);
+  try {
+    const path = [...jobs.values()][0]?.path ?? '/';
+    const context = { lane: 'live' as const, purpose: 'doctor', attempts: 1, signal };
+    const answer = await client.list(path, {}, { page: 1, limit: 1 }, context);
+    const total = answer.kind === 'rows' ? answer.meta?.totalRecords : undefined;
+    note({ check: 'source', ok: true, found: `answers at ${new URL(source.url).host}` });
+    note({ check: 'key', ok: true, found: `accepted${total === undefined ? '' : `; ${path} has ${total} records`}` });
+    if (answer.kind === 'gone')
+      note({
+        check: 'list',
+        ok: false,
+        found: `there is no ${path}`,
+        next: 'SOURCE_URL is the address before /api/v2; correct it.',
+      });
+  } catch (error) {
+    if (!(error instanceof SluiceError) || error.kind === 'stopped') throw error;
+    // Whoever refuses the key has been reached.
+    const reached = error.kind === 'unauthorized' || error.kind === 'refused';
+    if (reached) note({ check: 'source', ok: true, found: `answers at ${new URL(source.url).host}` });
+    const check = error.kind === 'quota' ? 'quota' : reached ? 'key' : 'source';
+    note({ check, ok: false, found: error.message, next: error.next });
+  } finally {
+    await client.close();
+  }
+  if (!database) return;
+  const usage = await openLedger(database, source).usage();
+  note({ check: 'quota', ok: usage.free > 0, found: budgetLine(usage, at => moment(at, settings.timeZone)) });
+  if (usage.limit < source.limit)
+    note({
+      check: 'limit',
+      ok: true,
+      found: `lowered to ${usage.limit} by the source or another process; SOURCE_RATE_LIMIT is ${source.limit}`,
+    });
+}
+
+function openSource({ clock, log }: Session, source: SourceSettings, database: Database | undefined): Client {
+  const { limit, windowMs } = source;
+  const budget = database ? openLedger(database, source) : createMemoryBudget({ clock, limit, windowMs });
+  return openClient({ ...source, budget, noWait: true, clock, log });
+}

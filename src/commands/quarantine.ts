@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { pendingMigrations } from '../warehouse/migrate.ts';
+import { listQuarantine } from '../warehouse/quarantine.ts';
+import { type Cli, newCommand, SOURCE } from './cli.ts';
+import { moment, plural, table } from './table.ts';
+
+const MOST = 1000;
+
+export function quarantineCommand(cli: Cli): Command {
+  return newCommand(
+    'quarantine',
+    'Records that did not parse: kept whole, tried again at the next reading',
+    'sluice quarantine\nsluice quarantine --json   with the records themselves',
+  ).action(
+    cli.action({ source: false }, async session => {
+      const { terminal, settings } = session;
+      const database = await session.openDatabase();
+      const migrated = (await pendingMigrations(session.migrations(database))).length === 0;
+      const records = migrated ? await listQuarantine(database.kysely, SOURCE, MOST) : [];
+      terminal.show({ records }, () => {
+        if (records.length === 0) return 'Nothing is in quarantine.';
+        const rows = records.map(record => [
+          record.resource,
+          record.key,
+          Object.entries(record.reasons)
+            .map(([field, reason]) => `${field}: ${reason}`)
+            .join('\n'),
+          moment(record.lastSeen, settings.timeZone),
+          record.attempts,
+        ]);
+        const head = ['resource', 'key', 'reasons', 'last seen', 'readings'];
+        const drawn = table(terminal.colors, head, rows, { right: [4], wrap: { 0: 14, 1: 16, 2: 38, 3: 20, 4: 9 } });
+        const rest = records.length === MOST ? ` (the newest ${plural(MOST, 'record')} only)` : '';
+        return `${drawn}\n\nAs soon as the source sends such a record right, it leaves quarantine by itself${rest}.`;
+      });
+      return 0;
+    }),
+  );
+}

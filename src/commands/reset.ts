@@ -1,0 +1,64 @@
+import { createInterface } from 'node:readline/promises';
+import type { Command } from 'commander';
+import { tableDeclaration } from '../engine/resource.ts';
+import { SluiceError } from '../errors.ts';
+import { migrate } from '../warehouse/migrate.ts';
+import { resetResource } from '../warehouse/reset.ts';
+import { acquireSourceLock } from '../warehouse/source-lock.ts';
+import { type Cli, newCommand, type Session, SOURCE } from './cli.ts';
+import { chosenResources } from './given.ts';
+import { plural } from './table.ts';
+
+export function resetCommand(cli: Cli): Command {
+  return newCommand(
+    'reset',
+    'Forget one resource: its rows and all that is known of them',
+    'sluice reset transactions --yes',
+  )
+    .argument('<resource>', 'the resource to forget')
+    .option('--yes', 'without asking')
+    .action(
+      cli.action({ source: false }, async (session, name: string, options: { yes?: boolean }) => {
+        const { terminal, settings, jobs } = session;
+        chosenResources(jobs, [name]);
+        if (!options.yes) await confirm(session, name);
+        const database = await session.openDatabase();
+        await migrate(session.migrations(database));
+        const lock = await acquireSourceLock(database, SOURCE);
+        if (!lock) {
+          throw new SluiceError('failed', 'Another process is reading the source, so nothing was reset.', {
+            next: 'Stop it (or wait until it has finished), then repeat the command.',
+          });
+        }
+        try {
+          const job = jobs.get(name);
+          if (!job) return 1;
+          const { schema, name: table, children } = tableDeclaration(name, job, settings.schema);
+          const tables = { schema, table, children: children.map(child => child.table) };
+          const { rows } = await database.kysely
+            .transaction()
+            .execute(tx => resetResource(tx, { source: SOURCE, resource: name }, tables));
+          terminal.show(
+            { resource: name, rows },
+            () => `Forgot ${plural(rows, 'row')} of ${name}. Read it anew: sluice sync ${name}`,
+          );
+        } finally {
+          await lock.release();
+        }
+        return 0;
+      }),
+    );
+}
+
+async function confirm({ terminal, signal }: Session, name: string): Promise<void> {
+  const next = `Repeat it with --yes: sluice reset ${name} --yes`;
+  if (!process.stdin.isTTY || terminal.json)
+    throw new SluiceError('usage', 'reset deletes data, so it wants to be sure.', { next });
+  const asking = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await asking.question(`Delete all rows of ${name} and their history here? (yes/no) `, { signal });
+    if (answer.trim().toLowerCase() !== 'yes') throw new SluiceError('stopped', 'Nothing was reset.');
+  } finally {
+    asking.close();
+  }
+}

@@ -1,0 +1,84 @@
+import type { Command } from 'commander';
+import { type Cli, newCommand, type Session } from './cli.ts';
+import { chosenResources } from './given.ts';
+import { read } from './read.ts';
+import type { Served } from './serve-orders.ts';
+import { failures, served, showServed } from './summary.ts';
+import { count, table } from './table.ts';
+
+const EXAMPLE = `sluice verify                     report what differs from the source; change nothing
+sluice verify invoices --repair   and make the warehouse equal`;
+const MOST_EXAMPLES = 5;
+
+interface Report {
+  readonly absent: readonly string[];
+  readonly different: readonly string[];
+  readonly extra: readonly string[];
+  readonly unproven: readonly string[];
+}
+
+export function verifyCommand(cli: Cli): Command {
+  return newCommand('verify', 'Compare every slice with the source: exit code 1 when something differs', EXAMPLE)
+    .argument('[resource...]', 'resources to compare; all without')
+    .option('--repair', 'make the warehouse equal to the source')
+    .option('--no-wait', 'stop with exit code 75 instead of waiting for the request limit')
+    .action(
+      cli.action({ source: true }, async (session, names: string[], options: { wait: boolean; repair?: boolean }) => {
+        const repair = options.repair ?? false;
+        const wishes = chosenResources(session.jobs, names).map(resource => ({
+          resource,
+          kind: 'verify' as const,
+          repair,
+        }));
+        const all = await read(session, wishes, { noWait: !options.wait });
+        return repair ? showServed(session, all) : showReport(session, all);
+      }),
+    );
+}
+
+function showReport(session: Session, all: readonly Served[]): 0 | 1 {
+  const { terminal } = session;
+  const resources = all.map(each => {
+    const { resource, order, state, reason, requests, seconds } = served(each);
+    const { absent = [], different = [], extra = [], unproven = [] } = (each.order.report ?? {}) as Partial<Report>;
+    return { resource, order, state, reason, requests, seconds, absent, different, extra, unproven };
+  });
+  const error = failures(all.map(served));
+  const equal = resources.every(each =>
+    [each.absent, each.different, each.extra, each.unproven].every(keys => keys.length === 0),
+  );
+
+  terminal.show({ equal: equal && !error, resources, ...(error ? { error } : {}) }, () => {
+    const lines = resources.map(each => [
+      each.resource,
+      keysOf(each.absent),
+      keysOf(each.different),
+      keysOf(each.extra),
+      count(each.requests),
+    ]);
+    const drawn = table(
+      terminal.colors,
+      ['resource', 'absent here', 'different', 'not at the source', 'requests'],
+      lines,
+      { right: [4], wrap: { 0: 14, 1: 23, 2: 23, 3: 23, 4: 9 } },
+    );
+    const unproven = resources.flatMap(each => each.unproven.map(slice => `${each.resource} ${slice}`));
+    return [
+      drawn,
+      '',
+      ...(unproven.length > 0
+        ? [`Did not hold still while it was read, so not compared: ${unproven.slice(0, MOST_EXAMPLES).join(', ')}`]
+        : []),
+      equal ? 'The warehouse equals the source.' : 'Make it equal: sluice verify --repair',
+    ].join('\n');
+  });
+  if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
+  return equal && !error ? 0 : 1;
+}
+
+/** How many, and the first few. */
+function keysOf(keys: readonly string[]): string {
+  if (keys.length === 0) return '0';
+  const rest = keys.length > MOST_EXAMPLES ? ', ..' : '';
+  return `${count(keys.length)} (${keys.slice(0, MOST_EXAMPLES).join(', ')}${rest})`;
+}

@@ -1,0 +1,79 @@
+import pg from 'pg';
+import Cursor from 'pg-cursor';
+import { SluiceError } from '../errors.ts';
+import type { Database } from './database.ts';
+
+export interface ColumnInfo {
+  readonly name: string;
+  readonly oid: number;
+}
+
+/** Values as Postgres writes them; null for NULL. */
+export type TextRow = readonly (string | null)[];
+
+const AS_WRITTEN = { getTypeParser: () => (value: unknown) => value } as unknown as pg.CustomTypesConfig;
+const BATCH = 500;
+
+/**
+ * Runs one query in a read-only transaction and hands its rows over in batches of at most 500, so that memory stays flat. The
+ * schema is searched first, then `sluice`. `onRows` returns false to stop. Kind `failed` with Postgres' own words for a wrong query.
+ */
+export async function readQuery(
+  database: Database,
+  options: { query: string; schema: string; signal: AbortSignal },
+  onRows: (columns: readonly ColumnInfo[], rows: readonly TextRow[]) => Promise<boolean>,
+): Promise<void> {
+  const { query, schema, signal } = options;
+  const client = await database.pool.connect();
+  let broken: Error | undefined;
+  let pid: number | undefined;
+  const cancel = () => void database.query('select pg_cancel_backend($1)', [pid]).catch(() => undefined);
+  try {
+    await client.query('begin transaction read only');
+    await client.query(
+      `set local search_path = ${client.escapeIdentifier(schema)}, sluice, public; set local statement_timeout = 0`,
+    );
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    pid = rows[0]?.pid;
+    signal.addEventListener('abort', cancel, { once: true });
+    const cursor = client.query(new Cursor<(string | null)[]>(query, [], { rowMode: 'array', types: AS_WRITTEN }));
+    for (let more = true; more; ) {
+      const { columns, batch } = await nextBatch(cursor);
+      more = (await onRows(columns, batch)) && batch.length === BATCH && !signal.aborted;
+    }
+    await cursor.close();
+  } catch (error) {
+    if (signal.aborted) throw new SluiceError('stopped', 'The query was stopped on request.');
+    throw error instanceof pg.DatabaseError ? explainQuery(error, query) : error;
+  } finally {
+    signal.removeEventListener('abort', cancel);
+    await client.query('rollback').catch((error: Error) => {
+      broken = error;
+    });
+    client.release(broken);
+  }
+}
+
+function nextBatch(cursor: Cursor<(string | null)[]>): Promise<{ columns: ColumnInfo[]; batch: TextRow[] }> {
+  return new Promise((resolve, reject) => {
+    cursor.read(BATCH, (error, batch, result) => {
+      if (error) return reject(error);
+      resolve({ columns: result.fields.map(field => ({ name: field.name, oid: field.dataTypeID })), batch });
+    });
+  });
+}
+
+function explainQuery(error: pg.DatabaseError, query: string): SluiceError {
+  if (error.code === '25006')
+    return new SluiceError('failed', 'sluice sql only reads; nothing was changed.', {
+      next: 'Use psql with the URL that sluice status shows.',
+    });
+  const at = Number(error.position);
+  const line = at > 0 ? query.slice(0, at).split('\n').length : 0;
+  const near = at > 0 ? ` (line ${line}, near "${query.slice(at - 1, at + 19).split('\n')[0]}")` : '';
+  const next = [error.detail, error.hint].filter(Boolean).join(' ');
+  return new SluiceError('failed', `Postgres refuses the query: ${error.message}${near}.`, {
+    ...(next ? { next } : {}),
+    cause: error,
+  });
+}
