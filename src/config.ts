@@ -76,6 +76,8 @@ export interface Config {
     readonly timeoutMs: number;
     readonly timeZone: string;
   } | null;
+  /** What the bookkeeping calls the source: a database may hold several, each with a schema of its own. */
+  readonly sourceName: string;
   readonly timeZone: string;
   /** Null: the embedded server. */
   readonly databaseUrl: string | null;
@@ -134,6 +136,7 @@ export function readConfig(options: { environment: Environment; directory: strin
   };
   return Object.freeze({
     source: url && apiKey ? Object.freeze({ url, apiKey, ...source }) : null,
+    sourceName: data.WAREHOUSE_SCHEMA === 'warehouse' ? 'main' : data.WAREHOUSE_SCHEMA,
     timeZone: data.SOURCE_TIMEZONE,
     databaseUrl: data.DATABASE_URL ?? null,
     dataDir: data.SLUICE_DATA_DIR,

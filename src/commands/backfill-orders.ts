@@ -3,9 +3,9 @@ import { SluiceError } from '../errors.ts';
 import type { Database } from '../warehouse/database.ts';
 import { pendingMigrations } from '../warehouse/migrate.ts';
 import { listOrders, type Order, type OrderState, setOrderState } from '../warehouse/orders.ts';
-import { isConnected, orderProgress } from '../warehouse/report.ts';
-import { type Cli, newCommand, type Session, SOURCE } from './cli.ts';
-import { SERVICE } from './start.ts';
+import { orderProgress } from '../warehouse/report.ts';
+import { type Cli, newCommand, type Session } from './cli.ts';
+import { isServed } from './start.ts';
 import { count, table } from './table.ts';
 
 const MOST = 50;
@@ -34,7 +34,10 @@ export function backfillOrders(cli: Cli): Command[] {
 async function backfills(session: Session): Promise<{ database: Database; orders: Order[] }> {
   const database = await session.openDatabase();
   const pending = await pendingMigrations(session.migrations(database));
-  return { database, orders: pending.length > 0 ? [] : await listOrders(database.kysely, SOURCE, 'backfill', MOST) };
+  return {
+    database,
+    orders: pending.length > 0 ? [] : await listOrders(database.kysely, session.settings.sourceName, 'backfill', MOST),
+  };
 }
 
 async function showList(session: Session): Promise<0> {
@@ -60,7 +63,7 @@ async function showList(session: Session): Promise<0> {
     const head = ['id', 'resource', 'range', 'state', 'requests', 'progress', 'reason'];
     return table(terminal.colors, head, rows, {
       right: [0, 4],
-      wrap: { 0: 5, 1: 13, 2: 24, 3: 9, 4: 8, 5: 16, 6: 13 },
+      wrap: { 6: 24 },
     });
   });
   return 0;
@@ -91,7 +94,7 @@ async function changeOrder(
     });
   }
   const { id, resource } = order;
-  const service = await isConnected(database.kysely, SERVICE);
+  const service = await isServed(session, database);
   terminal.show({ order: Number(id), resource, state: to, service }, () => {
     if (to === 'paused') return `Backfill ${id} of ${resource} is paused. Go on: sluice backfill resume ${id}`;
     if (to === 'cancelled') return `Backfill ${id} of ${resource} is cancelled; what was read is kept.`;

@@ -1,13 +1,12 @@
 import type { Command } from 'commander';
 import { migrate } from '../warehouse/migrate.ts';
-import { isConnected } from '../warehouse/report.ts';
 import { backfillOrders } from './backfill-orders.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
 import { dryRun } from './dry-run.ts';
 import { chosenRange, chosenResources, type Range } from './given.ts';
 import { read } from './read.ts';
 import { placeOrder } from './serve-orders.ts';
-import { SERVICE } from './start.ts';
+import { isServed } from './start.ts';
 import { showServed } from './summary.ts';
 
 const EXAMPLE = `sluice backfill invoices --from 2024-01-01 --to 2024-12-31
@@ -55,8 +54,13 @@ async function detach(session: Session, resource: string, range: Range): Promise
   const { terminal } = session;
   const database = await session.openDatabase();
   await migrate(session.migrations(database));
-  const order = await placeOrder(database, { resource, kind: 'backfill', dateFrom: range.from, dateTo: range.to });
-  const service = await isConnected(database.kysely, SERVICE);
+  const order = await placeOrder(database, session.settings.sourceName, {
+    resource,
+    kind: 'backfill',
+    dateFrom: range.from,
+    dateTo: range.to,
+  });
+  const service = await isServed(session, database);
   const document = { order: Number(order.id), resource, ...range, state: order.state, service };
   terminal.show(document, () => `Order ${order.id} is written. ${whoServes(service)} See: sluice backfill list`);
   return 0;

@@ -10,6 +10,8 @@ import type { Terminal } from './terminal.ts';
 /** What is known of the settings outside of main. */
 export interface Settings {
   readonly source: SourceSettings | null;
+  /** What the bookkeeping calls the source: it has one schema, which has one source. */
+  readonly sourceName: string;
   readonly timeZone: string;
   readonly databaseUrl: string | null;
   readonly dataDir: string;
@@ -42,9 +44,6 @@ export interface Cli {
     work: (session: Session, ...given: A) => Promise<Outcome>,
   ): (...given: A) => Promise<void>;
 }
-
-/** The one name of the source until there are several. */
-export const SOURCE = 'main';
 
 export function newCommand(name: string, description: string, example: string): Command {
   return new Command(name)

@@ -146,11 +146,12 @@ async function readAll(session: Session, sandbox: Sandbox, database: Database, k
     {
       terminal,
       database,
+      source: 'main',
       clock,
       signal,
       noWait: true,
       openEngine: onEvent =>
-        openEngine({ database, source, jobs, schema: 'warehouse', clock, log, noWait: true, onEvent }),
+        openEngine({ database, name: 'main', source, jobs, schema: 'warehouse', clock, log, noWait: true, onEvent }),
     },
     [...jobs.keys()].map(resource => ({ resource, kind })),
   );

@@ -6,7 +6,7 @@ import type { Database } from '../warehouse/database.ts';
 import { pendingMigrations } from '../warehouse/migrate.ts';
 import { serverVersion } from '../warehouse/report.ts';
 import { readTraits } from '../warehouse/traits.ts';
-import { type Cli, newCommand, type Session, SOURCE } from './cli.ts';
+import { type Cli, newCommand, type Session } from './cli.ts';
 import { openLedger, type SourceSettings } from './open-engine.ts';
 import { budgetLine } from './status.ts';
 import { moment, table } from './table.ts';
@@ -39,7 +39,7 @@ export function doctorCommand(cli: Cli): Command {
       }
       const known = migrated ? database : undefined;
       await checkSource(session, known, note);
-      const traits = known ? await readTraits(known.kysely, SOURCE) : [];
+      const traits = known ? await readTraits(known.kysely, settings.sourceName) : [];
       const ok = checks.every(check => check.ok);
 
       terminal.show({ ok, checks, settings: settings.shown, traits }, () => {
@@ -58,7 +58,7 @@ export function doctorCommand(cli: Cli): Command {
             ? [
                 '',
                 table(colors, ['list', 'was found to have', 'value', 'because'], habits, {
-                  wrap: { 0: 14, 1: 18, 2: 14, 3: 48 },
+                  wrap: { 3: 48 },
                 }),
               ]
             : []),
@@ -139,7 +139,7 @@ async function checkSource(
     await client.close();
   }
   if (!database) return;
-  const usage = await openLedger(database, source).usage();
+  const usage = await openLedger(database, settings.sourceName, source).usage();
   note({ check: 'quota', ok: usage.free > 0, found: budgetLine(usage, at => moment(at, settings.timeZone)) });
   if (usage.limit < source.limit)
     note({
@@ -149,8 +149,10 @@ async function checkSource(
     });
 }
 
-function openSource({ clock, log }: Session, source: SourceSettings, database: Database | undefined): Client {
+function openSource({ clock, log, settings }: Session, source: SourceSettings, database: Database | undefined): Client {
   const { limit, windowMs } = source;
-  const budget = database ? openLedger(database, source) : createMemoryBudget({ clock, limit, windowMs });
+  const budget = database
+    ? openLedger(database, settings.sourceName, source)
+    : createMemoryBudget({ clock, limit, windowMs });
   return openClient({ ...source, budget, noWait: true, clock, log });
 }

@@ -4,7 +4,7 @@ import { wants } from '../engine/task.ts';
 import { pendingMigrations } from '../warehouse/migrate.ts';
 import { sliceText } from '../warehouse/slice.ts';
 import { rangeText } from './backfill-orders.ts';
-import { type Session, SOURCE } from './cli.ts';
+import type { Session } from './cli.ts';
 import type { Range } from './given.ts';
 import { count, moment, plural, table } from './table.ts';
 
@@ -74,7 +74,7 @@ async function knownParts(session: Session, name: string, range: Range): Promise
   const pending = await pendingMigrations(session.migrations(database));
   if (pending.length > 0 || !job)
     return { parts: [{ slice: 'all of it', provenAt: null, rows: null, requests: null }], size: 100 };
-  const resource = await openResource(database, { source: SOURCE, name, job, schema: settings.schema });
+  const resource = await openResource(database, { source: settings.sourceName, name, job, schema: settings.schema });
   const wanted = partition(resource).filter(entry => wants(range, entry.slice));
   const parts = wanted.map(({ slice, provenAt, rows, requests }) => ({
     slice: sliceText(slice),

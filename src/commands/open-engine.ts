@@ -7,7 +7,6 @@ import type { Log } from '../log.ts';
 import { openClient } from '../source/client.ts';
 import type { Database } from '../warehouse/database.ts';
 import { createLedger, type Ledger } from '../warehouse/ledger.ts';
-import { SOURCE } from './cli.ts';
 
 /** One installation and how it may be asked. */
 export interface SourceSettings {
@@ -23,12 +22,14 @@ export interface SourceSettings {
   readonly timeZone: string;
 }
 
-export const openLedger = (database: Database, source: SourceSettings): Ledger =>
-  createLedger({ database, source: SOURCE, ...source });
+export const openLedger = (database: Database, name: string, source: SourceSettings): Ledger =>
+  createLedger({ ...source, database, source: name });
 
 /** Everything a source's loop needs; what its slices are known to be is read here, so open it only while holding the source's lock. */
 export async function openEngine(options: {
   database: Database;
+  /** What the bookkeeping calls the source. */
+  name: string;
   source: SourceSettings;
   jobs: ReadonlyMap<string, Job>;
   schema: string;
@@ -39,19 +40,21 @@ export async function openEngine(options: {
 }): Promise<Engine & { close(): Promise<void> }> {
   const { database, source, clock, log, schema } = options;
   const resources = await Promise.all(
-    [...options.jobs].map(([name, job]) => openResource(database, { source: SOURCE, name, job, schema })),
+    [...options.jobs].map(([resource, job]) =>
+      openResource(database, { source: options.name, name: resource, job, schema }),
+    ),
   );
   const waiting = createWaiting(clock);
   const client = openClient({
     ...source,
-    budget: openLedger(database, source),
+    budget: openLedger(database, options.name, source),
     noWait: options.noWait,
     onWait: (_lane, waitMs) => waiting.note(waitMs),
     clock,
     log,
   });
   return {
-    source: SOURCE,
+    source: options.name,
     resources,
     database,
     client,

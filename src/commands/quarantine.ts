@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { pendingMigrations } from '../warehouse/migrate.ts';
 import { listQuarantine } from '../warehouse/quarantine.ts';
-import { type Cli, newCommand, SOURCE } from './cli.ts';
+import { type Cli, newCommand } from './cli.ts';
 import { moment, plural, table } from './table.ts';
 
 const MOST = 1000;
@@ -16,7 +16,7 @@ export function quarantineCommand(cli: Cli): Command {
       const { terminal, settings } = session;
       const database = await session.openDatabase();
       const migrated = (await pendingMigrations(session.migrations(database))).length === 0;
-      const records = migrated ? await listQuarantine(database.kysely, SOURCE, MOST) : [];
+      const records = migrated ? await listQuarantine(database.kysely, settings.sourceName, MOST) : [];
       terminal.show({ records }, () => {
         if (records.length === 0) return 'Nothing is in quarantine.';
         const rows = records.map(record => [
@@ -29,7 +29,7 @@ export function quarantineCommand(cli: Cli): Command {
           record.attempts,
         ]);
         const head = ['resource', 'key', 'reasons', 'last seen', 'readings'];
-        const drawn = table(terminal.colors, head, rows, { right: [4], wrap: { 0: 14, 1: 16, 2: 38, 3: 20, 4: 9 } });
+        const drawn = table(terminal.colors, head, rows, { right: [4], wrap: { 2: 40 } });
         const rest = records.length === MOST ? ` (the newest ${plural(MOST, 'record')} only)` : '';
         return `${drawn}\n\nAs soon as the source sends such a record right, it leaves quarantine by itself${rest}.`;
       });

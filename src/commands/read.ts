@@ -16,11 +16,22 @@ export async function read(session: Session, wishes: readonly Wish[], options: {
     {
       terminal,
       database,
+      source: settings.sourceName,
       clock,
       signal,
       noWait,
       openEngine: onEvent =>
-        openEngine({ database, source, jobs, schema: settings.schema, clock, log, noWait, onEvent }),
+        openEngine({
+          database,
+          name: settings.sourceName,
+          source,
+          jobs,
+          schema: settings.schema,
+          clock,
+          log,
+          noWait,
+          onEvent,
+        }),
     },
     wishes,
   );

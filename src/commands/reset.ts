@@ -5,7 +5,7 @@ import { SluiceError } from '../errors.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import { resetResource } from '../warehouse/reset.ts';
 import { acquireSourceLock } from '../warehouse/source-lock.ts';
-import { type Cli, newCommand, type Session, SOURCE } from './cli.ts';
+import { type Cli, newCommand, type Session } from './cli.ts';
 import { chosenResources } from './given.ts';
 import { plural } from './table.ts';
 
@@ -24,7 +24,7 @@ export function resetCommand(cli: Cli): Command {
         if (!options.yes) await confirm(session, name);
         const database = await session.openDatabase();
         await migrate(session.migrations(database));
-        const lock = await acquireSourceLock(database, SOURCE);
+        const lock = await acquireSourceLock(database, settings.sourceName);
         if (!lock) {
           throw new SluiceError('failed', 'Another process is reading the source, so nothing was reset.', {
             next: 'Stop it (or wait until it has finished), then repeat the command.',
@@ -37,7 +37,7 @@ export function resetCommand(cli: Cli): Command {
           const tables = { schema, table, children: children.map(child => child.table) };
           const { rows } = await database.kysely
             .transaction()
-            .execute(tx => resetResource(tx, { source: SOURCE, resource: name }, tables));
+            .execute(tx => resetResource(tx, { source: settings.sourceName, resource: name }, tables));
           terminal.show(
             { resource: name, rows },
             () => `Forgot ${plural(rows, 'row')} of ${name}. Read it anew: sluice sync ${name}`,

@@ -6,7 +6,6 @@ import { databaseNow } from '../warehouse/now.ts';
 import { adoptOrder, createOrder, type Order, type OrderKind, readOrders } from '../warehouse/orders.ts';
 import { type OrderWork, orderWork } from '../warehouse/report.ts';
 import { acquireSourceLock } from '../warehouse/source-lock.ts';
-import { SOURCE } from './cli.ts';
 import { createProgress, type Progress } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -29,6 +28,8 @@ export interface Served {
 export interface Reading {
   readonly terminal: Terminal;
   readonly database: Database;
+  /** What the bookkeeping calls it. */
+  readonly source: string;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly noWait: boolean;
@@ -41,10 +42,10 @@ export interface Reading {
  * free it reads itself, where another process does it follows, and takes over when that one goes.
  */
 export async function serveOrders(reading: Reading, wishes: readonly Wish[]): Promise<Served[]> {
-  const { database } = reading;
+  const { database, source } = reading;
   const since = await databaseNow(database);
   const adopted: Order[] = [];
-  for (const wish of wishes) adopted.push(await placeOrder(database, wish));
+  for (const wish of wishes) adopted.push(await placeOrder(database, source, wish));
   await untilEnded(reading, adopted, since);
 
   // An old order counts as done what was proven soon after it was given; who asks for a sync now wants the changes since, too.
@@ -55,7 +56,7 @@ export async function serveOrders(reading: Reading, wishes: readonly Wish[]): Pr
   );
   const again = wishes.filter(wish => ended.some(order => order.resource === wish.resource && order.state === 'done'));
   const fresh: Order[] = [];
-  for (const wish of again) fresh.push(await placeOrder(database, wish));
+  for (const wish of again) fresh.push(await placeOrder(database, source, wish));
   await untilEnded(reading, fresh, since);
 
   const last = adopted.map(order => fresh.find(other => other.resource === order.resource) ?? order);
@@ -72,10 +73,10 @@ export async function serveOrders(reading: Reading, wishes: readonly Wish[]): Pr
 }
 
 /** A paused one is not gone on with behind the back of whoever paused it. */
-export async function placeOrder(database: Database, wish: Wish): Promise<Order> {
+export async function placeOrder(database: Database, source: string, wish: Wish): Promise<Order> {
   const { resource, kind } = wish;
   const { dateFrom = null, dateTo = null, repair = false, acceptDeletes = 0 } = wish;
-  const order = { source: SOURCE, resource, kind, dateFrom, dateTo, repair, acceptDeletes };
+  const order = { source, resource, kind, dateFrom, dateTo, repair, acceptDeletes };
   const open = await adoptOrder(database.kysely, order);
   if (open?.state === 'paused') {
     throw new SluiceError(
@@ -112,7 +113,7 @@ async function untilEnded(reading: Reading, orders: readonly Order[], since: num
 }
 
 async function readWithLock(reading: Reading, ids: readonly string[], progress: Progress): Promise<boolean> {
-  const lock = await acquireSourceLock(reading.database, SOURCE);
+  const lock = await acquireSourceLock(reading.database, reading.source);
   if (!lock) return false;
   try {
     const engine = await reading.openEngine(event => progress.onEvent(event));

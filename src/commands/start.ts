@@ -7,13 +7,17 @@ import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import { openOrders } from '../warehouse/orders.ts';
+import { isConnected } from '../warehouse/report.ts';
 import { openSlots } from '../warehouse/slots.ts';
 import { acquireSourceLock } from '../warehouse/source-lock.ts';
-import { type Cli, newCommand, type Session, SOURCE } from './cli.ts';
+import { type Cli, newCommand, type Session } from './cli.ts';
 import { openEngine, type SourceSettings } from './open-engine.ts';
 
 /** The name of the service's database connections, by which other commands know that it runs. */
-export const SERVICE = 'sluice start';
+const serviceName = (session: Session): string => `sluice start ${session.settings.sourceName}`.slice(0, 63);
+
+export const isServed = (session: Session, database: Database): Promise<boolean> =>
+  isConnected(database.kysely, serviceName(session));
 
 const RETRY_MS = 5 * SECOND;
 const RETRY_CAP_MS = 5 * MINUTE;
@@ -26,11 +30,11 @@ export function startCommand(cli: Cli): Command {
   ).action(
     cli.action({ source: true }, async session => {
       const { settings, jobs, log, signal } = session;
-      const database = await session.openDatabase({ name: SERVICE });
+      const database = await session.openDatabase({ name: serviceName(session) });
       const applied = await migrate(session.migrations(database));
       if (applied.length > 0) log.info({ applied }, 'migrations applied');
       const resources = [...jobs].map(([name, job]) => ({ name, job }));
-      const schedule = await startSchedule({ source: SOURCE, resources, database, log });
+      const schedule = await startSchedule({ source: settings.sourceName, resources, database, log });
       log.info({ resources: [...jobs.keys()], database: database.place }, 'sluice is running');
       try {
         while (!signal.aborted) await serve(session, database, settings.source as SourceSettings);
@@ -49,7 +53,7 @@ async function serve(session: Session, database: Database, source: SourceSetting
   const pause = (ms: number) => clock.sleep(ms, signal).catch(() => undefined);
   for (let failures = 0; !signal.aborted; ) {
     try {
-      if (await isDue(database)) await readWhatIsDue(session, database, source);
+      if (await isDue(database, session.settings.sourceName)) await readWhatIsDue(session, database, source);
       failures = 0;
       await pause(SECOND);
     } catch (error) {
@@ -63,19 +67,20 @@ async function serve(session: Session, database: Database, source: SourceSetting
   }
 }
 
-async function isDue(database: Database): Promise<boolean> {
-  const orders = await openOrders(database.kysely, SOURCE);
+async function isDue(database: Database, source: string): Promise<boolean> {
+  const orders = await openOrders(database.kysely, source);
   if (orders.some(order => order.state !== 'paused')) return true;
-  return (await openSlots(database.kysely, SOURCE)).length > 0;
+  return (await openSlots(database.kysely, source)).length > 0;
 }
 
 async function readWhatIsDue(session: Session, database: Database, source: SourceSettings): Promise<void> {
   const { settings, jobs, clock, log } = session;
-  const lock = await acquireSourceLock(database, SOURCE);
+  const lock = await acquireSourceLock(database, settings.sourceName);
   if (!lock) return;
   try {
     const engine = await openEngine({
       database,
+      name: settings.sourceName,
       source,
       jobs,
       schema: settings.schema,

@@ -3,10 +3,10 @@ import { embeddedStatus } from '../warehouse/embedded.ts';
 import type { Usage } from '../warehouse/ledger.ts';
 import { pendingMigrations } from '../warehouse/migrate.ts';
 import { openOrders } from '../warehouse/orders.ts';
-import { isConnected, lastEnds, openRuns, resourceState } from '../warehouse/report.ts';
-import { type Cli, newCommand, type Session, SOURCE } from './cli.ts';
+import { lastEnds, openRuns, resourceState } from '../warehouse/report.ts';
+import { type Cli, newCommand, type Session } from './cli.ts';
 import { openLedger } from './open-engine.ts';
-import { SERVICE } from './start.ts';
+import { isServed } from './start.ts';
 import { count, moment, plural, table } from './table.ts';
 
 export function statusCommand(cli: Cli): Command {
@@ -40,16 +40,16 @@ async function readState(session: Session) {
   const { kysely } = database;
   const resources = [];
   for (const resource of jobs.keys())
-    resources.push(await resourceState(kysely, { source: SOURCE, resource, schema: settings.schema }));
+    resources.push(await resourceState(kysely, { source: settings.sourceName, resource, schema: settings.schema }));
   return {
     database: url,
     schema: settings.schema,
-    service: await isConnected(kysely, SERVICE),
+    service: await isServed(session, database),
     resources,
-    runs: await openRuns(kysely, SOURCE),
-    failed: (await lastEnds(kysely, SOURCE)).filter(run => run.state === 'failed'),
-    orders: await openOrders(kysely, SOURCE),
-    budget: settings.source ? await openLedger(database, settings.source).usage() : null,
+    runs: await openRuns(kysely, settings.sourceName),
+    failed: (await lastEnds(kysely, settings.sourceName)).filter(run => run.state === 'failed'),
+    orders: await openOrders(kysely, settings.sourceName),
+    budget: settings.source ? await openLedger(database, settings.sourceName, settings.source).usage() : null,
   };
 }
 

@@ -60,7 +60,7 @@ function showReport(session: Session, all: readonly Served[]): 0 | 1 {
       terminal.colors,
       ['resource', 'absent here', 'different', 'not at the source', 'requests'],
       lines,
-      { right: [4], wrap: { 0: 14, 1: 23, 2: 23, 3: 23, 4: 9 } },
+      { right: [4], wrap: { 1: 23, 2: 23, 3: 23 } },
     );
     const unproven = resources.flatMap(each => each.unproven.map(slice => `${each.resource} ${slice}`));
     return [
