@@ -4,8 +4,16 @@ import type { DateSlice } from '../warehouse/slice.ts';
 /** A plain date, `YYYY-MM-DD`; such texts sort as dates do. */
 export type Day = string;
 
-export const addDays = (day: Day, days: number): Day =>
-  new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY).toISOString().slice(0, 10);
+/** The first and the last day that a date of four-digit years can name. */
+const FIRST_DAY: Day = '0001-01-01';
+const LAST_DAY: Day = '9999-12-31';
+
+/** Goes no further than the first and the last day there are. */
+export function addDays(day: Day, days: number): Day {
+  const ms = Date.parse(`${day}T00:00:00Z`) + days * DAY;
+  const bounded = Math.min(Math.max(ms, Date.parse(FIRST_DAY)), Date.parse(LAST_DAY));
+  return new Date(bounded).toISOString().slice(0, 10);
+}
 
 /** The day it is at `epochMs` in an IANA zone. */
 export const dayIn = (epochMs: number, zone: string): Day =>
@@ -13,20 +21,22 @@ export const dayIn = (epochMs: number, zone: string): Day =>
     epochMs,
   );
 
-/** The last that a date of four-digit years can name. */
-const LAST_DAY: Day = '9999-12-31';
-
 export const wholeTime: DateSlice = { by: 'date', from: null, to: null };
 
 const year = (y: number): DateSlice => ({ by: 'date', from: `${pad(y, 4)}-01-01`, to: `${pad(y, 4)}-12-31` });
-const lastOfMonth = (day: Day): Day => addDays(`${addDays(`${day.slice(0, 7)}-28`, 4).slice(0, 7)}-01`, -1);
+
+function lastOfMonth(day: Day): Day {
+  const next = addDays(`${day.slice(0, 7)}-28`, 4);
+  return next === LAST_DAY ? next : addDays(`${next.slice(0, 7)}-01`, -1);
+}
+
 const pad = (n: number, width: number) => String(n).padStart(width, '0');
 const since = (from: Day): DateSlice => ({ by: 'date', from, to: null });
 const until = (to: Day): DateSlice => ({ by: 'date', from: null, to });
 
 /**
- * Cuts a window one calendar step: all time at the start of this year, an open past at its last year, an open future after its
- * first year, month or day, a year into months, a month into days. Returns null for what dates cannot cut: one day.
+ * Cuts a window one calendar step: all time at the start of this year, an open past at its last year, an open future at the start
+ * of this year, this month and today, then after the rest of its year, a year into months, a month into days. Returns null for what dates cannot cut: one day.
  * The parts follow each other without gap or overlap and cover exactly the window.
  */
 export function splitWindow(window: DateSlice, today: Day): DateSlice[] | null {
@@ -52,11 +62,12 @@ function splitFuture(from: Day, today: Day): DateSlice[] | null {
   if (from < thisYear) return [...yearsBetween(from, addDays(thisYear, -1)), since(thisYear)];
   if (from < thisMonth) return [...monthsBetween(from, addDays(thisMonth, -1)), since(thisMonth)];
   if (from < today) return [...daysBetween(from, addDays(today, -1)), since(today)];
-  // The further off, the more at once: rows "for ever" are often dated 9999-12-31.
-  const distance = Number(from.slice(0, 4)) - Number(today.slice(0, 4));
-  const ends = [`${pad(Number(from.slice(0, 4)) + Math.max(distance - 1, 0), 4)}-12-31`, lastOfMonth(from), from];
-  const end = ends.find(day => day.length === LAST_DAY.length && day < LAST_DAY);
-  return end === undefined ? null : [{ by: 'date', from, to: end }, since(addDays(end, 1))];
+  if (from === LAST_DAY) return null;
+  // The further off, the more at once: rows meant for ever are often dated 9999-12-31.
+  const start = Number(from.slice(0, 4));
+  const last = Math.min(Math.max(2 * start - Number(today.slice(0, 4)) - 1, start), 9998);
+  const end = start <= last ? `${pad(last, 4)}-12-31` : lastOfMonth(from) < LAST_DAY ? lastOfMonth(from) : from;
+  return [{ by: 'date', from, to: end }, since(addDays(end, 1))];
 }
 
 function yearsBetween(from: Day, to: Day): DateSlice[] {
@@ -73,13 +84,12 @@ function daysBetween(from: Day, to: Day): DateSlice[] {
 
 function pieces(from: Day, to: Day, lastOf: (day: Day) => Day): DateSlice[] {
   const parts: DateSlice[] = [];
-  for (let start = from; start <= to; ) {
+  for (let start = from; ; ) {
     const last = lastOf(start);
-    const end = last < to ? last : to;
-    parts.push({ by: 'date', from: start, to: end });
-    start = addDays(end, 1);
+    if (last >= to) return [...parts, { by: 'date', from: start, to }];
+    parts.push({ by: 'date', from: start, to: last });
+    start = addDays(last, 1);
   }
-  return parts;
 }
 
 /** True when the window holds nothing but days of `from`..`to`. */

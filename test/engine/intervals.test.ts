@@ -1,0 +1,71 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { addressFor, byIds, subtract } from '../../src/engine/intervals.ts';
+import type { IdSlice } from '../../src/warehouse/slice.ts';
+
+const ends = fc.option(fc.bigInt({ min: -30n, max: 30n }), { freq: 3 });
+const interval = fc.tuple(ends, ends).map(
+  ([a, b]): IdSlice => ({
+    by: 'id',
+    from: a !== null && b !== null && a > b ? b : a,
+    to: a !== null && b !== null && a > b ? a : b,
+  }),
+);
+const contains = (slice: IdSlice, id: bigint) =>
+  (slice.from === null || slice.from <= id) && (slice.to === null || id <= slice.to);
+
+test('what is left beside a hole is the slice without the hole, each id once', () => {
+  fc.assert(
+    fc.property(interval, interval, fc.bigInt({ min: -40n, max: 40n }), (slice, hole, id) => {
+      const parts = subtract(slice, hole);
+      for (const part of parts) if (part.from !== null && part.to !== null) expect(part.from <= part.to).toBe(true);
+      const holding = parts.filter(part => contains(part, id)).length;
+      expect(holding).toBe(contains(slice, id) && !contains(hole, id) ? 1 : 0);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('readings in any order leave a partition of all ids: no gap, no overlap', () => {
+  fc.assert(
+    fc.property(fc.array(interval, { maxLength: 12 }), readings => {
+      let pieces: IdSlice[] = [{ by: 'id', from: null, to: null }];
+      for (const read of readings) pieces = [...pieces.flatMap(piece => subtract(piece, read)), read];
+      const sorted = [...pieces].sort(byIds(false));
+      expect(sorted[0]?.from).toBeNull();
+      expect(sorted.at(-1)?.to).toBeNull();
+      for (const [index, piece] of sorted.entries()) {
+        const next = sorted[index + 1];
+        if (next) expect(next.from).toBe((piece.to as bigint) + 1n);
+      }
+      expect([...pieces].sort(byIds(true))).toEqual(sorted.reverse());
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('an address always holds the wanted offset, and asks for no more than the greatest page size', () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 1_000_000 }), fc.integer({ min: 1, max: 1000 }), (offset, size) => {
+      const { page, limit } = addressFor(offset, size);
+      expect((page - 1) * limit <= offset && offset < page * limit).toBe(true);
+      expect(limit).toBeLessThanOrEqual(size);
+      expect(limit).toBeGreaterThanOrEqual(Math.floor(size * 0.8));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('a chain of answers that overlap by one row wastes less than a fifth of its rows', () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 200_000 }), fc.constantFrom(50, 100, 250, 500, 1000), (start, size) => {
+      let at = start;
+      for (let pages = 0; pages < 50; pages++) {
+        const { page, limit } = addressFor(at, size);
+        at = page * limit - 1;
+      }
+      expect(at - start).toBeGreaterThan(50 * size * 0.8);
+    }),
+    { numRuns: 300 },
+  );
+});
