@@ -1,9 +1,8 @@
 import type { Log } from '../log.ts';
 import { type Cursor, moveCursor } from '../warehouse/cursors.ts';
 import type { Database, Db } from '../warehouse/database.ts';
-import { addToOrder } from '../warehouse/orders.ts';
-import { quarantine, resolveQuarantine } from '../warehouse/quarantine.ts';
-import { type Row, writeRows } from '../warehouse/rows.ts';
+import { type BadRecord, quarantine, resolveQuarantine } from '../warehouse/quarantine.ts';
+import { type Row, type WriteResult, writeRows } from '../warehouse/rows.ts';
 import { addToRun, type Counts, noCounts } from '../warehouse/runs.ts';
 import { beginLoad, rollbackTo, savepoint } from '../warehouse/savepoint.ts';
 import { sliceText } from '../warehouse/slice.ts';
@@ -24,10 +23,15 @@ export interface Committer {
 /** A commit holds no more rows than this, so that memory stays flat and a stop is quick. */
 const MOST_ROWS = 5000;
 
-export function createCommitter(options: { database: Database; timeZone: string; log: Log }): Committer {
-  const { database, timeZone, log } = options;
+export function createCommitter(options: {
+  database: Database;
+  timeZone: string;
+  log: Log;
+  onCommitted: (step: Step) => void;
+}): Committer {
   const waiting: { step: Step; resolve: (done: Committed) => void; reject: (error: unknown) => void }[] = [];
   let running = false;
+  let broken: unknown = null;
 
   async function pump(): Promise<void> {
     running = true;
@@ -37,14 +41,18 @@ export function createCommitter(options: { database: Database; timeZone: string;
       while (size < waiting.length && (size === 0 || rows < MOST_ROWS)) rows += waiting[size++]?.step.rows.length ?? 0;
       const batch = waiting.splice(0, size);
       try {
-        const done = await commit(
-          database,
-          timeZone,
+        if (broken !== null) throw broken;
+        const done = await commitAll(
+          options,
           batch.map(each => each.step),
-          log,
         );
-        for (const [index, each] of batch.entries()) each.resolve(done[index] as Committed);
+        for (const [index, each] of batch.entries()) {
+          options.onCommitted(each.step);
+          each.resolve(done[index] as Committed);
+        }
       } catch (error) {
+        // What follows a lost step would seem to prove that its rows are gone.
+        broken ??= error;
         for (const each of batch) each.reject(error);
       }
     }
@@ -61,7 +69,20 @@ export function createCommitter(options: { database: Database; timeZone: string;
   };
 }
 
-async function commit(database: Database, timeZone: string, steps: readonly Step[], log: Log): Promise<Committed[]> {
+type Options = Parameters<typeof createCommitter>[0];
+
+/** Rows that Postgres refuses for their content are rare: only then the same steps are written once more, row by row. */
+async function commitAll(options: Options, steps: readonly Step[]): Promise<Committed[]> {
+  try {
+    return await commit(options, steps, false);
+  } catch (error) {
+    if (!holdsBadData(error)) throw error;
+    return commit(options, steps, true);
+  }
+}
+
+async function commit(options: Options, steps: readonly Step[], careful: boolean): Promise<Committed[]> {
+  const { database, timeZone, log } = options;
   const byResource = groupBy(steps, step => step.resource);
   const drafts: { draft: Draft; cursor: Cursor }[] = [];
   const results = new Map<Step, Committed>();
@@ -77,16 +98,13 @@ async function commit(database: Database, timeZone: string, steps: readonly Step
         after: [],
       };
       const position = group.map(step => sliceText(step.slice)).join(', ');
-      await writeGroup(tx, draft, group, results, log);
+      await writeGroup(tx, draft, group, { results, log, careful });
       const cursor = await moveCursor(tx, { source: resource.source, resource: resource.name }, resource.cursor, {
         readings: draft.readings,
         position,
         runId: group.at(-1)?.task.runId ?? null,
       });
-      for (const [task, counts] of draft.counts) {
-        await addToRun(tx, task.runId, counts);
-        if (task.orderId !== null) await addToOrder(tx, task.orderId, counts);
-      }
+      for (const [task, counts] of draft.counts) await addToRun(tx, task.runId, task.orderId, counts);
       drafts.push({ draft, cursor });
     }
   });
@@ -104,8 +122,7 @@ async function writeGroup(
   tx: Db,
   draft: Draft,
   group: readonly Step[],
-  results: Map<Step, Committed>,
-  log: Log,
+  { results, log, careful }: { results: Map<Step, Committed>; log: Log; careful: boolean },
 ): Promise<void> {
   const { resource } = draft;
   const place = { source: resource.source, resource: resource.name };
@@ -130,25 +147,28 @@ async function writeGroup(
   for (const [reportOnly, steps] of groupBy(group, step => step.task.reportOnly)) {
     if (reportOnly) await savepoint(tx, 'report');
     const rows = steps.flatMap(step => step.rows);
-    const { written, refused } = await writeAll(tx, resource, rows, steps);
+    const { written, refused } = await writeAll(tx, resource, rows, { steps, careful });
     const inserted = new Set(written.inserted);
     const updated = new Set(written.updated);
     const good = rows.filter(row => !refused.has(row.key)).map(row => row.key);
-    await resolveQuarantine(tx, place, good);
+    if (resource.quarantined) await resolveQuarantine(tx, place, good);
     for (const step of steps) {
       const counts = countsOf(draft, step.task);
       const bad = [...step.bad, ...step.rows.flatMap(row => refused.get(row.key) ?? [])];
-      if (!reportOnly) counts.quarantined += await quarantine(tx, place, sliceText(step.slice), bad);
+      if (!reportOnly && bad.length > 0) {
+        counts.quarantined += await quarantine(tx, place, sliceText(step.slice), bad);
+        resource.quarantined = true;
+      }
       const changed = new Set<string>();
       for (const row of step.rows) {
         if (inserted.delete(row.key)) {
           changed.add(row.key);
-          counts.inserted++;
           if (reportOnly) step.task.findings.absent.add(row.key);
+          else counts.inserted++;
         } else if (updated.delete(row.key)) {
           changed.add(row.key);
-          counts.updated++;
           if (reportOnly) step.task.findings.different.add(row.key);
+          else counts.updated++;
         } else counts.unchanged++;
       }
       counts.requests += step.requests;
@@ -168,22 +188,21 @@ export function countsOf(draft: Draft, task: Task): Counts {
   return counts;
 }
 
-/** Writes rows; where Postgres refuses one for its content, that one is set aside and the others go on. */
-async function writeAll(tx: Db, resource: Resource, rows: readonly Row[], steps: readonly Step[]) {
+/** `careful`: each row by itself, so that one that Postgres refuses for its content is set aside and the others go on. */
+async function writeAll(
+  tx: Db,
+  resource: Resource,
+  rows: readonly Row[],
+  { steps, careful }: { steps: readonly Step[]; careful: boolean },
+) {
   const context = {
     resource: resource.name,
     runId: steps[0]?.task.runId ?? null,
     deep: steps.some(step => step.task.deep),
   };
-  const refused = new Map<string, { key: string; payload: string; reasons: Record<string, string> }>();
-  await savepoint(tx, 'rows');
-  try {
-    return { written: await writeRows(tx, resource.table, rows, context), refused };
-  } catch (error) {
-    if (!holdsBadData(error)) throw error;
-    await rollbackTo(tx, 'rows');
-  }
-  const written = { inserted: [] as string[], updated: [] as string[], unchanged: 0, revived: 0 };
+  const refused = new Map<string, BadRecord>();
+  if (!careful) return { written: await writeRows(tx, resource.table, rows, context), refused };
+  const written: WriteResult = { inserted: [], updated: [], unchanged: 0, revived: 0 };
   for (const row of rows) {
     await savepoint(tx, 'one_row');
     try {
@@ -194,11 +213,8 @@ async function writeAll(tx: Db, resource: Resource, rows: readonly Row[], steps:
     } catch (error) {
       if (!holdsBadData(error)) throw error;
       await rollbackTo(tx, 'one_row');
-      refused.set(row.key, {
-        key: row.key,
-        payload: JSON.stringify({ ...row.values, ...row.children }),
-        reasons: { '(record)': error.message },
-      });
+      const payload = JSON.stringify({ ...row.values, ...row.children });
+      refused.set(row.key, { key: row.key, payload, reasons: { '(record)': error.message } });
     }
   }
   return { written, refused };

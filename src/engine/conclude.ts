@@ -46,7 +46,7 @@ export async function conclude(tx: Db, draft: Draft, step: Step, outcome: Outcom
   const place = { source: resource.source, resource: resource.name };
   const name = task.reportOnly ? `report ${sliceText(step.slice)}` : sliceText(step.slice);
   const shown = [...step.rows.map(row => row.key), ...outcome.bad];
-  if (!task.reportOnly) await markSeen(tx, place, shown);
+  if (!task.reportOnly && resource.holdsMissing) await markSeen(tx, place, shown);
 
   const startedAt = step.position?.startedAt ?? (end && 'startedAt' in end ? end.startedAt : null);
   const kept = draft.readings[name];
@@ -76,6 +76,7 @@ export async function conclude(tx: Db, draft: Draft, step: Step, outcome: Outcom
     case 'gone':
       if (task.reportOnly) break;
       await markMissing(tx, place, [end.key], sliceText(step.slice), end.at);
+      resource.holdsMissing = true;
       await remove(tx, draft, task, [end.key], outcome.counts);
       break;
     case 'split': {
@@ -187,6 +188,7 @@ async function settleLeft(
   const place = { source: resource.source, resource: resource.name };
   const fresh = await markMissing(tx, place, left, sliceText(slice), startedAt);
   counts.missing += fresh.length;
+  resource.holdsMissing = true;
   // A row keyed by its content is gone as soon as its slice lacks it.
   const gone = left.filter(key => key.startsWith('#'));
   if (slice.by === 'id' && confirmedBy(resource) !== 'one')

@@ -6,9 +6,10 @@ import type { Client } from '../source/client.ts';
 import { writeCoverage } from '../warehouse/coverage.ts';
 import { takeCursors } from '../warehouse/cursors.ts';
 import type { Database } from '../warehouse/database.ts';
-import { listMissing } from '../warehouse/missing.ts';
+import { holdsMissing, listMissing } from '../warehouse/missing.ts';
 import { databaseNow } from '../warehouse/now.ts';
 import { type Order, openOrders, setOrderState } from '../warehouse/orders.ts';
+import { holdsQuarantine } from '../warehouse/quarantine.ts';
 import { endAbandonedRuns, endRun, setRunWaiting, startRun } from '../warehouse/runs.ts';
 import { overlap, type Slice, sliceText } from '../warehouse/slice.ts';
 import { lastSlotAt, openSlots, takeSlot } from '../warehouse/slots.ts';
@@ -68,9 +69,17 @@ export async function runLoop(
   );
   for (const resource of resources) resource.cursor = cursors.get(resource.name) ?? resource.cursor;
   await endAbandonedRuns(database.kysely, source);
+  for (const resource of resources) {
+    const place = { source, resource: resource.name };
+    resource.holdsMissing = await holdsMissing(database.kysely, place);
+    resource.quarantined = await holdsQuarantine(database.kysely, place);
+  }
 
   const abort = new AbortController();
-  const committer = createCommitter(engine);
+  const committer = createCommitter({
+    ...engine,
+    onCommitted: step => engine.onEvent?.({ kind: 'committed', task: step.task, step }),
+  });
   const admission = pLimit(2 * engine.concurrency);
   const reader: Reader = {
     client: engine.client,
@@ -240,22 +249,22 @@ function dueIn(resource: Resource, slice: Slice): Map<string, number | null> {
 
 async function read(loop: Loop, task: Task, choice: Choice, now: number): Promise<void> {
   const steps = stepsOf(loop, task, choice, now);
+  const commits: Promise<Committed>[] = [];
   try {
     let next = await steps.next({ changed: 0 });
     while (!next.done) {
       const step = next.value;
-      let committed: Committed;
-      try {
-        committed = await loop.committer.add(step);
-      } finally {
-        step.release();
-      }
       if (choice.counted) task.allowance -= step.requests;
-      loop.engine.onEvent?.({ kind: 'committed', task, step });
-      next = await steps.next(committed);
+      const committed = loop.committer.add(step).finally(step.release);
+      // A failure is met below; until then it must not count as unhandled.
+      committed.catch(() => undefined);
+      commits.push(committed);
+      // Only the newest end is read by what the last page brought; else pages are gathered into fewer commits.
+      next = await steps.next(choice.slice.by === 'newest' ? await committed : { changed: 0 });
     }
   } finally {
     await steps.return();
+    await Promise.all(commits);
   }
 }
 
@@ -399,7 +408,9 @@ async function endTask(loop: Loop, task: Task): Promise<void> {
   const state = task.failure ? 'failed' : 'done';
   await endRun(kysely, task.runId, { state, reason: task.failure?.message, next: task.failure?.next });
   if (task.orderId !== null) {
-    const { absent, different, extra } = task.findings;
+    const { absent, different } = task.findings;
+    // A row that moved is missed in one slice and found different in another.
+    const extra = [...task.findings.extra].filter(key => !different.has(key));
     const unproven = partition(task.resource)
       .filter(entry => wants(task, entry.slice) && (entry.provenAt === null || doubtful.includes(entry)))
       .map(entry => sliceText(entry.slice));
@@ -408,7 +419,7 @@ async function endTask(loop: Loop, task: Task): Promise<void> {
         ? {
             absent: [...absent],
             different: [...different],
-            extra: [...extra],
+            extra,
             unproven,
           }
         : undefined;

@@ -18,9 +18,8 @@ export function createRecordParser(job: Job, options: { hashed: boolean }): (raw
   const version = [...known].sort().join();
 
   return (raw, readAt) => {
-    if (raw === null || typeof raw !== 'object' || Array.isArray(raw))
-      return { bad: badRecord(job, raw, { '(record)': 'expected an object' }) };
-    const record = raw as Record<string, unknown>;
+    if (!isObject(raw)) return { bad: badRecord(job, raw, { '(record)': 'expected an object' }) };
+    const record = raw;
     const parsed = job.record.safeParse(record);
     if (!parsed.success) return { bad: badRecord(job, record, reasonsOf(parsed.error)) };
 
@@ -56,18 +55,13 @@ export function childShape(job: Job, field: string): Record<string, unknown> {
 }
 
 function extraOf(record: Record<string, unknown>, known: ReadonlySet<string>): string | null {
-  let extra: Record<string, unknown> | null = null;
-  for (const name of Object.keys(record)) {
-    if (known.has(name)) continue;
-    extra ??= {};
-    extra[name] = record[name];
-  }
-  return extra && jsonText(extra);
+  const unknown = Object.entries(record).filter(([name]) => !known.has(name));
+  return unknown.length > 0 ? jsonText(Object.fromEntries(unknown)) : null;
 }
 
 function badRecord(job: Job, raw: unknown, reasons: Record<string, string>): BadRecord {
-  const hidden = job.never.length > 0 && raw !== null && typeof raw === 'object' ? { ...raw } : raw;
-  for (const field of job.never) delete (hidden as Record<string, unknown>)[field];
+  const hidden = job.never.length > 0 && isObject(raw) ? { ...raw } : raw;
+  if (isObject(hidden)) for (const field of job.never) delete hidden[field];
   const payload = jsonText(hidden);
   let key: string | null | undefined;
   try {
@@ -78,6 +72,10 @@ function badRecord(job: Job, raw: unknown, reasons: Record<string, string>): Bad
     key = null;
   }
   return { key: key ?? `?${hash('sha256', payload).slice(0, 32)}`, payload, reasons };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
 function reasonsOf(error: z.ZodError): Record<string, string> {

@@ -30,6 +30,9 @@ export interface Resource {
   readonly reading: Set<Slice>;
   /** Readings so far, for the turns of `nextSlice`. */
   turn: number;
+  /** False while the resource is sure to have no missing rows, or no records in quarantine: nothing needs to leave there then. */
+  holdsMissing: boolean;
+  quarantined: boolean;
   /** Rows that are missing, as far as known; null after every commit. */
   missing: readonly MissingRow[] | null;
   /** Rows the whole list had when it was last asked; null before. */
@@ -56,6 +59,8 @@ export async function openResource(
     traits: new Map(traits.filter(trait => trait.resource === name).map(trait => [trait.trait, trait.value])),
     reading: new Set(),
     turn: 0,
+    holdsMissing: true,
+    quarantined: true,
     missing: null,
     total: null,
   };

@@ -87,7 +87,7 @@ export function fail(task: Task, error: unknown): void {
     : new SluiceError('failed', error instanceof Error ? error.message : String(error), { cause: error });
 }
 
-export const wants = (task: Task, slice: Slice): boolean =>
+export const wants = (task: Pick<Task, 'from' | 'to'>, slice: Slice): boolean =>
   slice.by !== 'date' || (task.from === null && task.to === null)
     ? true
     : (slice.from === null || task.to === null || slice.from <= task.to) &&

@@ -69,6 +69,14 @@ export async function lackedElsewhere(tx: Db, place: Place, keys: readonly strin
   return rows.map(row => row.key);
 }
 
+export async function holdsMissing(db: Db, place: Place): Promise<boolean> {
+  const { rows } =
+    await sql`select from sluice.missing where source = ${place.source} and resource = ${place.resource} limit 1`.execute(
+      db,
+    );
+  return rows.length > 0;
+}
+
 /** What is missing of a resource, oldest first. `field`: a column of the stored rows to give along. */
 export async function listMissing(db: Db, place: Place, table: Table, field: string | null): Promise<MissingRow[]> {
   const value =

@@ -94,8 +94,3 @@ export async function setOrderState(
     where id = cast(${id} as bigint) and state = any(cast(${from} as text[])) returning id`.execute(db);
   return rows.length > 0;
 }
-
-export async function addToOrder(tx: Db, id: string, change: { requests: number; deleted: number }): Promise<void> {
-  await sql`update sluice.orders set requests = requests + ${change.requests}, deleted = deleted + ${change.deleted}
-    where id = cast(${id} as bigint)`.execute(tx);
-}

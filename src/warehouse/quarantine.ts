@@ -39,6 +39,12 @@ export async function quarantine(tx: Db, place: Place, slice: string, records: r
   return rows.filter(row => row.fresh).length;
 }
 
+export async function holdsQuarantine(db: Db, place: Place): Promise<boolean> {
+  const { rows } = await sql`select from sluice.quarantine
+    where source = ${place.source} and resource = ${place.resource} and resolved_at is null limit 1`.execute(db);
+  return rows.length > 0;
+}
+
 /** Records that parse again leave quarantine by themselves. */
 export async function resolveQuarantine(tx: Db, place: Place, keys: readonly string[]): Promise<void> {
   await sql`update sluice.quarantine set resolved_at = sluice.now()

@@ -46,7 +46,9 @@ export async function writeRows(
   context: { resource: string; runId: string | null; deep: boolean },
 ): Promise<WriteResult> {
   const result: WriteResult = { inserted: [], updated: [], unchanged: 0, revived: 0 };
-  const latest = new Map(rows.map(row => [row.key, row]));
+  // Grant times are texts that sort as the moments do.
+  const latest = new Map<string, Row>();
+  for (const row of rows) if (!(row.readAt < (latest.get(row.key)?.readAt ?? ''))) latest.set(row.key, row);
   for (const batch of groupByShape(table, [...latest.values()])) {
     const altered = context.deep ? await alteredChildren(tx, table, batch.rows) : new Set<string>();
     const written = await writeBatch(tx, table, batch, altered, context);

@@ -57,10 +57,14 @@ export async function startRun(
   return (rows[0] as { id: string }).id;
 }
 
-/** Adds to a run's counters, in the transaction that wrote the rows. */
-export async function addToRun(tx: Db, id: string, more: Partial<Counts>): Promise<void> {
+/** Adds to the counters of a run, and of its order, in the transaction that wrote the rows. */
+export async function addToRun(tx: Db, id: string, orderId: string | null, more: Partial<Counts>): Promise<void> {
   const counts = { ...noCounts(), ...more };
   await sql`
+    with ordered as (
+      update sluice.orders set requests = requests + ${counts.requests}, deleted = deleted + ${counts.deleted}
+      where id = cast(${orderId} as bigint)
+    )
     update sluice.runs set requests = requests + ${counts.requests}, slices = slices + ${counts.slices},
       rows_read = rows_read + ${counts.rowsRead}, inserted = inserted + ${counts.inserted}, updated = updated + ${counts.updated},
       unchanged = unchanged + ${counts.unchanged}, revived = revived + ${counts.revived}, missing = missing + ${counts.missing},
