@@ -55,8 +55,8 @@ export function childShape(job: Job, field: string): Record<string, unknown> {
 }
 
 function extraOf(record: Record<string, unknown>, known: ReadonlySet<string>): string | null {
-  const unknown = Object.entries(record).filter(([name]) => !known.has(name));
-  return unknown.length > 0 ? jsonText(Object.fromEntries(unknown)) : null;
+  const unknown = Object.keys(record).filter(name => !known.has(name));
+  return unknown.length > 0 ? jsonText(Object.fromEntries(unknown.map(name => [name, record[name]]))) : null;
 }
 
 function badRecord(job: Job, raw: unknown, reasons: Record<string, string>): BadRecord {
