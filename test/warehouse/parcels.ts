@@ -1,0 +1,67 @@
+import type { Database, Db } from '../../src/warehouse/database.ts';
+import type { Row } from '../../src/warehouse/rows.ts';
+import { readTable, type Table } from '../../src/warehouse/tables.ts';
+
+/** A table with all that a table can have: children, a hash, every type of column. */
+export async function createParcels(database: Database, options: { history?: boolean } = {}): Promise<Table> {
+  await database.query(`create table warehouse.parcels (id bigint primary key, name text, price numeric, sent date,
+    seen_at timestamptz, _hash bytea, _extra jsonb, _synced_at timestamptz not null, _read_at timestamptz not null)`);
+  await database.query(`create table warehouse.parcel_parts (parcel_id bigint not null, line integer not null, label text,
+    weight numeric, _extra jsonb, primary key (parcel_id, line))`);
+  return readTable(database.kysely, {
+    schema: 'warehouse',
+    name: 'parcels',
+    keyField: 'id',
+    fields: ['id', 'name', 'price', 'sent', 'seen_at'],
+    children: [{ field: 'parts', table: 'parcel_parts', parent: 'parcel_id', fields: ['label', 'weight'] }],
+    history: options.history ?? false,
+  });
+}
+
+/** Grant time of the nth request. */
+export const readAtOf = (n: number): string =>
+  new Date(Date.UTC(2026, 0, 15) + n * 1000).toISOString().replace('T', ' ').replace('.000Z', '+00');
+
+/** A row as the parser makes it; the hash is of all that is given. */
+export function parcel(
+  id: number,
+  given: { name?: string | null; price?: string | null; sent?: string | null; seen_at?: string | null },
+  options: { parts?: { label: string | null; weight: string | null }[]; extra?: unknown; at?: number } = {},
+): Row {
+  const children = options.parts
+    ? { parts: options.parts.map(values => ({ values, extra: null as string | null })) }
+    : {};
+  const extra = options.extra === undefined ? null : JSON.stringify(options.extra);
+  const values = { id: String(id), ...given };
+  return {
+    key: String(id),
+    values,
+    children,
+    extra,
+    hash: Buffer.from(JSON.stringify([values, children, extra]))
+      .toString('hex')
+      .slice(0, 2000),
+    filled: [],
+    readAt: readAtOf(options.at ?? 0),
+  };
+}
+
+export const inTransaction = <T>(database: Database, fn: (tx: Db) => Promise<T>): Promise<T> =>
+  database.kysely.transaction().execute(fn);
+
+/** Every row with its children, as people see them. */
+export async function contentOf(database: Database): Promise<unknown[]> {
+  const { rows } = await database.query(`select p.id, name, price, sent, seen_at, p._extra,
+    (select coalesce(jsonb_agg(jsonb_build_array(line, label, weight) order by line), '[]') from warehouse.parcel_parts c
+      where c.parcel_id = p.id) as parts from warehouse.parcels p order by p.id`);
+  return rows;
+}
+
+/** Changes whenever a row is written or even locked. */
+export async function marksOf(database: Database): Promise<unknown[]> {
+  const { rows } = await database.query(`
+    select 'parcel' as of, id, 0 as line, ctid::text, xmin::text, xmax::text from warehouse.parcels
+    union all select 'part', parcel_id, line, ctid::text, xmin::text, xmax::text from warehouse.parcel_parts
+    order by 1, 2, 3`);
+  return rows;
+}
