@@ -63,10 +63,10 @@ export async function choose(
     // What was never read has nothing to be compared with; the report names it.
     if (task.reportOnly) return entry.provenAt !== null;
     if (entry.provenAt === null) return task.kind !== 'slot' || mayReread;
-    if (entry.provenAt < latestMissing) return true;
+    if (entry.provenAt < latestMissing || isHinted(entry)) return true;
     return entry.provenAt < task.since && (all || mayReread);
   });
-  const hinted = due.filter(entry => entry.dueSince !== null && entry.dueSince > (entry.provenAt ?? 0));
+  const hinted = due.filter(isHinted);
   const candidates = (hinted.length > 0 ? hinted : due).filter(entry => free(entry.slice));
   const now = context.now;
   const best = nextSlice(
@@ -86,6 +86,9 @@ export async function choose(
   if (due.length > 0 || !quiet) return 'blocked';
   return task.reportOnly || (counted && !mayReread) ? idle(task) : confirm(task, await context.missing(), counted);
 }
+
+/** Something was seen to happen in it since it was last proven. */
+const isHinted = (entry: Entry): boolean => entry.dueSince !== null && entry.dueSince > (entry.provenAt ?? 0);
 
 /** Nothing more can be started for a task: it is done once its readings are. */
 export const idle = (task: Task): 'blocked' | 'done' => (task.resource.reading.size > 0 ? 'blocked' : 'done');

@@ -72,9 +72,11 @@ export async function addToRun(tx: Db, id: string, orderId: string | null, more:
     where id = cast(${id} as bigint)`.execute(tx);
 }
 
+/** Shows runs as waiting for the request limit. A run that is being written just now is not waiting, and is left alone. */
 export async function setRunWaiting(db: Db, ids: readonly string[], waitMs: number): Promise<void> {
   await sql`update sluice.runs set state = 'waiting', waiting_until = sluice.now() + make_interval(secs => ${waitMs / 1000})
-    where id = any(cast(${ids} as bigint[])) and state in ('running', 'waiting')`.execute(db);
+    where id in (select id from sluice.runs where id = any(cast(${ids} as bigint[])) and state in ('running', 'waiting')
+      for update skip locked)`.execute(db);
 }
 
 export async function endRun(
