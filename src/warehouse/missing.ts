@@ -107,9 +107,11 @@ export async function deleteRows(
   tx: Db,
   table: Table,
   place: Place,
-  keys: readonly string[],
+  named: readonly string[],
   context: { runId: string | null; accepted: number },
 ): Promise<DeleteResult> {
+  // Named twice, a row would be moved twice.
+  const keys = [...new Set(named)];
   if (keys.length === 0) return { deleted: [] };
   const target = sql.id(table.schema, table.name);
   const old = sql.id(table.schema, 'row_history');

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { MINUTE } from '../../src/clock.ts';
+import { isKind } from '../../src/errors.ts';
+import { moveCursor, type ReadingState, takeCursors } from '../../src/warehouse/cursors.ts';
+import { writeRows } from '../../src/warehouse/rows.ts';
+import { withDatabase } from '../support/database.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+import { contentOf, createParcels, inTransaction, parcel } from './parcels.ts';
+
+const place = { source: 'main', resource: 'parcels' };
+const reading = (startedAt: string, page = 2): ReadingState => ({
+  page,
+  limit: 100,
+  keys: ['1', '2'],
+  startedAt,
+  totalPages: 5,
+  totalRecords: 500,
+  requests: 1,
+  changed: 2,
+});
+const change = (readings: Record<string, ReadingState> = {}) => ({ readings, position: 'id 1..10', runId: null });
+
+test('a cursor that was taken over refuses its former holder, and nothing of its transaction is written', async () => {
+  await withDatabase(async database => {
+    const table = await createParcels(database);
+    const write = (id: number, cursor: Parameters<typeof moveCursor>[2]) =>
+      inTransaction(database, async tx => {
+        await writeRows(tx, table, [parcel(id, { name: `n${id}` }, { parts: [{ label: 'a', weight: '1' }] })], {
+          resource: 'parcels',
+          runId: null,
+          deep: false,
+        });
+        return moveCursor(tx, place, cursor, change());
+      });
+    const first = (await takeCursors(database.kysely, 'main', ['parcels'])).get('parcels');
+    if (!first) throw new Error('no cursor');
+    const moved = await write(1, first);
+    const before = await contentOf(database);
+
+    await expect(write(2, first)).rejects.toSatisfy(error => isKind(error, 'stale'));
+    expect(await contentOf(database)).toEqual(before);
+
+    const second = (await takeCursors(database.kysely, 'main', ['parcels'])).get('parcels');
+    if (!second) throw new Error('no cursor');
+    await expect(write(3, moved)).rejects.toSatisfy(error => isKind(error, 'stale'));
+    expect(await contentOf(database)).toEqual(before);
+    await write(4, second);
+    expect(await contentOf(database)).toHaveLength(2);
+    const { rows } = await database.query('select count(*) as parts from warehouse.parcel_parts');
+    expect(rows).toEqual([{ parts: '2' }]);
+  });
+});
+
+test('of two commits from the same version one is written and the other refused', async () => {
+  await withDatabase(async database => {
+    const cursor = (await takeCursors(database.kysely, 'main', ['parcels'])).get('parcels');
+    if (!cursor) throw new Error('no cursor');
+    const move = () => inTransaction(database, tx => moveCursor(tx, place, cursor, change()));
+    const results = await Promise.allSettled([move(), move(), move()]);
+    expect(results.filter(result => result.status === 'fulfilled')).toHaveLength(1);
+    for (const result of results) if (result.status === 'rejected') expect(isKind(result.reason, 'stale')).toBe(true);
+  });
+});
+
+test('a cursor nobody has taken refuses too', async () => {
+  await withDatabase(async database => {
+    const cursor = { version: '0', readings: {} };
+    await expect(inTransaction(database, tx => moveCursor(tx, place, cursor, change()))).rejects.toSatisfy(error =>
+      isKind(error, 'stale'),
+    );
+  });
+});
+
+test('whoever takes over goes on where the last commit stood, but for readings begun more than 15 minutes ago', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const stamp = () => new Date(clock.now()).toISOString().replace('T', ' ').replace('Z', '+00');
+    const cursor = (await takeCursors(database.kysely, 'main', ['parcels', 'others'])).get('parcels');
+    if (!cursor) throw new Error('no cursor');
+    const old = reading(stamp());
+    await clock.advance(10 * MINUTE);
+    const young = reading(stamp(), 4);
+    await inTransaction(database, tx => moveCursor(tx, place, cursor, change({ old, young })));
+
+    await clock.advance(4 * MINUTE);
+    const both = await takeCursors(database.kysely, 'main', ['parcels']);
+    expect(both.get('parcels')?.readings).toEqual({ old, young });
+    await clock.advance(2 * MINUTE);
+    const taken = await takeCursors(database.kysely, 'main', ['parcels', 'others']);
+    expect(taken.get('parcels')?.readings).toEqual({ young });
+    expect(taken.get('others')?.readings).toEqual({});
+    const { rows } = await database.query(`select position, committed_at is not null as committed from sluice.cursors
+      where resource = 'parcels'`);
+    expect(rows).toEqual([{ position: 'id 1..10', committed: true }]);
+  });
+});
