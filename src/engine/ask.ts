@@ -1,9 +1,9 @@
-import { isKind } from '../errors.ts';
+import { isKind, SluiceError } from '../errors.ts';
 import type { Client, Meta } from '../source/client.ts';
 import type { BadRecord } from '../warehouse/quarantine.ts';
 import type { Row } from '../warehouse/rows.ts';
 import { type Slice, sliceText } from '../warehouse/slice.ts';
-import type { Resource } from './resource.ts';
+import { isContentKeyed, type Resource } from './resource.ts';
 import type { Step } from './step.ts';
 import type { Task } from './task.ts';
 
@@ -90,7 +90,7 @@ export function learnFromPage(
   pages: number | null,
   before: PageAnswer | null = null,
 ): Learnt {
-  const learnt: { trait: string; value: string; evidence: string }[] = [];
+  const learnt = learnKeys(resource, answer);
   const counted = answer.meta?.totalPages !== undefined;
   // Without a count, a page was full when another came behind it.
   const fullByNext = !counted && answer.rows.length > 0 ? before : null;
@@ -111,6 +111,30 @@ export function learnFromPage(
     });
   }
   return learnt;
+}
+
+type Learning = { trait: string; value: string; evidence: string }[];
+
+// Rows stored under an id and rows stored under their content cannot be matched with each other.
+function learnKeys(resource: Resource, answer: PageAnswer): Learning {
+  if (!isContentKeyed(resource.table) || answer.rows.length === 0) return [];
+  const bare = answer.rows.filter(row => (row as Record<string, unknown> | null)?.[resource.job.key] == null).length;
+  const value = bare > 0 ? 'no' : 'yes';
+  const known = resource.traits.get('ids');
+  if (known === undefined) {
+    return [
+      { trait: 'ids', value, evidence: `${bare} of ${answer.rows.length} rows came without "${resource.job.key}"` },
+    ];
+  }
+  if (known === value) return [];
+  const change = value === 'no' ? 'no longer carry' : 'now carry';
+  throw new SluiceError(
+    'failed',
+    `The rows of ${resource.name} ${change} the field "${resource.job.key}", so they cannot be matched with those stored.`,
+    {
+      next: `To read the list anew: sluice reset ${resource.name}, then sluice sync ${resource.name}`,
+    },
+  );
 }
 
 // Asked for less than it returns, a source that keeps to its own size returns more, or counts its pages by another size.

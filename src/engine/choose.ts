@@ -166,7 +166,8 @@ function chainIds(
 
 /** Neighbouring windows that are due too are asked for together, as far as they fit into one reading. */
 function gatherDates(task: Task, best: Entry & { slice: DateSlice }, due: readonly Entry[], counted: boolean): Next {
-  const pages = task.resource.traits.get('paging') === 'ignored' ? 1 : MOST_PAGES;
+  const { traits } = task.resource;
+  const pages = traits.get('paging') === 'ignored' || traits.get('ids') === 'no' ? 1 : MOST_PAGES;
   const most = pages * pageSize(task.resource) * 0.85;
   if (best.rows === null || best.rows > most)
     return { slice: best.slice, answers: MOST_PAGES, gathered: false, counted };

@@ -36,7 +36,8 @@ export function confirmingField(resource: Resource): string | null {
 /** How a row that is missing is proven gone. */
 export function confirmedBy(resource: Resource): 'one' | 'id' | 'value' | 'cover' {
   if (slicingOf(resource.job, 'one')) return 'one';
-  if (isIdOrdered(resource) && resource.traits.get('paging') !== 'ignored') return 'id';
+  if (isIdOrdered(resource) && resource.traits.get('paging') !== 'ignored' && resource.traits.get('ids') !== 'no')
+    return 'id';
   return confirmingField(resource) === null ? 'cover' : 'value';
 }
 

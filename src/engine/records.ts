@@ -7,8 +7,14 @@ import { jsonText } from './values.ts';
 
 export type Parsed = { readonly row: Row } | { readonly bad: BadRecord };
 
-/** Turns rows of an answer into rows of the warehouse, or into records for quarantine. */
-export function createRecordParser(job: Job, options: { hashed: boolean }): (raw: unknown, readAt: string) => Parsed {
+/**
+ * Turns rows of an answer into rows of the warehouse, or into records for quarantine. `contentKeyed`: a row without its key field
+ * gets `#` and a hash of its declared values; the reading tells equals apart by an ordinal.
+ */
+export function createRecordParser(
+  job: Job,
+  options: { hashed: boolean; contentKeyed: boolean },
+): (raw: unknown, readAt: string) => Parsed {
   const known = new Set([...Object.keys(job.record.shape), ...job.never]);
   const children = Object.keys(job.children).map(field => ({
     field,
@@ -27,8 +33,8 @@ export function createRecordParser(job: Job, options: { hashed: boolean }): (raw
     for (const [name, value] of Object.entries(parsed.data)) {
       if (value !== undefined && !(name in job.children)) values[name] = value as string | null;
     }
-    const key = values[job.key];
-    if (key === undefined || key === null) return { bad: badRecord(job, record, { [job.key]: 'a row needs it' }) };
+    const key = values[job.key] ?? (options.contentKeyed ? `#${digestOf(sorted(values))}` : null);
+    if (key === null) return { bad: badRecord(job, record, { [job.key]: 'a row needs it' }) };
 
     const lists: Record<string, ChildRow[]> = {};
     for (const child of children) {
@@ -41,10 +47,17 @@ export function createRecordParser(job: Job, options: { hashed: boolean }): (raw
       }));
     }
     const extra = extraOf(record, known);
-    const digest = options.hashed ? hash('sha256', JSON.stringify([version, values, lists, extra])).slice(0, 32) : null;
+    const digest = options.hashed ? digestOf([version, values, lists, extra]) : null;
     return { row: { key, values, children: lists, extra, hash: digest, filled: [], readAt } };
   };
 }
+
+const digestOf = (value: unknown): string => hash('sha256', JSON.stringify(value)).slice(0, 32);
+
+const sorted = (values: Record<string, string | null>) =>
+  Object.keys(values)
+    .sort()
+    .map(name => [name, values[name]]);
 
 /** The field names of one child's items. */
 export function childShape(job: Job, field: string): Record<string, unknown> {

@@ -52,7 +52,7 @@ export async function openResource(
     name,
     job,
     table,
-    parse: createRecordParser(job, table),
+    parse: createRecordParser(job, { hashed: table.hashed, contentKeyed: isContentKeyed(table) }),
     dates: slicingOf(job, 'date'),
     entries: new Map(entries.map(entry => [sliceText(entry.slice), entry])),
     cursor: { version: '0', readings: {} },
@@ -82,6 +82,9 @@ export function tableDeclaration(name: string, job: Job, schema: string) {
     history: job.history,
   };
 }
+
+/** Rows may come without an id: the table has a key of its own. */
+export const isContentKeyed = (table: Table): boolean => table.key.name !== table.id.name;
 
 export const orderOf = (resource: Resource): Order | undefined => resource.traits.get('order') as Order | undefined;
 export const isIdOrdered = (resource: Resource): boolean => orderOf(resource)?.startsWith('id-') ?? false;

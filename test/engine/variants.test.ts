@@ -33,6 +33,8 @@ const VARIANTS = [
   'timestamps=zoneless',
   'none=empty',
   'none=zero-date',
+  'transaction-ids=no',
+  'transaction-ids=no,paging=no-meta',
   'extra-fields=yes',
   'states=more',
   'fault=drop',
