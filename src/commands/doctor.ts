@@ -50,19 +50,12 @@ export function doctorCommand(cli: Cli): Command {
         });
         const rows = settings.shown.map(({ name, value, from }) => [name, value, from]);
         const habits = traits.map(trait => [trait.resource, trait.trait, trait.value, trait.evidence]);
-        return [
-          table(colors, ['setting', 'value', 'from'], rows),
-          '',
-          ...drawn,
-          ...(habits.length > 0
-            ? [
-                '',
-                table(colors, ['list', 'was found to have', 'value', 'because'], habits, {
-                  wrap: { 3: 48 },
-                }),
-              ]
-            : []),
-        ].join('\n');
+        const found =
+          habits.length > 0
+            ? [table(colors, ['list', 'was found to have', 'value', 'because'], habits, { wrap: { 3: 48 } }), '']
+            : [];
+        // The checks last: that is what stays on the screen.
+        return [table(colors, ['setting', 'value', 'from'], rows), '', ...found, ...drawn].join('\n');
       });
       return ok ? 0 : 1;
     }),

@@ -1,0 +1,228 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { acquireSourceLock } from '../../src/warehouse/source-lock.ts';
+import { differences } from '../support/compare.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { begin, run, until, useBuild, withInstallation } from './run.ts';
+
+useBuild();
+
+test('a command explains itself with an example, and needs no settings for that', async () => {
+  const commands = ['sync', 'backfill pause', 'sql'];
+  const shown = await Promise.all(commands.map(command => run([...command.split(' '), '--help'])));
+  for (const [index, { code, stdout, stderr }] of shown.entries()) {
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain(`Example:\n  sluice ${commands[index]}`);
+  }
+});
+
+test('sync reads everything, and the next one finds nothing to write', async () => {
+  await withInstallation({}, async ({ sandbox, database, sluice }) => {
+    const first = await sluice('sync');
+    expect(first.code).toBe(0);
+    expect(first.stdout).toMatch(/^invoices +600 +0 /m);
+    expect(first.stderr).toContain('invoices: done');
+    expect(await differences(database, sandbox)).toEqual([]);
+
+    const second = await sluice('sync', 'invoices', '--json');
+    expect(second.code).toBe(0);
+    expect(second.json().resources).toMatchObject([
+      { resource: 'invoices', state: 'done', new: 0, changed: 0, deleted: 0 },
+    ]);
+  });
+});
+
+test('verify reports what differs and exits with 1; --repair makes it equal', async () => {
+  await withInstallation({}, async ({ sandbox, database, sluice }) => {
+    await sluice('sync');
+    expect((await sluice('verify', '--json')).json().equal).toBe(true);
+
+    sandbox.insert('customers', { ...[...sandbox.rows('customers')][0], account: 'New' } as never);
+    const { id } = sandbox.change('invoice-edited');
+    const gone = sandbox.change('transaction-deleted').id;
+    const report = await sluice('verify');
+    expect(report.code).toBe(1);
+    expect(report.stdout).toMatch(/^customers +1 \(\d+\) +0 +0 /m);
+    expect(report.stdout).toMatch(new RegExp(`^invoices +0 +1 \\(${id}\\) +0 `, 'm'));
+    expect(report.stdout).toMatch(new RegExp(`^transactions +0 +0 +1 \\(${gone}\\)`, 'm'));
+    expect(report.stdout).toContain('Make it equal: sluice verify --repair');
+
+    expect((await sluice('verify', '--repair')).code).toBe(0);
+    expect(await differences(database, sandbox)).toEqual([]);
+  });
+});
+
+test('status, doctor and quarantine tell the state in at most 100 columns', async () => {
+  await withInstallation({}, async ({ sandbox, sluice, test }) => {
+    const before = await sluice('status', '--json');
+    expect(before.json().resources).toMatchObject([{ rows: 0 }, { rows: 0 }, { rows: 0 }]);
+    const [invoice] = sandbox.rows('invoices');
+    sandbox.update('invoices', invoice?.id as number, { amount: 'a lot' });
+    await sluice('sync');
+
+    const status = await sluice('status');
+    expect([status.code, status.stderr]).toEqual([0, '']);
+    const { username, host, pathname } = new URL(test.url);
+    expect(status.stdout).toContain(
+      `psql "postgres://${username}:***@${host}${pathname}"`.replace('postgres:', new URL(test.url).protocol),
+    );
+    expect(status.stdout).toMatch(/^customers +150 .* 100% +0 +0$/m);
+    expect(status.stdout).toMatch(/^invoices +599 .* +0 +1$/m);
+    for (const line of status.stdout.split('\n').slice(1)) expect(line.length).toBeLessThanOrEqual(100);
+
+    const asked = sandbox.stats.total;
+    const doctor = await sluice('doctor');
+    expect(doctor.code).toBe(0);
+    expect(sandbox.stats.total - asked).toBeLessThanOrEqual(1);
+    for (const check of ['database', 'tables', 'source', 'key', 'quota'])
+      expect(doctor.stdout).toMatch(new RegExp(`^ok +${check} `, 'm'));
+    expect(doctor.stdout).toMatch(/SOURCE_API_KEY +\(set, not shown\) +environment/);
+    expect(doctor.stdout).toMatch(/customers +order +id-desc/);
+
+    const quarantine = await sluice('quarantine');
+    expect(quarantine.stdout).toMatch(new RegExp(`^invoices +${invoice?.id} +amount: `, 'm'));
+    const { records } = (await sluice('quarantine', '--json')).json();
+    expect(JSON.parse(records[0].payload)).toMatchObject({ amount: 'a lot' });
+  });
+});
+
+test('sql writes tables, CSV and JSON exactly, and only reads', async () => {
+  await withInstallation({}, async ({ env, sluice }) => {
+    const query = `select 12345678901234567.89::numeric as n, null as nothing, E'a "b",\\nc' as t, true as yes`;
+    expect((await sluice('sql', query)).stdout).toMatch(
+      /^ +n +nothing +t +yes\n12345678901234567\.89 +NULL +a "b",⏎c +t\n\(1 row\)\n$/,
+    );
+    expect((await sluice('sql', '--format', 'csv', query)).stdout).toBe(
+      'n,nothing,t,yes\r\n12345678901234567.89,,"a ""b"",\nc",t\r\n',
+    );
+    const piped = await run(['sql', '--json'], { env, input: query });
+    expect(piped.stdout).toContain('"n":12345678901234567.89,');
+    expect(piped.json()).toMatchObject([{ nothing: null, t: 'a "b",\nc', yes: true }]);
+
+    const many = await sluice('sql', '--format', 'csv', 'select g from generate_series(1, 1234) g');
+    expect(many.stdout.split('\r\n')).toHaveLength(1236);
+    expect((await sluice('sql', '--json', 'select * from invoices')).json()).toEqual([]);
+
+    const write = await sluice('sql', 'insert into customers (id) values (1)');
+    expect([write.code, write.stderr]).toEqual([1, expect.stringContaining('only reads')]);
+    const wrong = await sluice('sql', '--json', 'select nonsense');
+    expect([wrong.code, wrong.json().error.message]).toEqual([1, expect.stringContaining('nonsense')]);
+    expect((await sluice('sql')).code).toBe(2);
+  });
+});
+
+test('backfill: the dry run asks nothing; a detached order is listed, paused, resumed and cancelled', async () => {
+  await withInstallation({}, async ({ sandbox, sluice, database }) => {
+    const unread = await sluice('backfill', 'invoices', '--dry-run');
+    expect(unread.stdout).toContain('never read');
+    await sluice('sync', 'invoices');
+    const asked = sandbox.stats.total;
+    const from = `${new Date().getUTCFullYear() - 1}-01-01`;
+    const dry = (await sluice('backfill', 'invoices', '--from', from, '--dry-run', '--json')).json();
+    expect(dry.total).toMatchObject({ neverRead: 0 });
+    expect(dry.total.requests).toBeGreaterThan(0);
+    expect(sandbox.stats.total).toBe(asked);
+
+    const order = (await sluice('backfill', 'invoices', '--from', from, '--detach', '--json')).json();
+    expect(order).toMatchObject({ state: 'waiting', service: false });
+    expect((await sluice('backfill', 'pause', String(order.order))).code).toBe(0);
+    const again = await sluice('backfill', 'invoices', '--from', from);
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('paused')]);
+    expect((await sluice('backfill', 'resume')).code).toBe(0);
+    const list = await sluice('backfill', 'list');
+    expect(list.stdout).toMatch(new RegExp(`${order.order} +invoices +${from} .. now +waiting`));
+
+    const served = await sluice('backfill', 'invoices', '--from', from, '--json');
+    expect(served.json().resources).toMatchObject([{ order: order.order, state: 'done' }]);
+    const none = await sluice('backfill', 'cancel');
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('none to cancel')]);
+    const { rows } = await database.query('select count(*)::int as orders from sluice.orders');
+    expect(rows).toEqual([{ orders: 2 }]);
+  });
+});
+
+test('reset forgets one resource, but neither unasked nor while the source is being read', async () => {
+  await withInstallation({}, async ({ sandbox, database, sluice }) => {
+    await sluice('sync');
+    expect((await sluice('reset', 'invoices')).code).toBe(2);
+    const lock = await acquireSourceLock(database, 'main');
+    const held = await sluice('reset', 'invoices', '--yes');
+    expect([held.code, held.stderr]).toEqual([1, expect.stringContaining('reading the source')]);
+    await lock?.release();
+    expect((await sluice('reset', 'invoices', '--yes', '--json')).json()).toEqual({ resource: 'invoices', rows: 600 });
+    const { rows } = await database.query(`select (select count(*)::int from warehouse.invoices) as invoices,
+      (select count(*)::int from warehouse.invoice_items) as items, (select count(*)::int from warehouse.customers) as customers`);
+    expect(rows).toEqual([{ invoices: 0, items: 0, customers: 150 }]);
+    expect((await sluice('sync', 'invoices')).code).toBe(0);
+    expect(await differences(database, sandbox)).toEqual([]);
+  });
+});
+
+test('migrate lists what it applied, and sync does it by itself', async () => {
+  const empty = await createTestDatabase({ empty: true });
+  const env = { DATABASE_URL: empty.url };
+  const { applied } = (await run(['migrate', '--json'], { env })).json();
+  expect(applied).toContain('sluice/0001_clock_and_budget');
+  expect((await run(['migrate'], { env })).stdout).toContain('Nothing to do');
+  await empty.drop();
+});
+
+test('start reads every resource on its schedule and orders as they come; SIGTERM ends it with 0', async () => {
+  await withInstallation({}, async ({ sandbox, database, env, sluice }) => {
+    const service = begin(['start'], { env });
+    const done = async (kind: string) => {
+      const { rows } = await database.query<{ n: number }>(
+        "select count(*)::int as n from sluice.runs where state = 'done' and kind = $1",
+        [kind],
+      );
+      return rows[0]?.n ?? 0;
+    };
+    await until(async () => (await done('slot')) === 3);
+    expect((await sluice('status', '--json')).json().service).toBe(true);
+    expect((await sluice('backfill', 'customers', '--detach', '--json')).json().service).toBe(true);
+    await until(async () => (await done('backfill')) === 1);
+    service.child.kill('SIGTERM');
+    const { code, stderr } = await service.ended;
+    expect(code).toBe(0);
+    const lines = stderr
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line));
+    expect(lines).toContainEqual(expect.objectContaining({ resource: 'customers', kind: 'slot', inserted: 150 }));
+    expect(await differences(database, sandbox)).toEqual([]);
+  });
+});
+
+test('sandbox serves until it is stopped', async () => {
+  const server = begin(['sandbox', '--json', '--seed', '3', '--variant', 'order=id-asc']);
+  await until(() => server.stdout().includes('}'));
+  const { url, apiKey } = JSON.parse(server.stdout());
+  const answer = await fetch(`${url}/api/v2/customers?limit=1`, { headers: { authorization: `Bearer ${apiKey}` } });
+  expect(await answer.json()).toMatchObject({ success: true });
+  server.child.kill('SIGINT');
+  expect((await server.ended).code).toBe(0);
+});
+
+test('demo needs nothing, shows equal tables in under 30 seconds, and stop-db stops its server', async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'sluice-demo-'));
+  // Run as root, the server belongs to an unprivileged user, who has to be able to enter.
+  chmodSync(cwd, 0o755);
+  try {
+    const began = performance.now();
+    const { code, stdout, stderr } = await run(['demo'], { cwd });
+    expect([code, stderr]).toEqual([0, expect.stringContaining('invoices: done')]);
+    expect(performance.now() - began).toBeLessThan(30_000);
+    expect(stdout).toContain('every row is equal');
+    expect(stdout).toMatch(/psql "postgres:\/\/.*\/sluice_demo"/);
+    for (const line of stdout.split('\n')) if (!line.includes('psql')) expect(line.length).toBeLessThanOrEqual(110);
+
+    const status = await run(['status', '--json'], { cwd });
+    expect(status.json().database).toMatch(/^postgres:\/\/sluice:.+@127\.0\.0\.1:\d+\/sluice$/);
+  } finally {
+    expect((await run(['stop-db'], { cwd })).stdout).toContain('has stopped');
+    expect((await run(['stop-db', '--json'], { cwd })).json()).toEqual({ stopped: false });
+    rmSync(cwd, { recursive: true, force: true });
+  }
+});

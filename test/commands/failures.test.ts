@@ -1,0 +1,143 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { acquireSourceLock } from '../../src/warehouse/source-lock.ts';
+import { differences } from '../support/compare.ts';
+import { begin, type Installation, KEY, run, until, useBuild, withInstallation } from './run.ts';
+
+useBuild();
+
+const SETTINGS = { SOURCE_URL: 'https://books.example.com', SOURCE_API_KEY: KEY };
+
+test('wrong usage exits with 2 and names what is allowed, before anything is started', async () => {
+  const cases: [string[], string][] = [
+    [['sync', 'invoice'], 'Resources: customers, invoices, transactions.'],
+    [['sync', '--fast'], '--accept-deletes'],
+    [['snyc'], 'Commands: '],
+    [['backfill', 'customers', '--from', '2025-01-01'], 'invoices, transactions'],
+  ];
+  const ended = await Promise.all(cases.map(([args]) => run(args, { env: SETTINGS })));
+  for (const [index, { code, stdout, stderr }] of ended.entries()) {
+    const [args, named] = cases[index] as [string[], string];
+    expect([args, code, stdout]).toEqual([args, 2, '']);
+    expect(stderr).toContain(named);
+  }
+  const json = await run(['backfill', 'invoices', '--to', 'now', '--json'], { env: SETTINGS });
+  expect(json.json().error).toMatchObject({ kind: 'usage', message: '--to now is no date.' });
+});
+
+test('wrong settings exit with 2, a wrong key with 1, and both with one document for scripts', async () => {
+  const wrong = await run(['sync', '--json'], { env: { SOURCE_URL: 'http://books.example.com', SOURCE_API_KEY: KEY } });
+  expect([wrong.code, wrong.json().error.kind]).toEqual([2, 'configuration']);
+  const absent = await run(['sync']);
+  expect([absent.code, absent.stderr]).toEqual([
+    2,
+    expect.stringMatching(/SOURCE_URL is not set.*\n.*SOURCE_API_KEY is not set/),
+  ]);
+
+  await withInstallation({ apiKey: 'another' }, async ({ sluice }) => {
+    const refused = await sluice('sync', '--json');
+    expect([refused.code, refused.json().error.kind]).toEqual([1, 'unauthorized']);
+    const doctor = await sluice('doctor');
+    expect([doctor.code, doctor.stdout]).toEqual([
+      1,
+      expect.stringMatching(/^failed +key .*\n +Check SOURCE_API_KEY/m),
+    ]);
+  });
+});
+
+test('an unreachable source or database is one clear message and exit code 1', async () => {
+  const nobody = await freePort();
+  const url = `postgres://sluice:pass-5e1f@127.0.0.1:${nobody}/warehouse`;
+  const database = await run(['sync'], { env: { ...SETTINGS, DATABASE_URL: url } });
+  expect([database.code, database.stderr]).toEqual([
+    1,
+    `The database at 127.0.0.1:${nobody}/warehouse: nothing answers there.\nCheck host and port in DATABASE_URL, and that the server runs.\n`,
+  ]);
+  await withInstallation({}, async ({ env }) => {
+    const doctor = await run(['doctor'], { env: { ...env, SOURCE_URL: `http://127.0.0.1:${nobody}` } });
+    expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringMatching(/^failed +source /m)]);
+  });
+});
+
+test('--no-wait stops at the request limit with 75 and keeps what was read', async () => {
+  await withInstallation({}, async ({ env, database }) => {
+    const stopped = await run(['sync', '--no-wait', '--json'], { env: { ...env, SOURCE_RATE_LIMIT: '6' } });
+    expect([stopped.code, stopped.json().error.kind]).toEqual([75, 'quota']);
+    const { rows } = await database.query('select count(*)::int as rows from warehouse.customers');
+    expect(rows[0]?.rows).toBeGreaterThan(0);
+    // As if an hour had passed.
+    await database.query('truncate sluice.requests, sluice.budgets');
+    expect((await run(['sync'], { env })).code).toBe(0);
+    const { rows: orders } = await database.query(
+      "select count(*)::int as orders from sluice.orders where resource = 'transactions'",
+    );
+    expect(orders).toEqual([{ orders: 1 }]);
+  });
+});
+
+for (const signal of ['SIGINT', 'SIGKILL'] as const) {
+  test(`a backfill ended by ${signal} goes on where it was, at most 2 x SOURCE_CONCURRENCY requests dearer`, async () => {
+    const unbroken = await backfill(null);
+    const broken = await backfill(signal);
+    expect(broken).toBeLessThanOrEqual(unbroken + 2 * 4);
+  });
+}
+
+/** Requests that reading all transactions takes, interrupted in the middle or not. */
+async function backfill(signal: NodeJS.Signals | null): Promise<number> {
+  let requests = 0;
+  await withInstallation({ latencyMs: 20, today: '2026-03-15' }, async given => {
+    const args = ['backfill', 'transactions', '--json'];
+    const first = begin(args, { env: given.env });
+    if (signal !== null) {
+      await until(() => given.sandbox.stats.total >= 12);
+      first.child.kill(signal);
+    }
+    const ended = await first.ended;
+    const last = signal === null ? ended : await given.sluice(...args);
+    if (signal === 'SIGINT')
+      expect([ended.code, ended.json().error]).toEqual([1, expect.objectContaining({ kind: 'stopped' })]);
+    expect([last.code, last.json().resources]).toMatchObject([0, [{ state: 'done' }]]);
+    expect((await differences(given.database, given.sandbox)).filter(text => text.startsWith('transactions'))).toEqual(
+      [],
+    );
+    expect(await orderCount(given)).toBe(1);
+    requests = given.sandbox.stats.total;
+  });
+  return requests;
+}
+
+async function orderCount({ database }: Installation): Promise<number | undefined> {
+  const { rows } = await database.query<{ n: number }>('select count(*)::int as n from sluice.orders');
+  return rows[0]?.n;
+}
+
+test('where another process reads the source, a command follows, and takes over when that one goes', async () => {
+  await withInstallation({}, async ({ sandbox, database, env }) => {
+    const lock = await acquireSourceLock(database, 'main');
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-follow-'));
+    const sync = begin(['sync', 'customers'], { env, cwd: folder });
+    let stderr = '';
+    sync.child.stderr?.on('data', text => {
+      stderr += text;
+    });
+    await until(() => stderr.includes('Another process reads this source'));
+    expect(sandbox.stats.total).toBe(0);
+    await lock?.release();
+    expect((await sync.ended).code).toBe(0);
+    expect(sandbox.stats.total).toBeGreaterThan(0);
+    rmSync(folder, { recursive: true });
+  });
+});
+
+function freePort(): Promise<number> {
+  return new Promise(resolve => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}

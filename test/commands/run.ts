@@ -1,0 +1,133 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import type { Database } from '../../src/warehouse/database.ts';
+import { type TestDatabase, withDatabase } from '../support/database.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** No output of any command may hold it. */
+export const KEY = 'key-7f3a/secret+9';
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The document on stdout; fails when there is not exactly one. */
+  // biome-ignore lint/suspicious/noExplicitAny: every command has a document of its own
+  json(): any;
+}
+
+export interface Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  /** What it has written to stdout so far. */
+  stdout(): string;
+}
+
+let built = '';
+const children = new Set<ChildProcess>();
+
+/** Compiles the sources once a file: processes start in half the time, and what runs is what is shipped. */
+export function useBuild(): void {
+  beforeAll(() => {
+    const cache = join(ROOT, 'node_modules/.cache');
+    mkdirSync(cache, { recursive: true });
+    built = mkdtempSync(join(cache, 'sluice-'));
+    writeFileSync(join(built, 'package.json'), '{"type":"module"}');
+    execFileSync(process.execPath, [
+      join(ROOT, 'node_modules/typescript/bin/tsc'),
+      '-p',
+      join(ROOT, 'tsconfig.build.json'),
+      '--outDir',
+      built,
+    ]);
+  });
+  afterAll(() => {
+    // A test that failed may have left its process behind.
+    for (const child of children) child.kill('SIGKILL');
+    rmSync(built, { recursive: true, force: true });
+  });
+}
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly input?: string;
+}
+
+/** Starts the command line in an empty folder with nothing but these settings. */
+export function begin(args: readonly string[], options: RunOptions = {}): Running {
+  const folder = options.cwd ?? mkdtempSync(join(tmpdir(), 'sluice-cwd-'));
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(process.execPath, [join(built, 'src/main.js'), ...args], {
+    cwd: folder,
+    env: { PATH, HOME, ...options.env },
+    stdio: 'pipe',
+  });
+  children.add(child);
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', text => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', text => {
+    stderr += text;
+  });
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(options.input ?? '');
+  const secrets = [KEY, encodeURIComponent(KEY), password(options.env?.DATABASE_URL)];
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', code => {
+      children.delete(child);
+      if (!options.cwd) rmSync(folder, { recursive: true, force: true });
+      try {
+        for (const secret of secrets) if (secret) expect(stdout + stderr).not.toContain(secret);
+        resolve({ code, stdout, stderr, json: () => JSON.parse(stdout) });
+      } catch (error) {
+        reject(error);
+      }
+    });
+  });
+  return { child, ended, stdout: () => stdout };
+}
+
+export const run = (args: readonly string[], options: RunOptions = {}): Promise<Ended> => begin(args, options).ended;
+
+function password(url: string | undefined): string {
+  return url && URL.canParse(url) ? new URL(url).password : '';
+}
+
+export interface Installation {
+  readonly sandbox: Sandbox;
+  readonly database: Database;
+  readonly test: TestDatabase;
+  readonly env: Readonly<Record<string, string>>;
+  readonly sluice: (...args: string[]) => Promise<Ended>;
+}
+
+/** A source, a migrated database of its own, and the settings that name both. */
+export async function withInstallation(
+  options: SandboxOptions,
+  fn: (given: Installation) => Promise<void>,
+): Promise<void> {
+  const sandbox = await openSandbox({ size: 'small', apiKey: KEY, rateLimit: 0, ...options });
+  try {
+    await withDatabase(async (database, test) => {
+      const env = { SOURCE_URL: sandbox.url, SOURCE_API_KEY: KEY, DATABASE_URL: test.url, SOURCE_RATE_LIMIT: '100000' };
+      await fn({ sandbox, database, test, env, sluice: (...args) => run(args, { env }) });
+    });
+  } finally {
+    await sandbox.close();
+  }
+}
+
+/** Waits until it holds; a test that never gets there ends by its time-out. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise(resolve => setTimeout(resolve, 20));
+}
