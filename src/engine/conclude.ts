@@ -232,12 +232,13 @@ async function concludeTargeted(
   if (left.length === 0) return;
   const confirmed = confirmedBy(resource) === 'value' ? await lackedElsewhere(tx, place, left, text) : [];
   await remove(tx, draft, task, confirmed, outcome.counts);
-  // The others may just have another value now: their windows tell.
-  const dates = resource.dates ? await valuesOf(tx, resource.table, resource.dates.field, left) : [];
-  const hinted = partition(withEntries(resource, draft)).filter(
-    ({ slice: window, provenAt }) =>
-      window.by === 'date' && (provenAt ?? 0) < at && dates.some(day => holds(window, day)),
-  );
+  // The others may just have another value now: the slices that hold them tell.
+  const days = resource.dates ? await valuesOf(tx, resource.table, resource.dates.field, left) : [];
+  const hinted = partition(withEntries(resource, draft)).filter(({ slice: part, provenAt }) => {
+    if ((provenAt ?? 0) >= at) return false;
+    if (part.by === 'date') return days.some(day => holds(part, day));
+    return part.by === 'whole' || (part.by === 'id' && left.some(key => inInterval(part, key)));
+  });
   await replace(
     tx,
     draft,

@@ -13,13 +13,15 @@ import { holdsQuarantine } from '../warehouse/quarantine.ts';
 import { endAbandonedRuns, endRun, setRunWaiting, startRun } from '../warehouse/runs.ts';
 import { overlap, type Slice, sliceText } from '../warehouse/slice.ts';
 import { lastSlotAt, openSlots, takeSlot } from '../warehouse/slots.ts';
+import { countRows } from '../warehouse/stored.ts';
+import { writeTrait } from '../warehouse/traits.ts';
 import type { Reader } from './ask.ts';
-import { type Choice, choose, idle } from './choose.ts';
+import { type Choice, choose, idle, type Next } from './choose.ts';
 import { type Committer, createCommitter } from './commit.ts';
 import { confirmingField, MOST_TRIES } from './conclude.ts';
 import { readIds } from './read-ids.ts';
 import { readNewest, readOne } from './read-others.ts';
-import { readPages, windowReading } from './read-pages.ts';
+import { MOST_PAGES, readPages, windowReading } from './read-pages.ts';
 import { partition, partitionOf, type Resource, wholeCost } from './resource.ts';
 import type { Committed, Step } from './step.ts';
 import { createTask, fail, type Task, wants } from './task.ts';
@@ -169,7 +171,7 @@ async function nextEvent(loop: Loop): Promise<void> {
 async function begin(loop: Loop, now: number): Promise<boolean> {
   const { engine } = loop;
   let moved = false;
-  const affordable = isAffordable(engine);
+  const affordable = isAffordable(engine, loop.tasks);
   const lanes = [...loop.tasks].sort((a, b) => LANES[a.lane] - LANES[b.lane]);
   for (const task of lanes) {
     if (loop.running.size >= engine.concurrency) break;
@@ -186,7 +188,8 @@ async function begin(loop: Loop, now: number): Promise<boolean> {
       return rows;
     };
     const unreachable = task.failure?.kind === 'unavailable';
-    const next = unreachable ? idle(task) : await choose(task, { now, affordable, missing });
+    let next = unreachable ? idle(task) : await choose(task, { now, affordable, missing });
+    if (next === 'done' && !unreachable) next = await recount(engine, task);
     if (next === 'blocked') continue;
     moved = true;
     if (next === 'done') await endTask(loop, task);
@@ -195,10 +198,44 @@ async function begin(loop: Loop, now: number): Promise<boolean> {
   return moved;
 }
 
-/** Half the hourly limit is enough to read everything again. */
-function isAffordable(engine: Engine): boolean {
+/** Half the hourly limit is enough to read everything again that is to be synced. */
+function isAffordable(engine: Engine, tasks: readonly Task[]): boolean {
   const hourly = (engine.limit * HOUR) / engine.windowMs;
-  return engine.resources.reduce((sum, resource) => sum + wholeCost(resource), 0) <= hourly / 2;
+  const resources = new Set(tasks.filter(task => task.kind === 'sync').map(task => task.resource));
+  return [...resources].reduce((sum, resource) => sum + wholeCost(resource), 0) <= hourly / 2;
+}
+
+/**
+ * Rows without a date lie in no window. When every window was read and the source still counts more rows than there are, the
+ * count is asked for again, and if it holds, the list is cut otherwise from then on.
+ */
+async function recount(engine: Engine, task: Task): Promise<Next> {
+  const { resource } = task;
+  const everything = task.kind === 'sync' || (task.kind === 'verify' && !task.reportOnly);
+  if (!everything || partitionOf(resource) !== 'date' || partition(resource).some(entry => entry.provenAt === null))
+    return 'done';
+  if (resource.total === null && task.kind === 'sync') return 'done';
+  const { rows } = await countRows(
+    engine.database.kysely,
+    resource.table,
+    { by: 'whole' },
+    { dateField: undefined, startedAt: null },
+  );
+  if (resource.total !== null && resource.total <= rows) return 'done';
+  if (!task.settled.has('recount')) {
+    task.settled.add('recount');
+    return { slice: { by: 'newest' }, answers: MOST_PAGES, gathered: false, counted: false };
+  }
+  if (resource.total === null) return 'done';
+  const evidence = `the source counts ${resource.total} rows, its date windows show ${rows}`;
+  await writeTrait(engine.database.kysely, engine.source, {
+    resource: resource.name,
+    trait: 'undated',
+    value: 'yes',
+    evidence,
+  });
+  resource.traits.set('undated', 'yes');
+  return 'blocked';
 }
 
 function start(loop: Loop, task: Task, choice: Choice, now: number): void {

@@ -105,10 +105,13 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     state.totalRecords = answer.meta?.totalRecords ?? null;
     const taken = take(answer);
     const learnt = [...learnFromPage(resource, answer, state.totalPages), ...learnFilter(reading, taken.rows)];
-    if (learnt.some(trait => trait.trait === 'date filter')) {
+    const distrust = learnt.find(
+      trait => trait.trait === 'date filter' || (trait.trait === 'dates' && trait.value === 'no'),
+    );
+    if (distrust) {
       yield step(answer, taken, {
         learnt,
-        end: { kind: 'unproven', reason: 'the source ignores its date filter', startedAt: answer.grantedAt },
+        end: { kind: 'unproven', reason: distrust.evidence, startedAt: answer.grantedAt },
       });
       return;
     }
@@ -200,6 +203,9 @@ function pagingTrait(repeated: boolean, answer: PageAnswer) {
 function learnFilter(reading: PageReading, rows: readonly { values: Readonly<Record<string, string | null>> }[]) {
   const { asked } = reading;
   if (!asked) return [];
+  if (rows.length > 0 && rows.every(row => row.values[asked.field] === undefined)) {
+    return [{ trait: 'dates', value: 'no', evidence: `rows come without the field "${asked.field}"` }];
+  }
   const days = rows.map(row => row.values[asked.field]).filter((day): day is string => typeof day === 'string');
   const outside = days.filter(day => day < asked.from || day > asked.to).length;
   if (outside > 0) {

@@ -91,7 +91,11 @@ export const isIdOrdered = (resource: Resource): boolean => orderOf(resource)?.s
 
 /** How the list is cut: by the dates it can be asked for, else by its own order, else not at all. */
 export function partitionOf(resource: Resource): 'date' | 'id' | 'whole' {
-  if (resource.dates && resource.traits.get('date filter') !== 'ignored') return 'date';
+  // Rows that do not show their date cannot be told to lie in a window.
+  const { traits } = resource;
+  const dated =
+    traits.get('date filter') !== 'ignored' && traits.get('dates') !== 'no' && traits.get('undated') !== 'yes';
+  if (resource.dates && dated) return 'date';
   const order = orderOf(resource);
   const pageable = resource.traits.get('paging') !== 'ignored';
   const byId = slicingOf(resource.job, 'id') !== undefined || resource.dates !== undefined;
