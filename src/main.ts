@@ -1,23 +1,11 @@
 #!/usr/bin/env node
 import { fileURLToPath } from 'node:url';
-import { Command, CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { systemClock } from './clock.ts';
-import { backfillCommand } from './commands/backfill.ts';
 import type { Cli, Outcome, Session } from './commands/cli.ts';
-import { demoCommand } from './commands/demo.ts';
-import { doctorCommand } from './commands/doctor.ts';
 import { loadJobs } from './commands/load-jobs.ts';
-import { migrateCommand } from './commands/migrate.ts';
-import { quarantineCommand } from './commands/quarantine.ts';
-import { resetCommand } from './commands/reset.ts';
-import { sandboxCommand } from './commands/sandbox.ts';
-import { sqlCommand } from './commands/sql.ts';
-import { startCommand } from './commands/start.ts';
-import { statusCommand } from './commands/status.ts';
-import { stopDbCommand } from './commands/stop-db.ts';
-import { syncCommand } from './commands/sync.ts';
+import { createProgram } from './commands/program.ts';
 import { createTerminal } from './commands/terminal.ts';
-import { verifyCommand } from './commands/verify.ts';
 import { type Config, readConfig } from './config.ts';
 import { isKind, SluiceError } from './errors.ts';
 import { createLog } from './log.ts';
@@ -93,66 +81,6 @@ async function openSession(config: Config, name: string, closing: (() => Promise
   };
 }
 
-function createProgram(): Command {
-  const program = new Command('sluice')
-    .description('Keeps a Postgres warehouse equal to a business suite that is read through its API.')
-    .addHelpText(
-      'after',
-      '\nStart here:\n  sluice demo                see it work, with made-up data\n  sluice <command> --help    what a command does, with an example',
-    );
-  for (const make of [
-    demoCommand,
-    startCommand,
-    doctorCommand,
-    syncCommand,
-    backfillCommand,
-    verifyCommand,
-    statusCommand,
-    quarantineCommand,
-    sqlCommand,
-    migrateCommand,
-    sandboxCommand,
-    resetCommand,
-    stopDbCommand,
-  ])
-    program.addCommand(make(cli));
-  for (const command of [program, ...withSubcommands(program)]) {
-    // Its own lines about wrong usage are replaced by ours.
-    command
-      .exitOverride()
-      .configureOutput({ writeErr: () => undefined })
-      .showSuggestionAfterError(true);
-    command.exitOverride(error => {
-      throw usageError(command, error);
-    });
-  }
-  return program;
-}
-
-function withSubcommands(command: Command): Command[] {
-  return command.commands.flatMap(each => [each, ...withSubcommands(each)]);
-}
-
-/** What commander found wrong, and what is allowed instead. */
-function usageError(command: Command, error: CommanderError): Error {
-  if (error.exitCode === 0) return error;
-  if (error.code === 'commander.help')
-    return new SluiceError('usage', 'No command was given.', { next: program.helpInformation() });
-  const message = error.message.replace(/^error: /, '').replace(/\n.*$/s, '');
-  const names = error.code === 'commander.unknownCommand' ? command.commands.map(each => each.name()) : [];
-  const options =
-    error.code === 'commander.unknownOption' ? command.options.map(option => option.long ?? option.flags) : [];
-  const allowed =
-    names.length > 0 ? `Commands: ${names.join(', ')}.` : options.length > 0 ? `Options: ${options.join(', ')}.` : '';
-  const path = command === program ? 'sluice' : `sluice ${pathOf(command)}`;
-  return new SluiceError('usage', `${message[0]?.toUpperCase()}${message.slice(1)}.`, {
-    next: [allowed, `See: ${path} --help`].filter(Boolean).join(' '),
-  });
-}
-
-const pathOf = (command: Command): string =>
-  command.parent && command.parent !== program ? `${pathOf(command.parent)} ${command.name()}` : command.name();
-
 /** One clear message for what stopped the command, and the exit code of its kind. */
 async function fail(error: unknown): Promise<never> {
   if (error instanceof CommanderError && error.exitCode === 0) return end(0);
@@ -188,8 +116,8 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) {
 process.on('unhandledRejection', fail);
 process.on('uncaughtException', fail);
 
-const program = createProgram();
 try {
+  const program = await createProgram(cli, argv[0]);
   await program.parseAsync(argv, { from: 'user' });
 } catch (error) {
   await fail(error);

@@ -5,7 +5,7 @@ import { pendingMigrations } from '../warehouse/migrate.ts';
 import { listOrders, type Order, type OrderState, setOrderState } from '../warehouse/orders.ts';
 import { orderProgress } from '../warehouse/report.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
-import { isServed } from './start.ts';
+import { isServed } from './service.ts';
 import { count, table } from './table.ts';
 
 const MOST = 50;

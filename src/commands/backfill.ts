@@ -6,7 +6,7 @@ import { dryRun } from './dry-run.ts';
 import { chosenRange, chosenResources, type Range } from './given.ts';
 import { read } from './read.ts';
 import { placeOrder } from './serve-orders.ts';
-import { isServed } from './start.ts';
+import { isServed } from './service.ts';
 import { showServed } from './summary.ts';
 
 const EXAMPLE = `sluice backfill invoices --from 2024-01-01 --to 2024-12-31

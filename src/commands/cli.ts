@@ -4,7 +4,7 @@ import type { Job } from '../engine/job.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { MigrationOptions } from '../warehouse/migrate.ts';
-import type { SourceSettings } from './open-engine.ts';
+import type { SourceSettings } from './source-settings.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What is known of the settings outside of main. */

@@ -8,8 +8,9 @@ import type { OrderKind } from '../warehouse/orders.ts';
 import { readQuery } from '../warehouse/read-query.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
 import { questions } from './demo-questions.ts';
-import { openEngine, type SourceSettings } from './open-engine.ts';
+import { openEngine } from './open-engine.ts';
 import { type Served, serveOrders } from './serve-orders.ts';
+import type { SourceSettings } from './source-settings.ts';
 import { failures, served, summaryTable } from './summary.ts';
 import { count, plural, table } from './table.ts';
 

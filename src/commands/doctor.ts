@@ -7,7 +7,7 @@ import { pendingMigrations } from '../warehouse/migrate.ts';
 import { serverVersion } from '../warehouse/report.ts';
 import { readTraits } from '../warehouse/traits.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
-import { openLedger, type SourceSettings } from './open-engine.ts';
+import { openLedger, type SourceSettings } from './source-settings.ts';
 import { budgetLine } from './status.ts';
 import { moment, table } from './table.ts';
 

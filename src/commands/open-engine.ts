@@ -6,24 +6,7 @@ import { createWaiting } from '../engine/waiting.ts';
 import type { Log } from '../log.ts';
 import { openClient } from '../source/client.ts';
 import type { Database } from '../warehouse/database.ts';
-import { createLedger, type Ledger } from '../warehouse/ledger.ts';
-
-/** One installation and how it may be asked. */
-export interface SourceSettings {
-  readonly url: string;
-  readonly apiKey: string;
-  readonly auth: 'bearer' | 'query';
-  readonly pageSize: number | 'auto';
-  /** Requests per window of `windowMs`. */
-  readonly limit: number;
-  readonly windowMs: number;
-  readonly concurrency: number;
-  readonly timeoutMs: number;
-  readonly timeZone: string;
-}
-
-export const openLedger = (database: Database, name: string, source: SourceSettings): Ledger =>
-  createLedger({ ...source, database, source: name });
+import { openLedger, type SourceSettings } from './source-settings.ts';
 
 /** Everything a source's loop needs; what its slices are known to be is read here, so open it only while holding the source's lock. */
 export async function openEngine(options: {

@@ -1,6 +1,6 @@
 import Table from 'cli-table3';
 import type { ColumnInfo, TextRow } from '../warehouse/read-query.ts';
-import type { Format } from './sql.ts';
+import type { Format } from './query-formats.ts';
 import { plural } from './table.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -7,17 +7,12 @@ import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import { openOrders } from '../warehouse/orders.ts';
-import { isConnected } from '../warehouse/report.ts';
 import { openSlots } from '../warehouse/slots.ts';
 import { acquireSourceLock } from '../warehouse/source-lock.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
-import { openEngine, type SourceSettings } from './open-engine.ts';
-
-/** The name of the service's database connections, by which other commands know that it runs. */
-const serviceName = (session: Session): string => `sluice start ${session.settings.sourceName}`.slice(0, 63);
-
-export const isServed = (session: Session, database: Database): Promise<boolean> =>
-  isConnected(database.kysely, serviceName(session));
+import { openEngine } from './open-engine.ts';
+import { serviceName } from './service.ts';
+import type { SourceSettings } from './source-settings.ts';
 
 const RETRY_MS = 5 * SECOND;
 const RETRY_CAP_MS = 5 * MINUTE;

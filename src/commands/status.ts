@@ -3,10 +3,11 @@ import { embeddedStatus } from '../warehouse/embedded.ts';
 import type { Usage } from '../warehouse/ledger.ts';
 import { pendingMigrations } from '../warehouse/migrate.ts';
 import { openOrders } from '../warehouse/orders.ts';
-import { lastEnds, openRuns, resourceState } from '../warehouse/report.ts';
+import { resourceState } from '../warehouse/report.ts';
+import { lastRuns, type Run } from '../warehouse/runs.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
-import { openLedger } from './open-engine.ts';
-import { isServed } from './start.ts';
+import { isServed } from './service.ts';
+import { openLedger } from './source-settings.ts';
 import { count, moment, plural, table } from './table.ts';
 
 export function statusCommand(cli: Cli): Command {
@@ -41,16 +42,23 @@ async function readState(session: Session) {
   const resources = [];
   for (const resource of jobs.keys())
     resources.push(await resourceState(kysely, { source: settings.sourceName, resource, schema: settings.schema }));
+  const runs = await lastRuns(kysely, settings.sourceName, 100);
   return {
     database: url,
     schema: settings.schema,
     service: await isServed(session, database),
     resources,
-    runs: await openRuns(kysely, settings.sourceName),
-    failed: (await lastEnds(kysely, settings.sourceName)).filter(run => run.state === 'failed'),
+    runs: runs.filter(run => run.endedAt === null),
+    failed: lastEnded(runs).filter(run => run.state === 'failed'),
     orders: await openOrders(kysely, settings.sourceName),
     budget: settings.source ? await openLedger(database, settings.sourceName, settings.source).usage() : null,
   };
+}
+
+/** The last run of each resource that has ended; the newest come first. */
+function lastEnded(runs: readonly Run[]): Run[] {
+  const ended = runs.filter(run => run.endedAt !== null);
+  return ended.filter(run => ended.find(other => other.resource === run.resource) === run);
 }
 
 type State = Awaited<ReturnType<typeof readState>>;

@@ -92,45 +92,6 @@ export async function orderProgress(db: Db, id: string): Promise<{ slices: numbe
   return rows[0] ?? { slices: 0, proven: 0 };
 }
 
-export interface OpenRun {
-  readonly id: string;
-  readonly resource: string;
-  readonly kind: string;
-  readonly state: string;
-  readonly startedAt: string;
-  readonly waitingUntil: string | null;
-  readonly requests: number;
-  readonly rowsRead: number;
-}
-
-export async function openRuns(db: Db, source: string): Promise<OpenRun[]> {
-  const { rows } = await sql<OpenRun>`
-    select id, resource, kind, state, started_at as "startedAt", waiting_until as "waitingUntil",
-      requests::float8 as requests, rows_read::float8 as "rowsRead"
-    from sluice.runs where source = ${source} and ended_at is null order by id`.execute(db);
-  return rows;
-}
-
-/** The last run of each resource that has ended. */
-export async function lastEnds(
-  db: Db,
-  source: string,
-): Promise<
-  { resource: string; kind: string; state: string; reason: string | null; next: string | null; endedAt: string }[]
-> {
-  const { rows } = await sql<{
-    resource: string;
-    kind: string;
-    state: string;
-    reason: string | null;
-    next: string | null;
-    endedAt: string;
-  }>`
-    select distinct on (resource) resource, kind, state, reason, next, ended_at as "endedAt"
-    from sluice.runs where source = ${source} and ended_at is not null order by resource, id desc`.execute(db);
-  return rows;
-}
-
 /** Whether a process of this name is connected: a service shows itself by its connections. */
 export async function isConnected(db: Db, applicationName: string): Promise<boolean> {
   const { rows } = await sql<{ connected: boolean }>`
