@@ -103,7 +103,9 @@ export function learnFromPage(
   if (full === null || full.rows.length === 0) return learnt;
   const { limit } = full;
   const size = full.rows.length;
-  if (String(size) !== resource.traits.get('page size')) {
+  const known = resource.traits.get('page size');
+  // A page as long as asked for shows no maximum, unless more was asked for than ever before.
+  if (String(size) !== known && !(size === limit && Number(known) > size)) {
     learnt.push({
       trait: 'page size',
       value: String(size),

@@ -64,9 +64,11 @@ export async function choose(
     if (task.reportOnly) return entry.provenAt !== null;
     if (entry.provenAt === null) return task.kind !== 'slot' || mayReread;
     if (entry.provenAt < latestMissing || isHinted(entry)) return true;
-    return entry.provenAt < task.since && (all || mayReread);
+    const newestEnd = entry.slice.by === 'id' && entry.slice.to === null;
+    return entry.provenAt < task.since && (all || mayReread || newestEnd);
   });
-  const hinted = due.filter(isHinted);
+  // The end where rows are added, and what a hint points to, come before all else.
+  const hinted = due.filter(entry => isHinted(entry) || (entry.slice.by === 'id' && entry.slice.to === null));
   const candidates = (hinted.length > 0 ? hinted : due).filter(entry => free(entry.slice));
   const now = context.now;
   const best = nextSlice(

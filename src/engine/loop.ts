@@ -10,6 +10,7 @@ import { holdsMissing, listMissing } from '../warehouse/missing.ts';
 import { databaseNow } from '../warehouse/now.ts';
 import { type Order, openOrders, setOrderState } from '../warehouse/orders.ts';
 import { holdsQuarantine } from '../warehouse/quarantine.ts';
+import { forgetOldWork } from '../warehouse/retention.ts';
 import { endAbandonedRuns, endRun, setRunWaiting, startRun } from '../warehouse/runs.ts';
 import { overlap, type Slice, sliceText } from '../warehouse/slice.ts';
 import { lastSlotAt, openSlots, takeSlot } from '../warehouse/slots.ts';
@@ -71,6 +72,7 @@ export async function runLoop(
   );
   for (const resource of resources) resource.cursor = cursors.get(resource.name) ?? resource.cursor;
   await endAbandonedRuns(database.kysely, source);
+  await forgetOldWork(database.kysely, source);
   for (const resource of resources) {
     const place = { source, resource: resource.name };
     resource.holdsMissing = await holdsMissing(database.kysely, place);
@@ -389,7 +391,10 @@ async function refreshTasks(
   if (!serves.slots) return;
   for (const slot of await openSlots(database.kysely, source)) {
     const resource = engine.resources.find(each => each.name === slot.resource);
-    if (!resource || loop.tasks.some(task => task.kind === 'slot' && task.resource === resource)) continue;
+    if (!resource) continue;
+    // A newer tick takes over: what is watched comes first again, and the rest goes on where it was.
+    const older = loop.tasks.find(task => task.kind === 'slot' && task.resource === resource);
+    if (older) await endTask(loop, older);
     const runId = await startRun(database.kysely, {
       source,
       resource: resource.name,

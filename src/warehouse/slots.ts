@@ -30,7 +30,7 @@ export async function openSlots(db: Db, source: string): Promise<Slot[]> {
   const { rows } = await sql<Slot>`
     select distinct on (resource) resource, slot_at as "slotAt", (extract(epoch from slot_at) * 1000)::float8 as at,
       (select (extract(epoch from max(p.slot_at)) * 1000)::float8 from sluice.slots p
-        where p.source = s.source and p.resource = s.resource and p.run_id is not null) as "previousAt"
+        where p.source = s.source and p.resource = s.resource and p.slot_at < s.slot_at) as "previousAt"
     from sluice.slots s where source = ${source} and run_id is null order by resource, slot_at desc`.execute(db);
   return rows;
 }

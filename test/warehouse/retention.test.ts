@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { forgetOldWork } from '../../src/warehouse/retention.ts';
+import { withDatabase } from '../support/database.ts';
+
+test('old finished work is forgotten; what is open, young or the newest slot stays', async () => {
+  await withDatabase(async database => {
+    await database.query(`
+      insert into sluice.runs (source, resource, kind, state, started_at, ended_at) values
+        ('main', 'old', 'sync', 'done', now() - interval '100 days', now() - interval '100 days'),
+        ('main', 'young', 'sync', 'done', now() - interval '80 days', now() - interval '80 days'),
+        ('main', 'open', 'sync', 'running', now() - interval '100 days', null),
+        ('other', 'old', 'sync', 'done', now() - interval '100 days', now() - interval '100 days')`);
+    await database.query(`
+      insert into sluice.slots (source, resource, slot_at, recorded_at) values
+        ('main', 'yearly', now() - interval '200 days', now()), ('main', 'yearly', now() - interval '150 days', now())`);
+    await database.query(`
+      insert into sluice.quarantine (source, resource, key, payload, reasons, slice, first_seen, last_seen, resolved_at) values
+        ('main', 'r', 'resolved', '{}', '{}', 'whole', now(), now(), now() - interval '31 days'),
+        ('main', 'r', 'unresolved', '{}', '{}', 'whole', now() - interval '99 days', now(), null)`);
+    await forgetOldWork(database.kysely, 'main');
+    const left = async (text: string) => (await database.query<{ name: string }>(text)).rows.map(row => row.name);
+    expect(await left('select resource as name from sluice.runs order by id')).toEqual(['young', 'open', 'old']);
+    expect(await left('select count(*)::text as name from sluice.slots')).toEqual(['1']);
+    expect(await left('select key as name from sluice.quarantine')).toEqual(['unresolved']);
+  });
+});
