@@ -156,3 +156,17 @@ test('whatever comes is either a row or a bad record, never an exception', () =>
     { numRuns: 1000 },
   );
 });
+
+test('a row without its key is keyed by what is declared of it, however that is written, where its table is keyed by content', () => {
+  const parseKeyless = createRecordParser(job, { hashed: true, contentKeyed: true });
+  const keyOf = (raw: Record<string, unknown>) => {
+    const parsed = parseKeyless(raw, readAt);
+    return 'row' in parsed ? parsed.row.key : undefined;
+  };
+  const key = keyOf({ name: 'x', price: '1.50', sent: '2026-01-15' });
+  expect(key).toMatch(/^#[0-9a-f]{32}$/);
+  expect(keyOf({ sent: '2026-01-15 00:00:00', price: 1.5, name: 'x', colour: 'red', password: 'p' })).toBe(key);
+  expect(keyOf({ name: 'x', price: '1.51', sent: '2026-01-15' })).not.toBe(key);
+  expect(keyOf({ name: 'x', price: null, sent: '2026-01-15' })).not.toBe(key);
+  expect(keyOf({ id: 7, name: 'x', price: '1.50', sent: '2026-01-15' })).toBe('7');
+});
