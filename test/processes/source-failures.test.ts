@@ -1,0 +1,116 @@
+import { createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import type { Database } from '../../src/warehouse/database.ts';
+import { begin, type Ended, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
+import { differences } from '../support/compare.ts';
+import { withDatabase } from '../support/database.ts';
+
+useBuild();
+
+const SOURCE: SandboxOptions = {
+  size: { customers: 400, invoices: 2000, transactions: 2000 },
+  latencyMs: 20,
+  apiKey: KEY,
+  rateLimit: 0,
+  today: '2026-03-15',
+};
+
+test('a wrong key is told at the first request, writes nothing, and the right one goes on', async () => {
+  await withInstallation({ ...SOURCE, apiKey: 'another' }, async ({ sandbox, database, env, sluice }) => {
+    const refused = await sluice('sync');
+    expect([refused.code, refused.stdout]).toEqual([1, '']);
+    expect(tellsOnce(refused, /Check SOURCE_API_KEY/)).toBe(true);
+    // At most what was in flight when the first refusal came.
+    expect(sandbox.stats.total).toBeLessThanOrEqual(4);
+    expect(await rowCount(database)).toBe(0);
+    const right = await run(['sync'], { env: { ...env, SOURCE_API_KEY: 'another' } });
+    expect([right.code, await differences(database, sandbox)]).toEqual([0, []]);
+  });
+});
+
+test('a key that is withdrawn in mid-run stops the run, and the same command goes on with a new one', async () => {
+  await withDatabase(async (database, own) => {
+    const first = await openSandbox(SOURCE);
+    const env = { SOURCE_URL: first.url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url, SOURCE_RATE_LIMIT: '100000' };
+    const sync = begin(['sync', '--json'], { env });
+    await until(() => first.stats.total >= 12);
+    await first.close();
+    const second = await openSandbox({ ...SOURCE, port: first.port, apiKey: 'new-key' });
+    const ended = await sync.ended;
+    expect([ended.code, ended.json().error.kind]).toEqual([1, 'unauthorized']);
+    const again = await run(['sync', '--json'], { env: { ...env, SOURCE_API_KEY: 'new-key' } });
+    expect([again.code, await differences(database, second)]).toEqual([0, []]);
+    await second.close();
+  });
+});
+
+test.concurrent('a source that answers nowhere is told after its retries, and nothing is left half-begun', async () => {
+  await withDatabase(async (database, own) => {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const env = { SOURCE_URL: url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url, SOURCE_RATE_LIMIT: '100000' };
+    const ended = await run(['sync'], { env });
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toContain(`nothing answers at ${url}`);
+    expect(ended.stderr).not.toContain('bug in Sluice');
+    expect(await rowCount(database)).toBe(0);
+    const sandbox = await openSandbox({ ...SOURCE, port });
+    expect((await run(['sync'], { env })).code).toBe(0);
+    expect(await differences(database, sandbox)).toEqual([]);
+    await sandbox.close();
+  });
+});
+
+test.concurrent('a source that dies in mid-run is told after its retries, and the same command goes on when it is back', async () => {
+  await withDatabase(async (database, own) => {
+    const first = await openSandbox(SOURCE);
+    const env = { SOURCE_URL: first.url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url, SOURCE_RATE_LIMIT: '100000' };
+    const sync = begin(['sync'], { env });
+    await until(() => first.stats.total >= 30);
+    await first.close();
+    const ended = await sync.ended;
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toContain(`nothing answers at ${first.url}`);
+    expect(ended.stderr).not.toContain('bug in Sluice');
+    expect(await rowCount(database)).toBeGreaterThan(0);
+
+    const second = await openSandbox({ ...SOURCE, port: first.port });
+    const again = await run(['sync'], { env });
+    expect([again.code, again.stderr]).toEqual([0, expect.any(String)]);
+    expect(await differences(database, second)).toEqual([]);
+    await second.close();
+  });
+});
+
+test('the key is not sent over plain http to another machine', async () => {
+  for (const url of ['http://books.example.com', 'http://192.0.2.1:8080', 'http://127.0.0.1.example.com']) {
+    const ended = await run(['sync'], { env: { SOURCE_URL: url, SOURCE_API_KEY: KEY } });
+    expect([ended.code, ended.stdout]).toEqual([2, '']);
+    expect(tellsOnce(ended, /SOURCE_URL.*https/)).toBe(true);
+  }
+});
+
+/** One message on stderr holds it, and nothing speaks of a bug. */
+function tellsOnce({ stderr }: Ended, message: RegExp): boolean {
+  const lines = stderr.split('\n').filter(line => message.test(line));
+  if (lines.length !== 1 || stderr.includes('bug in Sluice')) throw new Error(stderr);
+  return true;
+}
+
+async function rowCount(database: Database): Promise<number> {
+  const { rows } = await database.query<{ n: number }>(
+    `select ((select count(*) from warehouse.customers) + (select count(*) from warehouse.invoices)
+      + (select count(*) from warehouse.transactions))::int as n`,
+  );
+  return rows[0]?.n as number;
+}
+
+function freePort(): Promise<number> {
+  return new Promise(resolve => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
