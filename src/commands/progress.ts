@@ -25,7 +25,7 @@ export interface Progress {
   stop(): void;
 }
 
-const LINE_EVERY_MS = 3 * SECOND;
+const LINE_EVERY_MS = 10 * SECOND;
 
 export function createProgress(options: { terminal: Terminal; clock: Clock }): Progress {
   const { clock } = options;
