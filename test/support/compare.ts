@@ -24,6 +24,7 @@ export async function differences(database: Database, sandbox: Sandbox, most = 5
     return new Map(rows.map(({ key, row }) => [key, JSON.stringify(row)]));
   };
 
+  const stamped = sandbox.variants['customer-fields'] === 'full';
   const customers = new Map<string, string>();
   for (const c of sandbox.rows('customers')) {
     const row = [
@@ -35,8 +36,8 @@ export async function differences(database: Database, sandbox: Sandbox, most = 5
       c.state,
       c.zip,
       c.country,
-      moment(c.created_at),
-      moment(c.updated_at),
+      stamped ? moment(c.created_at) : null,
+      stamped ? moment(c.updated_at) : null,
     ];
     customers.set(String(c.id), JSON.stringify(row));
   }

@@ -23,20 +23,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const log = createLog({ level: 'warn', secrets: [] });
   const given = process.env.TEST_DATABASE_URL;
   const server = given ? { url: given, stop: async () => undefined } : await startServer(log);
-  const template = `sluice_template_${process.pid}`;
-  await asAdmin(server.url, `drop database if exists ${template}`);
-  await asAdmin(server.url, `create database ${template}`);
-  const database = await openDatabase({
-    url: inDatabase(server.url, template),
-    applicationName: 'template',
-    log,
-    max: 1,
-  });
-  try {
-    await migrate({ database, ...MIGRATIONS });
-  } finally {
-    await database.close();
-  }
+  const template = await createTemplate(server.url, log);
   project.provide('postgresUrl', server.url);
   project.provide('postgresTemplate', template);
   return async () => {
@@ -45,7 +32,23 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
-async function startServer(log: ReturnType<typeof createLog>): Promise<{ url: string; stop: () => Promise<void> }> {
+/** Makes the migrated database that others are cloned from, and returns its name. */
+export async function createTemplate(server: string, log: ReturnType<typeof createLog>): Promise<string> {
+  const template = `sluice_template_${process.pid}`;
+  await asAdmin(server, `drop database if exists ${template}`);
+  await asAdmin(server, `create database ${template}`);
+  const database = await openDatabase({ url: inDatabase(server, template), applicationName: 'template', log, max: 1 });
+  try {
+    await migrate({ database, ...MIGRATIONS });
+  } finally {
+    await database.close();
+  }
+  return template;
+}
+
+export async function startServer(
+  log: ReturnType<typeof createLog>,
+): Promise<{ url: string; stop: () => Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'));
   // Run as root, the server belongs to an unprivileged user, who has to be able to enter.
   await chmod(dataDir, 0o755);
@@ -60,7 +63,7 @@ async function startServer(log: ReturnType<typeof createLog>): Promise<{ url: st
   };
 }
 
-async function asAdmin(url: string, sql: string): Promise<void> {
+export async function asAdmin(url: string, sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

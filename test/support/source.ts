@@ -7,6 +7,7 @@ import { openResource } from '../../src/engine/resource.ts';
 import { createWaiting } from '../../src/engine/waiting.ts';
 import { createLog } from '../../src/log.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Budget } from '../../src/source/budget.ts';
 import { openClient } from '../../src/source/client.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { createLedger } from '../../src/warehouse/ledger.ts';
@@ -28,17 +29,21 @@ export async function openEngine(
     concurrency?: number;
     onEvent?: (event: LoopEvent) => void;
     noWait?: boolean;
+    /** For one attempt, by the wall clock. Default 30 s. */
+    timeoutMs?: number;
+    /** Puts something between the client and the ledger, e.g. to watch the requests. */
+    wrapBudget?: (ledger: Budget) => Budget;
   } = {},
 ): Promise<Engine & { close(): Promise<void> }> {
-  const { clock = systemClock, limit = 1000, windowMs = HOUR, concurrency = 4 } = options;
+  const { clock = systemClock, limit = 1000, windowMs = HOUR, concurrency = 4, timeoutMs = 30_000 } = options;
   const waiting = createWaiting(clock);
   const log = createLog({ level: process.env.LOG_LEVEL ?? 'silent', secrets: [] });
-  const timeoutMs = 30_000;
+  const ledger = createLedger({ database, source: 'main', apiKey: sandbox.apiKey, limit, windowMs, timeoutMs });
   const client = openClient({
     url: sandbox.url,
     apiKey: sandbox.apiKey,
     auth: 'bearer',
-    budget: createLedger({ database, source: 'main', apiKey: sandbox.apiKey, limit, windowMs, timeoutMs }),
+    budget: options.wrapBudget?.(ledger) ?? ledger,
     concurrency,
     timeoutMs,
     windowMs,

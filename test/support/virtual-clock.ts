@@ -24,7 +24,11 @@ interface Sleeper {
 export async function createVirtualClock(
   database: Database,
   startIso = '2026-01-15T10:00:00.000Z',
-  options: { quietMs?: number } = {},
+  options: {
+    quietMs?: number;
+    /** True while something else goes on that time must not overtake, such as work on another pool. */
+    busy?: () => boolean;
+  } = {},
 ): Promise<VirtualClock> {
   const quietMs = options.quietMs ?? 2;
   await database.query('create table if not exists sluice.test_clock (now timestamptz not null)');
@@ -72,7 +76,7 @@ export async function createVirtualClock(
       const before = registrations;
       await realDelay(quietMs);
       const { totalCount, idleCount, waitingCount } = database.pool;
-      const busy = totalCount > idleCount || waitingCount > 0;
+      const busy = totalCount > idleCount || waitingCount > 0 || (options.busy?.() ?? false);
       // A sleeper that holds a connection would wait for itself; after a second it is one.
       if (registrations === before && (!busy || performance.now() > patience)) return;
     }

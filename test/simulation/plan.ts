@@ -1,0 +1,137 @@
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/clock.ts';
+import type { Counts } from '../../src/sandbox/data.ts';
+import type { Fault } from '../../src/sandbox/faults.ts';
+import { createRandom, mix, type Random } from '../../src/sandbox/random.ts';
+import { type Variants, variantPoints } from '../../src/sandbox/variants.ts';
+import type { TestResource } from '../support/source.ts';
+import { chooseVariants } from './choose-variants.ts';
+
+export interface Given {
+  readonly variants?: Partial<Variants>;
+  /** `none`: nothing goes wrong; else this fault only. */
+  readonly faults?: Variants['fault'];
+}
+
+/** How a process ends before its time. */
+export type Crash =
+  /** All its connections to the database break at once, before or just after a statement was sent, or a moment later. */
+  | { readonly kind: 'kill'; readonly atQuery: number; readonly moment: 'before' | 'after' | 'later' }
+  /** The same while a request is under way. */
+  | { readonly kind: 'kill at request'; readonly atRequest: number }
+  /** Asked to stop. */
+  | { readonly kind: 'stop'; readonly atCommit: number }
+  /** Loses its lock without noticing, and goes on while the next one reads. */
+  | { readonly kind: 'zombie'; readonly atCommit: number };
+
+export interface Action {
+  readonly kind: 'sync' | 'slot' | 'backfill' | 'verify' | 'repair';
+  readonly resources: readonly TestResource[];
+  readonly range: { readonly dateFrom: string | null; readonly dateTo: string | null };
+  /** Time that passes before it. */
+  readonly afterMs: number;
+  /** Changes at the source before it, and their chance after each commit while it runs. */
+  readonly changes: number;
+  readonly changeChance: number;
+  readonly restoreChance: number;
+  /** Faults on top of the standing one, by the commit after which they come. */
+  readonly faults: readonly { readonly atCommit: number; readonly fault: Fault; readonly count: number }[];
+  /** One for each process that serves it, until one is left alone. */
+  readonly crashes: readonly Crash[];
+  /** Requests that another tool spends before it. */
+  readonly spent: number;
+  /** A second process tries to read beside the first. */
+  readonly rival: boolean;
+}
+
+export interface Plan {
+  readonly seed: number;
+  readonly startIso: string;
+  readonly counts: Counts;
+  readonly variants: Partial<Variants>;
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+  readonly actions: readonly Action[];
+}
+
+/** The turn of a year, a leap day, the end of a month, and any day. */
+const STARTS = ['2025-12-31T23:58:30Z', '2024-02-29T12:00:00Z', '2026-01-31T23:50:00Z', '2026-01-15T10:00:00Z'];
+const NAMES: readonly TestResource[] = ['customers', 'invoices', 'transactions'];
+const PASSING = Object.keys(variantPoints.fault.values).filter(
+  fault => fault !== 'none' && fault !== 'hang',
+) as Fault[];
+
+/** All that a seed decides. The same seed and givens make the same plan; what the network makes of it is its own. */
+export function planOf(seed: number, given: Given = {}): Plan {
+  const random = createRandom(mix(seed, 0x51a1));
+  const chosen = chooseVariants(random, given.variants ?? {});
+  const variants = { ...chosen, ...(given.faults ? { fault: given.faults } : {}) };
+  const hourly = random.chance(0.08);
+  const limit = hourly ? random.int(150, 1000) : random.int(20, 400);
+  const windowMs = hourly ? HOUR : random.int(10, 60) * SECOND;
+  return {
+    seed,
+    startIso: random.pick(STARTS),
+    counts: {
+      customers: random.int(20, 300),
+      invoices: random.int(50, 700),
+      transactions: random.int(100, 1500),
+    },
+    variants,
+    limit,
+    windowMs,
+    concurrency: random.pick([1, 2, 4, 4, 8]),
+    // A hang lasts as long by the wall clock, too.
+    timeoutMs: variants.fault === 'hang' ? 400 : 30_000,
+    actions: Array.from({ length: random.int(2, 5) }, (_, index) =>
+      actionOf(random, { first: index === 0, faults: given.faults, shared: limit }),
+    ),
+  };
+}
+
+function actionOf(
+  random: Random,
+  { first, faults, shared }: { first: boolean; faults: Variants['fault'] | undefined; shared: number },
+): Action {
+  const all = random.chance(0.7);
+  const bounded = random.chance(0.7);
+  return {
+    kind: first
+      ? random.pick(['sync', 'sync', 'slot', 'backfill'])
+      : random.pick(['sync', 'sync', 'slot', 'slot', 'backfill', 'verify', 'repair']),
+    resources: all ? NAMES : [random.pick(NAMES)],
+    range: bounded ? rangeOf(random) : { dateFrom: null, dateTo: null },
+    afterMs: first ? 0 : random.pick([0, 30 * SECOND, 20 * MINUTE, 3 * HOUR, DAY, 33 * DAY]),
+    changes: first ? 0 : random.pick([0, 0, 5, 20, 40]),
+    changeChance: random.pick([0, 0.05, 0.2]),
+    restoreChance: random.pick([0, 0, 0.3]),
+    faults:
+      faults !== undefined || random.chance(0.5)
+        ? []
+        : Array.from({ length: random.int(1, 3) }, () => ({
+            atCommit: random.int(0, 12),
+            fault: random.pick(PASSING),
+            count: random.int(1, 3),
+          })),
+    crashes: Array.from({ length: random.pick([0, 0, 1, 1, 2, 4]) }, () => crashOf(random)),
+    spent: random.chance(0.1) ? random.int(1, shared) : 0,
+    rival: random.chance(0.3),
+  };
+}
+
+function rangeOf(random: Random): Action['range'] {
+  const day = () => `${random.int(2021, 2026)}-${String(random.int(1, 12)).padStart(2, '0')}-15`;
+  const [from, to] = [day(), day()].sort() as [string, string];
+  return { dateFrom: random.chance(0.8) ? from : null, dateTo: random.chance(0.8) ? to : null };
+}
+
+function crashOf(random: Random): Crash {
+  const soon = random.chance(0.5) ? 30 : 400;
+  const dice = random.next();
+  if (dice < 0.5)
+    return { kind: 'kill', atQuery: random.int(1, soon), moment: random.pick(['before', 'after', 'later']) };
+  if (dice < 0.7) return { kind: 'kill at request', atRequest: random.int(1, Math.ceil(soon / 8)) };
+  if (dice < 0.8) return { kind: 'stop', atCommit: random.int(1, Math.ceil(soon / 12)) };
+  return { kind: 'zombie', atCommit: random.int(1, Math.ceil(soon / 12)) };
+}

@@ -1,0 +1,78 @@
+import { parseArgs } from 'node:util';
+import { SECOND } from '../../src/clock.ts';
+import { parseVariants, type Variants, variantPoints } from '../../src/sandbox/variants.ts';
+import type { Given } from './plan.ts';
+import { runSeed } from './run-seed.ts';
+import { openServer } from './server.ts';
+
+/**
+ * `npm run simulate -- --seeds 100 [--seed 1] [--variant paging=whole,..] [--faults drop] [--at-once 2] [--trace]`: the real
+ * engine against the sandbox and Postgres, with crashes, faults and changes that the seed decides.
+ */
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '20' },
+    seed: { type: 'string', default: '1' },
+    variant: { type: 'string' },
+    faults: { type: 'string' },
+    'at-once': { type: 'string', default: '2' },
+    trace: { type: 'boolean', default: false },
+  },
+});
+
+const given: Given = {
+  ...(values.variant ? { variants: parseVariants(values.variant) } : {}),
+  ...(values.faults ? { faults: faultOf(values.faults) } : {}),
+};
+const first = Number(values.seed);
+const last = first + Number(values.seeds) - 1;
+const begun = performance.now();
+const failed: number[] = [];
+let next = first;
+let requests = 0;
+let crashes = 0;
+let slowest = 0;
+
+const server = await openServer();
+try {
+  await Promise.all(Array.from({ length: Math.max(Number(values['at-once']), 1) }, playSeeds));
+} finally {
+  await server.close();
+}
+const seconds = (performance.now() - begun) / SECOND;
+const count = last - first + 1;
+process.stdout.write(
+  `${count - failed.length} of ${count} seeds green in ${seconds.toFixed(0)} s (${(seconds / count).toFixed(2)} s a seed, the slowest ${(slowest / SECOND).toFixed(1)} s), ` +
+    `${requests} requests, ${crashes} processes that ended before their time\n`,
+);
+if (failed.length > 0) {
+  process.stdout.write(`Failed: ${failed.join(' ')}\n`);
+  process.exitCode = 1;
+}
+
+async function playSeeds(): Promise<void> {
+  while (next <= last) {
+    const seed = next++;
+    const lines: string[] = [];
+    const result = await runSeed(server, seed, given, text => lines.push(text));
+    requests += result.requests;
+    crashes += result.crashes;
+    slowest = Math.max(slowest, result.ms);
+    if (values.trace) process.stdout.write(`${JSON.stringify(result.plan, null, 1)}\n${lines.join('\n')}\n`);
+    if (result.problems.length === 0) continue;
+    failed.push(seed);
+    process.stdout.write(`${replay(seed)}\n  ${JSON.stringify(result.plan.variants)}\n`);
+    for (const problem of result.problems.slice(0, 12)) process.stdout.write(`  ${problem.replaceAll('\n', '\n  ')}\n`);
+  }
+}
+
+function replay(seed: number): string {
+  const variant = values.variant ? ` --variant ${values.variant}` : '';
+  const faults = values.faults ? ` --faults ${values.faults}` : '';
+  return `seed ${seed}: npm run simulate -- --seeds 1 --seed ${seed}${variant}${faults}`;
+}
+
+function faultOf(text: string): Variants['fault'] {
+  if (text in variantPoints.fault.values) return text as Variants['fault'];
+  throw new Error(`There is no fault "${text}". Faults: ${Object.keys(variantPoints.fault.values).join(', ')}.`);
+}
