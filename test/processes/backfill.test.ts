@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { type Installation, useBuild, withInstallation } from '../commands/run.ts';
@@ -6,6 +6,7 @@ import { differences } from '../support/compare.ts';
 import { interrupt } from './interrupt.ts';
 
 useBuild();
+vi.setConfig({ testTimeout: 180_000 });
 
 const CONCURRENCY = 4;
 const SOURCE = {

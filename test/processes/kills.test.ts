@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createRandom } from '../../src/sandbox/random.ts';
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database.ts';
@@ -8,6 +8,7 @@ import { differences } from '../support/compare.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 useBuild();
+vi.setConfig({ testTimeout: 180_000 });
 
 /** More of them, or others, by hand: `KILLS=200 SEED=7 npx vitest run test/processes/kills.test.ts`. */
 const KILLS = Number(process.env.KILLS ?? 10);

@@ -1,10 +1,11 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { begin, type Ended, type Running, until, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';
 import { inSchema } from './in-schema.ts';
 
 useBuild();
+vi.setConfig({ testTimeout: 180_000 });
 
 const RATE_LIMIT = 50;
 const WINDOW_SECONDS = 10;

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { begin, type Ended, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
@@ -7,6 +7,7 @@ import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
 
 useBuild();
+vi.setConfig({ testTimeout: 180_000 });
 
 const SOURCE: SandboxOptions = {
   size: { customers: 400, invoices: 2000, transactions: 2000 },

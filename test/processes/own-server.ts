@@ -1,0 +1,28 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLog } from '../../src/log.ts';
+import { type Database, openDatabase } from '../../src/warehouse/database.ts';
+import { openEmbedded, stopEmbedded } from '../../src/warehouse/embedded.ts';
+
+const log = createLog({ level: 'warn', secrets: [] });
+
+/** Brackets a data folder in which the command line starts an embedded server of its own. */
+export async function withDataDir(fn: (dataDir: string) => Promise<void>): Promise<void> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-own-'));
+  // Run as root, the server belongs to an unprivileged user, who has to be able to enter.
+  await chmod(dataDir, 0o755);
+  try {
+    await fn(dataDir);
+  } finally {
+    await stopEmbedded(dataDir);
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** The embedded server's database, started where it does not run. */
+export async function openWarehouse(dataDir: string): Promise<{ database: Database; close: () => Promise<void> }> {
+  const { url } = await openEmbedded({ dataDir, log });
+  const database = await openDatabase({ url, applicationName: 'test', log });
+  return { database, close: () => database.close() };
+}

@@ -1,0 +1,113 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, chown, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { openSandbox } from '../../src/sandbox/sandbox.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { differences } from '../support/compare.ts';
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Ourselves, and, where we may become somebody else, an ordinary user without a home. */
+const USERS = [{ name: userInfo().username, uid: undefined, gid: undefined }, ...(isRoot() ? [nobody()] : [])];
+
+let installed = '';
+
+beforeAll(async () => {
+  installed = await install();
+});
+
+afterAll(async () => {
+  await rm(installed, { recursive: true, force: true });
+});
+
+for (const { name, uid, gid } of USERS) {
+  const identity = uid === undefined ? {} : { uid, gid };
+  test(`with no database set, ${name} gets one that is set up, filled and stopped by the commands`, async () => {
+    const cwd = await mkdtemp(join(tmpdir(), 'sluice-user-'));
+    await chmod(cwd, 0o755);
+    if (uid !== undefined) await chown(cwd, uid, gid);
+    const sandbox = await openSandbox({ rateLimit: 0 });
+    const env = {
+      PATH: process.env.PATH ?? '',
+      HOME: uid === undefined ? (process.env.HOME ?? '') : '/nonexistent',
+      SOURCE_URL: sandbox.url,
+      SOURCE_API_KEY: sandbox.apiKey,
+      SOURCE_RATE_LIMIT: '100000',
+    };
+    const sluice = async (...args: string[]) => {
+      const child = spawn(process.execPath, [join(installed, 'src/main.js'), ...args], { cwd, env, ...identity });
+      let stdout = '';
+      let stderr = '';
+      child.stdout.setEncoding('utf8').on('data', text => {
+        stdout += text;
+      });
+      child.stderr.setEncoding('utf8').on('data', text => {
+        stderr += text;
+      });
+      const code = await new Promise(resolve => child.on('close', resolve));
+      return { code, stdout, stderr };
+    };
+    try {
+      const first = await sluice('sync');
+      expect([first.code, first.stderr]).toEqual([0, expect.stringContaining('Setting up Postgres in ')]);
+      const url = JSON.parse((await sluice('status', '--json')).stdout).database;
+      const log = createLog({ level: 'warn', secrets: [] });
+      const database = await openDatabase({ url, applicationName: 'test', log });
+      expect(await differences(database, sandbox)).toEqual([]);
+      await database.close();
+    } finally {
+      expect((await sluice('stop-db')).code).toBe(0);
+      await sandbox.close();
+      await rm(cwd, { recursive: true, force: true });
+    }
+  });
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+function nobody(): { name: string; uid: number; gid: number } {
+  const idOf = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));
+  return { name: 'nobody', uid: idOf('-u'), gid: idOf('-g') };
+}
+
+/** A build that every user may read: beside the packages where they may enter, else with a copy of these. */
+async function install(): Promise<string> {
+  const besides = join(ROOT, 'node_modules/.cache');
+  await mkdir(besides, { recursive: true });
+  const others = USERS.find(user => user.uid !== undefined);
+  const open = others === undefined || canEnter(besides, others);
+  const folder = await mkdtemp(join(open ? besides : tmpdir(), 'sluice-'));
+  await chmod(folder, 0o755);
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  execFileSync(process.execPath, [tsc, '-p', join(ROOT, 'tsconfig.build.json'), '--outDir', folder]);
+  if (!open) await copyPackages(join(folder, 'node_modules'));
+  execFileSync('chmod', ['-R', 'a+rX', folder]);
+  return folder;
+}
+
+function canEnter(folder: string, user: { uid?: number | undefined; gid?: number | undefined }): boolean {
+  const { uid = 0, gid = 0 } = user;
+  return spawnSync('/bin/sh', ['-c', 'cd "$0"', folder], { cwd: '/', uid, gid }).status === 0;
+}
+
+/** What runs, without what only develops. */
+async function copyPackages(to: string): Promise<void> {
+  const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean }>;
+  };
+  for (const [path, { dev }] of Object.entries(lock.packages)) {
+    const from = join(ROOT, path);
+    if (!path.startsWith('node_modules/') || dev || !existsSync(from)) continue;
+    await cp(from, join(to, path.slice('node_modules/'.length)), { recursive: true, verbatimSymlinks: true });
+  }
+}
