@@ -26,6 +26,8 @@ export interface PageAnswer {
   readonly requests: number;
   readonly limit: number;
   readonly page: number;
+  /** More rows a page were asked for, and refused. */
+  readonly refused?: boolean;
   readonly release: () => void;
 }
 
@@ -49,6 +51,7 @@ export async function askPage(
   ask: { page: number; limit: number; flexible: boolean },
 ): Promise<PageAnswer> {
   const { resource } = task;
+  let refused = false;
   for (let limit = ask.limit; ; ) {
     const smaller = ask.flexible ? SIZES.find(size => size < limit) : undefined;
     try {
@@ -68,13 +71,14 @@ export async function askPage(
         ),
       );
       const { grantedAt, requests } = answer;
-      const page = { grantedAt, requests, limit, page: ask.page, release };
+      const page = { grantedAt, requests, limit, page: ask.page, refused, release };
       return answer.kind === 'gone'
         ? { ...page, rows: [], meta: undefined }
         : { ...page, rows: answer.rows, meta: answer.meta };
     } catch (error) {
       const tooLarge = isKind(error, 'refused') || (isKind(error, 'unavailable') && limit > 100);
       if (smaller === undefined || !tooLarge) throw error;
+      refused = isKind(error, 'refused');
       limit = smaller;
     }
   }
@@ -99,6 +103,11 @@ export function learnFromPage(
     const told = answer.meta?.totalPages === undefined ? '' : `, ${answer.meta.totalPages} pages in all`;
     const evidence = `asked for ${answer.limit} rows on page ${answer.page}, got ${answer.rows.length}${told}`;
     learnt.push({ trait: 'limit', value: 'ignored', evidence });
+  }
+  if (answer.refused && !resource.traits.has('page size')) {
+    const evidence = `${answer.limit} rows are the most it takes being asked for`;
+    learnt.push({ trait: 'page size', value: String(answer.limit), evidence });
+    return learnt;
   }
   if (full === null || full.rows.length === 0) return learnt;
   const { limit } = full;

@@ -1,6 +1,7 @@
+import type { ReadingState } from '../warehouse/cursors.ts';
 import { type DateSlice, type Slice, sliceText } from '../warehouse/slice.ts';
 import { askPage, firstLimit, inOrder, learnFromPage, type PageAnswer, parseRows, type Reader } from './ask.ts';
-import { pagesOf } from './resource.ts';
+import { isContentKeyed, pagesOf, type Resource } from './resource.ts';
 import type { End, Step } from './step.ts';
 import type { Task } from './task.ts';
 import { addDays, type Day, lengthInDays, splitWindow } from './windows.ts';
@@ -58,7 +59,7 @@ export function windowReading(task: Task, window: DateSlice, today: Day, gathere
 export async function* readPages(reader: Reader, task: Task, reading: PageReading): AsyncGenerator<Step> {
   const { resource } = task;
   const { slice, query } = reading;
-  const begun = task.reportOnly ? undefined : resource.cursor.readings[sliceText(slice)];
+  const begun = task.reportOnly ? undefined : resumable(resource.cursor.readings[sliceText(slice)]);
   const seen = new Set(begun?.keys);
   const state = {
     startedAt: begun?.startedAt ?? null,
@@ -164,9 +165,12 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
   }
 
   // Without a count of pages, the list ends at a page that brings nothing new.
-  for (; ; page++) {
+  for (let before = first; ; page++) {
     const answer = await askPage(reader, task, slice, query, { page, limit: state.limit, flexible: false });
-    const taken = take(answer);
+    // Rows keyed by content would be counted as new ones, however often the same page comes.
+    const again = before !== null && showsAgain(resource, before, answer);
+    const taken = again ? { rows: [], bad: [], keys: [], fresh: 0 } : take(answer);
+    before = answer;
     if (taken.fresh === 0) {
       const repeated = answer.rows.length > 0;
       const learnt = page === 2 ? [pagingTrait(repeated, answer)] : [];
@@ -186,6 +190,19 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     }
     yield step(answer, taken, { learnt: page === 2 ? learnFromPage(resource, answer, null, first) : [] });
   }
+}
+
+/** Where a page that comes again can only be told by the page before it, a reading does not go on in the middle. */
+function resumable(begun: ReadingState | undefined): ReadingState | undefined {
+  return begun?.totalPages === null && begun.keys.some(key => key.startsWith('#')) ? undefined : begun;
+}
+
+function showsAgain(resource: Resource, before: PageAnswer, answer: PageAnswer): boolean {
+  if (!isContentKeyed(resource.table) || answer.rows.length === 0 || answer.rows.length !== before.rows.length)
+    return false;
+  // The keys of a page by itself tell equal rows apart by their number.
+  const keys = new Set(parseRows(resource, before, new Set()).keys);
+  return parseRows(resource, answer, new Set()).keys.every(key => keys.has(key));
 }
 
 function cappedEnd(answer: PageAnswer, startedAt: string): End {
