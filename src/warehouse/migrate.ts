@@ -3,7 +3,8 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Kysely, type Migration, Migrator, PostgresDialect, sql } from 'kysely';
 import { SluiceError } from '../errors.ts';
-import { type Database, explainDatabaseError, type Tables } from './database.ts';
+import type { Database, Tables } from './database.ts';
+import { explainDatabaseError } from './database-errors.ts';
 
 export interface MigrationOptions {
   readonly database: Database;

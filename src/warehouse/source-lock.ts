@@ -1,6 +1,7 @@
 import { SECOND } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
-import { type Database, explainDatabaseError } from './database.ts';
+import type { Database } from './database.ts';
+import { explainDatabaseError } from './database-errors.ts';
 
 const HEARTBEAT_MS = 15 * SECOND;
 

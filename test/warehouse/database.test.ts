@@ -4,7 +4,8 @@ import pg from 'pg';
 import { expect, inject, test } from 'vitest';
 import { explain, type SluiceError } from '../../src/errors.ts';
 import { createLog } from '../../src/log.ts';
-import { explainDatabaseError, openDatabase } from '../../src/warehouse/database.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { explainDatabaseError } from '../../src/warehouse/database-errors.ts';
 import { createTestDatabase, inDatabase, withDatabase } from '../support/database.ts';
 
 const log = createLog({ level: 'error', secrets: [] });
