@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from './database.ts';
+import { epochMs } from './now.ts';
+import type { Place } from './place.ts';
 import { parseSlice, type Slice, sliceText } from './slice.ts';
 
 /** What is known of one slice: as of when it is proven, what its readings cost and what they found. */
@@ -20,18 +22,12 @@ export interface Entry {
   readonly dueReason: string | null;
 }
 
-interface Place {
-  readonly source: string;
-  readonly resource: string;
-}
-
-const ms = (column: string) => sql.raw(`(extract(epoch from ${column}) * 1000)::float8`);
 const stamp = (value: string) => sql.raw(`to_timestamp(${value} / 1000.0)`);
 
 export async function readCoverage(db: Db, place: Place): Promise<Entry[]> {
   const { rows } = await sql<Omit<Entry, 'slice' | 'rows'> & { slice: string; rows: string | null }>`
-    select slice, ${ms('proven_at')} as "provenAt", ${ms('read_at')} as "readAt", requests, rows, changed,
-      hours_watched as "hoursWatched", ${ms('due_since')} as "dueSince", due_reason as "dueReason"
+    select slice, ${epochMs('proven_at')} as "provenAt", ${epochMs('read_at')} as "readAt", requests, rows, changed,
+      hours_watched as "hoursWatched", ${epochMs('due_since')} as "dueSince", due_reason as "dueReason"
     from sluice.coverage where source = ${place.source} and resource = ${place.resource}`.execute(db);
   return rows.map(row => ({ ...row, slice: parseSlice(row.slice), rows: row.rows === null ? null : Number(row.rows) }));
 }

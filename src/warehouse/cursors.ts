@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { SluiceError } from '../errors.ts';
 import type { Db } from './database.ts';
+import type { Place } from './place.ts';
 
 /** Where the reading of one slice stands after its last commit. */
 export interface ReadingState {
@@ -46,7 +47,7 @@ export async function takeCursors(db: Db, source: string, resources: readonly st
 /** Moves a cursor on, in the transaction that writes the rows. Finding another version than `from` stops the writer. */
 export async function moveCursor(
   tx: Db,
-  place: { source: string; resource: string },
+  place: Place,
   from: Cursor,
   change: { readings: Readonly<Record<string, ReadingState>>; position: string; runId: string | null },
 ): Promise<Cursor> {

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { DAY } from '../clock.ts';
 import type { Db } from './database.ts';
+import type { Place } from './place.ts';
 import { arrayOf } from './rows.ts';
 import type { Table } from './tables.ts';
 
@@ -15,11 +16,6 @@ export interface MissingRow {
   readonly since: string;
   /** The stored row's value of the field asked for; null without one. */
   readonly value: string | null;
-}
-
-interface Place {
-  readonly source: string;
-  readonly resource: string;
 }
 
 /** The rows seen again are no longer missing. */
@@ -60,12 +56,20 @@ export async function markMissing(
   return rows.map(row => row.key);
 }
 
-/** Of `keys`, those that another slice lacked before: two independent readings agree. */
-export async function lackedElsewhere(tx: Db, place: Place, keys: readonly string[], slice: string): Promise<string[]> {
+/** Of `keys`, those that another slice lacked before, or this one at an earlier reading: two independent readings agree. */
+export async function lackedElsewhere(
+  tx: Db,
+  place: Place,
+  keys: readonly string[],
+  slice: string,
+  readAt: string,
+): Promise<string[]> {
   if (keys.length === 0) return [];
   const { rows } = await sql<{ key: string }>`
     select key from sluice.missing where source = ${place.source} and resource = ${place.resource}
-      and key = any(cast(${keys} as text[])) and slice <> ${slice}`.execute(tx);
+      and key = any(cast(${keys} as text[])) and (slice <> ${slice} or since < cast(${readAt} as timestamptz))`.execute(
+    tx,
+  );
   return rows.map(row => row.key);
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from './database.ts';
+import { epochMs } from './now.ts';
 
 export type OrderKind = 'sync' | 'backfill' | 'verify';
 export type OrderState = 'waiting' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
@@ -26,9 +27,9 @@ export interface Order {
   readonly endedAt: number | null;
 }
 
-const columns = sql.raw(`id, source, resource, kind, date_from as "dateFrom", date_to as "dateTo", repair,
+const columns = sql`id, source, resource, kind, date_from as "dateFrom", date_to as "dateTo", repair,
   accept_deletes::int as "acceptDeletes", deleted::int as deleted, state, reason, requests::int as requests, report,
-  (extract(epoch from created_at) * 1000)::float8 as "createdAt", (extract(epoch from ended_at) * 1000)::float8 as "endedAt"`);
+  ${epochMs('created_at')} as "createdAt", ${epochMs('ended_at')} as "endedAt"`;
 
 export async function createOrder(
   db: Db,

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from './database.ts';
+import type { Place } from './place.ts';
 
 /** A record that did not parse, kept whole. */
 export interface BadRecord {
@@ -17,11 +18,6 @@ export interface QuarantinedRecord extends BadRecord {
   readonly firstSeen: string;
   readonly lastSeen: string;
   readonly attempts: number;
-}
-
-interface Place {
-  readonly source: string;
-  readonly resource: string;
 }
 
 /** Keeps bad records; one already there counts another attempt. Returns how many are new. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from './database.ts';
+import { epochMs } from './now.ts';
 import type { Counts } from './runs.ts';
 
 // Read-only questions about the work and its state, for people; nothing that decides uses them.
@@ -15,31 +16,31 @@ export interface OrderWork extends Counts {
 }
 
 const counters = sql.raw(
-  [
-    'requests',
-    'slices',
-    'rows_read as "rowsRead"',
-    'inserted',
-    'updated',
-    'unchanged',
-    'revived',
-    'missing',
-    'deleted',
-    'quarantined',
-  ]
-    .map(column => {
-      const [name, alias = name] = column.split(' as ');
-      return `sum(${name})::float8 as ${alias}`;
-    })
+  Object.entries({
+    requests: 'requests',
+    slices: 'slices',
+    rowsRead: 'rows_read',
+    inserted: 'inserted',
+    updated: 'updated',
+    unchanged: 'unchanged',
+    revived: 'revived',
+    missing: 'missing',
+    deleted: 'deleted',
+    quarantined: 'quarantined',
+  } satisfies Record<keyof Counts, string>)
+    .map(([name, column]) => `sum(${column})::float8 as "${name}"`)
     .join(', '),
 );
+
+/** The slices that prove a range, and so together cover the resource. */
+const covering = sql.raw(`(slice = 'whole' or slice like 'date %' or slice like 'id %')`);
 
 /** Work on these orders by runs that were under way at `since` (epoch ms) or began later. */
 export async function orderWork(db: Db, ids: readonly string[], since: number): Promise<OrderWork[]> {
   const { rows } = await sql<OrderWork>`
     select order_id as "orderId", ${counters},
       sum(extract(epoch from coalesce(ended_at, sluice.now()) - started_at))::float8 as seconds,
-      (extract(epoch from max(waiting_until) filter (where state = 'waiting')) * 1000)::float8 as "waitingUntil",
+      ${epochMs("max(waiting_until) filter (where state = 'waiting')")} as "waitingUntil",
       (select count(*)::float8 from sluice.missing m where m.source = min(r.source) and m.resource = min(r.resource)) as "missingNow"
     from sluice.runs r where order_id = any(cast(${ids} as bigint[]))
       and (ended_at is null or ended_at >= to_timestamp(${since} / 1000.0))
@@ -77,7 +78,7 @@ export async function resourceState(
         count(*) filter (where proven_at > sluice.now() - interval '1 day')::float8 as "provenInADay",
         count(*) filter (where proven_at is null)::float8 as "neverRead"
         from sluice.coverage where source = ${source} and resource = ${resource}
-          and (slice = 'whole' or slice like 'date %' or slice like 'id %')) c`.execute(db);
+          and ${covering}) c`.execute(db);
   return rows[0] as ResourceState;
 }
 
@@ -86,7 +87,7 @@ export async function orderProgress(db: Db, id: string): Promise<{ slices: numbe
   const { rows } = await sql<{ slices: number; proven: number }>`
     select count(*)::int as slices, (count(*) filter (where proven_at >= o.created_at))::int as proven
     from sluice.orders o join sluice.coverage c on c.source = o.source and c.resource = o.resource
-      and (slice = 'whole' or slice like 'date %' or slice like 'id %')
+      and ${covering}
       and (c.date_from is null or ((o.date_to is null or c.date_from <= o.date_to) and (o.date_from is null or c.date_to >= o.date_from)))
     where o.id = cast(${id} as bigint)`.execute(db);
   return rows[0] ?? { slices: 0, proven: 0 };

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from './database.ts';
+import type { Place } from './place.ts';
 
 /**
  * Forgets a resource: its rows, their children and history, and what is known of its slices. The cursor stays, with a new
@@ -7,7 +8,7 @@ import type { Db } from './database.ts';
  */
 export async function resetResource(
   tx: Db,
-  place: { source: string; resource: string },
+  place: Place,
   tables: { schema: string; table: string; children: readonly string[] },
 ): Promise<{ rows: number }> {
   const { source, resource } = place;

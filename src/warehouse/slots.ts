@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from './database.ts';
+import { epochMs } from './now.ts';
 
 /** One tick of a resource's schedule. */
 export interface Slot {
@@ -20,7 +21,7 @@ export async function recordSlot(db: Db, source: string, resource: string, slotA
 }
 
 export async function lastSlotAt(db: Db, source: string, resource: string): Promise<number | null> {
-  const { rows } = await sql<{ at: number | null }>`select (extract(epoch from max(slot_at)) * 1000)::float8 as at
+  const { rows } = await sql<{ at: number | null }>`select ${epochMs('max(slot_at)')} as at
     from sluice.slots where source = ${source} and resource = ${resource}`.execute(db);
   return rows[0]?.at ?? null;
 }
@@ -28,8 +29,8 @@ export async function lastSlotAt(db: Db, source: string, resource: string): Prom
 /** The newest slot of each resource that no run has taken up yet; older ones are covered by it. */
 export async function openSlots(db: Db, source: string): Promise<Slot[]> {
   const { rows } = await sql<Slot>`
-    select distinct on (resource) resource, slot_at as "slotAt", (extract(epoch from slot_at) * 1000)::float8 as at,
-      (select (extract(epoch from max(p.slot_at)) * 1000)::float8 from sluice.slots p
+    select distinct on (resource) resource, slot_at as "slotAt", ${epochMs('slot_at')} as at,
+      (select ${epochMs('max(p.slot_at)')} from sluice.slots p
         where p.source = s.source and p.resource = s.resource and p.slot_at < s.slot_at) as "previousAt"
     from sluice.slots s where source = ${source} and run_id is null order by resource, slot_at desc`.execute(db);
   return rows;
