@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
+import type { Engine, LoopEvent } from '../engine/engine.ts';
 import type { Job } from '../engine/job.ts';
-import type { Engine, LoopEvent } from '../engine/loop.ts';
 import { openResource } from '../engine/resource.ts';
 import { createWaiting } from '../engine/waiting.ts';
 import type { Log } from '../log.ts';

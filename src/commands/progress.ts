@@ -1,6 +1,6 @@
 import cliProgress from 'cli-progress';
 import { type Clock, SECOND } from '../clock.ts';
-import type { LoopEvent } from '../engine/loop.ts';
+import type { LoopEvent } from '../engine/engine.ts';
 import { partition } from '../engine/resource.ts';
 import { type Task, wants } from '../engine/task.ts';
 import { count, plural } from './table.ts';

@@ -1,5 +1,6 @@
 import { type Clock, HOUR, SECOND, stopped } from '../clock.ts';
-import { type Engine, type LoopEvent, runLoop } from '../engine/loop.ts';
+import type { Engine, LoopEvent } from '../engine/engine.ts';
+import { runLoop } from '../engine/loop.ts';
 import { SluiceError } from '../errors.ts';
 import type { Database } from '../warehouse/database.ts';
 import { databaseNow } from '../warehouse/now.ts';

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { MINUTE, SECOND } from '../clock.ts';
-import { type LoopEvent, runLoop } from '../engine/loop.ts';
+import type { LoopEvent } from '../engine/engine.ts';
+import { runLoop } from '../engine/loop.ts';
 import { startSchedule } from '../engine/schedule.ts';
 import { explain, isKind, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';

@@ -45,18 +45,16 @@ export async function openResource(
 ): Promise<Resource> {
   const { source, name, job, schema } = options;
   const table = await readTable(database.kysely, tableDeclaration(name, job, schema));
-  const entries = await readCoverage(database.kysely, { source, resource: name });
-  const traits = await readTraits(database.kysely, source);
-  return {
+  const resource: Resource = {
     source,
     name,
     job,
     table,
     parse: createRecordParser(job, { hashed: table.hashed, contentKeyed: isContentKeyed(table) }),
     dates: slicingOf(job, 'date'),
-    entries: new Map(entries.map(entry => [sliceText(entry.slice), entry])),
+    entries: new Map(),
     cursor: { version: '0', readings: {} },
-    traits: new Map(traits.filter(trait => trait.resource === name).map(trait => [trait.trait, trait.value])),
+    traits: new Map(),
     reading: new Set(),
     turn: 0,
     holdsMissing: true,
@@ -64,6 +62,21 @@ export async function openResource(
     missing: null,
     total: null,
   };
+  await refreshResource(database, resource);
+  return resource;
+}
+
+/** What is known of the list, as it is stored now. */
+export async function refreshResource(database: Database, resource: Resource): Promise<void> {
+  const { source, name } = resource;
+  const entries = await readCoverage(database.kysely, { source, resource: name });
+  resource.entries = new Map(entries.map(entry => [sliceText(entry.slice), entry]));
+  resource.traits.clear();
+  for (const trait of await readTraits(database.kysely, source)) {
+    if (trait.resource === name) resource.traits.set(trait.trait, trait.value);
+  }
+  resource.missing = null;
+  resource.total = null;
 }
 
 /** The table and columns a job needs. */

@@ -1,0 +1,45 @@
+import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import type { Client } from '../source/client.ts';
+import type { Database } from '../warehouse/database.ts';
+import type { Reader } from './ask.ts';
+import type { Committer } from './commit.ts';
+import type { Resource } from './resource.ts';
+import type { Step } from './step.ts';
+import type { Task } from './task.ts';
+import type { Waiting } from './waiting.ts';
+
+/** One source with everything its loop needs. */
+export interface Engine {
+  readonly source: string;
+  readonly resources: readonly Resource[];
+  readonly database: Database;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly timeZone: string;
+  readonly pageSize: number | 'auto';
+  readonly concurrency: number;
+  /** Requests in a window of `windowMs`. */
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly waiting: Waiting;
+  readonly onEvent?: (event: LoopEvent) => void;
+}
+
+export type LoopEvent =
+  | { readonly kind: 'begun' | 'ended'; readonly task: Task; readonly state?: 'done' | 'failed' | 'stopped' | 'paused' }
+  | { readonly kind: 'committed'; readonly task: Task; readonly step: Step }
+  | { readonly kind: 'waiting'; readonly waitMs: number };
+
+/** The state of a loop while it runs. */
+export interface Loop {
+  readonly engine: Engine;
+  readonly committer: Committer;
+  readonly reader: Reader;
+  tasks: Task[];
+  readonly running: Set<Promise<void>>;
+  /** What stops the whole loop. */
+  fatal: unknown;
+  readonly abort: AbortController;
+}

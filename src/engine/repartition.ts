@@ -1,0 +1,54 @@
+import { writeCoverage } from '../warehouse/coverage.ts';
+import { type Slice, sliceText } from '../warehouse/slice.ts';
+import { countRows } from '../warehouse/stored.ts';
+import { writeTrait } from '../warehouse/traits.ts';
+import type { Next } from './choose.ts';
+import type { Engine } from './engine.ts';
+import { MOST_PAGES } from './read-pages.ts';
+import { partition, partitionOf, type Resource } from './resource.ts';
+import type { Task } from './task.ts';
+
+/**
+ * Rows without a date lie in no window. When every window was read and the source still counts more rows than there are, the
+ * count is asked for again, and if it holds, the list is cut otherwise from then on.
+ */
+export async function recount(engine: Engine, task: Task): Promise<Next> {
+  const { resource } = task;
+  const everything = task.kind === 'sync' || (task.kind === 'verify' && !task.reportOnly);
+  if (!everything || partitionOf(resource) !== 'date' || partition(resource).some(entry => entry.provenAt === null))
+    return 'done';
+  if (resource.total === null && task.kind === 'sync') return 'done';
+  const { rows } = await countRows(
+    engine.database.kysely,
+    resource.table,
+    { by: 'whole' },
+    { dateField: undefined, startedAt: null },
+  );
+  if (resource.total !== null && resource.total <= rows) return 'done';
+  if (!task.settled.has('recount')) {
+    task.settled.add('recount');
+    return { slice: { by: 'newest' }, answers: MOST_PAGES, gathered: false, counted: false };
+  }
+  if (resource.total === null) return 'done';
+  const evidence = `the source counts ${resource.total} rows, its date windows show ${rows}`;
+  await writeTrait(engine.database.kysely, engine.source, {
+    resource: resource.name,
+    trait: 'undated',
+    value: 'yes',
+    evidence,
+  });
+  resource.traits.set('undated', 'yes');
+  return 'blocked';
+}
+
+/** A list that turned out to be ordered or filtered otherwise is cut anew; what was known of the old slices is dropped. */
+export async function dropOtherPartitions(engine: Engine, resource: Resource): Promise<void> {
+  if (resource.reading.size > 0) return;
+  const by = partitionOf(resource);
+  const others: Slice[] = [...resource.entries.values()]
+    .map(entry => entry.slice)
+    .filter(slice => ['id', 'date', 'whole'].includes(slice.by) && slice.by !== by);
+  if (others.length === 0) return;
+  await writeCoverage(engine.database.kysely, { source: engine.source, resource: resource.name }, others, []);
+  for (const slice of others) resource.entries.delete(sliceText(slice));
+}

@@ -1,0 +1,185 @@
+import { isKind, SluiceError } from '../errors.ts';
+import { type Order, openOrders, setOrderState } from '../warehouse/orders.ts';
+import { endRun, startRun } from '../warehouse/runs.ts';
+import { sliceText } from '../warehouse/slice.ts';
+import { lastSlotAt, openSlots, takeSlot } from '../warehouse/slots.ts';
+import { MOST_TRIES } from './conclude.ts';
+import type { Loop } from './engine.ts';
+import { partition } from './resource.ts';
+import { createTask, fail, type Task, wants } from './task.ts';
+
+/** Orders and slots that are new become tasks; paused and cancelled orders stop being tasks. */
+export async function refreshTasks(
+  loop: Loop,
+  serves: { orders: (order: Order) => boolean; slots: boolean },
+  now: number,
+): Promise<void> {
+  const { engine } = loop;
+  const { database, source } = engine;
+  const orders = await openOrders(database.kysely, source);
+  const open = new Map(orders.map(order => [order.id, order]));
+  for (const task of [...loop.tasks]) {
+    if (task.orderId === null) continue;
+    const state = open.get(task.orderId)?.state;
+    if (state === 'waiting' || state === 'running') continue;
+    await dropTask(loop, task, state === 'paused' ? 'The order was paused.' : 'The order was cancelled.');
+  }
+  for (const order of orders) {
+    if (order.state === 'paused' || !serves.orders(order) || loop.tasks.some(task => task.orderId === order.id))
+      continue;
+    const resource = engine.resources.find(each => each.name === order.resource);
+    if (!resource) {
+      await setOrderState(database.kysely, order.id, ['waiting', 'running'], 'failed', {
+        reason: `There is no job for "${order.resource}".`,
+      });
+      continue;
+    }
+    const runId = await startRun(database.kysely, {
+      source,
+      resource: resource.name,
+      kind: order.kind,
+      orderId: order.id,
+      slotAt: null,
+    });
+    await setOrderState(database.kysely, order.id, ['waiting'], 'running');
+    const last = await lastSlotAt(database.kysely, source, resource.name);
+    addTask(
+      loop,
+      createTask({
+        kind: order.kind,
+        resource,
+        runId,
+        orderId: order.id,
+        since: order.createdAt,
+        lane: order.kind === 'sync' ? 'live' : order.kind,
+        allowance: shareOf(loop, last, now),
+        from: order.dateFrom,
+        to: order.dateTo,
+        reportOnly: order.kind === 'verify' && !order.repair,
+        deep: order.kind === 'verify',
+        accepted: Math.max(order.acceptDeletes - order.deleted, 0),
+      }),
+    );
+  }
+  if (!serves.slots) return;
+  for (const slot of await openSlots(database.kysely, source)) {
+    const resource = engine.resources.find(each => each.name === slot.resource);
+    if (!resource) continue;
+    // A newer tick takes over: what is watched comes first again, and the rest goes on where it was.
+    const older = loop.tasks.find(task => task.kind === 'slot' && task.resource === resource);
+    if (older) await endTask(loop, older);
+    const runId = await startRun(database.kysely, {
+      source,
+      resource: resource.name,
+      kind: 'slot',
+      orderId: null,
+      slotAt: slot.slotAt,
+    });
+    await takeSlot(database.kysely, source, slot, runId);
+    addTask(
+      loop,
+      createTask({
+        kind: 'slot',
+        resource,
+        runId,
+        orderId: null,
+        since: slot.at,
+        lane: 'live',
+        allowance: shareOf(loop, slot.previousAt, slot.at),
+      }),
+    );
+  }
+}
+
+/** What the limit has refilled since the resource's last slot, split evenly; half of it while a backfill or verify needs the rest. */
+function shareOf(loop: Loop, previousAt: number | null, now: number): number {
+  const { limit, windowMs, resources } = loop.engine;
+  const elapsed = previousAt === null ? 1 : Math.min(Math.max(now - previousAt, 0) / windowMs, 1);
+  const others = loop.tasks.some(task => task.lane !== 'live') ? 2 : 1;
+  return Math.max(Math.floor((limit * elapsed) / resources.length / others), 1);
+}
+
+function addTask(loop: Loop, task: Task): void {
+  loop.tasks.push(task);
+  loop.engine.onEvent?.({ kind: 'begun', task });
+}
+
+export async function endTask(loop: Loop, task: Task): Promise<void> {
+  const { engine } = loop;
+  const { kysely } = engine.database;
+  loop.tasks = loop.tasks.filter(each => each !== task);
+  const doubtful = partition(task.resource).filter(
+    entry => wants(task, entry.slice) && (task.tries.get(sliceText(entry.slice)) ?? 0) >= MOST_TRIES,
+  );
+  if (doubtful[0]) {
+    const { slice, dueReason } = doubtful[0];
+    const others = doubtful.length > 1 ? ` and ${doubtful.length - 1} more` : '';
+    const message = `${task.resource.name}: what the source answers for "${sliceText(slice)}"${others} does not add up (${dueReason ?? 'no reading covered it'}).`;
+    fail(
+      task,
+      new SluiceError('failed', message, { next: 'What was read is kept; the next run reads these slices again.' }),
+    );
+  }
+  const state = task.failure ? 'failed' : 'done';
+  await endRun(kysely, task.runId, { state, reason: task.failure?.message, next: task.failure?.next });
+  if (task.orderId !== null) {
+    const { absent, different } = task.findings;
+    // A row that moved is missed in one slice and found different in another.
+    const extra = [...task.findings.extra].filter(key => !different.has(key));
+    const unproven = partition(task.resource)
+      .filter(entry => wants(task, entry.slice) && (entry.provenAt === null || doubtful.includes(entry)))
+      .map(entry => sliceText(entry.slice));
+    const report =
+      task.kind === 'verify'
+        ? {
+            absent: [...absent],
+            different: [...different],
+            extra,
+            unproven,
+          }
+        : undefined;
+    await setOrderState(kysely, task.orderId, ['waiting', 'running'], state, {
+      reason: task.failure ? [task.failure.message, task.failure.next].filter(Boolean).join(' ') : null,
+      ...(report ? { report } : {}),
+    });
+  }
+  // What one resource did not need goes to the others of this turn.
+  const rest = loop.tasks.filter(each => each.kind === 'slot');
+  if (task.kind === 'slot' && task.allowance > 0)
+    for (const other of rest) other.allowance += task.allowance / rest.length;
+  engine.onEvent?.({ kind: 'ended', task, state });
+}
+
+async function dropTask(loop: Loop, task: Task, reason: string): Promise<void> {
+  task.abort.abort(new SluiceError('stopped', reason));
+  loop.tasks = loop.tasks.filter(each => each !== task);
+  await endRun(loop.engine.database.kysely, task.runId, { state: 'stopped', reason });
+  loop.engine.onEvent?.({ kind: 'ended', task, state: 'paused' });
+}
+
+/** The loop cannot go on: runs end with the reason, orders stay open so that the next process goes on from the last commit. */
+export async function leaveTasks(loop: Loop, error: unknown): Promise<void> {
+  const { engine } = loop;
+  const kept = isKind(error, 'stopped', 'quota', 'stale', 'database');
+  const message = error instanceof Error ? error.message : String(error);
+  const next = isKind(error, 'unauthorized', 'database') ? error.next : undefined;
+  for (const task of loop.tasks) {
+    engine.onEvent?.({ kind: 'ended', task, state: kept ? 'stopped' : 'failed' });
+    try {
+      await endRun(engine.database.kysely, task.runId, {
+        state: isKind(error, 'stopped', 'quota', 'stale') ? 'stopped' : 'failed',
+        reason: message,
+        next,
+      });
+      if (task.orderId === null) continue;
+      if (kept) await setOrderState(engine.database.kysely, task.orderId, ['running'], 'waiting');
+      else
+        await setOrderState(engine.database.kysely, task.orderId, ['waiting', 'running'], 'failed', {
+          reason: message,
+        });
+    } catch (cause) {
+      // The database may be what failed; the next holder of the lock ends these runs.
+      engine.log.debug({ reason: String(cause) }, 'could not record the end of a run');
+    }
+  }
+}
