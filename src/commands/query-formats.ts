@@ -26,7 +26,8 @@ export function csv(): Format {
 
 const BOOLEAN = 16;
 const JSON_TYPES = new Set([114, 3802]);
-const NUMBERS = new Set([20, 21, 23, 26, 700, 701, 1700]);
+/** The OIDs of types whose values are numbers. */
+export const NUMBERS = new Set([20, 21, 23, 26, 700, 701, 1700]);
 
 /** An array of objects. Numbers are written with all the digits Postgres has, which JSON allows. */
 export function json(): Format {

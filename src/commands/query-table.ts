@@ -1,29 +1,9 @@
-import Table from 'cli-table3';
 import type { ColumnInfo, TextRow } from '../warehouse/read-query.ts';
-import type { Format } from './query-formats.ts';
-import { plural } from './table.ts';
+import { type Format, NUMBERS } from './query-formats.ts';
+import { draw, GAP, plural } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
-const NUMBERS = new Set([20, 21, 23, 26, 700, 701, 1700]);
-const GAP = 2;
 const LEAST = 4;
-const LINES = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: ' '.repeat(GAP),
-};
 
 /** A table as wide as the terminal at most; its columns are measured on the first batch, and longer values are cut. */
 export function queryTable({ colors, width }: Terminal): Format {
@@ -35,22 +15,15 @@ export function queryTable({ colors, width }: Terminal): Format {
       rowCount += rows.length;
       const first = widths === undefined;
       widths ??= measure(columns, rows, width);
-      if (rows.length === 0 && !first) return '';
-      const drawn = new Table({
-        chars: LINES,
+      if (columns.length === 0 || (rows.length === 0 && !first)) return '';
+      const cells = rows.map(row => row.map(value => (value === null ? colors.dim('NULL') : plain(value))));
+      const drawn = draw(cells, {
         colWidths: widths,
         colAligns: columns.map(column => (NUMBERS.has(column.oid) ? 'right' : 'left')),
-        style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
         truncate: '…',
         ...(first ? { head: columns.map(column => colors.bold(column.name)) } : {}),
       });
-      for (const row of rows) drawn.push(row.map(value => (value === null ? colors.dim('NULL') : plain(value))));
-      if (columns.length === 0) return '';
-      return `${drawn
-        .toString()
-        .split('\n')
-        .map(line => line.trimEnd())
-        .join('\n')}\n`;
+      return `${drawn}\n`;
     },
     end: () => colors.dim(`(${plural(rowCount, 'row')})`).concat('\n'),
   };

@@ -33,7 +33,7 @@ export function summaryTable(session: Pick<Session, 'terminal'>, all: readonly S
 }
 
 /** The orders that did not end well, for stderr and the `error` of the document. */
-export function failures(all: readonly ServedSummary[]): { kind: string; message: string; next?: string } | null {
+export function failures(all: readonly ServedSummary[]): { kind: string; message: string } | null {
   const bad = all.filter(each => each.state !== 'done');
   if (bad.length === 0) return null;
   const message = bad.map(each => `${each.resource} ${told(each)}`).join('\n');

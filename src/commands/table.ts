@@ -1,6 +1,9 @@
 import Table from 'cli-table3';
 import type { Colors } from './terminal.ts';
 
+/** Blanks between columns. */
+export const GAP = 2;
+
 export interface TableOptions {
   /** Columns whose cells are aligned right: counts and amounts. */
   readonly right?: readonly number[];
@@ -23,8 +26,23 @@ const LINES = {
   'mid-mid': '',
   right: '',
   'right-mid': '',
-  middle: '  ',
+  middle: ' '.repeat(GAP),
 };
+
+/** Rows in columns without frame, `GAP` apart. */
+export function draw(rows: readonly string[][], options: Table.TableConstructorOptions): string {
+  const drawn = new Table({
+    chars: LINES,
+    ...options,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
+  });
+  drawn.push(...rows);
+  return drawn
+    .toString()
+    .split('\n')
+    .map(line => line.trimEnd())
+    .join('\n');
+}
 
 /** Columns of text under a head, without frame. */
 export function table(
@@ -34,19 +52,12 @@ export function table(
   options: TableOptions = {},
 ): string {
   const widths: (number | null)[] = head.map((_, column) => options.wrap?.[column] ?? null);
-  const drawn = new Table({
-    chars: LINES,
+  const cells = rows.map(row => row.map(cell => (cell === null || cell === undefined ? '' : String(cell))));
+  return draw(cells, {
     head: head.map(cell => colors.dim(cell)),
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
     colAligns: head.map((_, column) => (options.right?.includes(column) ? 'right' : 'left')),
     ...(options.wrap ? { colWidths: widths, wordWrap: true } : {}),
   });
-  for (const row of rows) drawn.push(row.map(cell => (cell === null || cell === undefined ? '' : String(cell))));
-  return drawn
-    .toString()
-    .split('\n')
-    .map(line => line.trimEnd())
-    .join('\n');
 }
 
 /** 12345 as `12,345`. */
