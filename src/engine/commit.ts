@@ -213,7 +213,8 @@ async function writeAll(
     } catch (error) {
       if (!holdsBadData(error)) throw error;
       await rollbackTo(tx, 'one_row');
-      const payload = JSON.stringify({ ...row.values, ...row.children });
+      const extra = row.extra === null ? {} : (JSON.parse(row.extra) as Record<string, unknown>);
+      const payload = JSON.stringify({ ...row.values, ...row.children, ...extra });
       refused.set(row.key, { key: row.key, payload, reasons: { '(record)': error.message } });
     }
   }
