@@ -96,6 +96,17 @@ export async function conclude(tx: Db, draft: Draft, step: Step, outcome: Outcom
       break;
     }
     case 'unproven': {
+      // A targeted slice proves nothing anyway: what it showed is all there is to it until the next run.
+      if (step.slice.by === 'value') {
+        await concludeTargeted(
+          tx,
+          draft,
+          whole,
+          { kind: 'targeted', complete: false, startedAt: end.startedAt },
+          outcome,
+        );
+        break;
+      }
       const entries = partition(withEntries(resource, draft)).filter(entry => covers(step.slice, entry.slice));
       await replace(
         tx,
@@ -193,7 +204,7 @@ async function settleLeft(
   // A row keyed by its content is gone as soon as its slice lacks it.
   const gone = left.filter(key => key.startsWith('#'));
   if (slice.by === 'id' && confirmedBy(resource) !== 'one')
-    gone.push(...(await lackedElsewhere(tx, place, left, sliceText(slice))));
+    gone.push(...(await lackedElsewhere(tx, place, left, sliceText(slice), startedAt)));
   await remove(tx, draft, task, gone, counts);
 }
 
@@ -230,7 +241,9 @@ async function concludeTargeted(
   const place = { source: resource.source, resource: resource.name };
   const left = await leftOf(tx, resource, slice, step.seen, end.startedAt);
   if (left.length === 0) return;
-  const confirmed = confirmedBy(resource) === 'value' ? await lackedElsewhere(tx, place, left, text) : [];
+  // A row that lost its date and its status at once is not gone: only the slice that is asked for the purpose confirms.
+  const confirms = confirmedBy(resource) === 'value' && slice.field === confirmingField(resource);
+  const confirmed = confirms ? await lackedElsewhere(tx, place, left, text) : [];
   await remove(tx, draft, task, confirmed, outcome.counts);
   // The others may just have another value now: the slices that hold them tell.
   const days = resource.dates ? await valuesOf(tx, resource.table, resource.dates.field, left) : [];

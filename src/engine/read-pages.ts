@@ -9,6 +9,9 @@ import { addDays, type Day, lengthInDays, splitWindow } from './windows.ts';
 /** A slice has at most this many answers, as long as it can be cut. */
 export const MOST_PAGES = 10;
 
+/** Times that what cannot be cut is gone through before it is left in doubt. */
+const MOST_ROUNDS = 4;
+
 /** Row counts at which sources are known to cap an answer in silence. */
 const SUSPICIOUS = new Set([20, 50, 100, 200, 250, 500, 1000, 2500]);
 
@@ -23,6 +26,8 @@ export interface PageReading {
   readonly whenRead: (startedAt: string) => End;
   /** For windows: how to cut it when it is too large; null when it cannot be cut. */
   readonly cut?: (total: number | null, shown: number) => End | null;
+  /** Several windows asked for in one go. */
+  readonly gathered?: boolean;
   /** Bounds that the query asks for, to check that the source keeps to them. */
   readonly asked?: { from: Day; to: Day; field: string };
 }
@@ -46,6 +51,7 @@ export function windowReading(task: Task, window: DateSlice, today: Day, gathere
     slice: window,
     ...askForWindow(task, window),
     whenRead: startedAt => ({ kind: 'proven', slice: window, startedAt }),
+    gathered,
     cut: (total, shown) => {
       // Without a count, twice of what was shown is as good a guess as any: the next try gathers half as much.
       if (gathered) return { kind: 'larger', total: total ?? 2 * shown };
@@ -91,6 +97,11 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     const startedAt = state.startedAt as string;
     if (!steady) return { kind: 'unproven', reason: 'the list changed while it was read', startedAt };
     if (state.totalRecords !== null && seen.size !== state.totalRecords) {
+      // Where equal dates come in another order each time, rows slip between pages, but not within one.
+      if ((state.totalPages ?? 1) > 1 && (reading.gathered || triedBefore(task, slice))) {
+        const cut = reading.cut?.(state.totalRecords, seen.size);
+        if (cut) return cut;
+      }
       const reason = `the source counts ${state.totalRecords} rows and showed ${seen.size}`;
       return { kind: 'unproven', reason, startedAt };
     }
@@ -142,26 +153,37 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
 
   if (state.totalPages !== null) {
     const last = state.totalPages;
-    const pages = Array.from({ length: Math.max(last - page + 1, 0) }, (_, index) => page + index);
-    const answers = inOrder(reader, pages, each =>
-      askPage(reader, task, slice, query, { page: each, limit: state.limit, flexible: false }),
-    );
-    for await (const answer of answers) {
-      const taken = take(answer);
-      if (answer.page === 2 && taken.fresh === 0 && answer.rows.length > 0) {
-        const end =
-          reading.cut?.(state.totalRecords, answer.rows.length) ?? cappedEnd(answer, state.startedAt as string);
-        yield step(answer, taken, { learnt: [pagingTrait(true, answer)], end });
+    let round = 1;
+    // What cannot be cut is gone through again for rows that slipped between pages, as long as the count stays the same.
+    const lacksRows = () =>
+      !reading.cut && steady && round < MOST_ROUNDS && state.totalRecords !== null && seen.size < state.totalRecords;
+    const inDoubt = (key: string) => key.startsWith('#') || key.startsWith('?');
+    for (; ; round++) {
+      const pages = Array.from({ length: Math.max(last - page + 1, 0) }, (_, index) => page + index);
+      const answers = inOrder(reader, pages, each =>
+        askPage(reader, task, slice, query, { page: each, limit: state.limit, flexible: false }),
+      );
+      for await (const answer of answers) {
+        const taken = take(answer);
+        if (round === 1 && answer.page === 2 && taken.fresh === 0 && answer.rows.length > 0) {
+          const end =
+            reading.cut?.(state.totalRecords, answer.rows.length) ?? cappedEnd(answer, state.startedAt as string);
+          yield step(answer, taken, { learnt: [pagingTrait(true, answer)], end });
+          return;
+        }
+        if (answer.meta?.totalRecords !== undefined && answer.meta.totalRecords !== state.totalRecords) steady = false;
+        if (answer.rows.length === 0) steady = false;
+        const again = answer.page === last && lacksRows() && ![...seen].some(inDoubt);
+        yield step(answer, taken, answer.page === last && !again ? { end: finish() } : {});
+        if (answer.page === last && !again) return;
+      }
+      // Resumed behind its last page: nothing is left to ask, only to conclude.
+      if (pages.length === 0) {
+        yield { resource, task, slice, rows: [], bad: [], requests: 0, release: () => undefined, end: finish() };
         return;
       }
-      if (answer.meta?.totalRecords !== undefined && answer.meta.totalRecords !== state.totalRecords) steady = false;
-      if (answer.rows.length === 0) steady = false;
-      yield step(answer, taken, answer.page === last ? { end: finish() } : {});
+      page = 1;
     }
-    // Resumed behind its last page: nothing is left to ask, only to conclude.
-    if (pages.length === 0)
-      yield { resource, task, slice, rows: [], bad: [], requests: 0, release: () => undefined, end: finish() };
-    return;
   }
 
   // Without a count of pages, the list ends at a page that brings nothing new.
@@ -190,6 +212,10 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     }
     yield step(answer, taken, { learnt: page === 2 ? learnFromPage(resource, answer, null, first) : [] });
   }
+}
+
+function triedBefore(task: Task, slice: Slice): boolean {
+  return (task.tries.get(sliceText(slice)) ?? 0) > 0;
 }
 
 /** Where a page that comes again can only be told by the page before it, a reading does not go on in the middle. */

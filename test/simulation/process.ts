@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import { type LoopEvent, runLoop } from '../../src/engine/loop.ts';
+import type { LoopEvent } from '../../src/engine/engine.ts';
+import { runLoop } from '../../src/engine/loop.ts';
 import { createLog } from '../../src/log.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Budget } from '../../src/source/budget.ts';

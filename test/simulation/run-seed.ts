@@ -1,5 +1,5 @@
 import { SECOND } from '../../src/clock.ts';
-import type { LoopEvent } from '../../src/engine/loop.ts';
+import type { LoopEvent } from '../../src/engine/engine.ts';
 import { isKind } from '../../src/errors.ts';
 import { createLog } from '../../src/log.ts';
 import { createRandom, mix, type Random } from '../../src/sandbox/random.ts';
@@ -25,7 +25,7 @@ export interface Result {
 }
 
 /** A seed that takes longer than this, by the wall clock, has come to a standstill. */
-const STANDSTILL_MS = 120 * SECOND;
+const STANDSTILL_MS = 25 * SECOND;
 
 interface World {
   readonly plan: Plan;
@@ -88,6 +88,8 @@ export async function runSeed(
       await sandbox.close();
       await database.close();
     }
+    for (const { at, path, status } of sandbox.stats.requests.slice(-40))
+      trace(`${new Date(at).toISOString()} ${status} ${path}`);
     return {
       plan,
       problems: [...watch.problems, ...problems],
@@ -110,6 +112,7 @@ async function act(world: World, action: Action): Promise<void> {
   const { sandbox, clock, watch } = world;
   if (action.afterMs > 0) await clock.advance(action.afterMs);
   sandbox.changeRandom(action.changes);
+  if (action.changes > 0 && world.random.chance(0.5)) changeTwice(sandbox, world.random);
   if (action.spent > 0) sandbox.spend(action.spent);
   const ids = await place(world, action);
   world.trace(`${action.kind} of ${action.resources.join(', ')}`);
@@ -229,6 +232,14 @@ function textOf(outcome: Outcome): string {
   if (outcome.end !== 'failed') return outcome.end;
   const { error } = outcome;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** An invoice is paid and given another date: it leaves two slices at once. */
+function changeTwice(sandbox: Sandbox, random: Random): void {
+  const open = [...sandbox.rows('invoices')].filter(row => row.status === 'Unpaid');
+  if (open.length === 0) return;
+  const date = `${random.int(2021, 2025)}-06-15`;
+  sandbox.update('invoices', random.pick(open).id, { status: 'Paid', date });
 }
 
 function restoreOne(sandbox: Sandbox, random: Random): void {
