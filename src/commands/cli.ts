@@ -10,7 +10,7 @@ import type { Terminal } from './terminal.ts';
 /** What is known of the settings outside of main. */
 export interface Settings {
   readonly source: SourceSettings | null;
-  /** What the bookkeeping calls the source: it has one schema, which has one source. */
+  /** What the bookkeeping calls the source: `main` for the schema `warehouse`, else the name of the schema. */
   readonly sourceName: string;
   readonly timeZone: string;
   readonly databaseUrl: string | null;

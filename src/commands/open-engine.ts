@@ -8,7 +8,7 @@ import { openClient } from '../source/client.ts';
 import type { Database } from '../warehouse/database.ts';
 import { openLedger, type SourceSettings } from './source-settings.ts';
 
-/** Everything a source's loop needs; what its slices are known to be is read here, so open it only while holding the source's lock. */
+/** Everything a source's loop needs. What is known of its slices may be old: the loop reads it anew under the source's lock. */
 export async function openEngine(options: {
   database: Database;
   /** What the bookkeeping calls the source. */

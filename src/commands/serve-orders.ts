@@ -1,13 +1,12 @@
 import { type Clock, HOUR, SECOND, stopped } from '../clock.ts';
 import type { Engine, LoopEvent } from '../engine/engine.ts';
-import { runLoop } from '../engine/loop.ts';
 import { SluiceError } from '../errors.ts';
 import type { Database } from '../warehouse/database.ts';
 import { databaseNow } from '../warehouse/now.ts';
 import { adoptOrder, createOrder, type Order, type OrderKind, readOrders } from '../warehouse/orders.ts';
 import { type OrderWork, orderWork } from '../warehouse/report.ts';
-import { acquireSourceLock } from '../warehouse/source-lock.ts';
 import { createProgress, type Progress } from './progress.ts';
+import { readUnderLock } from './read-under-lock.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What a command wants read of one resource. */
@@ -34,7 +33,6 @@ export interface Reading {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly noWait: boolean;
-  /** Opens the engine with what is known at this moment. */
   openEngine(onEvent: (event: LoopEvent) => void): Promise<Engine & { close(): Promise<void> }>;
 }
 
@@ -92,17 +90,19 @@ export async function placeOrder(database: Database, source: string, wish: Wish)
 }
 
 async function untilEnded(reading: Reading, orders: readonly Order[], since: number): Promise<void> {
-  const { database, terminal, clock, signal } = reading;
+  const { database, source, terminal, clock, signal } = reading;
   const ids = orders.map(order => order.id);
   if (ids.length === 0) return;
   const progress = createProgress({ terminal, clock });
+  const openEngine = () => reading.openEngine(event => progress.onEvent(event));
+  const serves = { orders: (order: Order) => ids.includes(order.id), slots: false };
   let told = false;
   try {
     for (;;) {
       if (signal.aborted) throw stopped(signal);
       const now = await readOrders(database.kysely, ids);
       if (now.every(order => order.state !== 'waiting' && order.state !== 'running')) return;
-      if (await readWithLock(reading, ids, progress)) continue;
+      if (await readUnderLock({ database, source, signal, openEngine }, serves)) continue;
       if (!told) terminal.note('Another process reads this source; following its progress.');
       told = true;
       await follow(reading, now, since, progress);
@@ -111,23 +111,6 @@ async function untilEnded(reading: Reading, orders: readonly Order[], since: num
   } finally {
     progress.stop();
   }
-}
-
-async function readWithLock(reading: Reading, ids: readonly string[], progress: Progress): Promise<boolean> {
-  const lock = await acquireSourceLock(reading.database, reading.source);
-  if (!lock) return false;
-  try {
-    const engine = await reading.openEngine(event => progress.onEvent(event));
-    try {
-      const signal = AbortSignal.any([reading.signal, lock.lost]);
-      await runLoop(engine, { orders: order => ids.includes(order.id), slots: false }, signal);
-    } finally {
-      await engine.close();
-    }
-  } finally {
-    await lock.release();
-  }
-  return true;
 }
 
 async function follow(reading: Reading, orders: readonly Order[], since: number, progress: Progress): Promise<void> {

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { MINUTE, SECOND } from '../clock.ts';
 import type { LoopEvent } from '../engine/engine.ts';
-import { runLoop } from '../engine/loop.ts';
 import { startSchedule } from '../engine/schedule.ts';
 import { explain, isKind, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -9,9 +8,9 @@ import type { Database } from '../warehouse/database.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import { openOrders } from '../warehouse/orders.ts';
 import { openSlots } from '../warehouse/slots.ts';
-import { acquireSourceLock } from '../warehouse/source-lock.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
 import { openEngine } from './open-engine.ts';
+import { readUnderLock } from './read-under-lock.ts';
 import { serviceName } from './service.ts';
 import type { SourceSettings } from './source-settings.ts';
 
@@ -70,29 +69,12 @@ async function isDue(database: Database, source: string): Promise<boolean> {
 }
 
 async function readWhatIsDue(session: Session, database: Database, source: SourceSettings): Promise<void> {
-  const { settings, jobs, clock, log } = session;
-  const lock = await acquireSourceLock(database, settings.sourceName);
-  if (!lock) return;
-  try {
-    const engine = await openEngine({
-      database,
-      name: settings.sourceName,
-      source,
-      jobs,
-      schema: settings.schema,
-      clock,
-      log,
-      noWait: false,
-      onEvent: event => tell(log, event),
-    });
-    try {
-      await runLoop(engine, { orders: () => true, slots: true }, AbortSignal.any([session.signal, lock.lost]));
-    } finally {
-      await engine.close();
-    }
-  } finally {
-    await lock.release();
-  }
+  const { settings, jobs, clock, log, signal } = session;
+  const name = settings.sourceName;
+  const onEvent = (event: LoopEvent) => tell(log, event);
+  const open = () =>
+    openEngine({ database, name, source, jobs, schema: settings.schema, clock, log, noWait: false, onEvent });
+  await readUnderLock({ database, source: name, signal, openEngine: open }, { orders: () => true, slots: true });
 }
 
 function tell(log: Log, event: LoopEvent): void {
