@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { migrate } from '../warehouse/migrate.ts';
 import { backfillOrders } from './backfill-orders.ts';
-import { type Cli, newCommand, type Session } from './cli.ts';
+import { type Cli, newCommand, type Outcome, type Session } from './cli.ts';
 import { dryRun } from './dry-run.ts';
 import { chosenRange, chosenResources, type Range } from './given.ts';
 import { read } from './read.ts';
@@ -41,7 +41,7 @@ export function backfillCommand(cli: Cli): Command {
   return command;
 }
 
-async function backfill(session: Session, resource: string, options: Options): Promise<0 | 1> {
+async function backfill(session: Session, resource: string, options: Options): Promise<Outcome> {
   chosenResources(session.jobs, [resource]);
   const range = chosenRange(session.jobs, resource, options);
   if (options.dryRun) return dryRun(session, resource, range);

@@ -6,7 +6,7 @@ import { type Database, openDatabase } from '../warehouse/database.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import type { OrderKind } from '../warehouse/orders.ts';
 import { readQuery } from '../warehouse/read-query.ts';
-import { type Cli, newCommand, type Session } from './cli.ts';
+import { type Cli, newCommand, type Outcome, type Session } from './cli.ts';
 import { questions } from './demo-questions.ts';
 import { openEngine } from './open-engine.ts';
 import { type Served, serveOrders } from './serve-orders.ts';
@@ -52,7 +52,7 @@ async function withDemoDatabase<T>(
   }
 }
 
-async function show(session: Session, sandbox: Sandbox, database: Database, url: string): Promise<0 | 1> {
+async function show(session: Session, sandbox: Sandbox, database: Database, url: string): Promise<Outcome> {
   const { terminal } = session;
   const { bold, cyan, dim, green } = terminal.colors;
   const say = async (...lines: string[]) => {

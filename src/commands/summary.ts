@@ -1,4 +1,4 @@
-import type { Session } from './cli.ts';
+import type { Outcome, Session } from './cli.ts';
 import type { Served } from './serve-orders.ts';
 import { count, table } from './table.ts';
 
@@ -46,7 +46,7 @@ function told({ state, reason, order }: ServedSummary): string {
 }
 
 /** Shows what reading did; 1 when something did not end well. */
-export function showServed(session: Pick<Session, 'terminal'>, all: readonly Served[]): 0 | 1 {
+export function showServed(session: Pick<Session, 'terminal'>, all: readonly Served[]): Outcome {
   const { terminal } = session;
   const resources = all.map(served);
   const error = failures(resources);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Cli, newCommand, type Session } from './cli.ts';
+import { type Cli, newCommand, type Outcome, type Session } from './cli.ts';
 import { chosenResources } from './given.ts';
 import { read } from './read.ts';
 import type { Served } from './serve-orders.ts';
@@ -36,7 +36,7 @@ export function verifyCommand(cli: Cli): Command {
     );
 }
 
-function showReport(session: Session, all: readonly Served[]): 0 | 1 {
+function showReport(session: Session, all: readonly Served[]): Outcome {
   const { terminal } = session;
   const resources = all.map(each => {
     const { resource, order, state, reason, requests, seconds } = served(each);
