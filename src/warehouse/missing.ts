@@ -105,7 +105,7 @@ export type DeleteResult =
 /**
  * Moves rows proven gone to `row_history`, unless the fuse forbids it. The fuse counts what the resource lost in the last 24
  * hours and all that is missing now: when together they pass the limit nothing is deleted, because a source that suddenly shows
- * less is more often a fault than a clearing-out. `accepted` rows may go whatever the fuse says.
+ * less is more often a fault than a clearing-out. `accepted` rows may go whatever the fuse says, and what was accepted is no loss.
  */
 export async function deleteRows(
   tx: Db,
@@ -126,8 +126,9 @@ export async function deleteRows(
   );
   const { rows: counted } = await sql<{ missing: number; lost: number; stored: number }>`
     select (select count(*)::int from sluice.missing where source = ${place.source} and resource = ${place.resource}) as missing,
-      (select count(*)::int from ${old} where resource = ${place.resource} and ended_by = 'deleted'
-        and valid_to > sluice.now() - make_interval(secs => ${DAY / 1000})) as lost,
+      (select count(*)::int from ${old} h where resource = ${place.resource} and ended_by = 'deleted'
+        and valid_to > sluice.now() - make_interval(secs => ${DAY / 1000}) and not exists (
+          select from sluice.runs r join sluice.orders o on o.id = r.order_id where r.id = h.run_id and o.accept_deletes > 0)) as lost,
       (select count(*)::int from ${target}) as stored`.execute(tx);
   const { missing, lost, stored } = counted[0] ?? { missing: 0, lost: 0, stored: 0 };
   const limit = fuseLimit(stored + lost);

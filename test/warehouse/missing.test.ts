@@ -107,6 +107,20 @@ describe('the fuse', () => {
     expect(await lose(keys(1, 50))).toHaveProperty('blown');
   });
 
+  test('does not count what was accepted: the next day is not spent on it', async () => {
+    await store(100);
+    await database.query(`
+      insert into sluice.orders (source, resource, kind, accept_deletes, created_at) values ('main', 'parcels', 'sync', 60, sluice.now());
+      insert into sluice.runs (id, source, resource, kind, order_id, started_at) overriding system value
+        select 7, 'main', 'parcels', 'sync', id, sluice.now() from sluice.orders`);
+    expect(await lose(keys(60), 60)).toHaveProperty('deleted');
+    await database.query('delete from sluice.runs');
+    expect(await lose(keys(1, 61))).toHaveProperty('blown');
+    await database.query(`insert into sluice.runs (id, source, resource, kind, order_id, started_at) overriding system value
+      select 7, 'main', 'parcels', 'sync', id, sluice.now() from sluice.orders`);
+    expect(await lose(keys(20, 61))).toHaveProperty('deleted');
+  });
+
   test('counts all that is missing, so that a list that shrinks slice by slice loses nothing', async () => {
     await store(100);
     await miss(keys(21));
