@@ -10,7 +10,7 @@ import type { Draft } from './draft.ts';
 import { subtract } from './intervals.ts';
 import { slicingOf } from './job.ts';
 import { learn } from './next-slice.ts';
-import { isIdOrdered, pageSize, partition, partitionOf, type Resource, watched } from './resource.ts';
+import { ignoresFilter, isIdOrdered, pageSize, partition, partitionOf, type Resource, watched } from './resource.ts';
 import type { End, Step } from './step.ts';
 import { fail, type Task } from './task.ts';
 import { holds, within } from './windows.ts';
@@ -29,7 +29,8 @@ export const MOST_TRIES = 3;
 /** The field by whose value a list is asked again for a missing row: an invoice's customer. */
 export function confirmingField(resource: Resource): string | null {
   for (const slicing of resource.job.slicings)
-    if (slicing.by === 'value' && slicing.watch.length === 0) return slicing.field;
+    if (slicing.by === 'value' && slicing.watch.length === 0 && !ignoresFilter(resource, slicing.field))
+      return slicing.field;
   return null;
 }
 

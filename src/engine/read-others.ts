@@ -1,3 +1,4 @@
+import type { Row } from '../warehouse/rows.ts';
 import type { Slice } from '../warehouse/slice.ts';
 import { askPage, firstLimit, learnFromPage, type PageAnswer, parseRows, type Reader, stampMs } from './ask.ts';
 import { slicingOf } from './job.ts';
@@ -32,6 +33,7 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
     const learnt = [
       ...learnFromPage(resource, answer, pages, next > page ? before : null),
       ...learnOrder(task, answer),
+      ...learnUndated(task, answer, rows),
     ];
     const step: Step = {
       resource,
@@ -90,6 +92,16 @@ function orderOfRows(task: Task, answer: PageAnswer): Order | undefined {
   );
   const falling = stamps.every((stamp, index) => index === 0 || stamp <= (stamps[index - 1] as number));
   return falling ? 'updated-desc' : 'none';
+}
+
+/** Where no count tells that windows lack rows, one row without a date is reason enough to cut the list otherwise. */
+function learnUndated(task: Task, answer: PageAnswer, rows: readonly Row[]): NonNullable<Step['learnt']> {
+  const { dates, traits } = task.resource;
+  if (!dates || answer.meta?.totalRecords !== undefined || traits.get('paging') === 'ignored') return [];
+  const undated = rows.filter(row => row.values[dates.field] === null).length;
+  if (undated === 0) return [];
+  const evidence = `${undated} of ${rows.length} rows of the unfiltered list have no ${dates.field}, and nothing counts them`;
+  return [{ trait: 'undated', value: 'yes', evidence }];
 }
 
 function learnOrder(task: Task, answer: PageAnswer): NonNullable<Step['learnt']> {

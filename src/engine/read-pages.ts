@@ -118,7 +118,10 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     const taken = take(answer);
     const learnt = [...learnFromPage(resource, answer, state.totalPages), ...learnFilter(reading, taken.rows)];
     const distrust = learnt.find(
-      trait => trait.trait === 'date filter' || (trait.trait === 'dates' && trait.value === 'no'),
+      trait =>
+        trait.trait === 'date filter' ||
+        trait.trait.startsWith('filter ') ||
+        (trait.trait === 'dates' && trait.value === 'no'),
     );
     if (distrust) {
       yield step(answer, taken, {
@@ -130,7 +133,7 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     const pageless = resource.traits.get('paging') === 'ignored';
     // Rows keyed by content can only be counted inside one answer.
     const onePageOnly = pageless || taken.rows.some(row => row.key.startsWith('#'));
-    const capped = pageless && state.totalPages === null && SUSPICIOUS.has(answer.rows.length);
+    const capped = pageless && state.totalPages === null && mayBeCut(answer);
     const tooLarge = capped || (state.totalPages ?? 1) > (onePageOnly ? 1 : MOST_PAGES);
     const cut = tooLarge ? reading.cut?.(state.totalRecords, answer.rows.length) : null;
     if (cut) {
@@ -196,7 +199,7 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     if (taken.fresh === 0) {
       const repeated = answer.rows.length > 0;
       const learnt = page === 2 ? [pagingTrait(repeated, answer)] : [];
-      const capped = repeated && page === 2 && SUSPICIOUS.has(answer.rows.length);
+      const capped = repeated && page === 2 && mayBeCut(answer);
       const end = capped
         ? (reading.cut?.(null, answer.rows.length) ?? cappedEnd(answer, state.startedAt as string))
         : finish();
@@ -213,6 +216,10 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     yield step(answer, taken, { learnt: page === 2 ? learnFromPage(resource, answer, null, first) : [] });
   }
 }
+
+/** As many rows as were asked for, or as sources are known to stop at. */
+const mayBeCut = (answer: PageAnswer): boolean =>
+  SUSPICIOUS.has(answer.rows.length) || answer.rows.length >= answer.limit;
 
 function triedBefore(task: Task, slice: Slice): boolean {
   return (task.tries.get(sliceText(slice)) ?? 0) > 0;
@@ -244,7 +251,13 @@ function pagingTrait(repeated: boolean, answer: PageAnswer) {
 
 // A filter is believed only while every row it returns satisfies it; rows on the very edges show that these are included.
 function learnFilter(reading: PageReading, rows: readonly { values: Readonly<Record<string, string | null>> }[]) {
-  const { asked } = reading;
+  const { asked, slice } = reading;
+  if (slice.by === 'value') {
+    const { field, value } = slice;
+    const others = rows.filter(row => row.values[field] !== undefined && row.values[field] !== value).length;
+    const evidence = `asked for ${field}=${value}, got ${others} rows with another`;
+    return others > 0 ? [{ trait: `filter ${field}`, value: 'ignored', evidence }] : [];
+  }
   if (!asked) return [];
   if (rows.length > 0 && rows.every(row => row.values[asked.field] === undefined)) {
     return [{ trait: 'dates', value: 'no', evidence: `rows come without the field "${asked.field}"` }];

@@ -136,12 +136,16 @@ export function partition(resource: Resource): Entry[] {
   return [unread(all)];
 }
 
+/** The source answers with rows that have another value than was asked for. */
+export const ignoresFilter = (resource: Resource, field: string): boolean =>
+  resource.traits.get(`filter ${field}`) === 'ignored';
+
 /** Slices read at every sync whatever is known: the newest end, and the values a job watches. */
 export function watched(resource: Resource): Entry[] {
   const slices: Slice[] = [];
   if (partitionOf(resource) !== 'id') slices.push({ by: 'newest' });
   for (const slicing of resource.job.slicings) {
-    if (slicing.by !== 'value') continue;
+    if (slicing.by !== 'value' || ignoresFilter(resource, slicing.field)) continue;
     for (const value of slicing.watch) slices.push({ by: 'value', field: slicing.field, value });
   }
   return slices.map(slice => resource.entries.get(sliceText(slice)) ?? unread(slice));

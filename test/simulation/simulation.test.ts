@@ -1,0 +1,15 @@
+import { expect, inject, test } from 'vitest';
+import type { Given } from './plan.ts';
+import { REGRESSIONS } from './regressions.ts';
+import { runSeed } from './run-seed.ts';
+
+const server = () => ({ url: inject('postgresUrl'), template: inject('postgresTemplate') });
+
+async function play(seed: number, given?: Given): Promise<void> {
+  const { problems } = await runSeed(server(), seed, given);
+  expect(problems, `npm run simulate -- --seeds 1 --seed ${seed}`).toEqual([]);
+}
+
+test.each(Array.from({ length: 16 }, (_, index) => 1001 + index))('seed %i holds', seed => play(seed));
+
+test.each(REGRESSIONS)('seed $seed holds, where once $was', ({ seed, given }) => play(seed, given));
