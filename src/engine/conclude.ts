@@ -92,7 +92,7 @@ export async function conclude(tx: Db, draft: Draft, step: Step, outcome: Outcom
       const believed = entries.reduce((sum, entry) => sum + (entry.rows ?? 1), 0);
       // At least twice what was believed, so that the next try is sure to gather less.
       const growth = Math.max(end.total / Math.max(believed, 1), 2);
-      const larger = entries.map(entry => ({ ...entry, rows: Math.ceil((entry.rows ?? 1) * growth) }));
+      const larger = entries.map(entry => ({ ...entry, rows: Math.ceil(Math.max(entry.rows ?? 1, 1) * growth) }));
       await replace(tx, draft, [], larger);
       break;
     }

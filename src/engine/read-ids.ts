@@ -54,7 +54,15 @@ export async function* readIds(
     offset = next;
   }
 
-  if (covers(placed, range, descending) || (most <= 1 && !fixed)) return;
+  if (covers(placed, range, descending)) return;
+  if (placed.total === null && placed.pages === null && answer.rows.length < answer.limit) {
+    // A short page alone does not tell that the list ends; nothing behind it does.
+    const address = { page: answer.page + 1, limit: answer.limit, flexible: false };
+    const behind = await askPage(reader, task, range, {}, address);
+    yield stepOf(task, range, behind, place(task, behind, null, placed), answer);
+    return;
+  }
+  if (most <= 1 && !fixed) return;
   const rows = Math.max(Math.min(answer.rows.length, answer.limit), 1);
   const addresses: { page: number; limit: number }[] = [];
   for (let at = placed.lastOffset; addresses.length < Math.max(most - 1, fixed ? 1 : 0); ) {
@@ -66,7 +74,7 @@ export async function* readIds(
   const ask = (address: { page: number; limit: number }) =>
     askPage(reader, task, range, {}, { ...address, flexible: false });
   for await (const further of inOrder(reader, addresses, ask)) {
-    const reached = place(task, further, fixed ? placed : null);
+    const reached = place(task, further, fixed ? placed : null, placed);
     yield stepOf(task, range, further, reached, answer);
     if (reached.interval === null || reached.order === 'none' || covers(reached, range, descending)) return;
     placed = reached;
@@ -87,8 +95,8 @@ interface Placed {
   readonly pages: number | null;
 }
 
-/** `neighbour`: the answer in front of it, where pages cannot be made to overlap. */
-function place(task: Task, answer: PageAnswer, neighbour: Placed | null = null): Placed {
+/** `neighbour`: the answer in front of it, where pages cannot be made to overlap; `before`: in any case. */
+function place(task: Task, answer: PageAnswer, neighbour: Placed | null = null, before: Placed | null = null): Placed {
   const { resource } = task;
   const parsed = parseRows(resource, answer, new Set());
   const pages = pagesOf(answer.meta, answer.page === 1 || answer.rows.length === answer.limit ? answer.rows.length : 0);
@@ -109,6 +117,21 @@ function place(task: Task, answer: PageAnswer, neighbour: Placed | null = null):
     total: answer.meta?.totalRecords ?? null,
     pages,
   };
+  // Past its end, a list without a count shows nothing, or its last page again.
+  const ended =
+    ids !== null &&
+    before !== null &&
+    before.last !== null &&
+    base.total === null &&
+    pages === null &&
+    firstOffset <= before.lastOffset + 1 &&
+    (ids.length === 0 || (answer.rows.length < answer.limit && ids.at(-1) === before.last && ids[0] === before.first));
+  if (ended && before?.interval) {
+    const { last } = before;
+    const interval: IdSlice =
+      orderOf(task.resource) === 'id-asc' ? { by: 'id', from: last, to: null } : { by: 'id', from: null, to: last };
+    return { ...base, order: orderOf(task.resource), interval, first: last, last };
+  }
   if (ids === null || ids.length === 0) {
     const empty = answer.page === 1 && answer.rows.length === 0 && (answer.meta?.totalRecords ?? 0) === 0;
     return { ...base, interval: empty ? { by: 'id', from: null, to: null } : null, first: null, last: null };

@@ -1,7 +1,7 @@
 import type { ReadingState } from '../warehouse/cursors.ts';
 import { type DateSlice, type Slice, sliceText } from '../warehouse/slice.ts';
 import { askPage, firstLimit, inOrder, learnFromPage, type PageAnswer, parseRows, type Reader } from './ask.ts';
-import { isContentKeyed, pagesOf, type Resource } from './resource.ts';
+import { isContentKeyed, isIdOrdered, pagesOf, type Resource } from './resource.ts';
 import type { End, Step } from './step.ts';
 import type { Task } from './task.ts';
 import { addDays, type Day, lengthInDays, splitWindow } from './windows.ts';
@@ -189,6 +189,8 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     }
   }
 
+  // In no order by id, and without a count, nothing tells whether rows slipped between pages: only a single page is sure.
+  const slipped = () => page > 2 && !isIdOrdered(resource);
   // Without a count of pages, the list ends at a page that brings nothing new.
   for (let before = first; ; page++) {
     const answer = await askPage(reader, task, slice, query, { page, limit: state.limit, flexible: false });
@@ -202,7 +204,9 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
       const capped = repeated && page === 2 && mayBeCut(answer);
       const end = capped
         ? (reading.cut?.(null, answer.rows.length) ?? cappedEnd(answer, state.startedAt as string))
-        : finish();
+        : slipped()
+          ? (reading.cut?.(null, seen.size) ?? finish())
+          : finish();
       yield step(answer, taken, { learnt, end });
       return;
     }
