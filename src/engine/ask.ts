@@ -1,5 +1,5 @@
 import { isKind, SluiceError } from '../errors.ts';
-import type { Client, Meta } from '../source/client.ts';
+import { type Client, isTimeout, type Meta } from '../source/client.ts';
 import type { BadRecord } from '../warehouse/quarantine.ts';
 import type { Row } from '../warehouse/rows.ts';
 import { type Slice, sliceText } from '../warehouse/slice.ts';
@@ -52,8 +52,11 @@ export async function askPage(
 ): Promise<PageAnswer> {
   const { resource } = task;
   let refused = false;
+  let patient = false;
   for (let limit = ask.limit; ; ) {
     const smaller = ask.flexible ? SIZES.find(size => size < limit) : undefined;
+    // Where a smaller page may help, that is tried before patience is.
+    const hasty = smaller !== undefined && limit > 100 && !patient;
     try {
       const { value: answer, release } = await reader.admit(() =>
         reader.client.list(
@@ -65,8 +68,7 @@ export async function askPage(
             purpose: `${resource.name} ${sliceText(slice)}`,
             runId: task.runId,
             signal: reader.signal,
-            // Where a smaller page may help, that is tried before patience is.
-            ...(smaller !== undefined && limit > 100 ? { attempts: 2 } : {}),
+            ...(hasty ? { attempts: 2 } : {}),
           },
         ),
       );
@@ -76,10 +78,14 @@ export async function askPage(
         ? { ...page, rows: [], meta: undefined }
         : { ...page, rows: answer.rows, meta: answer.meta };
     } catch (error) {
-      const tooLarge = isKind(error, 'refused') || (isKind(error, 'unavailable') && limit > 100);
-      if (smaller === undefined || !tooLarge) throw error;
-      refused = isKind(error, 'refused');
-      limit = smaller;
+      const tooLarge = isKind(error, 'refused') || (isTimeout(error) && limit > 100);
+      if (smaller !== undefined && tooLarge) {
+        refused = isKind(error, 'refused');
+        limit = smaller;
+      } else if (hasty && isKind(error, 'unavailable')) {
+        // An outage says nothing of the size: the same page again, with all the patience there is.
+        patient = true;
+      } else throw error;
     }
   }
 }
@@ -97,7 +103,7 @@ export function learnFromPage(
   const learnt = learnKeys(resource, answer);
   const counted = answer.meta?.totalPages !== undefined;
   // Without a count, a page was full when another came behind it.
-  const fullByNext = !counted && answer.rows.length > 0 ? before : null;
+  const fullByNext = !counted && before !== null && follows(before, answer) ? before : null;
   const full = pages !== null && pages > answer.page && answer.page === 1 ? answer : fullByNext;
   if (resource.traits.get('limit') !== 'ignored' && keepsOwnSize(resource, answer)) {
     const told = answer.meta?.totalPages === undefined ? '' : `, ${answer.meta.totalPages} pages in all`;
@@ -122,6 +128,12 @@ export function learnFromPage(
     });
   }
   return learnt;
+}
+
+/** The very next page, and not the same rows again, as some sources answer past the end. */
+function follows(before: PageAnswer, answer: PageAnswer): boolean {
+  if (answer.rows.length === 0 || answer.page !== before.page + 1 || answer.limit !== before.limit) return false;
+  return JSON.stringify(answer.rows[0]) !== JSON.stringify(before.rows[0]);
 }
 
 type Learning = { trait: string; value: string; evidence: string }[];

@@ -43,7 +43,9 @@ export async function* readIds(
     answer = await askPage(reader, task, range, {}, { ...address, flexible: correction === 0 });
     placed = place(task, answer);
     const next =
-      correction < MOST_CORRECTIONS && placed.order !== 'none'
+      correction < MOST_CORRECTIONS &&
+      placed.order !== 'none' &&
+      !(mayBeLast(placed, answer) && lacks(placed, start, descending))
         ? await elsewhere(database, task, placed, start, descending)
         : null;
     yield stepOf(task, range, answer, placed, null);
@@ -55,7 +57,7 @@ export async function* readIds(
   }
 
   if (covers(placed, range, descending)) return;
-  if (placed.total === null && placed.pages === null && answer.rows.length < answer.limit) {
+  if (mayBeLast(placed, answer)) {
     // A short page alone does not tell that the list ends; nothing behind it does.
     const address = { page: answer.page + 1, limit: answer.limit, flexible: false };
     const behind = await askPage(reader, task, range, {}, address);
@@ -124,7 +126,7 @@ function place(task: Task, answer: PageAnswer, neighbour: Placed | null = null, 
     before.last !== null &&
     base.total === null &&
     pages === null &&
-    firstOffset <= before.lastOffset + 1 &&
+    firstOffset <= before.firstOffset + answer.limit &&
     (ids.length === 0 || (answer.rows.length < answer.limit && ids.at(-1) === before.last && ids[0] === before.first));
   if (ended && before?.interval) {
     const { last } = before;
@@ -177,6 +179,14 @@ export function orderOfIds(ids: readonly bigint[], known: Order | undefined): Or
   return 'none';
 }
 
+/** Shorter than asked for, where nothing tells how long the list is. */
+const mayBeLast = (placed: Placed, answer: PageAnswer): boolean =>
+  placed.total === null && placed.pages === null && answer.rows.length > 0 && answer.rows.length < answer.limit;
+
+/** The range begins behind what the answer shows. */
+const lacks = ({ last }: Placed, start: bigint | null, descending: boolean): boolean =>
+  start !== null && last !== null && (descending ? start < last : start > last);
+
 // Where to ask instead when the answer does not hold the start of the range; null when it does.
 async function elsewhere(
   database: Database,
@@ -190,7 +200,7 @@ async function elsewhere(
     return placed.firstOffset > 0 && placed.total !== 0 ? Math.max((placed.total ?? placed.firstOffset) - 1, 0) : null;
   if (start === null) return placed.firstOffset > 0 ? 0 : null;
   const beforeFirst = descending ? start > first : start < first;
-  const behindLast = descending ? start < last : start > last;
+  const behindLast = lacks(placed, start, descending);
   const { resource } = task;
   if (beforeFirst && placed.firstOffset > 0) {
     const between = Math.abs(

@@ -32,4 +32,19 @@ export const REGRESSIONS: readonly { readonly seed: number; readonly given?: Giv
     given: { variants: { paging: 'no-meta', undated: 'yes', states: 'more', none: 'empty' } },
     was: 'rows without a date were not looked for where nothing counts them',
   },
+  {
+    seed: 213,
+    given: { variants: { paging: 'no-meta' } },
+    was: 'the end of a list without a count was never found by ids, and its last page passed for the page size',
+  },
+  {
+    seed: 216,
+    given: { variants: { paging: 'no-meta', order: 'date-desc-loose' } },
+    was: 'rows that slipped between the pages of a list without a count were deleted',
+  },
+  {
+    seed: 320,
+    given: { variants: { 'limit-max': '20-reject', order: 'date-desc-loose' } },
+    was: 'windows thought to be empty were asked for together for ever, however many rows came',
+  },
 ];
