@@ -37,9 +37,14 @@ export async function choose(
   const free = (slice: Slice) => ![...resource.reading].some(other => overlap(other, slice));
   const counted = task.kind === 'slot';
 
+  const mayReread = task.allowance > 0;
+  const all = task.kind === 'verify' || task.kind === 'backfill' || (task.kind === 'sync' && context.affordable);
   if (task.kind === 'sync' || task.kind === 'slot') {
+    // What a sync reads in full anyway, or for the first time, needs no watching beside it.
+    const covered = all || (task.kind === 'sync' && partition(resource).some(entry => entry.provenAt === null));
     const hot = watched(resource).filter(
-      entry => (entry.readAt ?? 0) < task.since && !task.settled.has(sliceText(entry.slice)),
+      ({ slice, readAt }) =>
+        (readAt ?? 0) < task.since && !task.settled.has(sliceText(slice)) && !(covered && slice.by === 'value'),
     );
     const first = hot[0];
     if (first)
@@ -51,8 +56,6 @@ export async function choose(
         : 'blocked';
   }
 
-  const mayReread = task.allowance > 0;
-  const all = task.kind === 'verify' || task.kind === 'backfill' || (task.kind === 'sync' && context.affordable);
   const latestMissing =
     confirmedBy(resource) === 'cover' && !task.reportOnly && (all || mayReread)
       ? latest(await context.missing(), partitionOf(resource) === 'whole')

@@ -152,7 +152,7 @@ export function openClient(options: ClientOptions): Client {
       if (tries >= law.attempts || !mayRepeat) throw unavailable(call, tried, { what: verdict.what, tries, mayRepeat });
       // After a 429 the ledger itself holds back everyone on this key, so the next grant is the wait.
       const waitMs = verdict.blocksKey ? 0 : retryDelayMs(law, tries, random, verdict.minimumMs);
-      log?.warn({ asked: call.asked, attempt: tries, waitMs, came: verdict.what }, 'request is repeated');
+      log?.info({ asked: call.asked, attempt: tries, waitMs, came: verdict.what }, 'request is repeated');
       if (waitMs > 0) await pause(waitMs, context.signal);
     }
   }
