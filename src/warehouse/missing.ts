@@ -154,7 +154,5 @@ export async function deleteRows(
     tx,
   );
   await markSeen(tx, place, keys);
-  await sql`delete from sluice.row_windows where source = ${place.source} and resource = ${place.resource}
-    and key = any(cast(${deleted} as text[]))`.execute(tx);
   return { deleted };
 }

@@ -35,9 +35,7 @@ afterAll(async () => {
   await own?.drop();
 });
 beforeEach(() =>
-  database.query(
-    'truncate warehouse.parcels, warehouse.parcel_parts, warehouse.row_history, sluice.missing, sluice.row_windows',
-  ),
+  database.query('truncate warehouse.parcels, warehouse.parcel_parts, warehouse.row_history, sluice.missing'),
 );
 
 const keys = (count: number, from = 1) => Array.from({ length: count }, (_, index) => String(from + index));
@@ -182,9 +180,6 @@ describe('a deleted row', () => {
         { resource: 'parcels', runId: null, deep: false },
       ),
     );
-    await database.query(
-      `insert into sluice.row_windows values ('main', 'parcels', '1', '2024-02-01', '2024-02-29', now())`,
-    );
     const { rows: stored } = await database.query('select _synced_at from warehouse.parcels where id = 1');
     await lose(['1']);
     const { rows } = await database.query<{ row: Record<string, unknown> }>('select * from warehouse.row_history');
@@ -216,7 +211,6 @@ describe('a deleted row', () => {
     expect(exact.rows).toEqual([{ price: '12345678901234567890.5' }]);
     expect(await contentOf(database)).toMatchObject([{ id: '2', name: 'stays', parts: [[1, 'b', 2]] }]);
     expect(await count('warehouse.parcel_parts')).toBe(1);
-    expect(await count('sluice.row_windows')).toBe(0);
   });
 
   test('that is seen again comes back, and its history entry goes', async () => {
