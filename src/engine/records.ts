@@ -48,7 +48,7 @@ export function createRecordParser(
     }
     const extra = extraOf(record, known);
     const digest = options.hashed ? digestOf([version, values, lists, extra]) : null;
-    return { row: { key, values, children: lists, extra, hash: digest, filled: [], readAt } };
+    return { row: { key, values, children: lists, extra, hash: digest, readAt } };
   };
 }
 

@@ -12,8 +12,6 @@ export interface Row {
   readonly extra: string | null;
   /** Hex digest of the record with its children; null where the table keeps none. */
   readonly hash: string | null;
-  /** Values worked out by the reading rather than given by the source; compared beside the hash, not in it. */
-  readonly filled: readonly string[];
   /** Grant time of the request that brought it. */
   readonly readAt: string;
 }
@@ -63,19 +61,18 @@ export async function writeRows(
 
 interface Batch {
   readonly columns: readonly Column[];
-  readonly filled: readonly string[];
   readonly rows: readonly Row[];
 }
 
 // Rows with the same set of present columns go into one statement; a source's rows nearly always share one.
 function groupByShape(table: Table, rows: readonly Row[]): Batch[] {
-  const groups = new Map<string, { columns: Column[]; filled: readonly string[]; rows: Row[] }>();
+  const groups = new Map<string, { columns: Column[]; rows: Row[] }>();
   for (const row of rows) {
     const columns = table.columns.filter(column => row.values[column.name] !== undefined);
-    const shape = `${columns.map(column => column.name).join()}|${row.filled.join()}`;
+    const shape = columns.map(column => column.name).join();
     const group = groups.get(shape);
     if (group) group.rows.push(row);
-    else groups.set(shape, { columns, filled: row.filled, rows: [row] });
+    else groups.set(shape, { columns, rows: [row] });
   }
   return [...groups.values()].flatMap(group => {
     const batches: Batch[] = [];
@@ -107,7 +104,7 @@ async function writeBatch(
 
   const names = data.map(entry => entry.column.name);
   const content = names.filter(name => name !== '_read_at' && name !== table.key.name);
-  const compared = table.hashed && !context.deep ? ['_hash', ...batch.filled] : content;
+  const compared = table.hashed && !context.deep ? ['_hash'] : content;
   const key = sql.id(table.key.name);
   const of = (alias: string, columns: readonly string[]) => sql.join(columns.map(name => sql.ref(`${alias}.${name}`)));
 

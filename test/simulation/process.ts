@@ -92,7 +92,8 @@ export async function openProcess(options: {
         const taken = await ledger.take(lane, want);
         for (const grant of taken.grants) underWay.set(grant.id, performance.now());
         requests += taken.grants.length;
-        if (crash?.kind === 'kill at request' && requests >= crash.atRequest && !life.dead) setImmediate(life.kill);
+        if (crash?.kind === 'kill at request' && requests >= crash.atRequest && !life.dead)
+          setImmediate(() => life.kill());
         return taken;
       },
       async settle(grant, settlement) {
@@ -176,7 +177,7 @@ function watchConnections(database: Database, crash: Extract<Crash, { kind: 'kil
         });
     if (!callback) return client;
     client.then(
-      got => callback(undefined, got, got.release),
+      got => callback(undefined, got, (error?: Error) => got.release(error)),
       error => callback(error),
     );
     return undefined;

@@ -41,7 +41,6 @@ export function parcel(
     hash: Buffer.from(JSON.stringify([values, children, extra]))
       .toString('hex')
       .slice(0, 2000),
-    filled: [],
     readAt: readAtOf(options.at ?? 0),
   };
 }

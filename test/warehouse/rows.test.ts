@@ -181,17 +181,6 @@ test('a column that somebody altered is found by the deep compare, and by it alo
   }
 });
 
-test('a value worked out beside the record is compared beside the hash', async () => {
-  const filled = (sent: string, at: number): Row => {
-    const row = parcel(1, { name: 'a' }, { at });
-    return { ...row, values: { ...row.values, sent }, filled: ['sent'] };
-  };
-  await write([filled('2025-01-01', 1)]);
-  expect(await write([filled('2025-01-01', 2)])).toMatchObject({ updated: [], unchanged: 1 });
-  expect(await write([filled('2025-01-02', 3)])).toMatchObject({ updated: ['1'] });
-  expect(await contentOf(database)).toMatchObject([{ name: 'a', sent: '2025-01-02' }]);
-});
-
 test('with history switched on, each earlier version is kept with the time it stood', async () => {
   const kept = { ...table, history: true };
   for (const [at, text] of ['first', 'second', 'second', 'third'].entries())
