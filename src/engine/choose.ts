@@ -117,7 +117,15 @@ function confirm(task: Task, missing: readonly MissingRow[], counted: boolean): 
   const { resource } = task;
   const way = confirmedBy(resource);
   const field = confirmingField(resource);
-  if (way === 'cover') return idle(task);
+  if (way === 'cover') {
+    // Where the last way to confirm has just been lost, the cover may be read already: one part of it concludes.
+    const parts = partition(resource);
+    const newest = latest(missing, partitionOf(resource) === 'whole');
+    const covered = missing.length > 0 && parts.every(entry => entry.provenAt !== null && entry.provenAt >= newest);
+    if (!covered || !parts[0] || resource.reading.size > 0 || task.settled.has('confirm cover')) return idle(task);
+    task.settled.add('confirm cover');
+    return { ...single(parts[0].slice, counted), answers: Number.POSITIVE_INFINITY };
+  }
   const slices = missing
     .filter(row => !row.key.startsWith('#') && !task.settled.has(`confirm ${row.key}`))
     .map((row): { key: string; slice: Slice | null } => {
