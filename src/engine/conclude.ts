@@ -204,8 +204,11 @@ async function settleLeft(
   resource.holdsMissing = true;
   // A row keyed by its content is gone as soon as its slice lacks it.
   const gone = left.filter(key => key.startsWith('#'));
-  if (slice.by === 'id' && confirmedBy(resource) !== 'one')
-    gone.push(...(await lackedElsewhere(tx, place, left, sliceText(slice), startedAt)));
+  // An answer that lacks a row between its ids, after another answer did: two independent readings agree.
+  if (slice.by === 'id' && confirmedBy(resource) !== 'one') {
+    const news = new Set(fresh);
+    gone.push(...left.filter(key => !news.has(key)));
+  }
   await remove(tx, draft, task, gone, counts);
 }
 

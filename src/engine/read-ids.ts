@@ -42,12 +42,14 @@ export async function* readIds(
     const address = fixed ? { page: Math.floor(offset / size) + 1, limit: size } : addressFor(offset, size);
     answer = await askPage(reader, task, range, {}, { ...address, flexible: correction === 0 });
     placed = place(task, answer);
-    const next =
+    let next =
       correction < MOST_CORRECTIONS &&
       placed.order !== 'none' &&
       !(mayBeLast(placed, answer) && lacks(placed, start, descending))
         ? await elsewhere(database, task, placed, start, descending)
         : null;
+    // Fixed pages do not overlap: what begins in the gap behind this one is reached with the next.
+    if (fixed && next !== null && Math.floor(next / size) === Math.floor(offset / size)) next = null;
     yield stepOf(task, range, answer, placed, null);
     if (placed.order === 'none' || placed.interval === null) return;
     if (next === null) break;

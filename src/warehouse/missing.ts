@@ -56,20 +56,12 @@ export async function markMissing(
   return rows.map(row => row.key);
 }
 
-/** Of `keys`, those that another slice lacked before, or this one at a reading before `readAt`: two independent readings agree. */
-export async function lackedElsewhere(
-  tx: Db,
-  place: Place,
-  keys: readonly string[],
-  slice: string,
-  readAt: string | null = null,
-): Promise<string[]> {
+/** Of `keys`, those that another slice lacked before: two independent readings agree. */
+export async function lackedElsewhere(tx: Db, place: Place, keys: readonly string[], slice: string): Promise<string[]> {
   if (keys.length === 0) return [];
   const { rows } = await sql<{ key: string }>`
     select key from sluice.missing where source = ${place.source} and resource = ${place.resource}
-      and key = any(cast(${keys} as text[])) and (slice <> ${slice} or since < cast(${readAt} as timestamptz))`.execute(
-    tx,
-  );
+      and key = any(cast(${keys} as text[])) and slice <> ${slice}`.execute(tx);
   return rows.map(row => row.key);
 }
 

@@ -26,10 +26,10 @@ export const EXCLUDED: readonly { readonly when: Partial<Variants>; readonly why
   ]),
 ];
 
-export const excludedBy = (variants: Partial<Variants>) =>
-  EXCLUDED.find(({ when }) =>
-    Object.entries(when).every(([name, value]) => variants[name as keyof Variants] === value),
-  );
+const excludes = (variants: Partial<Variants>) => EXCLUDED.filter(({ when }) => holdsIn(variants, when));
+
+const holdsIn = (variants: Partial<Variants>, when: Partial<Variants>): boolean =>
+  Object.entries(when).every(([name, value]) => variants[name as keyof Variants] === value);
 
 /** Two thirds of the points as is to be expected, the others anyhow. `fixed` holds whatever comes of the rest. */
 export function chooseVariants(random: Random, fixed: Partial<Variants>): Partial<Variants> {
@@ -43,7 +43,6 @@ export function chooseVariants(random: Random, fixed: Partial<Variants>): Partia
     // Another tool on the key takes what the checks of the budget rest on; once in a while is enough.
     if (chosen['shared-key'] === 'yes' && random.chance(0.7)) delete chosen['shared-key'];
     const variants = { ...(chosen as Partial<Variants>), ...fixed };
-    const excluded = excludedBy(variants);
-    if (!excluded || excludedBy(fixed)) return variants;
+    if (excludes(variants).every(({ when }) => holdsIn(fixed, when))) return variants;
   }
 }
