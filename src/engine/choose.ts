@@ -67,11 +67,10 @@ export async function choose(
     if (task.reportOnly) return entry.provenAt !== null;
     if (entry.provenAt === null) return task.kind !== 'slot' || mayReread;
     if (entry.provenAt < latestMissing || isHinted(entry)) return true;
-    const newestEnd = entry.slice.by === 'id' && entry.slice.to === null;
-    return entry.provenAt < task.since && (all || mayReread || newestEnd);
+    return entry.provenAt < task.since && (all || mayReread || isNewestEnd(entry));
   });
   // The end where rows are added, and what a hint points to, come before all else.
-  const hinted = due.filter(entry => isHinted(entry) || (entry.slice.by === 'id' && entry.slice.to === null));
+  const hinted = due.filter(entry => isHinted(entry) || isNewestEnd(entry));
   const candidates = (hinted.length > 0 ? hinted : due).filter(entry => free(entry.slice));
   const now = context.now;
   const best = nextSlice(
@@ -94,6 +93,9 @@ export async function choose(
 
 /** Something was seen to happen in it since it was last proven. */
 const isHinted = (entry: Entry): boolean => entry.dueSince !== null && entry.dueSince > (entry.provenAt ?? 0);
+
+/** Where a list in id order grows. */
+const isNewestEnd = ({ slice }: Entry): boolean => slice.by === 'id' && slice.to === null;
 
 /** Nothing more can be started for a task: it is done once its readings are. */
 export const idle = (task: Task): 'blocked' | 'done' => (task.resource.reading.size > 0 ? 'blocked' : 'done');
