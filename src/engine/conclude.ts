@@ -60,14 +60,12 @@ export async function conclude(tx: Db, draft: Draft, step: Step, outcome: Outcom
     draft.readings[name] = {
       ...step.position,
       keys: [...new Set(seen)],
-      requests: (before?.requests ?? 0) + step.requests,
-      changed: (before?.changed ?? 0) + outcome.changed.size,
     };
     return;
   }
   delete draft.readings[name];
   outcome.counts.slices++;
-  const whole = { ...step, end, seen, requests: (before?.requests ?? 0) + step.requests };
+  const whole = { ...step, end, seen };
   switch (end.kind) {
     case 'proven':
       await concludeProven(tx, draft, whole, end, outcome);

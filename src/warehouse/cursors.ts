@@ -15,9 +15,6 @@ export interface ReadingState {
   readonly startedAt: string;
   readonly totalPages: number | null;
   readonly totalRecords: number | null;
-  readonly requests: number;
-  /** Rows new, different or gone so far. */
-  readonly changed: number;
 }
 
 /** The durable position of one resource: its version, and the slices being read by the text that names them. */

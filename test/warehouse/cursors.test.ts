@@ -15,8 +15,6 @@ const reading = (startedAt: string, page = 2): ReadingState => ({
   startedAt,
   totalPages: 5,
   totalRecords: 500,
-  requests: 1,
-  changed: 2,
 });
 const change = (readings: Record<string, ReadingState> = {}) => ({ readings, position: 'id 1..10', runId: null });
 
