@@ -121,7 +121,8 @@ export async function endTask(loop: Loop, task: Task): Promise<void> {
     );
   }
   const state = task.failure ? 'failed' : 'done';
-  await endRun(kysely, task.runId, { state, reason: task.failure?.message, next: task.failure?.next });
+  const { kind: failure, message: reason, next } = task.failure ?? {};
+  await endRun(kysely, task.runId, { state, reason, next, failure });
   if (task.orderId !== null) {
     const { absent, different } = task.findings;
     // A row that moved is missed in one slice and found different in another.
@@ -170,6 +171,7 @@ export async function leaveTasks(loop: Loop, error: unknown): Promise<void> {
         state: isKind(error, 'stopped', 'quota', 'stale') ? 'stopped' : 'failed',
         reason: message,
         next,
+        failure: error instanceof SluiceError ? error.kind : undefined,
       });
       if (task.orderId === null) continue;
       if (kept) await setOrderState(engine.database.kysely, task.orderId, ['running'], 'waiting');

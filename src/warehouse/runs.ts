@@ -82,10 +82,10 @@ export async function setRunWaiting(db: Db, ids: readonly string[], waitMs: numb
 export async function endRun(
   db: Db,
   id: string,
-  end: { state: RunState; reason?: string | undefined; next?: string | undefined },
+  end: { state: RunState; reason?: string | undefined; next?: string | undefined; failure?: string | undefined },
 ): Promise<void> {
   await sql`update sluice.runs set state = ${end.state}, reason = ${end.reason ?? null}, next = ${end.next ?? null},
-      waiting_until = null, ended_at = sluice.now()
+      failure = ${end.failure ?? null}, waiting_until = null, ended_at = sluice.now()
     where id = cast(${id} as bigint) and ended_at is null`.execute(db);
 }
 

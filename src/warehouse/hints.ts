@@ -1,0 +1,53 @@
+import { sql } from 'kysely';
+import type { Db } from './database.ts';
+import type { Place } from './place.ts';
+import { parseSlice, type Slice } from './slice.ts';
+
+/** Hints of one resource that wait at the same time. Beyond it they tell no more than that much has changed, which slots find. */
+const MOST_OPEN = 50;
+/** A resource is read for hints at most this often, so that a flood of them is answered by a few requests. */
+const REST_SECONDS = 10;
+
+/** What may be spent on hints: in any quarter of the window, a tenth of what the limit refills in it. */
+export interface HintLimit {
+  /** Requests per window of `windowMs`. */
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+/** Leaves word for whoever reads the source that a slice may have changed. The same word twice is one. */
+export async function leaveHints(
+  db: Db,
+  hints: readonly { source: string; resource: string; slice: string }[],
+): Promise<void> {
+  await sql`
+    insert into sluice.hints (source, resource, slice, since)
+    select source, resource, slice, sluice.now() from (
+      select source, resource, slice, row_number() over (partition by source, resource) as number
+      from (select distinct source, resource, slice
+        from jsonb_to_recordset(cast(${JSON.stringify(hints)} as jsonb)) as d(source text, resource text, slice text)) n) n
+    where number + (select count(*) from sluice.hints h where h.source = n.source and h.resource = n.resource) <= ${MOST_OPEN}
+    on conflict do nothing`.execute(db);
+}
+
+/** Resources of the source with hints that may be read for now. */
+export async function dueHints(db: Db, source: string, { limit, windowMs }: HintLimit): Promise<string[]> {
+  const { rows } = await sql<{ resource: string }>`
+    select resource from sluice.hints h where source = ${source}
+      and not exists (select from sluice.runs r where r.source = h.source and r.resource = h.resource
+        and (r.ended_at is null or r.ended_at > sluice.now() - make_interval(secs => ${windowMs / 4000}))
+        and r.kind = 'hint' and r.started_at > sluice.now() - make_interval(secs => ${REST_SECONDS}))
+      and ${Math.max(limit / 40, 1)} > (select coalesce(sum(requests), 0) from sluice.runs r where r.source = h.source
+        and r.kind = 'hint' and (r.ended_at is null or r.ended_at > sluice.now() - make_interval(secs => ${windowMs / 4000})))
+    group by resource order by resource`.execute(db);
+  return rows.map(row => row.resource);
+}
+
+/** Takes the hints of a resource out. What is hinted from now on is another hint, since it may be news to the reading that begins. */
+export async function takeHints(db: Db, place: Place): Promise<Slice[]> {
+  const { rows } = await sql<{ slice: string }>`
+    delete from sluice.hints where source = ${place.source} and resource = ${place.resource} returning slice`.execute(
+    db,
+  );
+  return rows.map(row => parseSlice(row.slice));
+}

@@ -1,0 +1,116 @@
+import { sql } from 'kysely';
+import type { Db } from './database.ts';
+
+/**
+ * - `unauthorized`, `unavailable`: the source refuses the key, or does not answer; of the source as a whole.
+ * - `fuse`, `failed`: a run of the resource ended so.
+ * - `outdated`: the last sync that ended well is too long ago.
+ */
+export type IncidentKind = 'failed' | 'fuse' | 'unauthorized' | 'unavailable' | 'outdated';
+
+/** Something that is wrong now. */
+export interface Trouble {
+  readonly kind: IncidentKind;
+  /** Null: the source as a whole. */
+  readonly resource: string | null;
+  readonly message: string;
+  readonly next: string | null;
+}
+
+/** A trouble from its beginning to its end, once over all processes. */
+export interface Incident extends Trouble {
+  readonly id: string;
+  readonly source: string;
+  /** As Postgres writes them. */
+  readonly openedAt: string;
+  readonly endedAt: string | null;
+}
+
+const columns = sql`id, source, resource, kind, message, next, opened_at as "openedAt", ended_at as "endedAt"`;
+
+/** How long ended incidents are kept, in days. */
+const KEPT_DAYS = 90;
+
+/** A run that decides whether there is trouble: the last of its work that ended well or failed. */
+export interface LastRun {
+  readonly resource: string;
+  readonly kind: string;
+  readonly state: 'done' | 'failed';
+  readonly failure: string | null;
+  readonly reason: string | null;
+  readonly next: string | null;
+}
+
+/**
+ * For each resource how its last sync, its last backfill and its last verification ended. A backfill or verification that failed
+ * and was not repeated is let be after a day. Readings for hints decide nothing: they are narrower than what failed.
+ */
+export async function lastEndedRuns(db: Db, source: string, resources: readonly string[]): Promise<LastRun[]> {
+  const { rows } = await sql<LastRun>`
+    select resource, r.kind, state, failure, reason, next
+    from unnest(cast(${resources} as text[])) as of_resource(name)
+    cross join (values (array['slot', 'sync'], null), (array['backfill'], interval '1 day'), (array['verify'], interval '1 day')) as work(kinds, within)
+    cross join lateral (select * from sluice.runs where source = ${source} and resource = of_resource.name
+      and kind = any(work.kinds) and state in ('done', 'failed') and (within is null or ended_at > sluice.now() - within)
+      order by ended_at desc, id desc limit 1) r
+    order by 1, 2`.execute(db);
+  return rows;
+}
+
+/** When the last sync that ended well began, by resource, in seconds before now; a resource without one is left out. */
+export async function syncAges(db: Db, source: string, resources: readonly string[]): Promise<Map<string, number>> {
+  const { rows } = await sql<{ name: string; age: number }>`
+    select name, extract(epoch from sluice.now() - r.started_at)::float8 as age
+    from unnest(cast(${resources} as text[])) as of_resource(name)
+    cross join lateral (select started_at from sluice.runs where source = ${source} and resource = of_resource.name
+      and kind in ('slot', 'sync') and state = 'done' order by ended_at desc limit 1) r`.execute(db);
+  return new Map(rows.map(row => [row.name, row.age]));
+}
+
+/** Opens what is new, and ends what is over. What is open already stays as it is, however often and by whomever it is seen. */
+export async function noteTroubles(db: Db, source: string, troubles: readonly Trouble[]): Promise<void> {
+  const data = JSON.stringify(troubles);
+  await sql`
+    with seen as (select * from jsonb_to_recordset(cast(${data} as jsonb)) as d(kind text, resource text, message text, next text)),
+    over as (
+      update sluice.incidents i set ended_at = sluice.now(), attempts = 0, retry_at = null
+      where source = ${source} and ended_at is null and not exists (
+        select from seen where seen.kind = i.kind and seen.resource is not distinct from i.resource))
+    insert into sluice.incidents (source, resource, kind, message, next, opened_at)
+    select ${source}, resource, kind, message, next, sluice.now() from seen
+    where not exists (select from sluice.incidents i where source = ${source} and ended_at is null
+      and seen.kind = i.kind and seen.resource is not distinct from i.resource)
+    on conflict do nothing`.execute(db);
+  await sql`delete from sluice.incidents where source = ${source}
+    and ended_at < sluice.now() - make_interval(days => ${KEPT_DAYS})`.execute(db);
+}
+
+/**
+ * One incident whose beginning or end has to be told, for this process alone during `leaseSeconds`; null when there is none. Of one
+ * that is over before its beginning was told, only the end is. Failed attempts make the lease longer, up to an hour.
+ */
+export async function claimUntold(db: Db, source: string, leaseSeconds: number): Promise<Incident | null> {
+  const { rows } = await sql<Incident>`
+    update sluice.incidents set attempts = attempts + 1,
+      retry_at = sluice.now() + make_interval(secs => least(${leaseSeconds} * power(2, least(attempts, 20)), 3600))
+    where id = (select id from sluice.incidents where source = ${source}
+      and case when ended_at is null then told_at is null
+        else told_end_at is null and ended_at > sluice.now() - interval '1 day' end
+      and (retry_at is null or retry_at <= sluice.now())
+      order by id limit 1 for update skip locked)
+    returning ${columns}`.execute(db);
+  return rows[0] ?? null;
+}
+
+/** The beginning, or for one that has ended, the end was told. */
+export async function noteTold(db: Db, incident: Incident): Promise<void> {
+  const column = sql.raw(incident.endedAt === null ? 'told_at' : 'told_end_at');
+  await sql`update sluice.incidents set ${column} = sluice.now(), attempts = 0, retry_at = null
+    where id = cast(${incident.id} as bigint)`.execute(db);
+}
+
+export async function openIncidents(db: Db, source: string): Promise<Incident[]> {
+  const { rows } = await sql<Incident>`select ${columns} from sluice.incidents
+    where source = ${source} and ended_at is null order by id`.execute(db);
+  return rows;
+}

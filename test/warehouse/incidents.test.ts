@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import type { Database } from '../../src/warehouse/database.ts';
+import { claimUntold, lastEndedRuns, noteTold, noteTroubles, openIncidents } from '../../src/warehouse/incidents.ts';
+import { endRun, startRun } from '../../src/warehouse/runs.ts';
+import { withDatabase } from '../support/database.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+const fuse = { kind: 'fuse', resource: 'invoices', message: 'too many', next: 'accept them' } as const;
+const key = { kind: 'unauthorized', resource: null, message: 'wrong key', next: null } as const;
+
+test('a trouble is one incident, whoever sees it and however often, and a new one after it was over', async () => {
+  await withDatabase(async (database, { open }) => {
+    const other = await open();
+    for (let time = 0; time < 3; time++)
+      await Promise.all([database, other].map(each => noteTroubles(each.kysely, 'main', [fuse, key])));
+    expect(await openIncidents(database.kysely, 'main')).toMatchObject([
+      { kind: 'fuse', resource: 'invoices', message: 'too many', endedAt: null },
+      { kind: 'unauthorized', resource: null },
+    ]);
+    expect(await openIncidents(database.kysely, 'other')).toEqual([]);
+
+    await noteTroubles(database.kysely, 'main', [key]);
+    expect(await openIncidents(database.kysely, 'main')).toMatchObject([{ kind: 'unauthorized' }]);
+    await noteTroubles(database.kysely, 'main', [key, fuse]);
+    expect(await openIncidents(database.kysely, 'main')).toMatchObject([{ kind: 'unauthorized' }, { kind: 'fuse' }]);
+    await other.close();
+  });
+});
+
+test('its beginning and its end are each claimed by one process at a time, again after a growing pause, until told', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const claim = () => claimUntold(database.kysely, 'main', 30);
+    await noteTroubles(database.kysely, 'main', [fuse]);
+    const claims = await Promise.all([claim(), claim(), claim()]);
+    expect(claims.filter(each => each !== null)).toHaveLength(1);
+    await clock.advance(30_000);
+    expect(await claim()).toMatchObject({ kind: 'fuse' });
+    await clock.advance(59_000);
+    expect(await claim()).toBeNull();
+    await clock.advance(1000);
+    const third = await claim();
+    await noteTold(database.kysely, third as never);
+    await clock.advance(3_600_000);
+    expect(await claim()).toBeNull();
+
+    await noteTroubles(database.kysely, 'main', []);
+    const end = await claim();
+    expect(end?.endedAt).not.toBeNull();
+    await noteTold(database.kysely, end as never);
+    await clock.advance(3_600_000);
+    expect(await claim()).toBeNull();
+  });
+});
+
+test('of one that was over before it could be told, only the end is told, and nothing after a day', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    await noteTroubles(database.kysely, 'main', [fuse]);
+    await noteTroubles(database.kysely, 'main', []);
+    expect(await claimUntold(database.kysely, 'main', 30)).toMatchObject({ endedAt: expect.any(String) as string });
+    await clock.advance(24 * 3_600_000);
+    expect(await claimUntold(database.kysely, 'main', 30)).toBeNull();
+  });
+});
+
+test('the run that ended last decides for its kind of work; one that was stopped, and readings for hints, decide nothing', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const run = async (kind: string, state: 'done' | 'failed' | 'stopped', failure?: string) => {
+      await ended(database, kind, state, failure);
+      await clock.advance(1000);
+    };
+    const last = () => lastEndedRuns(database.kysely, 'main', ['invoices', 'customers']);
+    expect(await last()).toEqual([]);
+    await run('slot', 'failed', 'unavailable');
+    await run('hint', 'done');
+    await run('slot', 'stopped');
+    await run('backfill', 'failed', 'refused');
+    expect(await last()).toMatchObject([
+      { kind: 'backfill', state: 'failed', failure: 'refused' },
+      { kind: 'slot', state: 'failed', failure: 'unavailable' },
+    ]);
+    await run('sync', 'done');
+    await clock.advance(24 * 3_600_000);
+    expect(await last()).toMatchObject([{ kind: 'sync', state: 'done' }]);
+  });
+});
+
+async function ended(database: Database, kind: string, state: 'done' | 'failed' | 'stopped', failure?: string) {
+  const place = { source: 'main', resource: 'invoices' };
+  const id = await startRun(database.kysely, { ...place, kind, orderId: null, slotAt: null });
+  await endRun(database.kysely, id, { state, failure });
+}
