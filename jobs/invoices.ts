@@ -16,6 +16,7 @@ export default defineJob({
     items: list(z.object({ description: text(), amount: decimal(), qty: decimal() })),
   }),
   children: { items: { table: 'invoice_items', parent: 'invoice_id' } },
+  events: { 'invoice.created': ['invoice_id', 'id'], 'payment.received': ['invoice_id', 'id'] },
   // Most changes happen to invoices that are still open, so those are read at every sync.
   slicings: [
     dateWindow('date', 'date_from', 'date_to'),

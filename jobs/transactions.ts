@@ -13,5 +13,6 @@ export default defineJob({
     description: text(),
     date: date(),
   }),
+  events: { 'payment.received': [] },
   slicings: [dateWindow('date', 'date_from', 'date_to')],
 });

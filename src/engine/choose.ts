@@ -32,6 +32,7 @@ export async function choose(
   context: { now: number; affordable: boolean; missing: () => Promise<readonly MissingRow[]> },
 ): Promise<Next> {
   const { resource } = task;
+  if (task.kind === 'hint') return chooseHinted(task);
   // What is being read now may still change what is left to do.
   const quiet = resource.reading.size === 0;
   const free = (slice: Slice) => ![...resource.reading].some(other => overlap(other, slice));
@@ -89,6 +90,19 @@ export async function choose(
   }
   if (due.length > 0 || !quiet) return 'blocked';
   return task.reportOnly || (counted && !mayReread) ? idle(task) : confirm(task, await context.missing(), counted);
+}
+
+/** What hints point to, in its order, as far as the allowance goes: the next slot finds the rest. */
+function chooseHinted(task: Task): Next {
+  const { resource, targets } = task;
+  // A window that was cut in the meantime would be cut once more.
+  while (targets[0]?.by === 'date' && !resource.entries.has(sliceText(targets[0]))) targets.shift();
+  const slice = task.allowance > 0 ? targets[0] : undefined;
+  if (!slice) return idle(task);
+  // One after the other, so that the allowance holds.
+  if (resource.reading.size > 0) return 'blocked';
+  targets.shift();
+  return { ...single(slice, true), answers: slice.by === 'id' ? 1 : MOST_PAGES };
 }
 
 /** Something was seen to happen in it since it was last proven. */

@@ -20,6 +20,11 @@ export interface Job {
   readonly slicings: readonly Slicing[];
   /** Fields dropped before anything is stored or logged. */
   readonly never: readonly string[];
+  /**
+   * Events of the source's webhooks after which rows of this list may be new or different, and the fields of their messages that
+   * may hold the row's key, the likeliest first. Messages are hints to read sooner, never data.
+   */
+  readonly events: Readonly<Record<string, readonly string[]>>;
   /** Keep earlier versions of changed rows in `row_history`. Default: only deleted rows are kept. */
   readonly history: boolean;
 }
@@ -62,9 +67,9 @@ export const one = (path: string): One => ({ by: 'one', path });
 
 export function defineJob(
   declaration: Pick<Job, 'path' | 'record' | 'key' | 'slicings'> &
-    Partial<Pick<Job, 'schedule' | 'children' | 'never' | 'history'>>,
+    Partial<Pick<Job, 'schedule' | 'children' | 'never' | 'events' | 'history'>>,
 ): Job {
-  return { schedule: '*/15 * * * *', children: {}, never: [], history: false, ...declaration };
+  return { schedule: '*/15 * * * *', children: {}, never: [], events: {}, history: false, ...declaration };
 }
 
 /** The slicing of one kind that a job declares, if any. */

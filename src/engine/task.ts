@@ -5,9 +5,9 @@ import type { IdSlice, Slice } from '../warehouse/slice.ts';
 import type { Resource } from './resource.ts';
 import type { Day } from './windows.ts';
 
-export type TaskKind = 'sync' | 'slot' | 'backfill' | 'verify';
+export type TaskKind = 'sync' | 'slot' | 'hint' | 'backfill' | 'verify';
 
-/** An order or slot being served: a resource, what is to be read of it, and what that has done so far. */
+/** An order, a slot or hints being served: a resource, what is to be read of it, and what that has done so far. */
 export interface Task {
   readonly kind: TaskKind;
   readonly resource: Resource;
@@ -22,6 +22,8 @@ export interface Task {
   readonly reportOnly: boolean;
   /** Compare column by column even where a hash says equal. */
   readonly deep: boolean;
+  /** All that is read, for hints; the first comes next. */
+  readonly targets: Slice[];
   /** Requests it may spend on reading again what was read before. */
   allowance: number;
   /** Rows that may be deleted although the fuse forbids it. */
@@ -57,6 +59,7 @@ export function createTask(
     reportOnly: false,
     deep: false,
     accepted: 0,
+    targets: [],
     counts: noCounts(),
     findings: { absent: new Set(), different: new Set(), extra: new Set() },
     settled: new Set(),

@@ -5,10 +5,11 @@ import { sliceText } from '../warehouse/slice.ts';
 import { lastSlotAt, openSlots, takeSlot } from '../warehouse/slots.ts';
 import { MOST_TRIES } from './conclude.ts';
 import type { Loop } from './engine.ts';
+import { takeHinted } from './hints.ts';
 import { partition } from './resource.ts';
 import { createTask, fail, type Task, wants } from './task.ts';
 
-/** Orders and slots that are new become tasks; paused and cancelled orders stop being tasks. */
+/** Orders, hints and slots that are new become tasks; paused and cancelled orders stop being tasks. */
 export async function refreshTasks(
   loop: Loop,
   serves: { orders: (order: Order) => boolean; slots: boolean },
@@ -62,6 +63,7 @@ export async function refreshTasks(
     );
   }
   if (!serves.slots) return;
+  for (const task of await takeHinted(loop, now)) addTask(loop, task);
   for (const slot of await openSlots(database.kysely, source)) {
     const resource = engine.resources.find(each => each.name === slot.resource);
     if (!resource) continue;

@@ -57,14 +57,25 @@ export async function lastEndedRuns(db: Db, source: string, resources: readonly 
   return rows;
 }
 
-/** When the last sync that ended well began, by resource, in seconds before now; a resource without one is left out. */
-export async function syncAges(db: Db, source: string, resources: readonly string[]): Promise<Map<string, number>> {
-  const { rows } = await sql<{ name: string; age: number }>`
-    select name, extract(epoch from sluice.now() - r.started_at)::float8 as age
-    from unnest(cast(${resources} as text[])) as of_resource(name)
-    cross join lateral (select started_at from sluice.runs where source = ${source} and resource = of_resource.name
-      and kind in ('slot', 'sync') and state = 'done' order by ended_at desc limit 1) r`.execute(db);
-  return new Map(rows.map(row => [row.name, row.age]));
+export interface Freshness {
+  readonly resource: string;
+  /** Since the last sync that ended well began, which is as of when the resource is fresh; null before the first. */
+  readonly ageSeconds: number | null;
+  /** Since the first tick of its schedule that no such sync has followed; null when there is none. */
+  readonly overdueSeconds: number | null;
+}
+
+/** How fresh each resource is. A run that asked for nothing, such as one that the request limit held up all its time, refreshed nothing. */
+export async function freshness(db: Db, source: string, resources: readonly string[]): Promise<Freshness[]> {
+  const { rows } = await sql<Freshness>`
+    select name as resource, extract(epoch from sluice.now() - good.started_at)::float8 as "ageSeconds",
+      extract(epoch from sluice.now() - (select min(slot_at) from sluice.slots where source = ${source} and resource = name
+        and slot_at > coalesce(good.started_at, '-infinity')))::float8 as "overdueSeconds"
+    from unnest(cast(${resources} as text[])) with ordinality as of_resource(name, place)
+    left join lateral (select started_at from sluice.runs where source = ${source} and resource = name
+      and kind in ('slot', 'sync') and state = 'done' and requests > 0 order by ended_at desc limit 1) good on true
+    order by place`.execute(db);
+  return rows;
 }
 
 /** Opens what is new, and ends what is over. What is open already stays as it is, however often and by whomever it is seen. */

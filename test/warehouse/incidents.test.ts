@@ -9,8 +9,8 @@ const fuse = { kind: 'fuse', resource: 'invoices', message: 'too many', next: 'a
 const key = { kind: 'unauthorized', resource: null, message: 'wrong key', next: null } as const;
 
 test('a trouble is one incident, whoever sees it and however often, and a new one after it was over', async () => {
-  await withDatabase(async (database, { open }) => {
-    const other = await open();
+  await withDatabase(async (database, test) => {
+    const other = await test.open();
     for (let time = 0; time < 3; time++)
       await Promise.all([database, other].map(each => noteTroubles(each.kysely, 'main', [fuse, key])));
     expect(await openIncidents(database.kysely, 'main')).toMatchObject([
