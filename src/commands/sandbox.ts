@@ -1,14 +1,22 @@
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { SluiceError } from '../errors.ts';
 import type { Size } from '../sandbox/data.ts';
+import type { PlannedFault } from '../sandbox/faults.ts';
+import { parseFaultPlan, parseFaultRates } from '../sandbox/parse-faults.ts';
 import { openSandbox } from '../sandbox/sandbox.ts';
 import { describeVariants, parseVariants } from '../sandbox/variants.ts';
 import { type Cli, newCommand } from './cli.ts';
 import { wholeNumber } from './given.ts';
 
 const EXAMPLE = `sluice sandbox --size medium --activity 30 --port 4010
-sluice sandbox --variant order=shuffled --variant limit-max=1000
-sluice sandbox --variants         what can be varied`;
+sluice sandbox --variant order=shuffled,limit-max=1000
+sluice sandbox --variants         what can be varied, and every fault by its name
+sluice sandbox --faults json-500=0.05,hang=0.01
+sluice sandbox --faults-script faults.txt
+  # lines of: at-request fault [count] [path]
+  10 json-500
+  25 reset-body 3 /api/v2/invoices`;
 
 const SIZES: readonly Size[] = ['small', 'medium', 'large', 'extreme'];
 
@@ -21,6 +29,8 @@ interface Options {
   port: number;
   variant: string[];
   variants?: boolean;
+  faults: string[];
+  faultsScript?: string;
 }
 
 export function sandboxCommand(cli: Cli): Command {
@@ -32,13 +42,15 @@ export function sandboxCommand(cli: Cli): Command {
     .option('--rate-limit <n>', 'requests an hour; 0 without limit', wholeNumber('--rate-limit', 0, most), 1000)
     .option('--latency <ms>', 'milliseconds that each answer takes', wholeNumber('--latency', 0, 60_000), 0)
     .option('--port <port>', 'port to listen on; 0 any free one', wholeNumber('--port', 0, 65_535), 0)
+    .option('--variant <name=value,..>', 'behave differently at these points; may be repeated', collect, [])
+    .option('--variants', 'list what can be varied')
     .option(
-      '--variant <name=value>',
-      'behave differently at a point; may be repeated',
-      (text: string, all: string[]) => [...all, text],
+      '--faults <name=probability,..>',
+      'what goes wrong at a request, and how often; may be repeated',
+      collect,
       [],
     )
-    .option('--variants', 'list what can be varied')
+    .option('--faults-script <file>', 'which requests go wrong, and how')
     .action(
       cli.action({ source: false }, async ({ terminal, signal }, options: Options) => {
         if (options.variants) {
@@ -47,6 +59,8 @@ export function sandboxCommand(cli: Cli): Command {
         }
         const { seed, rateLimit, port } = options;
         const variants = parseVariants(options.variant.join(','));
+        const faults = parseFaultRates(options.faults.join(','));
+        const faultPlan = options.faultsScript === undefined ? [] : await readScript(options.faultsScript);
         const sandbox = await openSandbox({
           seed,
           size: options.size,
@@ -55,6 +69,8 @@ export function sandboxCommand(cli: Cli): Command {
           latencyMs: options.latency,
           port,
           variants,
+          faults,
+          faultPlan,
         });
         try {
           const { url, apiKey } = sandbox;
@@ -74,6 +90,20 @@ export function sandboxCommand(cli: Cli): Command {
         return 0;
       }),
     );
+}
+
+function collect(text: string, all: string[]): string[] {
+  return [...all, text];
+}
+
+async function readScript(file: string): Promise<PlannedFault[]> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new SluiceError('usage', `The script of faults ${file} cannot be read.`, {
+      cause,
+      next: 'Expected: a text file with lines of: at-request fault [count] [path]',
+    });
+  });
+  return parseFaultPlan(text);
 }
 
 function size(text: string): Size {

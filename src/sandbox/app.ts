@@ -38,7 +38,8 @@ function serveLists(app: Hono<Env>, parts: AppParts): void {
       const other = MADE_UP_LISTS.includes(resource) ? variants['other-lists'] : 'list';
       if (other === '404') return fail(404, 'Not found');
       if (other === '405') return fail(405, 'Method not allowed');
-      return parts.lists(resource, readTarget(c.req.url).query, variants, parts.traffic.stats.total);
+      const { query } = readTarget(c.req.url);
+      return parts.lists(resource, query, variants, { salt: parts.traffic.stats.total, fault: c.get('fault') });
     });
   }
 }

@@ -1,53 +1,73 @@
-import { fail, html } from './answers.ts';
+import { type Fault, isListFault } from './fault-kinds.ts';
+import { createRandom, mix } from './random.ts';
 import type { Variants } from './variants.ts';
 
-export type Fault = Exclude<Variants['fault'], 'none'>;
+export type { Fault } from './fault-kinds.ts';
+
+/** From the request with the number `at` on (the first is 1), the next `count` whose path contains `path` go wrong. */
+export interface PlannedFault {
+  readonly at: number;
+  readonly fault: Fault;
+  readonly count: number;
+  readonly path: string;
+}
+
+/** The probability of each fault, from 0 to 1, at every request; their sum is at most 1. */
+export type FaultRates = Readonly<Partial<Record<Fault, number>>>;
+
+interface Arrived {
+  /** The number of the request since the start, from 1. */
+  index: number;
+  path: string;
+  /** Whether it asks for a list. */
+  list: boolean;
+}
 
 /** Decides which requests go wrong, and how. */
 export interface Faults {
   /** Makes the next `count` requests, or those whose path contains `path`, go wrong. */
   failNext(fault: Fault, count?: number, path?: string): void;
-  /** The fault of the request that is number `index` since the start, if any. */
-  of(index: number, path: string): Fault | undefined;
+  of(request: Arrived): Fault | undefined;
 }
 
 const EVERY = 10;
 
-export function createFaults(style: () => Variants['fault']): Faults {
-  const planned: { fault: Fault; path: string }[] = [];
+/** What is planned comes first, then chance, then the standing fault at every tenth request. */
+export function createFaults(options: {
+  standing: () => Variants['fault'];
+  seed: number;
+  rates: FaultRates;
+  plan: readonly PlannedFault[];
+}): Faults {
+  const { standing, seed, rates } = options;
+  const planned = options.plan.flatMap(plan => Array.from({ length: plan.count }, () => plan));
+  const random = createRandom(seed);
+
+  /** The number of a request decides alone, so that a run repeats whatever else is drawn from the seed. */
+  const byChance = (index: number): Fault | undefined => {
+    random.restart(mix(seed, index));
+    let left = random.next();
+    for (const [fault, rate] of Object.entries(rates) as [Fault, number][]) {
+      if (left < rate) return fault;
+      left -= rate;
+    }
+    return undefined;
+  };
+  const byHabit = (index: number): Fault | undefined => {
+    const fault = standing();
+    return fault === 'none' || index % EVERY !== 0 ? undefined : fault;
+  };
+
   return {
     failNext(fault, count = 1, path = '') {
-      for (let index = 0; index < count; index += 1) planned.push({ fault, path });
+      for (let index = 0; index < count; index += 1) planned.push({ at: 0, fault, count, path });
     },
-    of(index, path) {
-      const next = planned.findIndex(plan => path.includes(plan.path));
+    of({ index, path, list }) {
+      const possible = (fault: Fault | undefined) => list || !isListFault(fault);
+      const next = planned.findIndex(plan => index >= plan.at && path.includes(plan.path) && possible(plan.fault));
       if (next >= 0) return planned.splice(next, 1)[0]?.fault;
-      const standing = style();
-      return standing === 'none' || index % EVERY !== 0 ? undefined : standing;
+      const fault = byChance(index) ?? byHabit(index);
+      return possible(fault) ? fault : undefined;
     },
   };
-}
-
-/** What is sent instead of the answer; `cut-json` sends half of it. */
-export async function spoil(fault: Exclude<Fault, 'hang' | 'drop'>, answer: Response): Promise<Response> {
-  switch (fault) {
-    case 'json-500':
-      return fail(500, 'Server error');
-    case 'html-500':
-      return html(500, '500 Internal Server Error');
-    case 'success-false':
-      return new Response('{"success":false,"message":"Temporarily out of order"}', { headers: jsonOf(answer) });
-    case 'html-200':
-      return html(200, 'Maintenance');
-    case 'empty-200':
-      return new Response('', { headers: jsonOf(answer) });
-    case 'cut-json': {
-      const text = await answer.text();
-      return new Response(text.slice(0, Math.ceil(text.length / 2)), { headers: jsonOf(answer) });
-    }
-  }
-}
-
-function jsonOf(answer: Response): Record<string, string> {
-  return { 'content-type': answer.headers.get('content-type') ?? 'application/json' };
 }

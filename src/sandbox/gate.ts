@@ -12,7 +12,7 @@ export interface Gate {
   unknown(now: number): Verdict;
   /** Another tool with the same key makes requests. */
   spend(count: number, now: number): void;
-  headers(verdict: Verdict, now: number): Record<string, string>;
+  headers(verdict: Verdict, now: number, status: number): Record<string, string>;
 }
 
 export function createGate(options: { limit: number; windowMs: number; variants: () => Variants }): Gate {
@@ -33,8 +33,8 @@ export function createGate(options: { limit: number; windowMs: number; variants:
     spend(count, now) {
       for (let index = 0; index < count && limit > 0; index += 1) limiter.take(now);
     },
-    headers(verdict, now) {
-      if (limit === 0 || (verdict.allowed && variants()['rate-headers'] === 'only-429')) return {};
+    headers(verdict, now, status) {
+      if (limit === 0 || (status !== 429 && variants()['rate-headers'] === 'only-429')) return {};
       const headers: Record<string, string> = {
         'X-RateLimit-Limit': String(limit),
         'X-RateLimit-Remaining': String(verdict.remaining),

@@ -1,8 +1,10 @@
 import type { Context, Hono } from 'hono';
 import { readTarget, type Target } from './address.ts';
 import { fail, html } from './answers.ts';
-import { spoil } from './faults.ts';
+import { isListFault } from './fault-kinds.ts';
+import { isListPath } from './lists.ts';
 import type { AppParts, Env } from './parts.ts';
+import { breakOff, spoil } from './spoil.ts';
 
 /** What every request meets first: the count, the key, the limit, and what may go wrong. */
 export function guard(app: Hono<Env>, parts: AppParts): void {
@@ -16,20 +18,24 @@ export function guard(app: Hono<Env>, parts: AppParts): void {
     const index = traffic.stats.total;
     const known = keyOf(c, target) === parts.apiKey;
     const verdict = known ? gate.enter(arrivedAt) : gate.unknown(arrivedAt);
-    const fault = known && verdict.allowed ? parts.faults.of(index, target.path) : undefined;
+    const list = c.req.method === 'GET' && isListPath(target.path);
+    const fault = known && verdict.allowed ? parts.faults.of({ index, path: target.path, list }) : undefined;
     if (parts.latencyMs > 0) await clock.sleep(parts.latencyMs);
-    if (fault === 'drop' || fault === 'hang') {
-      if (fault === 'drop') c.env.incoming.destroy();
-      return await new Promise<never>(() => {});
-    }
+    const { socket } = c.env.incoming;
+    if (fault === 'hang' || fault === 'drop' || fault === 'reset') return await breakOff(fault, socket);
+    if (isListFault(fault)) c.set('fault', fault);
     if (!known) c.res = fail(Number(variants()['auth-error']), 'Invalid API key or unauthorized access');
     else if (!verdict.allowed)
       c.res =
         variants()['rejected-body'] === 'html' ? html(429, '429 Too Many Requests') : fail(429, 'Too many requests');
     else await next();
-    if (fault !== undefined) c.res = await spoil(fault, c.res);
-    for (const [name, value] of Object.entries(gate.headers(verdict, arrivedAt))) c.res.headers.set(name, value);
-    traffic.answer(request, c.res.status);
+    if (fault !== undefined && !isListFault(fault)) {
+      const { pathname, search } = new URL(c.req.url);
+      c.res = await spoil(fault, c.res, { asked: pathname + search, socket, now: arrivedAt });
+    }
+    const headers = gate.headers(verdict, arrivedAt, c.res.status);
+    for (const [name, value] of Object.entries(headers)) c.res.headers.set(name, value);
+    traffic.answer(request, c.res.status, !verdict.allowed);
   });
 }
 

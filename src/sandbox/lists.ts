@@ -1,10 +1,12 @@
 import { fail, invalid, succeedWithRows } from './answers.ts';
 import { dayOf, NO_DAY } from './calendar.ts';
 import type { Data } from './data.ts';
+import type { ListFault } from './fault-kinds.ts';
 import { createListing, type Listing } from './ordering.ts';
 import { choosePage } from './pages.ts';
 import { renderRow } from './render.ts';
 import type { Resource } from './rows.ts';
+import { spoilList } from './spoil-list.ts';
 import type { Filter, Table } from './table.ts';
 import type { Variants } from './variants.ts';
 
@@ -31,15 +33,26 @@ export const listShapes: { readonly [R in Exclude<Resource, 'leads'>]: ListShape
 
 export type Listed = keyof typeof listShapes;
 
+const PREFIX = '/api/v2/';
+
+export function isListPath(path: string): boolean {
+  return path.startsWith(PREFIX) && Object.hasOwn(listShapes, path.slice(PREFIX.length));
+}
+
 /** Answers `GET` on a list. `salt` differs from request to request, for orders that do too. */
-export type AnswerList = (resource: Listed, query: URLSearchParams, variants: Variants, salt: number) => Response;
+export type AnswerList = (
+  resource: Listed,
+  query: URLSearchParams,
+  variants: Variants,
+  request: { salt: number; fault: ListFault | undefined },
+) => Response;
 
 export function createLists(data: Data, seed: number): AnswerList {
   const listings = new Map<Listed, Listing>();
   for (const resource of Object.keys(listShapes) as Listed[]) {
     listings.set(resource, createListing(data[resource] as Table<{ id: number }>, seed));
   }
-  return (resource, query, variants, salt) => {
+  return (resource, query, variants, { salt, fault }) => {
     const errors = wrongDates(listShapes[resource], query);
     if (errors !== undefined) return invalid(Number(variants.validation), errors);
 
@@ -51,8 +64,10 @@ export function createLists(data: Data, seed: number): AnswerList {
       return page.refused === 404 ? fail(404, 'Page not found') : invalid(Number(variants.validation), page.errors);
 
     const table = data[resource];
-    const row = (index: number) => renderRow(resource, table.at(found[page.from + index] as number), variants, true);
-    return succeedWithRows(page.to - page.from, row, page.meta);
+    const sent = spoilList(fault, page.to - page.from, page.meta, salt);
+    const position = (index: number) => found[page.from + sent.place(index)] as number;
+    const row = (index: number) => renderRow(resource, table.at(position(index)), variants, true);
+    return succeedWithRows(sent.count, row, sent.meta);
   };
 }
 

@@ -2,6 +2,7 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Clock } from '../clock.ts';
 import type { Data } from './data.ts';
 import type { Edits } from './edits.ts';
+import type { ListFault } from './fault-kinds.ts';
 import type { Faults } from './faults.ts';
 import type { Gate } from './gate.ts';
 import type { AnswerList } from './lists.ts';
@@ -9,7 +10,7 @@ import type { Traffic } from './traffic.ts';
 import type { Variants } from './variants.ts';
 import type { Webhooks } from './webhooks.ts';
 
-export type Env = { Bindings: HttpBindings };
+export type Env = { Bindings: HttpBindings; Variables: { fault?: ListFault } };
 
 /** What the routes work with. */
 export interface AppParts {

@@ -6,7 +6,7 @@ import { dateOf, dayOf, NO_DAY } from './calendar.ts';
 import { type Change, type ChangeKind, createChanges } from './changes.ts';
 import { type Counts, createData, type Data, type Size, sizes } from './data.ts';
 import { createEdits, type Edits } from './edits.ts';
-import { createFaults, type Fault } from './faults.ts';
+import { createFaults, type Fault, type FaultRates, type PlannedFault } from './faults.ts';
 import { createGate } from './gate.ts';
 import { listen } from './listen.ts';
 import { createLists } from './lists.ts';
@@ -40,6 +40,10 @@ export interface SandboxOptions {
   /** Default `sandbox-key`. */
   apiKey?: string;
   variants?: Partial<Variants>;
+  /** How often each fault comes, e.g. `{ 'json-500': 0.05 }`; which requests it meets is decided by the seed. */
+  faults?: FaultRates;
+  /** Which requests go wrong, by their number. */
+  faultPlan?: readonly PlannedFault[];
   clock?: Clock;
   /** The source's date at the start, YYYY-MM-DD, from where it goes on with the clock. Default the clock's. */
   today?: string;
@@ -72,7 +76,7 @@ export interface Sandbox {
   restore: Edits['restore'];
   /** Behaves differently from now on; the points fixed at opening are refused. */
   setVariants(variants: Partial<Variants>): void;
-  /** Makes the next requests (whose path contains `path`) go wrong. */
+  /** Makes the next requests (whose path contains `path`) go wrong; a fault of lists waits for one. */
   failNext(fault: Fault, count?: number, path?: string): void;
   /** Another tool uses up requests of the same key. */
   spend(count: number): void;
@@ -119,7 +123,12 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
   });
   const gate = createGate({ limit: rateLimit, windowMs: rateWindowMs, variants: () => variants });
   const traffic = createTraffic({ windowMs: rateWindowMs, logRequests: options.logRequests ?? 10_000 });
-  const faults = createFaults(() => variants.fault);
+  const faults = createFaults({
+    standing: () => variants.fault,
+    seed: mix(seed, 0xfa17),
+    rates: options.faults ?? {},
+    plan: options.faultPlan ?? [],
+  });
 
   const app = createApp({
     apiKey,

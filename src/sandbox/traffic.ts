@@ -13,7 +13,7 @@ export interface Stats {
   readonly total: number;
   /** Requests per method and path, ids written as `{id}`: `GET /api/v2/customers/{id}`. */
   readonly byPath: Readonly<Record<string, number>>;
-  /** Answers with status 429. */
+  /** Requests beyond the limit; a 429 that is a fault is none. */
   readonly rejected: number;
   /** The most requests, rejected ones included, in any rolling window of the rate limit's length. */
   readonly maxInWindow: number;
@@ -28,7 +28,7 @@ export interface Stats {
 export interface Traffic {
   readonly stats: Stats;
   arrive(method: string, path: string, query: string, at: number): LoggedRequest;
-  answer(request: LoggedRequest, status: number): void;
+  answer(request: LoggedRequest, status: number, beyondLimit: boolean): void;
   stumble(error: unknown): void;
 }
 
@@ -91,9 +91,9 @@ export function createTraffic(options: { windowMs: number; logRequests: number }
       if (log.length > 2 * options.logRequests) log = log.slice(-options.logRequests);
       return request;
     },
-    answer(request, status) {
+    answer(request, status, beyondLimit) {
       request.status = status;
-      if (status === 429) rejected += 1;
+      if (beyondLimit) rejected += 1;
     },
     stumble(error) {
       if (failures.length < 100) failures.push(error);

@@ -1,4 +1,5 @@
 import { SluiceError } from '../errors.ts';
+import { faultKinds } from './fault-kinds.ts';
 
 interface Point<V extends string> {
   readonly about: string;
@@ -172,18 +173,8 @@ export const variantPoints = {
   validation: point('The status of a validation error.', { '400': 'Bad Request', '422': 'Unprocessable' }, '400'),
   'auth-error': point('The status for a wrong key.', { '401': 'Unauthorized', '403': 'Forbidden' }, '401'),
   fault: point(
-    'What goes wrong at every tenth request.',
-    {
-      none: 'nothing',
-      'json-500': 'status 500 with the error envelope',
-      'html-500': 'status 500 with an HTML page',
-      'success-false': 'status 200 with success false',
-      'html-200': 'status 200 with an HTML page',
-      'empty-200': 'status 200 with an empty body',
-      'cut-json': 'status 200 with JSON cut off in the middle',
-      hang: 'no answer until the client gives up',
-      drop: 'the connection is cut without an answer',
-    },
+    'What goes wrong at every tenth request (--faults: any of these, and how often).',
+    { none: 'nothing', ...faultKinds },
     'none',
   ),
   visible: point(

@@ -308,47 +308,4 @@ describe('answers', () => {
     expect(body.errors).toEqual({ 'customers.1.email': 'Invalid email format' });
     expect(sandbox.data.customers.size).toBe(150);
   });
-
-  test('fault: every tenth request goes wrong', async () => {
-    const sandbox = await openWith({ fault: 'json-500' });
-    const statuses: number[] = [];
-    for (let index = 0; index < 20; index += 1) statuses.push((await ask(sandbox, '/api/v2/users')).status);
-    expect(statuses.flatMap((status, index) => (status === 500 ? [index] : []))).toEqual([9, 19]);
-  });
-
-  test.for([
-    ['json-500', 500, '{"success":false,"message":"Server error"}'],
-    ['html-500', 500, '<!DOCTYPE html>'],
-    ['success-false', 200, '{"success":false,'],
-    ['html-200', 200, '<!DOCTYPE html>'],
-    ['empty-200', 200, ''],
-    ['cut-json', 200, '{"success":true,"data":['],
-  ] as const)('failNext(%s)', async ([fault, status, start]) => {
-    const sandbox = await openWith({});
-    sandbox.failNext(fault, 1, 'customers');
-    expect((await ask(sandbox, '/api/v2/users')).body.success).toBe(true);
-    const answer = await ask(sandbox, '/api/v2/customers');
-    expect(answer.status).toBe(status);
-    expect(answer.text.startsWith(start)).toBe(true);
-    expect(answer.body?.success).not.toBe(true);
-    expect(answer.headers.get('content-type')).toContain(start.startsWith('<') ? 'text/html' : 'application/json');
-    expect((await ask(sandbox, '/api/v2/customers')).body.success).toBe(true);
-  });
-
-  test('failNext(drop) cuts the connection, failNext(hang) never answers', async () => {
-    const sandbox = await openWith({});
-    sandbox.failNext('drop');
-    await expect(ask(sandbox, '/api/v2/users')).rejects.toThrow('fetch failed');
-    expect((await ask(sandbox, '/api/v2/users')).status).toBe(200);
-
-    sandbox.failNext('hang');
-    const hanging = ask(sandbox, '/api/v2/users').then(
-      () => 'answered',
-      () => 'cut',
-    );
-    expect((await ask(sandbox, '/api/v2/users')).status).toBe(200);
-    await sandbox.close();
-    expect(await hanging).toBe('cut');
-    expect(sandbox.stats.requests.filter(({ status }) => status === 0)).toHaveLength(2);
-  });
 });
