@@ -11,10 +11,13 @@ export interface HttpAnswer {
   text: string;
 }
 
-/** What to do about an answer. `what` and `message` are for people: what came back, or what the source says. */
+/**
+ * What to do about an answer. `what` and `message` are for people: what came back, or what the source says, at any length. `asks`: what a
+ * thing that is tried again asks of the caller where it lasts, if not patience.
+ */
 export type Verdict =
   | { kind: 'success'; body: Record<string, unknown> }
-  | { kind: 'retry'; what: string; minimumMs?: number; blocksKey: boolean }
+  | { kind: 'retry'; what: string; minimumMs?: number; blocksKey: boolean; asks?: 'another address' | 'less' }
   | { kind: 'refused'; message: string; fields?: Record<string, string> }
   | { kind: 'unauthorized'; message: string }
   | { kind: 'gone' };
@@ -28,8 +31,7 @@ export function classify(answer: HttpAnswer, expected: Expected, time: { nowMs: 
   if (status === 404) return { kind: 'gone' };
   if (status === 429) return retryBlocked(answer, time);
   if (status === 408 || status >= 500) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, time);
-  if (status >= 300 && status < 400)
-    return { kind: 'refused', message: `HTTP ${status}, a redirect to ${target(answer)}` };
+  if (status >= 300 && status < 400) return redirected(answer, time);
   const body = envelope(answer.text);
   if (status === 401 || status === 403) return { kind: 'unauthorized', message: said(body, `HTTP ${status}`) };
   if (status >= 400) return rejection(body, answer);
@@ -61,17 +63,28 @@ function failureInside(
   return retryLater(answer, `HTTP ${answer.status} with success: false (${message})`, time);
 }
 
+/** Where requests are left it is not the limit that blocks, so its reset is not what to wait for. */
 function retryBlocked(answer: HttpAnswer, time: { nowMs: number; windowMs: number }): Verdict {
-  const { retryAfterMs, resetMs } = parseRateHeaders(answer.headers, time);
-  const minimumMs = retryAfterMs ?? resetMs;
+  const { retryAfterMs, resetMs, remaining = 0 } = parseRateHeaders(answer.headers, time);
+  const minimumMs = retryAfterMs ?? (remaining > 0 ? undefined : resetMs);
   const what = 'HTTP 429, too many requests';
   return { kind: 'retry', what, blocksKey: true, ...(minimumMs !== undefined && { minimumMs }) };
 }
 
 /** The rate window's reset says nothing about when a failing server is back; only `Retry-After` does. */
-function retryLater(answer: HttpAnswer, what: string, time: { nowMs: number; windowMs: number }): Verdict {
+function retryLater(
+  answer: HttpAnswer,
+  what: string,
+  time: { nowMs: number; windowMs: number },
+): Extract<Verdict, { kind: 'retry' }> {
   const minimumMs = parseRateHeaders(answer.headers, time).retryAfterMs;
   return { kind: 'retry', what, blocksKey: false, ...(minimumMs !== undefined && { minimumMs }) };
+}
+
+/** Services send to a login or maintenance page for a while, too: tried again, but never followed. */
+function redirected(answer: HttpAnswer, time: { nowMs: number; windowMs: number }): Verdict {
+  const what = `HTTP ${answer.status}, a redirect to ${target(answer)}, not followed because no other address may get the key`;
+  return { ...retryLater(answer, what, time), asks: 'another address' };
 }
 
 function envelope(text: string): Record<string, unknown> | undefined {
@@ -106,19 +119,23 @@ const REFUSES_KEY = new RegExp(
   'i',
 );
 
+const MAX_FIELDS = 20;
+
 function fieldMessages(body: Record<string, unknown> | undefined): Record<string, string> | undefined {
   if (!body || !isObject(body.errors)) return undefined;
-  const fields = Object.entries(body.errors).map(([field, message]) => [
-    field,
-    short(
-      Array.isArray(message) ? message.join('; ') : typeof message === 'string' ? message : JSON.stringify(message),
-    ),
-  ]);
+  const fields = Object.entries(body.errors)
+    .slice(0, MAX_FIELDS)
+    .map(([field, message]) => [
+      field,
+      oneLine(
+        Array.isArray(message) ? message.join('; ') : typeof message === 'string' ? message : JSON.stringify(message),
+      ),
+    ]);
   return fields.length > 0 ? Object.fromEntries(fields) : undefined;
 }
 
 function said(body: Record<string, unknown> | undefined, fallback: string): string {
-  return typeof body?.message === 'string' && body.message.trim() ? short(body.message) : fallback;
+  return typeof body?.message === 'string' && body.message.trim() ? oneLine(body.message) : fallback;
 }
 
 function describe({ headers, text }: HttpAnswer): string {
@@ -130,18 +147,19 @@ function describe({ headers, text }: HttpAnswer): string {
   return isObject(value) ? 'a JSON error' : 'JSON without the documented envelope';
 }
 
-/** Only the host: a redirect's address may repeat the query, and with it the key. */
+/** Without query and user name, which may hold the key or a session. */
 function target({ headers }: HttpAnswer): string {
   const location = [headers.location].flat()[0];
   if (!location) return 'nowhere';
-  const url = URL.canParse(location) ? new URL(location) : undefined;
-  return url ? `${url.protocol}//${url.host}` : 'another page of the same host';
+  const relative = !/^(?:[a-z][a-z\d+.-]*:|[\\/]{2})/i.test(location);
+  if (!URL.canParse(location, 'https://same')) return 'an address that is none';
+  const { protocol, host, pathname } = new URL(location, 'https://same');
+  return oneLine(relative ? `${pathname} on the same host` : `${protocol}//${host}${pathname}`);
 }
 
-function short(text: string): string {
-  // Control characters: a server's message must not steer a terminal.
-  const line = text.replace(/[\p{Cc}\s]+/gu, ' ').trim();
-  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
+/** Control characters: a server's message must not steer a terminal. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\s]+/gu, ' ').trim();
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

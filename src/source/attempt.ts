@@ -61,10 +61,11 @@ export function createAttempt(
 
   function judge(came: Exchange, expected: Expected): Verdict {
     if (came.kind === 'answer') {
-      return hideIn(classify(came, expected, { nowMs: clock.now(), windowMs }), address.hide);
+      return fitToShow(classify(came, expected, { nowMs: clock.now(), windowMs }), address.hide);
     }
     if (came.kind === 'too large') {
-      return { kind: 'refused', message: `the answer is larger than ${maxBodyBytes} bytes` };
+      const what = `HTTP ${came.status} with a body of more than ${maxBodyBytes} bytes`;
+      return { kind: 'retry', what, blocksKey: false, asks: 'less' };
     }
     const place = { origin: address.origin, host: address.host, timeoutMs };
     const what = came.kind === 'failed' ? address.hide(describeFailure(came, place)) : 'stopped';
@@ -118,17 +119,22 @@ export function createAttempt(
     });
 }
 
-/** A source may repeat the key it was sent in what it says about it. */
-function hideIn(verdict: Verdict, hide: (text: string) => string): Verdict {
-  if (verdict.kind === 'retry') return { ...verdict, what: hide(verdict.what) };
-  if (verdict.kind === 'unauthorized') return { ...verdict, message: hide(verdict.message) };
+/** A source may repeat the key it was sent in what it says about it. Cut after that: half a key would not be recognised. */
+function fitToShow(verdict: Verdict, hide: (text: string) => string): Verdict {
+  const short = (text: string) => cut(hide(text));
+  if (verdict.kind === 'retry') return { ...verdict, what: short(verdict.what) };
+  if (verdict.kind === 'unauthorized') return { ...verdict, message: short(verdict.message) };
   if (verdict.kind !== 'refused') return verdict;
-  const fields = Object.entries(verdict.fields ?? {}).map(([field, text]) => [hide(field), hide(text)]);
+  const fields = Object.entries(verdict.fields ?? {}).map(([field, text]) => [short(field), short(text)]);
   return {
     kind: 'refused',
-    message: hide(verdict.message),
+    message: short(verdict.message),
     ...(verdict.fields && { fields: Object.fromEntries(fields) as Record<string, string> }),
   };
+}
+
+function cut(text: string): string {
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
 }
 
 /** A copy without what a library may have put beside the message: undici's errors can carry the whole request. */

@@ -10,7 +10,7 @@ import type { Budget, Lane } from './budget.ts';
 import { codeOf, openAgent } from './exchange.ts';
 import { createLimiter } from './limiter.ts';
 import { type Meta, readMeta } from './meta.ts';
-import { rejected, unavailable } from './outcome-errors.ts';
+import { exhausted, rejected } from './outcome-errors.ts';
 import { BLOCKED, FAILURES, retryDelayMs } from './retry.ts';
 
 export type { Meta } from './meta.ts';
@@ -25,7 +25,7 @@ export interface ClientOptions {
   concurrency: number;
   /** For one attempt, from sending to the last byte. */
   timeoutMs: number;
-  /** Largest accepted body after decompression. Default 64 MiB. */
+  /** Largest accepted body, both packed and after decompression. Default 64 MiB: 1000 rows of 64 KB each. */
   maxBodyBytes?: number;
   /** The source's rate window, the longest wait a header can ask for. Default one hour. */
   windowMs?: number;
@@ -149,7 +149,7 @@ export function openClient(options: ClientOptions): Client {
       const law = verdict.blocksKey ? BLOCKED : failing;
       // Repeating a POST that may have arrived could create the thing twice.
       const mayRepeat = call.method !== 'POST' || verdict.blocksKey || !tried.sent;
-      if (tries >= law.attempts || !mayRepeat) throw unavailable(call, tried, { what: verdict.what, tries, mayRepeat });
+      if (tries >= law.attempts || !mayRepeat) throw exhausted(call, tried, verdict, { tries, mayRepeat });
       // After a 429 the ledger itself holds back everyone on this key, so the next grant is the wait.
       const waitMs = verdict.blocksKey ? 0 : retryDelayMs(law, tries, random, verdict.minimumMs);
       log?.info({ asked: call.asked, attempt: tries, waitMs, came: verdict.what }, 'request is repeated');

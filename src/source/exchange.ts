@@ -33,6 +33,9 @@ function gaveUp(signal: AbortSignal): boolean {
 /** An error page is read this far: enough for its message. */
 const ERROR_BODY_BYTES = 64 * 1024;
 
+/** Most pages fit. */
+const FIRST_BYTES = 128 * 1024;
+
 export function openAgent(options: { connections: number; timeoutMs: number }): Agent {
   const { connections, timeoutMs } = options;
   return new Agent({ connections, headersTimeout: timeoutMs, bodyTimeout: timeoutMs, connect: { timeout: timeoutMs } });
@@ -71,8 +74,8 @@ async function sendAndRead(options: ExchangeOptions, signal: AbortSignal): Promi
     const text = await readErrorText(response, signal);
     return { kind: 'answer', status, headers, text, bytes: text.length };
   }
-  const body = await readBody(response, options.maxBodyBytes);
-  const decoded = body && (await decode(body, headers['content-encoding'], options.maxBodyBytes));
+  const { bytes, whole } = await readBody(response, options.maxBodyBytes);
+  const decoded = whole ? await decode(bytes, headers['content-encoding'], options.maxBodyBytes) : undefined;
   if (decoded === undefined) return { kind: 'too large', status, headers };
   return { kind: 'answer', status, headers, text: decoded.toString('utf8'), bytes: decoded.length };
 }
@@ -80,26 +83,37 @@ async function sendAndRead(options: ExchangeOptions, signal: AbortSignal): Promi
 /** The status alone decides about an error, so a body that breaks off, hangs on or cannot be decoded takes nothing away. */
 async function readErrorText(response: Dispatcher.ResponseData, signal: AbortSignal): Promise<string> {
   try {
-    const body = await readBody(response, ERROR_BODY_BYTES);
-    const decoded = body && (await decode(body, response.headers['content-encoding'], ERROR_BODY_BYTES));
-    return decoded?.toString('utf8') ?? '';
+    const { bytes } = await readBody(response, ERROR_BODY_BYTES);
+    return (await decode(bytes, response.headers['content-encoding'], ERROR_BODY_BYTES))?.toString('utf8') ?? '';
   } catch (error) {
     if (gaveUp(signal)) throw error;
     return '';
   }
 }
 
-/** Undefined above the cap; the connection is then given up. */
-async function readBody({ body }: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer | undefined> {
+/**
+ * The body up to the cap, above which the connection is given up. It grows in one buffer, because a body that comes in millions
+ * of pieces would take a hundred times its size as a list of them.
+ */
+async function readBody(
+  { body }: Dispatcher.ResponseData,
+  maxBytes: number,
+): Promise<{ bytes: Buffer; whole: boolean }> {
   body.on('error', () => {}); // Leaving the loop early destroys the stream, which then reports an abort to nobody.
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  let held = Buffer.allocUnsafe(Math.min(FIRST_BYTES, maxBytes));
+  let length = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) return undefined;
-    chunks.push(chunk);
+    const end = length + chunk.length;
+    if (end > held.length) {
+      const larger = Buffer.allocUnsafe(Math.min(Math.max(2 * held.length, end), maxBytes));
+      held.copy(larger, 0, 0, length);
+      held = larger;
+    }
+    chunk.copy(held, length);
+    if (end > maxBytes) return { bytes: held, whole: false };
+    length = end;
   }
-  return Buffer.concat(chunks, bytes);
+  return { bytes: held.subarray(0, length), whole: true };
 }
 
 const DECODERS = {
@@ -119,12 +133,13 @@ async function decode(
     .trim()
     .toLowerCase();
   if (encoding === 'identity' || encoding === '' || body.length === 0) return body;
-  if (!(encoding in DECODERS)) throw new Error(`unknown content-encoding ${encoding}`);
   try {
+    if (!Object.hasOwn(DECODERS, encoding)) throw new Error('an encoding that was not asked for');
     return await DECODERS[encoding as keyof typeof DECODERS](body, { maxOutputLength: maxBytes });
-  } catch (error) {
-    if (codeOf(error) === 'ERR_BUFFER_TOO_LARGE') return undefined;
-    throw error;
+  } catch (cause) {
+    if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') return undefined;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`a body that is not the ${encoding} it is said to be (${why})`, { cause });
   }
 }
 

@@ -21,28 +21,30 @@ export function rejected(
   return new SluiceError('refused', `The source refuses ${call.asked}: ${message}${listed}`, {
     ...known,
     ...(fields && { fields }),
-    next: nextStep(status),
+    next: 'The same request would be refused again.',
   });
 }
 
-function nextStep(status: number | null): string {
-  if (status === null || status < 300) return 'Ask for less at a time: SOURCE_PAGE_SIZE.';
-  if (status < 400) return 'Set SOURCE_URL to the address that answers without a redirect.';
-  return 'The same request would be refused again.';
-}
-
-/** The source stayed out of reach through every attempt. */
-export function unavailable(
+/** Nothing but failures through every attempt. What is too large stays so, and is refused. */
+export function exhausted(
   call: Call,
   last: Attempt,
-  how: { what: string; tries: number; mayRepeat: boolean },
+  verdict: Extract<Verdict, { kind: 'retry' }>,
+  how: { tries: number; mayRepeat: boolean },
 ): SluiceError {
   const times = how.tries === 1 ? 'failed' : `failed ${how.tries} times`;
-  return new SluiceError('unavailable', `${call.asked} ${times}: ${how.what}`, {
-    next: how.mayRepeat
-      ? 'Check that the source is up and SOURCE_URL is right; the next run goes on where this one stopped.'
-      : 'It may have been carried out all the same: look in the source before repeating it.',
+  const kind = verdict.asks === 'less' ? 'refused' : 'unavailable';
+  return new SluiceError(kind, `${call.asked} ${times}: ${verdict.what}`, {
+    next: how.mayRepeat ? NEXT[verdict.asks ?? 'patience'] : NEXT.care,
     ...(last.status !== null && { status: last.status }),
     ...(last.cause && { cause: last.cause }),
   });
 }
+
+const NEXT = {
+  patience: 'Check that the source is up and SOURCE_URL is right; the next run goes on where this one stopped.',
+  'another address':
+    'Set SOURCE_URL to the address that answers without a redirect; if it is right, the source sends everybody away for now, and the next run goes on where this one stopped.',
+  less: 'Ask for less at a time: SOURCE_PAGE_SIZE.',
+  care: 'It may have been carried out all the same: look in the source before repeating it.',
+} as const;

@@ -70,7 +70,6 @@ describe('refusals', () => {
   it.each([
     [405, page],
     [400, ''],
-    [302, ''],
   ])('%i without JSON: the request', (status, text) => {
     expect(judge(status, text)).toMatchObject({ kind: 'refused', message: expect.stringContaining(`HTTP ${status}`) });
   });
@@ -81,14 +80,34 @@ describe('refusals', () => {
     ).toBe('retry');
   });
 
-  it('shows of a redirect only the host, never the address with its query', () => {
-    const verdict = judge(302, '', 'list', { location: 'https://login.example.com/in?api_key=hidden' });
-    expect(verdict).toEqual({ kind: 'refused', message: 'HTTP 302, a redirect to https://login.example.com' });
+  it('takes control characters out of what the source says', () => {
+    const verdict = judge(400, JSON.stringify({ success: false, message: '\u001b[2JNo\r\n  more' }));
+    expect(verdict).toEqual({ kind: 'refused', message: '[2JNo more' });
   });
 
-  it('cuts long messages and takes control characters out', () => {
-    const verdict = judge(400, JSON.stringify({ success: false, message: `\u001b[2J${'x'.repeat(5000)}` }));
-    expect(verdict).toMatchObject({ kind: 'refused', message: ` [2J${'x'.repeat(297)}…`.trim().slice(0, 400) });
+  it('takes over twenty field messages, however many there are', () => {
+    const errors = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`field_${index}`, 'wrong']));
+    const { fields } = judge(400, JSON.stringify({ message: 'Validation failed', errors })) as { fields: object };
+    expect(Object.keys(fields)).toHaveLength(20);
+  });
+});
+
+describe('a redirect is tried again, never followed, and named without query and user name', () => {
+  it.each([
+    ['https://login.example.com/in?api_key=hidden#x', 'https://login.example.com/in'],
+    ['https://hidden:hidden@example.com:8443', 'https://example.com:8443/'],
+    ['//example.com/in?k=hidden', 'https://example.com/in'],
+    ['/login?next=hidden', '/login on the same host'],
+    ['?k=hidden', '/ on the same host'],
+    ['https://', 'an address that is none'],
+    ['', 'nowhere'],
+  ])('%s', (location, shown) => {
+    expect(judge(302, page, 'list', { location })).toEqual({
+      kind: 'retry',
+      what: `HTTP 302, a redirect to ${shown}, not followed because no other address may get the key`,
+      blocksKey: false,
+      asks: 'another address',
+    });
   });
 });
 
@@ -105,6 +124,13 @@ describe('the least wait', () => {
     });
     expect(judge(429, '', 'list', reset)).toMatchObject({ blocksKey: true, minimumMs: 10 * MINUTE });
     expect(judge(429, '')).not.toHaveProperty('minimumMs');
+  });
+
+  it('of a 429 while requests are left is not the reset, which ends nothing then', () => {
+    const left = { ...reset, 'x-ratelimit-remaining': '900' };
+    expect(judge(429, '', 'list', left)).not.toHaveProperty('minimumMs');
+    expect(judge(429, '', 'list', { ...left, 'x-ratelimit-remaining': '0' })).toHaveProperty('minimumMs', 10 * MINUTE);
+    expect(judge(429, '', 'list', { ...left, 'retry-after': '120' })).toHaveProperty('minimumMs', 2 * MINUTE);
   });
 
   it('of a failing server is Retry-After, never the reset of the rate window', () => {

@@ -320,21 +320,23 @@ describe('what is not tried again', () => {
       message: `The source refuses GET ${path}?page=1&limit=1000: Validation failed (limit: must not be above 100)`,
     });
   });
+});
 
-  it('a redirect, which is not followed and named by host only', async () => {
+describe('what lasts through every attempt', () => {
+  it('a redirect: followed nowhere, named without secrets, and the setting that ends it', async () => {
     const other = await openPeer(response => json(response, rows));
-    const { list } = await setUp(
+    const { list, peer } = await setUp(
       (response, _nth, request) => json(response, '', 302, { location: `${other.url}${request.url}` }),
       { auth: 'query' },
     );
     const error = await failure(list());
     expect(error).toMatchObject({
-      kind: 'refused',
+      kind: 'unavailable',
       status: 302,
-      message: expect.stringContaining(`a redirect to ${other.url}`),
+      message: expect.stringContaining(`failed 6 times: HTTP 302, a redirect to ${other.url}/, not followed because`),
     });
     expect(error.next).toContain('SOURCE_URL');
-    expect(other.seen).toHaveLength(0);
+    expect([peer.seen.length, other.seen.length]).toEqual([6, 0]);
   });
 
   it.each([
@@ -348,11 +350,58 @@ describe('what is not tried again', () => {
       },
       { maxBodyBytes: 2 ** 20 },
     );
-    expect(await failure(list())).toMatchObject({
+    expect(await failure(list({ attempts: 2 }))).toMatchObject({
       kind: 'refused',
-      message: expect.stringContaining('larger than 1048576 bytes'),
+      message: expect.stringContaining('failed 2 times: HTTP 200 with a body of more than 1048576 bytes'),
+      next: expect.stringContaining('SOURCE_PAGE_SIZE'),
     });
-    expect(peer.seen).toHaveLength(1);
+    expect(peer.seen).toHaveLength(2);
+  });
+
+  it('says much: it is cut, and no part of the key is left at the cut', async () => {
+    const message = `${'x'.repeat(290)}${apiKey}${'y'.repeat(5000)}`;
+    const { list } = await setUp(response => json(response, { success: false, message }, 400));
+    const error = await failure(list());
+    expect(error.message.length).toBeLessThan(400);
+    expect(error.message).not.toContain('sk_');
+  });
+});
+
+describe('large answers within the cap', () => {
+  it('a page of 1000 rows, one of them with a text of 10 MB', async () => {
+    const data = Array.from({ length: 1000 }, (_, id) => ({ id, notes: id === 500 ? 'é'.repeat(5 * 2 ** 20) : null }));
+    const { list } = await setUp(response => {
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      response.end(gzipSync(JSON.stringify({ success: true, data })));
+    });
+    const answer = await list();
+    expect(answer).toHaveProperty('rows', data);
+  });
+
+  it('of exactly the cap, and one byte more', async () => {
+    const text = JSON.stringify(rows);
+    for (const [maxBodyBytes, kind] of [
+      [text.length, 'rows'],
+      [text.length - 1, 'refused'],
+    ] as const) {
+      const { list } = await setUp(response => json(response, text), { maxBodyBytes });
+      const came = await list({ attempts: 1 }).catch((error: unknown) => error);
+      expect(came).toMatchObject({ kind });
+    }
+  });
+
+  it('in hundreds of thousands of pieces', async () => {
+    const text = JSON.stringify({ success: true, data: [{ id: 1, notes: 'x'.repeat(300_000) }] });
+    const pieces = [...text].map(byte => `1\r\n${byte}\r\n`).join('');
+    const { list } = await setUp((_response, _nth, { socket }) => {
+      socket.end(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${pieces}0\r\n\r\n`);
+    });
+    expect(await list()).toMatchObject({ kind: 'rows', bytes: text.length });
+  });
+
+  it('an error page above what is read of it is still told as what it is', async () => {
+    const { list } = await setUp(response => json(response, `<h1>Down</h1>${' '.repeat(2 ** 20)}`, 502));
+    expect((await failure(list({ attempts: 1 }))).message).toContain('HTTP 502 with an HTML page');
   });
 });
 

@@ -1,0 +1,135 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { SECOND } from '../../src/clock.ts';
+import { SluiceError } from '../../src/errors.ts';
+import { endlessFaults, type Fault, faultKinds, isListFault, type ListFault } from '../../src/sandbox/fault-kinds.ts';
+import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { type ClientOptions, isTimeout, openClient } from '../../src/source/client.ts';
+import { createMemoryBudget } from '../../src/source/memory-budget.ts';
+import { countingBudget } from './counting-budget.ts';
+import { autoClock } from './manual-clock.ts';
+
+const KEY = 'sk_live_51H+8a/secret=';
+const PATH = '/api/v2/customers';
+const REDIRECTED = 'not followed because no other address may get the key';
+const MIB = 2 ** 20;
+
+/** What the client says of each fault that lasts, once it has given up. */
+const SAID: Record<Exclude<Fault, ListFault>, string> = {
+  'json-500': 'HTTP 500 with a JSON error',
+  'html-500': 'HTTP 500 with an HTML page',
+  'json-502': 'HTTP 502 with a JSON error',
+  'html-502': 'HTTP 502 with an HTML page',
+  'json-503': 'HTTP 503 with a JSON error',
+  'html-503': 'HTTP 503 with an HTML page',
+  'json-503-seconds': 'HTTP 503 with a JSON error',
+  'html-503-date': 'HTTP 503 with an HTML page',
+  'json-429': 'HTTP 429, too many requests',
+  'json-429-seconds': 'HTTP 429, too many requests',
+  'json-429-date': 'HTTP 429, too many requests',
+  'html-429': 'HTTP 429, too many requests',
+  'html-429-seconds': 'HTTP 429, too many requests',
+  'html-429-date': 'HTTP 429, too many requests',
+  'success-false': 'HTTP 200 with success: false (Temporarily out of order)',
+  'html-200': 'HTTP 200 with an HTML page',
+  'empty-200': 'HTTP 200 with an empty body',
+  'cut-json': 'HTTP 200 with cut-off or invalid JSON',
+  hang: 'no complete answer from http://127.0.0.1:{port} within 0.3 s',
+  'hang-body': 'no complete answer from http://127.0.0.1:{port} within 0.3 s',
+  drip: 'no complete answer from http://127.0.0.1:{port} within 0.3 s',
+  drop: 'the connection broke off',
+  reset: 'the connection broke off',
+  'reset-body': 'the connection broke off',
+  'redirect-path': `HTTP 301, a redirect to /login on the same host, ${REDIRECTED}`,
+  'redirect-loop': `HTTP 302, a redirect to {path} on the same host, ${REDIRECTED}`,
+  'redirect-host': `HTTP 302, a redirect to https://elsewhere.invalid{path}, ${REDIRECTED}`,
+  huge: `HTTP 200 with a body of more than ${MIB} bytes`,
+  'huge-gzip': `HTTP 200 with a body of more than ${MIB} bytes`,
+  'wrong-encoding': 'a body that is not the gzip it is said to be (incorrect header check)',
+};
+
+const isEndless = (fault: Fault) => endlessFaults.some(endless => endless === fault);
+const lasting = (Object.keys(faultKinds) as Fault[]).filter(fault => !isListFault(fault)) as (keyof typeof SAID)[];
+
+async function setUp(
+  options: { auth?: 'bearer' | 'query'; more?: Partial<ClientOptions>; sandbox?: SandboxOptions } = {},
+) {
+  const { auth = 'bearer' } = options;
+  const clock = autoClock();
+  const sandbox = await openSandbox({ apiKey: KEY, clock, ...options.sandbox });
+  onTestFinished(() => sandbox.close());
+  const budget = countingBudget(createMemoryBudget({ clock, limit: 1000 }));
+  const client = openClient({
+    url: sandbox.url,
+    apiKey: KEY,
+    auth,
+    budget,
+    concurrency: 4,
+    timeoutMs: 60 * SECOND,
+    maxBodyBytes: MIB,
+    clock,
+    random: () => 1,
+    ...options.more,
+  });
+  onTestFinished(() => client.close());
+  const list = (attempts?: number) =>
+    client.list(PATH, {}, { page: 1 }, { lane: 'live', purpose: 'test', ...(attempts !== undefined && { attempts }) });
+  return { sandbox, budget, client, clock, list };
+}
+
+describe('each fault that comes once is tried again, after a wait, with a grant of its own', () => {
+  it.each(lasting)('%s', async fault => {
+    // Long enough for the sound answer that comes next, on a busy machine.
+    const { sandbox, list, budget, clock } = await setUp(isEndless(fault) ? { more: { timeoutMs: 2 * SECOND } } : {});
+    sandbox.failNext(fault);
+    expect(await list()).toMatchObject({ kind: 'rows', requests: 2, meta: { totalRecords: 150 } });
+    const asked = /seconds|date/.test(fault) ? 5 : 1;
+    expect(clock.slept).toHaveLength(1);
+    expect(clock.slept[0]).toBeGreaterThanOrEqual(asked * SECOND);
+    expect(clock.slept[0]).toBeLessThanOrEqual((asked + 1) * SECOND);
+    expect([budget.open(), budget.settled.length, budget.released.length]).toEqual([0, 2, 0]);
+  });
+});
+
+describe('each fault that lasts ends in an error that says what, where, and what to do, and never the key', () => {
+  it.each(lasting)('%s', async fault => {
+    for (const auth of ['bearer', 'query'] as const) {
+      const { sandbox, list, budget } = await setUp({
+        auth,
+        sandbox: { faults: { [fault]: 1 } },
+        ...(isEndless(fault) && { more: { timeoutMs: 300 } }),
+      });
+      const error = (await list(2).catch((reason: unknown) => reason)) as SluiceError;
+      expect(error).toBeInstanceOf(SluiceError);
+      const tries = fault.includes('-429') ? 24 : 2;
+      const path = auth === 'query' ? '/' : PATH;
+      const said = SAID[fault].replace('{port}', String(sandbox.port)).replace('{path}', path);
+      expect(error.message).toBe(`GET ${PATH}?page=1 failed ${tries} times: ${said}`);
+      expect(error.kind).toBe(fault.startsWith('huge') ? 'refused' : 'unavailable');
+      expect(error.next).toMatch(fault.startsWith('huge') ? /SOURCE_PAGE_SIZE/ : /SOURCE_URL.*the next run goes on/);
+      expect(isTimeout(error)).toBe(isEndless(fault));
+      expect([sandbox.stats.total, budget.open(), budget.settled.length]).toEqual([tries, 0, tries]);
+      const shown = [error.message, error.stack, error.next, String(error.cause), JSON.stringify(error)].join('\n');
+      for (const form of [KEY, encodeURIComponent(KEY), 'sk_live']) expect(shown).not.toContain(form);
+    }
+  });
+});
+
+it('huge bodies at the usual cap, several at once, leave the client as it was', async () => {
+  const { sandbox, list, client } = await setUp({ more: { maxBodyBytes: 64 * MIB } });
+  sandbox.failNext('huge', 2);
+  sandbox.failNext('huge-gzip', 2);
+  const answers = await Promise.all([list(), list(), list(), list()]);
+  expect(answers.every(({ kind }) => kind === 'rows')).toBe(true);
+  expect(sandbox.stats.total).toBe(8);
+  expect(await client.get(`${PATH}/1`, { lane: 'live', purpose: 'test' })).toMatchObject({ kind: 'one' });
+});
+
+it('what looks healthy is taken as it comes: only who knows the rest of the list can tell', async () => {
+  const { sandbox, list } = await setUp();
+  sandbox.failNext('row-twice');
+  expect(await list()).toMatchObject({ requests: 1, rows: { length: 21 }, meta: { totalRecords: 150 } });
+  sandbox.failNext('missing-meta');
+  expect(await list()).not.toHaveProperty('meta');
+  sandbox.failNext('empty-list');
+  expect(await list()).toMatchObject({ requests: 1, rows: [], meta: { totalRecords: 150 } });
+});
