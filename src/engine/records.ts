@@ -3,7 +3,10 @@ import { z } from 'zod';
 import type { BadRecord } from '../warehouse/quarantine.ts';
 import type { ChildRow, Row } from '../warehouse/rows.ts';
 import type { Job } from './job.ts';
-import { jsonText } from './values.ts';
+import { BadValue, jsonText, uncleanIn, wholeJson } from './values.ts';
+
+/** Stands in `_extra` beside the unknown fields: how many characters were removed or replaced, by field. */
+const CLEANED = '(cleaned)';
 
 export type Parsed = { readonly row: Row } | { readonly bad: BadRecord };
 
@@ -37,16 +40,22 @@ export function createRecordParser(
     if (key === null) return { bad: badRecord(job, record, { [job.key]: 'a row needs it' }) };
 
     const lists: Record<string, ChildRow[]> = {};
-    for (const child of children) {
-      const items = parsed.data[child.field] as Record<string, string | null>[] | null | undefined;
-      if (items === undefined) continue;
-      const rawItems = record[child.field] as Record<string, unknown>[] | null;
-      lists[child.field] = (items ?? []).map((item, index) => ({
-        values: item,
-        extra: extraOf(rawItems?.[index] ?? {}, child.known),
-      }));
+    let extra: string | null;
+    try {
+      for (const child of children) {
+        const items = parsed.data[child.field] as Record<string, string | null>[] | null | undefined;
+        if (items === undefined) continue;
+        const rawItems = record[child.field] as Record<string, unknown>[] | null;
+        lists[child.field] = (items ?? []).map((item, index) => ({
+          values: item,
+          extra: extraOf(rawItems?.[index] ?? {}, child.known, item),
+        }));
+      }
+      extra = extraOf(record, known, values);
+    } catch (error) {
+      if (!(error instanceof BadValue)) throw error;
+      return { bad: badRecord(job, record, { '(unknown fields)': error.message }) };
     }
-    const extra = extraOf(record, known);
     const digest = options.hashed ? digestOf([version, values, lists, extra]) : null;
     return { row: { key, values, children: lists, extra, hash: digest, readAt } };
   };
@@ -67,15 +76,32 @@ export function childShape(job: Job, field: string): Record<string, unknown> {
   throw new Error(`The record's field "${field}" must be declared with list(z.object({...})).`);
 }
 
-function extraOf(record: Record<string, unknown>, known: ReadonlySet<string>): string | null {
-  const unknown = Object.keys(record).filter(name => !known.has(name));
-  return unknown.length > 0 ? jsonText(Object.fromEntries(unknown.map(name => [name, record[name]]))) : null;
+/** Unknown fields, and how much had to be cleaned of any: those of the record whose `values` were taken. */
+function extraOf(
+  record: Record<string, unknown>,
+  known: ReadonlySet<string>,
+  values: Readonly<Record<string, string | null>>,
+): string | null {
+  const cleaned: [string, number][] = [];
+  for (const name in values) {
+    const raw = record[name];
+    const unclean = typeof raw === 'string' ? uncleanIn(raw) : 0;
+    if (unclean > 0) cleaned.push([name, unclean]);
+  }
+  const names = Object.keys(record).filter(name => !known.has(name));
+  if (names.length === 0 && cleaned.length === 0) return null;
+  const unknown = Object.fromEntries(names.map(name => [name, record[name]]));
+  const json = jsonText(unknown);
+  if (json.cleaned > 0) cleaned.push(['(unknown fields)', json.cleaned]);
+  // A field of the source's own with that name is worth more than our count.
+  if (cleaned.length === 0 || CLEANED in unknown) return json.text;
+  return jsonText({ ...unknown, [CLEANED]: Object.fromEntries(cleaned) }).text;
 }
 
 function badRecord(job: Job, raw: unknown, reasons: Record<string, string>): BadRecord {
   const hidden = job.never.length > 0 && isObject(raw) ? { ...raw } : raw;
   if (isObject(hidden)) for (const field of job.never) delete hidden[field];
-  const payload = jsonText(hidden);
+  const payload = wholeJson(hidden);
   let key: string | null | undefined;
   try {
     const field = job.record.shape[job.key] as z.ZodType | undefined;

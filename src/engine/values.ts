@@ -7,9 +7,19 @@ export class BadValue extends Error {}
 const INT8_MAX = 9223372036854775807n;
 /** numeric takes 131072 digits before the point and 16383 after it; no business value comes near, so more is a fault of the source. */
 const MAX_EXPONENT = 1000;
+const MAX_DIGITS = 1000;
+/** As deep as unknown fields may nest. Postgres' own limit is its stack (54001 at some 6,000 levels), which would end the run. */
+export const MAX_DEPTH = 64;
 const NUMBER = /^([+-]?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d{1,6}))?$|^([+-]?)\.(\d+)(?:[eE]([+-]?\d{1,6}))?$/;
-const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}:\d{2}.*)?$/;
-const STAMP = /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d+)?)?\s*(Z|z|[+-]\d{2}(?::?\d{2})?)?$/;
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+/** Zones as Postgres takes them, up to 15:59 (22009 beyond); it refuses fractions of some hundred digits (22007). */
+const STAMP =
+  /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,20})?)?\s*(Z|z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)?$/;
+const NO_DATE = /^0000-00-00(?:[T ][\d:.]*)?$/;
+/** What Postgres cannot hold: NUL characters, and halves of surrogate pairs. */
+const UNCLEAN = /[\0\p{Surrogate}]/gu;
+/** The same as `JSON.stringify` writes it (a backslash that was meant so matches too). */
+const MAYBE_UNCLEAN = /\\u(?:0000|d[89a-f])/i;
 
 /** A decimal without exponent, leading or trailing zeros: `1500`, `-0.05`. Equal numbers have equal text. */
 export function decimalText(value: unknown): string | null {
@@ -23,6 +33,7 @@ export function decimalText(value: unknown): string | null {
   if (Math.abs(exponent) > MAX_EXPONENT) throw new BadValue(`a number with an exponent of ${exponent} is out of range`);
   const whole = match[2] ?? '';
   const digits = whole + (match[3] ?? match[6] ?? '');
+  if (digits.length > MAX_DIGITS) throw new BadValue(`a number of ${digits.length} digits is out of range`);
   const point = whole.length + exponent;
   const before = point > 0 ? digits.slice(0, point).padEnd(point, '0') : '';
   const after = point >= 0 ? digits.slice(point) : '0'.repeat(-point) + digits;
@@ -47,9 +58,10 @@ export function dateText(value: unknown): string | null {
   if (value === null || value === '') return null;
   if (typeof value !== 'string') throw new BadValue(`expected a date, got ${kindOf(value)}`);
   const text = value.trim();
-  if (text.startsWith('0000-00-00')) return null;
+  if (NO_DATE.test(text)) return null;
   const match = DATE.exec(text);
-  if (!match || !isDay(match[1], match[2], match[3])) throw new BadValue('expected a date such as 2026-01-15');
+  const known = match ? isDay(match[1], match[2], match[3]) : isStamp(text);
+  if (!known) throw new BadValue('expected a date such as 2026-01-15');
   return text.slice(0, 10);
 }
 
@@ -58,19 +70,23 @@ export function stampText(value: unknown): string | null {
   if (value === null || value === '') return null;
   if (typeof value !== 'string') throw new BadValue(`expected a time stamp, got ${kindOf(value)}`);
   const text = value.trim();
-  if (text.startsWith('0000-00-00')) return null;
-  const match = STAMP.exec(text);
-  const [, year, month, day, hour, minute, second] = match ?? [];
-  if (!match || !isDay(year, month, day) || Number(hour) > 23 || Number(minute) > 59 || Number(second ?? 0) > 60) {
-    throw new BadValue('expected a time stamp such as 2026-01-15T10:00:00Z');
-  }
+  if (NO_DATE.test(text)) return null;
+  if (!isStamp(text)) throw new BadValue('expected a time stamp such as 2026-01-15T10:00:00Z');
   return text;
+}
+
+function isStamp(text: string): boolean {
+  const [matched, year, month, day, hour, minute, second] = STAMP.exec(text) ?? [];
+  if (matched === undefined || !isDay(year, month, day)) return false;
+  return Number(hour) <= 23 && Number(minute) <= 59 && Number(second ?? 0) <= 60;
 }
 
 /** Text without what Postgres cannot hold: NUL characters are removed, lone surrogates become U+FFFD. */
 export function plainText(value: unknown): string | null {
   if (value === null) return null;
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  // With all its digits: JavaScript would write a number of 22 digits as 1e+21.
+  if (typeof value === 'number') return decimalText(value);
+  if (typeof value === 'boolean') return String(value);
   if (typeof value !== 'string') throw new BadValue(`expected text, got ${kindOf(value)}`);
   return cleanText(value);
 }
@@ -80,16 +96,72 @@ export function cleanText(text: string): string {
   return whole.includes('\0') ? whole.replaceAll('\0', '') : whole;
 }
 
-/** JSON that `jsonb` accepts: the same cleaning inside keys and strings. */
-export function jsonText(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) => {
-    if (typeof inner === 'string') return cleanText(inner);
+/** How many characters `cleanText` removes or replaces. */
+export function uncleanIn(text: string): number {
+  return text.isWellFormed() && !text.includes('\0') ? 0 : (text.match(UNCLEAN)?.length ?? 0);
+}
+
+/** JSON that `jsonb` accepts: the same cleaning inside keys and strings, with the number of characters that fell to it. */
+export function jsonText(value: unknown): { text: string; cleaned: number } {
+  if (nestsDeeperThan(MAX_DEPTH, value)) throw new BadValue(`nested deeper than ${MAX_DEPTH} levels`);
+  const text = JSON.stringify(value);
+  if (!MAYBE_UNCLEAN.test(text)) return { text, cleaned: 0 };
+  let cleaned = 0;
+  const clean = (unclean: string) => {
+    cleaned += uncleanIn(unclean);
+    return cleanText(unclean);
+  };
+  const clear = JSON.stringify(value, (_key, inner: unknown) => {
+    if (typeof inner === 'string') return clean(inner);
     if (inner === null || typeof inner !== 'object' || Array.isArray(inner)) return inner;
     const entries = Object.entries(inner);
-    return entries.some(([key]) => key !== cleanText(key))
-      ? Object.fromEntries(entries.map(([key, item]) => [cleanText(key), item]))
-      : inner;
+    if (entries.every(([key]) => uncleanIn(key) === 0)) return inner;
+    const renamed = new Map(entries.map(([key, item]) => [clean(key), item]));
+    if (renamed.size < entries.length)
+      throw new BadValue('two names that differ only in characters that cannot be stored');
+    return Object.fromEntries(renamed);
   });
+  return { text: clear, cleaned };
+}
+
+/** JSON exactly as it came, escapes for what no text can hold, and however deep it nests. */
+export function wholeJson(value: unknown): string {
+  return nestsDeeperThan(MAX_DEPTH, value) ? deepJson(value) : JSON.stringify(value);
+}
+
+/** Without recursion, which ends at some thousand levels. */
+function deepJson(root: unknown): string {
+  const parts: string[] = [];
+  const todo: ({ text: string } | { value: unknown })[] = [{ value: root }];
+  for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
+    if ('text' in next) {
+      parts.push(next.text);
+      continue;
+    }
+    const { value } = next;
+    if (value === null || typeof value !== 'object') {
+      parts.push(JSON.stringify(value));
+      continue;
+    }
+    const list = Array.isArray(value);
+    parts.push(list ? '[' : '{');
+    todo.push({ text: list ? ']' : '}' });
+    for (const [index, [name, item]] of Object.entries(value).reverse().entries()) {
+      if (index > 0) todo.push({ text: ',' });
+      todo.push({ value: item });
+      if (!list) todo.push({ text: `${JSON.stringify(name)}:` });
+    }
+  }
+  return parts.join('');
+}
+
+function nestsDeeperThan(most: number, root: unknown): boolean {
+  let level: unknown[] = [root];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > most) return true;
+    level = level.flatMap(value => (value !== null && typeof value === 'object' ? Object.values(value) : []));
+  }
+  return false;
 }
 
 function isDay(year = '', month = '', day = ''): boolean {

@@ -41,18 +41,27 @@ export async function holdsQuarantine(db: Db, place: Place): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Records that parse again leave quarantine by themselves. */
+/**
+ * The source no longer shows the record: everything was read in full since it was last seen, and the slice that showed it was
+ * read again. That is how one leaves whose key could not be read, or that was deleted at the source instead of mended.
+ */
+const noLongerShown = sql`(q.last_seen < (
+      select case when bool_and(c.proven_at is not null) then min(c.proven_at) end from sluice.coverage c
+      where c.source = q.source and c.resource = q.resource and (c.slice = 'whole' or c.slice like 'date %' or c.slice like 'id %'))
+    and not exists (select from sluice.coverage c where c.source = q.source and c.resource = q.resource and c.slice = q.slice
+      and greatest(c.read_at, c.proven_at) <= q.last_seen))`;
+
+/** Records that parse again, or that the source no longer shows, leave quarantine by themselves. */
 export async function resolveQuarantine(tx: Db, place: Place, keys: readonly string[]): Promise<void> {
-  await sql`update sluice.quarantine set resolved_at = sluice.now()
-    where source = ${place.source} and resource = ${place.resource} and resolved_at is null and key = any(cast(${keys} as text[]))`.execute(
-    tx,
-  );
+  await sql`update sluice.quarantine q set resolved_at = sluice.now()
+    where source = ${place.source} and resource = ${place.resource} and resolved_at is null
+      and (key = any(cast(${keys} as text[])) or ${noLongerShown})`.execute(tx);
 }
 
 export async function listQuarantine(db: Db, source: string, most: number): Promise<QuarantinedRecord[]> {
   const { rows } = await sql<QuarantinedRecord>`
     select resource, key, payload, reasons, slice, first_seen as "firstSeen", last_seen as "lastSeen", attempts
-    from sluice.quarantine where source = ${source} and resolved_at is null order by last_seen desc, resource, key limit ${most}`.execute(
+    from sluice.quarantine q where source = ${source} and resolved_at is null and not ${noLongerShown} order by last_seen desc, resource, key limit ${most}`.execute(
     db,
   );
   return rows;

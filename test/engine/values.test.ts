@@ -7,8 +7,11 @@ import {
   decimalText,
   integerText,
   jsonText,
+  MAX_DEPTH,
   plainText,
   stampText,
+  uncleanIn,
+  wholeJson,
 } from '../../src/engine/values.ts';
 import { withDatabase } from '../support/database.ts';
 
@@ -98,6 +101,11 @@ describe('decimals', () => {
     ['1e'],
     ['0x10'],
     ['1e1001'],
+    ['1'.repeat(1001)],
+    ['NaN'],
+    ['Infinity'],
+    ['-Infinity'],
+    ['1\0'],
     [' '],
     [true],
     [Number.NaN],
@@ -168,10 +176,21 @@ describe('dates', () => {
     expect(stampText(value)).toBeNull();
   });
 
-  test.each([['15/01/2026'], ['2026-1-5'], ['2026-01'], ['tomorrow'], ['0000-01-01'], [20260115], [{}]])(
-    '%j is refused',
-    value => expect(() => dateText(value)).toThrow(BadValue),
-  );
+  test.each([
+    ['15/01/2026'],
+    ['10000-01-01'],
+    ['0044-03-15 BC'],
+    ['-0044-03-15'],
+    ['2026-01-15 10:00 BC'],
+    ['2026-01-15T25:00:00'],
+    ['infinity'],
+    ['2026-1-5'],
+    ['2026-01'],
+    ['tomorrow'],
+    ['0000-01-01'],
+    [20260115],
+    [{}],
+  ])('%j is refused', value => expect(() => dateText(value)).toThrow(BadValue));
 });
 
 const two = (max: number) => fc.integer({ min: 0, max }).map(n => String(n).padStart(2, '0'));
@@ -187,7 +206,7 @@ const stamp = fc
     zone: fc.oneof(
       fc.constantFrom('', 'Z', 'z', ' Z'),
       fc
-        .tuple(fc.constantFrom('+', '-'), two(13), fc.constantFrom('', '00', ':30', ':45'))
+        .tuple(fc.constantFrom('+', '-'), two(15), fc.constantFrom('', '00', ':30', ':45'))
         .map(parts => parts.join('')),
     ),
   })
@@ -222,6 +241,14 @@ describe('time stamps', () => {
     ['2026-01-15T10:60:00Z'],
     ['2026-01-15'],
     ['now'],
+    ['infinity'],
+    ['2026-01-15T10:00:00+99:99'],
+    ['2026-01-15T10:00:00+16:00'],
+    ['2026-01-15T10:00:00-05:60'],
+    ['2026-01-15T10:00:00Z BC'],
+    ['0000-01-15T10:00:00Z'],
+    ['10000-01-15T10:00:00Z'],
+    [`2026-01-15T10:00:00.${'1'.repeat(21)}Z`],
     [5],
   ])('%j is refused', value => expect(() => stampText(value)).toThrow(BadValue));
 });
@@ -249,6 +276,7 @@ describe('text', () => {
 
   test('numbers and flags become text, lists and objects are refused', () => {
     expect(plainText(0.5)).toBe('0.5');
+    expect(plainText(1e21)).toBe('1000000000000000000000');
     expect(plainText(false)).toBe('false');
     expect(plainText('')).toBe('');
     expect(plainText(null)).toBeNull();
@@ -274,13 +302,59 @@ describe('text', () => {
       if (value === null || typeof value !== 'object') return value;
       return Object.fromEntries(Object.entries(value).map(([key, item]) => [cleanText(key), clean(item)]));
     };
-    const samples = fc.sample(json, 300).map(value => JSON.parse(JSON.stringify(value)) as unknown);
+    const namesCollide = (value: unknown): boolean => {
+      if (value === null || typeof value !== 'object') return false;
+      const names = Object.keys(value);
+      return new Set(names.map(cleanText)).size < names.length || Object.values(value).some(namesCollide);
+    };
+    const samples = fc
+      .sample(json, 300)
+      .map(value => JSON.parse(JSON.stringify(value)) as unknown)
+      .filter(value => !namesCollide(value));
     await withDatabase(async database => {
       const { rows } = await database.query<{ value: unknown }>(
         'select t::jsonb as value from unnest($1::text[]) with ordinality u(t, at) order by at',
-        [samples.map(jsonText)],
+        [samples.map(sample => jsonText(sample).text)],
       );
       for (const [index, sample] of samples.entries()) expect(rows[index]?.value).toEqual(clean(sample));
     });
   });
+
+  test('of unknown fields is counted by what the cleaning took, wherever it stood', () => {
+    fc.assert(
+      fc.property(dirty, dirty, dirty, (name, first, second) => {
+        const lost = uncleanIn(name) + uncleanIn(first) + uncleanIn(second);
+        expect(jsonText({ [name]: [first, { x: second }] }).cleaned).toBe(lost);
+      }),
+    );
+    expect(uncleanIn('a\0\0b\ud800')).toBe(3);
+    expect(uncleanIn('🧾\\u0000')).toBe(0);
+  });
+
+  test('is not cleaned where two names would become one, or where it nests too deep: nothing is lost in silence', () => {
+    expect(() => jsonText({ a: 1, 'a\0': 2 })).toThrow(BadValue);
+    expect(() => jsonText(nested(MAX_DEPTH + 1))).toThrow(BadValue);
+    expect(JSON.parse(jsonText(nested(MAX_DEPTH)).text)).toEqual(nested(MAX_DEPTH));
+  });
+
+  test('is kept whole as JSON, whatever it holds and however deep it nests', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), value => {
+        const text = JSON.stringify(value);
+        expect(wholeJson(JSON.parse(text))).toBe(text);
+        expect(wholeJson(nested(MAX_DEPTH, JSON.parse(text)))).toBe(
+          `${'[1,{"x":'.repeat(MAX_DEPTH / 2)}${text}${'}]'.repeat(MAX_DEPTH / 2)}`,
+        );
+      }),
+    );
+    expect(wholeJson(nested(20_000))).toBe(`${'[1,{"x":'.repeat(10_000)}0${'}]'.repeat(10_000)}`);
+    expect(wholeJson('a\0\ud800')).toBe('"a\\u0000\\ud800"');
+  });
 });
+
+/** A value under `levels` of lists and objects by turns. */
+function nested(levels: number, inside: unknown = 0): unknown {
+  let value = inside;
+  for (let level = 0; level < levels; level += 2) value = [1, { x: value }];
+  return value;
+}
