@@ -7,6 +7,7 @@ import { pendingMigrations } from '../warehouse/migrate.ts';
 import { serverVersion } from '../warehouse/report.ts';
 import { readTraits } from '../warehouse/traits.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
+import { habits } from './habits.ts';
 import { openLedger, type SourceSettings } from './source-settings.ts';
 import { budgetLine } from './status.ts';
 import { moment, table } from './table.ts';
@@ -49,11 +50,9 @@ export function doctorCommand(cli: Cli): Command {
           return next ? `${line}\n${' '.repeat(18)}${next}` : line;
         });
         const rows = settings.shown.map(({ name, value, from }) => [name, value, from]);
-        const habits = traits.map(trait => [trait.resource, trait.trait, trait.value, trait.evidence]);
+        const learnt = habits(traits).map(({ list, words }) => [list, words]);
         const found =
-          habits.length > 0
-            ? [table(colors, ['list', 'was found to have', 'value', 'because'], habits, { wrap: { 3: 48 } }), '']
-            : [];
+          learnt.length > 0 ? [table(colors, ['list', 'as it was found'], learnt, { wrap: { 1: 76 } }), ''] : [];
         // The checks last: that is what stays on the screen.
         return [table(colors, ['setting', 'value', 'from'], rows), '', ...found, ...drawn].join('\n');
       });

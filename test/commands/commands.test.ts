@@ -79,7 +79,7 @@ test('status, doctor and quarantine tell the state in at most 100 columns', asyn
     for (const check of ['database', 'tables', 'source', 'key', 'quota'])
       expect(doctor.stdout).toMatch(new RegExp(`^ok +${check} `, 'm'));
     expect(doctor.stdout).toMatch(/SOURCE_API_KEY +\(set, not shown\) +environment/);
-    expect(doctor.stdout).toMatch(/customers +order +id-desc/);
+    expect(doctor.stdout).toMatch(/customers +newest id first/);
 
     const quarantine = await sluice('quarantine');
     expect(quarantine.stdout).toMatch(new RegExp(`^invoices +${invoice?.id} +amount: `, 'm'));
