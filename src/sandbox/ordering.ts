@@ -25,6 +25,8 @@ export function createListing(table: Table<{ id: number }>, seed: number): Listi
         return found.reverse();
       case 'updated-desc':
         return byChange(found).reverse();
+      case 'updated-asc':
+        return byChange(found);
       case 'date-desc':
         return byDate(found).reverse();
       case 'date-desc-loose':

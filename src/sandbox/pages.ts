@@ -33,6 +33,7 @@ export function choosePage(query: URLSearchParams, total: number, style: Variant
 
 function chooseLimit(asked: number, style: Variants['limit-max']): number | Record<string, string> {
   if (style === 'ignored') return DEFAULT_LIMIT;
+  if (style === 'honoured') return asked;
   const [most, rejects] = style.split('-') as [string, string | undefined];
   if (rejects === undefined) return Math.min(asked, Number(most));
   return asked <= Number(most) ? asked : { limit: `The limit must not be greater than ${most}` };

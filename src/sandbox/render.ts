@@ -16,7 +16,7 @@ type Json = Record<string, unknown>;
 /** The row as the source shows it under these variants; `listed` rows may show less than a single one. */
 export function renderRow<R extends Resource>(resource: R, row: Rows[R], variants: Variants, listed: boolean): Json {
   if (showsAll(variants, listed) && !hasNumerals(row)) return row as unknown as Json;
-  const strings = variants.numbers === 'strings' || (variants.numbers === 'mixed' && row.id % 2 === 1);
+  const strings = stringsOf(variants, row.id);
   const shown: Json = {};
   for (const [name, value] of Object.entries(row)) {
     if (hides(resource, name, variants, listed)) continue;
@@ -24,6 +24,18 @@ export function renderRow<R extends Resource>(resource: R, row: Rows[R], variant
   }
   if (variants['extra-fields'] === 'yes') addExtras(shown, resource, row.id);
   return shown;
+}
+
+/** Which numbers are written as strings. */
+interface Strings {
+  amounts: boolean;
+  ids: boolean;
+  others: boolean;
+}
+
+function stringsOf({ numbers }: Variants, id: number): Strings {
+  const others = numbers === 'strings' || (numbers === 'mixed' && id % 2 === 1);
+  return { amounts: others || numbers === 'string-amounts', ids: others || numbers === 'string-ids', others };
 }
 
 /** The text of a body, numerals with more digits than a double holds written out in full. */
@@ -62,7 +74,7 @@ function hides(resource: Resource, name: string, variants: Variants, listed: boo
   return WITHOUT_IDS.includes(resource) && variants['other-ids'] === 'no';
 }
 
-function put(shown: Json, name: string, value: unknown, variants: Variants, strings: boolean): void {
+function put(shown: Json, name: string, value: unknown, variants: Variants, strings: Strings): void {
   if (value === null) {
     if (variants.none === 'absent') return;
     shown[name] =
@@ -75,11 +87,12 @@ function put(shown: Json, name: string, value: unknown, variants: Variants, stri
       return line;
     });
   } else if (AMOUNTS.has(name)) {
-    shown[name] = showAmount(value as Amount, strings);
+    shown[name] = showAmount(value as Amount, strings.amounts);
   } else if (STAMPS.has(name)) {
     shown[name] = showStamp(value, variants.timestamps);
   } else {
-    shown[name] = strings && typeof value === 'number' ? String(value) : value;
+    const written = /(?:^|_)id$/.test(name) ? strings.ids : strings.others;
+    shown[name] = written && typeof value === 'number' ? String(value) : value;
   }
 }
 
@@ -107,6 +120,6 @@ function addExtras(shown: Json, resource: Resource, id: number): void {
 /** The sums of a report, written as amounts are. */
 export function renderSums(sums: Readonly<Record<string, Amount>>, variants: Variants): Json {
   const shown: Json = {};
-  for (const [name, sum] of Object.entries(sums)) shown[name] = showAmount(sum, variants.numbers === 'strings');
+  for (const [name, sum] of Object.entries(sums)) shown[name] = showAmount(sum, stringsOf(variants, 0).amounts);
   return shown;
 }

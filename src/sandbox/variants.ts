@@ -36,8 +36,9 @@ export const variantPoints = {
     {
       '100': 'clamped to 100',
       '1000': 'clamped to 1000',
-      '100-reject': 'status 400 above 100',
-      '20-reject': 'status 400 above 20',
+      '100-reject': 'refused above 100, by the status of `validation`',
+      '20-reject': 'refused above 20, by the status of `validation`',
+      honoured: 'as many rows as asked for, however many',
       ignored: 'always 20 rows',
     },
     '100',
@@ -48,6 +49,7 @@ export const variantPoints = {
       'id-desc': 'newest id first',
       'id-asc': 'oldest id first',
       'updated-desc': 'last changed first',
+      'updated-asc': 'last changed last',
       'date-desc': 'newest date first, equal dates by id',
       'date-desc-loose': 'newest date first, equal dates in another order at every request',
       shuffled: 'a fixed arbitrary order',
@@ -137,6 +139,8 @@ export const variantPoints = {
       numbers: 'JSON numbers',
       strings: 'strings, amounts with two decimals or more',
       mixed: 'strings in every other row',
+      'string-amounts': 'amounts as strings, all else as numbers',
+      'string-ids': 'ids as strings, all else as numbers',
     },
     'numbers',
   ),
@@ -170,8 +174,16 @@ export const variantPoints = {
     { documented: 'the documented ones', more: 'also Draft, Void, Cancelled and Transfer' },
     'documented',
   ),
-  validation: point('The status of a validation error.', { '400': 'Bad Request', '422': 'Unprocessable' }, '400'),
-  'auth-error': point('The status for a wrong key.', { '401': 'Unauthorized', '403': 'Forbidden' }, '401'),
+  validation: point(
+    'The status of a validation error.',
+    { '200': 'OK, with success false', '400': 'Bad Request', '409': 'Conflict', '422': 'Unprocessable' },
+    '400',
+  ),
+  'auth-error': point(
+    'The status for a wrong key.',
+    { '200': 'OK, with success false', '400': 'Bad Request', '401': 'Unauthorized', '403': 'Forbidden' },
+    '401',
+  ),
   fault: point(
     'What goes wrong at every tenth request (--faults: any of these, and how often).',
     { none: 'nothing', ...faultKinds },
@@ -184,7 +196,12 @@ export const variantPoints = {
   ),
   webhooks: point(
     'What becomes of registered webhooks.',
-    { once: 'each event is sent once', twice: 'each event is sent twice', never: 'nothing is ever sent' },
+    {
+      once: 'each event is sent once',
+      twice: 'each event is sent twice',
+      swapped: 'each second event is sent before the first',
+      never: 'nothing is ever sent',
+    },
     'once',
   ),
   report: point(

@@ -19,6 +19,7 @@ export interface Webhooks {
 export function createWebhooks(style: () => Variants['webhooks']): Webhooks {
   const registered: Registration[] = [];
   let sending: Promise<void> = Promise.resolve();
+  let held: { url: string; body: string }[] = [];
 
   const send = async (url: string, body: string) => {
     try {
@@ -34,6 +35,11 @@ export function createWebhooks(style: () => Variants['webhooks']): Webhooks {
     }
   };
 
+  const queue = ({ url, body }: { url: string; body: string }) => {
+    sending = sending.then(() => send(url, body));
+  };
+  const release = () => held.splice(0).forEach(queue);
+
   return {
     register(url, events) {
       const registration = { id: registered.length + 1, url, events };
@@ -41,12 +47,20 @@ export function createWebhooks(style: () => Variants['webhooks']): Webhooks {
       return registration;
     },
     emit(event, data) {
-      const times = { once: 1, twice: 2, never: 0 }[style()];
-      for (const { url } of registered.filter(({ events }) => events.includes(event))) {
-        const body = JSON.stringify({ event, data: data() });
-        for (let time = 0; time < times; time += 1) sending = sending.then(() => send(url, body));
+      const times = { once: 1, twice: 2, swapped: 1, never: 0 }[style()];
+      const events = registered
+        .filter(({ events }) => events.includes(event))
+        .map(({ url }) => ({ url, body: JSON.stringify({ event, data: data() }) }));
+      if (style() === 'swapped' && held.length === 0) {
+        held = events;
+        return;
       }
+      for (const each of events) for (let time = 0; time < times; time += 1) queue(each);
+      release();
     },
-    settled: () => sending,
+    settled() {
+      release();
+      return sending;
+    },
   };
 }

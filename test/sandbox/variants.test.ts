@@ -27,7 +27,7 @@ describe('the table', () => {
     expect(failure('order=up')).toMatchObject({
       kind: 'usage',
       message: 'The variant "order" has no value "up".',
-      next: 'Values of order: id-desc, id-asc, updated-desc, date-desc, date-desc-loose, shuffled.',
+      next: 'Values of order: id-desc, id-asc, updated-desc, updated-asc, date-desc, date-desc-loose, shuffled.',
     });
     expect(failure('order')).toMatchObject({ kind: 'usage' });
     expect(failure('toString=1')).toMatchObject({ kind: 'usage' });
@@ -105,6 +105,7 @@ describe('paging', () => {
     ['100-reject', 100, 100],
     ['20-reject', 21, 400],
     ['20-reject', 20, 20],
+    ['honoured', 1000, 600],
     ['ignored', 1000, 20],
     ['ignored', 5, 20],
   ] as const)('limit-max=%s, limit %i: %i', async ([style, limit, expected]) => {
@@ -134,6 +135,9 @@ describe('order', () => {
     for (const kind of ['customer-edited', 'invoice-moved', 'transaction-edited'] as const) {
       const { resource, id } = sandbox.change(kind);
       expect((await ask(sandbox, `/api/v2/${resource}`)).body.data[0].id).toBe(id);
+      sandbox.setVariants({ order: 'updated-asc' });
+      expect((await askAll(sandbox, `/api/v2/${resource}`)).at(-1).id).toBe(id);
+      sandbox.setVariants({ order: 'updated-desc' });
     }
   });
 
@@ -239,6 +243,19 @@ describe('rows', () => {
     expect(kinds).toEqual(new Set(['string', 'number']));
   });
 
+  test('only amounts as strings, or only ids', async () => {
+    const sandbox = await openWith({ numbers: 'string-amounts' });
+    const types = async () => {
+      const { id, customer_id, amount, items } = (await ask(sandbox, '/api/v2/invoices')).body.data[0];
+      return [id, customer_id, amount, items[0].amount, items[0].qty].map(value => typeof value).join(' ');
+    };
+    expect(await types()).toBe('number number string string number');
+    expect(typeof (await ask(sandbox, '/api/v2/reports/financial?year=2025')).body.data.income).toBe('string');
+    sandbox.setVariants({ numbers: 'string-ids' });
+    expect(await types()).toBe('string string number number number');
+    expect(typeof (await ask(sandbox, '/api/v2/customers/1')).body.data.id).toBe('string');
+  });
+
   test('digits=beyond: numerals that a double would round', async () => {
     const sandbox = await openWith({ digits: 'beyond', paging: 'whole' });
     expect((await ask(sandbox, '/api/v2/invoices')).text).toMatch(/"amount":9007199254740993\.\d\d,/);
@@ -279,6 +296,11 @@ describe('answers', () => {
     const sandbox = await openWith({ validation: '422', 'auth-error': '403' });
     expect((await ask(sandbox, '/api/v2/customers', { body: {} })).status).toBe(422);
     expect((await ask(sandbox, '/api/v2/customers', { key: 'other' })).status).toBe(403);
+    sandbox.setVariants({ validation: '200', 'auth-error': '200' });
+    const refused = await ask(sandbox, '/api/v2/invoices?date_from=yesterday');
+    expect([refused.status, refused.body]).toMatchObject([200, { success: false, message: 'Validation failed' }]);
+    const unknown = await ask(sandbox, '/api/v2/customers', { key: 'other' });
+    expect([unknown.status, unknown.body.success]).toEqual([200, false]);
   });
 
   test('orders, suppliers and purchases may not be offered, nor the report', async () => {

@@ -175,6 +175,15 @@ describe('webhooks', () => {
     ]);
   });
 
+  test('events can come in another order', async () => {
+    const sandbox = await openForTest({ variants: { webhooks: 'swapped' } });
+    const { received, url } = await openReceiver();
+    await ask(sandbox, '/api/v2/webhooks', { body: { url, events: ['invoice.created'] } });
+    const ids = [1, 2, 3].map(() => sandbox.change('invoice-new').id);
+    await sandbox.webhooksSent();
+    expect(received.map(({ data }) => data.id)).toEqual([ids[1], ids[0], ids[2]]);
+  });
+
   test('an address that is not HTTPS is refused', async () => {
     const sandbox = await openForTest();
     const { status, body } = await ask(sandbox, '/api/v2/webhooks', {

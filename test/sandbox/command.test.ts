@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Session } from '../../src/commands/cli.ts';
+import { sandboxCommand } from '../../src/commands/sandbox.ts';
+import { explain, isKind } from '../../src/errors.ts';
+
+/** Runs the command until `use` is done with the sandbox it opens; what it refuses is thrown. */
+async function run(args: readonly string[], use: (url: string, key: string) => Promise<void> = async () => {}) {
+  const stop = new AbortController();
+  let used: Promise<void> = Promise.resolve();
+  const terminal = {
+    colors: { bold: String },
+    show(shown: { url?: string; apiKey?: string }) {
+      used = use(shown.url as string, shown.apiKey as string).finally(() => stop.abort());
+    },
+  };
+  const session = { terminal, signal: stop.signal } as unknown as Session;
+  const command = sandboxCommand({
+    action:
+      (_needs, work) =>
+      async (...given) => {
+        await work(session, ...given);
+        await used;
+      },
+  });
+  await command.parseAsync([...args], { from: 'user' });
+}
+
+async function refusal(...args: string[]): Promise<string> {
+  const error = await run(args).catch((reason: unknown) => reason);
+  expect(isKind(error, 'usage')).toBe(true);
+  return explain(error);
+}
+
+function scriptOf(text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-faults-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'faults.txt');
+  writeFileSync(file, text);
+  return file;
+}
+
+test('variants and faults by commas and by repeating, a script, and all of them at once', async () => {
+  const script = scriptOf('# the first is\n1 html-503 1 /api/v2/users\n');
+  const variants = ['--variant', 'paging=capped,cap=100', '--variant', 'order=id-asc'];
+  const faults = ['--faults', 'drop=0,json-500=0', '--faults', 'json-502=1', '--faults-script', script];
+  await run([...variants, ...faults.slice(4)], async (url, key) => {
+    const list = (name: string) => fetch(`${url}/api/v2/${name}`, { headers: { authorization: `Bearer ${key}` } });
+    const { data } = (await (await list('invoices')).json()) as { data: { id: number }[] };
+    expect([data.length, data[0]?.id]).toEqual([100, 1]);
+    expect((await list('users')).status).toBe(503);
+    expect((await list('users')).status).toBe(200);
+  });
+  await run([...variants, ...faults], async (url, key) => {
+    const list = (name: string) => fetch(`${url}/api/v2/${name}`, { headers: { authorization: `Bearer ${key}` } });
+    expect((await list('invoices')).status).toBe(502);
+    expect((await list('users')).status).toBe(503);
+  });
+});
+
+test('what is wrong is named with what is expected', async () => {
+  expect(await refusal('--variant', 'order=id-asc,paging=none')).toBe(
+    'The variant "paging" has no value "none".\nValues of paging: meta, whole, no-meta, capped, ignored.',
+  );
+  expect(await refusal('--faults', 'json-500=0.1,json-501=0.1')).toMatch(
+    /^There is no fault "json-501"\.\nFaults: json-500, /,
+  );
+  expect(await refusal('--faults', 'hang=often')).toContain('Expected: a number from 0 to 1, e.g. hang=0.05.');
+  expect(await refusal('--faults-script', scriptOf('5 hang\nfive hang'))).toContain('Line 2: "five"');
+  expect(await refusal('--faults-script', '/nowhere/faults.txt')).toMatch(
+    /^The script of faults \/nowhere\/faults\.txt cannot be read\.\nExpected: a text file with lines of: at-request fault/,
+  );
+});
+
+test('the help shows how faults are asked for', async () => {
+  let shown = '';
+  const command = sandboxCommand({ action: () => async () => {} });
+  command.configureOutput({
+    writeOut: text => {
+      shown += text;
+    },
+  });
+  command.outputHelp();
+  expect(shown).toContain('sluice sandbox --faults json-500=0.05,hang=0.01');
+  expect(shown).toContain('at-request fault [count] [path]');
+});
