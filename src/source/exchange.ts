@@ -74,6 +74,10 @@ async function sendAndRead(options: ExchangeOptions, signal: AbortSignal): Promi
     const text = await readErrorText(response, signal);
     return { kind: 'answer', status, headers, text, bytes: text.length };
   }
+  if (Number(headers['content-length']) > options.maxBodyBytes) {
+    response.body.on('error', () => {}).destroy();
+    return { kind: 'too large', status, headers };
+  }
   const { bytes, whole } = await readBody(response, options.maxBodyBytes);
   const decoded = whole ? await decode(bytes, headers['content-encoding'], options.maxBodyBytes) : undefined;
   if (decoded === undefined) return { kind: 'too large', status, headers };

@@ -358,6 +358,14 @@ describe('what lasts through every attempt', () => {
     expect(peer.seen).toHaveLength(2);
   });
 
+  it('an answer that announces more than the cap, of which nothing is read', async () => {
+    const { list } = await setUp(response => {
+      response.writeHead(200, { 'content-length': String(10 * 2 ** 30) });
+      response.write('{');
+    });
+    expect(await failure(list({ attempts: 2 }))).toMatchObject({ kind: 'refused', status: 200 });
+  });
+
   it('says much: it is cut, and no part of the key is left at the cut', async () => {
     const message = `${'x'.repeat(290)}${apiKey}${'y'.repeat(5000)}`;
     const { list } = await setUp(response => json(response, { success: false, message }, 400));
