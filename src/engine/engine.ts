@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { Client } from '../source/client.ts';
 import type { Database } from '../warehouse/database.ts';
+import type { Retention } from '../warehouse/retention.ts';
 import type { Reader } from './ask.ts';
 import type { Committer } from './commit.ts';
 import type { Resource } from './resource.ts';
@@ -23,6 +24,9 @@ export interface Engine {
   /** Requests in a window of `windowMs`. */
   readonly limit: number;
   readonly windowMs: number;
+  /** Resource to its part of what the limit refills. Default: 1 each. */
+  readonly weights?: Readonly<Record<string, number>>;
+  readonly retention?: Retention;
   readonly waiting: Waiting;
   readonly onEvent?: (event: LoopEvent) => void;
 }

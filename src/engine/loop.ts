@@ -1,10 +1,10 @@
 import pLimit from 'p-limit';
 import { HOUR, SECOND, stopped } from '../clock.ts';
-import { isKind } from '../errors.ts';
+import { isKind, SluiceError } from '../errors.ts';
+import type { Entry } from '../warehouse/coverage.ts';
 import { takeCursors } from '../warehouse/cursors.ts';
 import { holdsMissing, listMissing } from '../warehouse/missing.ts';
 import { databaseNow } from '../warehouse/now.ts';
-import type { Order } from '../warehouse/orders.ts';
 import { holdsQuarantine } from '../warehouse/quarantine.ts';
 import { forgetOldWork } from '../warehouse/retention.ts';
 import { endAbandonedRuns, setRunWaiting } from '../warehouse/runs.ts';
@@ -17,8 +17,10 @@ import type { Engine, Loop } from './engine.ts';
 import { read } from './reading.ts';
 import { dropOtherPartitions, recount } from './repartition.ts';
 import { partition, type Resource, refreshResource, wholeCost } from './resource.ts';
+import type { Serves } from './serves.ts';
 import { fail, type Task } from './task.ts';
 import { endTask, leaveTasks, refreshTasks } from './tasks.ts';
+import { leaveWaiting, longWait } from './yield.ts';
 
 const LANES = { live: 0, backfill: 1, verify: 2 } as const;
 
@@ -27,11 +29,7 @@ const LANES = { live: 0, backfill: 1, verify: 2 } as const;
  * orders, and slots where `serves.slots`. Only the holder of the source's lock runs it. Returns when there is nothing left to do;
  * rejects when nothing can go on (kinds `stopped`, `quota`, `unauthorized`, `database`, `stale`), with everything committed kept.
  */
-export async function runLoop(
-  engine: Engine,
-  serves: { orders: (order: Order) => boolean; slots: boolean },
-  signal: AbortSignal,
-): Promise<void> {
+export async function runLoop(engine: Engine, serves: Serves, signal: AbortSignal): Promise<void> {
   const { database, source, resources } = engine;
   const cursors = await takeCursors(
     database.kysely,
@@ -40,7 +38,7 @@ export async function runLoop(
   );
   for (const resource of resources) resource.cursor = cursors.get(resource.name) ?? resource.cursor;
   await endAbandonedRuns(database.kysely, source);
-  await forgetOldWork(database.kysely, source);
+  await forgetOldWork(database.kysely, source, engine.retention);
   for (const resource of resources) {
     // Another process may have read since this one last did.
     await refreshResource(database, resource);
@@ -74,7 +72,12 @@ export async function runLoop(
   };
   const loop: Loop = { engine, committer, reader, tasks: [], running: new Set(), fatal: null, abort };
   try {
-    await serve(loop, serves, reader.signal);
+    const waitMs = await serve(loop, serves, reader.signal);
+    if (waitMs !== null) {
+      abort.abort(new SluiceError('stopped', 'The request limit is used up; the source is free for others meanwhile.'));
+      await Promise.allSettled(loop.running);
+      if (loop.fatal === null || isKind(loop.fatal, 'stopped')) return await leaveWaiting(loop, waitMs);
+    }
   } catch (error) {
     loop.fatal ??= error;
   }
@@ -86,29 +89,35 @@ export async function runLoop(
   }
 }
 
-async function serve(
-  loop: Loop,
-  serves: { orders: (order: Order) => boolean; slots: boolean },
-  signal: AbortSignal,
-): Promise<void> {
+/** Returns null when nothing is left to do, or for how long everything has to wait, where `serves.yields`. */
+async function serve(loop: Loop, serves: Serves, signal: AbortSignal): Promise<number | null> {
   const { engine } = loop;
   let refreshedAt = Number.NEGATIVE_INFINITY;
   for (;;) {
     if (loop.fatal !== null) throw loop.fatal;
     if (signal.aborted) throw stopped(signal);
+    if (serves.draining?.aborted) {
+      if (loop.running.size === 0 || longWait(loop) !== null) throw stopped(serves.draining);
+      await nextEvent(loop);
+      continue;
+    }
     const now = await databaseNow(engine.database);
     if (now - refreshedAt >= SECOND || loop.tasks.length === 0) {
       await refreshTasks(loop, serves, now);
       refreshedAt = now;
     }
     const begun = await begin(loop, now);
-    if (loop.tasks.length === 0 && loop.running.size === 0) return;
-    if (loop.running.size >= engine.concurrency || (!begun && loop.running.size > 0)) await nextEvent(loop);
+    if (loop.tasks.length === 0 && loop.running.size === 0) return null;
+    if (loop.running.size < engine.concurrency && (begun || loop.running.size === 0)) continue;
+    // Only after some seconds in which no reading ended: what was granted before the limit was met is home by then.
+    const idle = await nextEvent(loop);
+    const waitMs = serves.yields && idle ? longWait(loop) : null;
+    if (waitMs !== null) return waitMs;
   }
 }
 
-/** Until a reading ends; while the limit holds them all up, orders are looked at again from time to time. */
-async function nextEvent(loop: Loop): Promise<void> {
+/** Until a reading ends; while the limit holds them all up, orders are looked at again from time to time. True: none ended. */
+async function nextEvent(loop: Loop): Promise<boolean> {
   const { engine } = loop;
   const over = new AbortController();
   const waited = engine.waiting.begun().then(async () => {
@@ -124,8 +133,9 @@ async function nextEvent(loop: Loop): Promise<void> {
     }
     await engine.clock.sleep(Math.min(left, 5 * SECOND), over.signal).catch(() => undefined);
   });
-  await Promise.race([...loop.running, waited]);
+  const idle = await Promise.race([...[...loop.running].map(each => each.then(() => false)), waited.then(() => true)]);
   over.abort();
+  return idle;
 }
 
 /** Starts what can be started, and ends the tasks that have nothing left. Returns whether anything moved. */
@@ -133,9 +143,12 @@ async function begin(loop: Loop, now: number): Promise<boolean> {
   const { engine } = loop;
   let moved = false;
   const affordable = isAffordable(engine, loop.tasks);
-  const lanes = [...loop.tasks].sort((a, b) => LANES[a.lane] - LANES[b.lane]);
+  const lanes = [...loop.tasks].sort((a, b) => rank(a) - rank(b));
+  // What a hint points to is soon read: until then nothing else of its resource is begun that could be in its way.
+  const held = new Set<Resource>();
   for (const task of lanes) {
     if (loop.running.size >= engine.concurrency) break;
+    if (held.has(task.resource)) continue;
     await dropOtherPartitions(engine, task.resource);
     const { resource } = task;
     const missing = async () => {
@@ -151,7 +164,10 @@ async function begin(loop: Loop, now: number): Promise<boolean> {
     const unreachable = task.failure?.kind === 'unavailable';
     let next = unreachable ? idle(task) : await choose(task, { now, affordable, missing });
     if (next === 'done' && !unreachable) next = await recount(engine, task);
-    if (next === 'blocked') continue;
+    if (next === 'blocked') {
+      if (task.kind === 'hint') held.add(task.resource);
+      continue;
+    }
     moved = true;
     if (next === 'done') await endTask(loop, task);
     else start(loop, task, next, now);
@@ -159,12 +175,20 @@ async function begin(loop: Loop, now: number): Promise<boolean> {
   return moved;
 }
 
-/** Half the hourly limit is enough to read everything again that is to be synced. */
-function isAffordable(engine: Engine, tasks: readonly Task[]): boolean {
+const rank = (task: Task): number => (task.kind === 'hint' ? -1 : LANES[task.lane]);
+
+/** Half the hourly limit is enough to read everything again that is to be synced; null while parts never read leave that open. */
+function isAffordable(engine: Engine, tasks: readonly Task[]): boolean | null {
   const hourly = (engine.limit * HOUR) / engine.windowMs;
-  const resources = new Set(tasks.filter(task => task.kind === 'sync').map(task => task.resource));
+  const syncs = tasks.filter(task => task.kind === 'sync');
+  if (syncs.some(task => partition(task.resource).some(entry => isToBeRead(task, entry)))) return null;
+  const resources = new Set(syncs.map(task => task.resource));
   return [...resources].reduce((sum, resource) => sum + wholeCost(resource), 0) <= hourly / 2;
 }
+
+/** Never read, and not given up. */
+const isToBeRead = (task: Task, entry: Entry): boolean =>
+  entry.provenAt === null && !task.settled.has(sliceText(entry.slice)) && task.failure === null;
 
 function start(loop: Loop, task: Task, choice: Choice, now: number): void {
   const { resource } = task;

@@ -53,7 +53,7 @@ export async function refreshTasks(
         orderId: order.id,
         since: order.createdAt,
         lane: order.kind === 'sync' ? 'live' : order.kind,
-        allowance: shareOf(loop, last, now),
+        allowance: shareOf(loop, resource, last, now),
         from: order.dateFrom,
         to: order.dateTo,
         reportOnly: order.kind === 'verify' && !order.repair,
@@ -87,18 +87,33 @@ export async function refreshTasks(
         orderId: null,
         since: slot.at,
         lane: 'live',
-        allowance: shareOf(loop, slot.previousAt, slot.at),
+        allowance: shareOf(loop, resource, slot.previousAt, slot.at),
       }),
     );
   }
 }
 
-/** What the limit has refilled since the resource's last slot, split evenly; half of it while a backfill or verify needs the rest. */
-function shareOf(loop: Loop, previousAt: number | null, now: number): number {
-  const { limit, windowMs, resources } = loop.engine;
+/**
+ * What the limit has refilled since the resource's last slot, split by weight; half of it while a backfill or verify needs the
+ * rest. A weight of 0 (no schedule of its own) takes nothing from the others; what is ordered then counts as 1.
+ */
+export function shareOf(
+  loop: {
+    readonly engine: Pick<Loop['engine'], 'limit' | 'windowMs' | 'weights'> & {
+      resources: readonly { name: string }[];
+    };
+    readonly tasks: readonly Pick<Task, 'lane'>[];
+  },
+  resource: { readonly name: string },
+  previousAt: number | null,
+  now: number,
+): number {
+  const { limit, windowMs, resources, weights = {} } = loop.engine;
   const elapsed = previousAt === null ? 1 : Math.min(Math.max(now - previousAt, 0) / windowMs, 1);
   const others = loop.tasks.some(task => task.lane !== 'live') ? 2 : 1;
-  return Math.max(Math.floor((limit * elapsed) / resources.length / others), 1);
+  const own = (weights[resource.name] ?? 1) || 1;
+  const all = resources.reduce((sum, each) => sum + (each.name === resource.name ? own : (weights[each.name] ?? 1)), 0);
+  return Math.max(Math.floor((limit * elapsed * own) / all / others), 1);
 }
 
 function addTask(loop: Loop, task: Task): void {

@@ -46,14 +46,24 @@ export function addCounts(to: Counts, more: Partial<Counts>): void {
   for (const [name, value] of Object.entries(more) as [keyof Counts, number][]) to[name] += value;
 }
 
+/** A new run; or, where one waits for the request limit that nobody is at, that one goes on. */
 export async function startRun(
   db: Db,
   run: { source: string; resource: string; kind: string; orderId: string | null; slotAt: string | null },
 ): Promise<string> {
+  const { source, resource, kind, orderId, slotAt } = run;
   const { rows } = await sql<{ id: string }>`
-    insert into sluice.runs (source, resource, kind, order_id, slot_at, started_at)
-    values (${run.source}, ${run.resource}, ${run.kind}, cast(${run.orderId} as bigint), cast(${run.slotAt} as timestamptz), sluice.now())
-    returning id`.execute(db);
+    with kept as (
+      update sluice.runs set state = 'running', waiting_until = null, slot_at = coalesce(cast(${slotAt} as timestamptz), slot_at)
+      where id = (select max(id) from sluice.runs where source = ${source} and resource = ${resource} and kind = ${kind}
+        and order_id is not distinct from cast(${orderId} as bigint) and state = 'waiting' and ended_at is null)
+      returning id),
+    made as (
+      insert into sluice.runs (source, resource, kind, order_id, slot_at, started_at)
+      select ${source}, ${resource}, ${kind}, cast(${orderId} as bigint), cast(${slotAt} as timestamptz), sluice.now()
+      where not exists (select from kept)
+      returning id)
+    select id from kept union all select id from made`.execute(db);
   return (rows[0] as { id: string }).id;
 }
 
@@ -84,16 +94,38 @@ export async function endRun(
   id: string,
   end: { state: RunState; reason?: string | undefined; next?: string | undefined; failure?: string | undefined },
 ): Promise<void> {
-  await sql`update sluice.runs set state = ${end.state}, reason = ${end.reason ?? null}, next = ${end.next ?? null},
-      failure = ${end.failure ?? null}, waiting_until = null, ended_at = sluice.now()
-    where id = cast(${id} as bigint) and ended_at is null`.execute(db);
+  await sql`
+    with ended as (
+      update sluice.runs set state = ${end.state}, reason = ${end.reason ?? null}, next = ${end.next ?? null},
+        failure = ${end.failure ?? null}, waiting_until = null, ended_at = sluice.now()
+      where id = cast(${id} as bigint) and ended_at is null returning id, state)
+    update sluice.slots set run_id = null where run_id in (select id from ended where state = 'stopped')`.execute(db);
 }
 
-/** Runs whose process is gone: the new holder of the source's lock ends them. */
+/** Leaves runs waiting for the request limit, and gives their slots back, so that whoever reads next goes on with both. */
+export async function keepWaiting(db: Db, ids: readonly string[], waitMs: number): Promise<void> {
+  await sql`
+    with kept as (
+      update sluice.runs set state = 'waiting', waiting_until = sluice.now() + make_interval(secs => ${waitMs / 1000})
+      where id = any(cast(${ids} as bigint[])) and ended_at is null returning id)
+    update sluice.slots set run_id = null where run_id in (select id from kept)`.execute(db);
+}
+
+/**
+ * Runs whose process is gone: the new holder of the source's lock ends them, and takes up their slots again. Those that were left
+ * waiting for the request limit go on, as long as their order or slot is open.
+ */
 export async function endAbandonedRuns(db: Db, source: string): Promise<void> {
-  await sql`update sluice.runs set state = 'stopped', reason = 'Its process ended without a word; the next run went on from the last commit.',
-      waiting_until = null, ended_at = sluice.now()
-    where source = ${source} and ended_at is null`.execute(db);
+  await sql`
+    with ended as (
+      update sluice.runs r set state = 'stopped', reason = 'Its process ended without a word; the next run went on from the last commit.',
+        waiting_until = null, ended_at = sluice.now()
+      where source = ${source} and ended_at is null and not (state = 'waiting' and (
+        exists (select from sluice.orders o where o.id = r.order_id and o.state = 'waiting')
+        or exists (select from sluice.slots s where s.source = r.source and s.resource = r.resource
+          and s.slot_at >= r.slot_at and s.run_id is null)))
+      returning id)
+    update sluice.slots set run_id = null where run_id in (select id from ended)`.execute(db);
 }
 
 export async function lastRuns(db: Db, source: string, most: number): Promise<Run[]> {

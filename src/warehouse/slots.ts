@@ -8,7 +8,7 @@ export interface Slot {
   readonly slotAt: string;
   /** Epoch milliseconds. */
   readonly at: number;
-  /** The slot before it, for what the limit has refilled since; null for the first. */
+  /** The last one that was taken up, for what the limit has refilled since; null for the first. */
   readonly previousAt: number | null;
 }
 
@@ -31,7 +31,7 @@ export async function openSlots(db: Db, source: string): Promise<Slot[]> {
   const { rows } = await sql<Slot>`
     select distinct on (resource) resource, slot_at as "slotAt", ${epochMs('slot_at')} as at,
       (select ${epochMs('max(p.slot_at)')} from sluice.slots p
-        where p.source = s.source and p.resource = s.resource and p.slot_at < s.slot_at) as "previousAt"
+        where p.source = s.source and p.resource = s.resource and p.slot_at < s.slot_at and p.run_id is not null) as "previousAt"
     from sluice.slots s where source = ${source} and run_id is null order by resource, slot_at desc`.execute(db);
   return rows;
 }
