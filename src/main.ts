@@ -5,6 +5,7 @@ import { systemClock } from './clock.ts';
 import type { Cli, Outcome, Session } from './commands/cli.ts';
 import { loadJobs } from './commands/load-jobs.ts';
 import { createProgram } from './commands/program.ts';
+import { settingsFor } from './commands/settings-for.ts';
 import { createTerminal } from './commands/terminal.ts';
 import { type Config, readConfig } from './config.ts';
 import { isKind, SluiceError } from './errors.ts';
@@ -15,21 +16,31 @@ import { embeddedStatus, openEmbedded } from './warehouse/embedded.ts';
 const argv = process.argv.slice(2);
 const flags = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
 const terminal = createTerminal({ json: flags.includes('--json'), color: !flags.includes('--no-color') });
+const draining = new AbortController();
 const stopping = new AbortController();
+const fromHere = (path: string) => new URL(path, import.meta.url);
+/** A service ends its readings at the first signal, and stops at the second. */
+let drains = false;
 let debugging = process.env.LOG_LEVEL === 'debug' || process.env.LOG_LEVEL === 'trace';
 
 const cli: Cli = {
   action:
     (needs, work) =>
     async (...given) => {
-      const config = readConfig({ environment: process.env, directory: process.cwd(), needsSource: needs.source });
+      const jobs = await loadJobs(fromHere('../jobs'));
+      const config = readConfig({
+        environment: process.env,
+        directory: process.cwd(),
+        needsSource: needs.source,
+        resources: [...jobs.keys()],
+      });
       terminal.hide(config.secrets);
       debugging ||= config.logLevel === 'debug' || config.logLevel === 'trace';
       const command = given.at(-1) as unknown as Command;
       const closing: (() => Promise<void>)[] = [];
       let outcome: Outcome;
       try {
-        outcome = await work(await openSession(config, command.name(), closing), ...given);
+        outcome = await work(openSession(config, jobs, command, closing), ...given);
       } finally {
         // What stopped the work is the news; a connection that will not close is not.
         for (const close of closing.reverse()) await close().catch(error => terminal.note(`${error}`));
@@ -38,15 +49,24 @@ const cli: Cli = {
     },
 };
 
-async function openSession(config: Config, name: string, closing: (() => Promise<void>)[]): Promise<Session> {
-  const fromHere = (path: string) => new URL(path, import.meta.url);
+function openSession(
+  config: Config,
+  jobs: Session['jobs'],
+  command: Command,
+  closing: (() => Promise<void>)[],
+): Session {
+  const name = command.name();
+  const settings = settingsFor(config, command.optsWithGlobals<{ source?: string }>().source);
   const isService = name === 'start';
+  drains = isService;
   // Commands tell by themselves what they do; a service is followed by its log.
   const level = config.logLevel === 'info' && !isService ? 'warn' : config.logLevel;
   let log = createLog({ level, secrets: config.secrets });
 
-  async function open(options: { name?: string; embedded?: boolean } = {}): Promise<Database & { url: string }> {
-    const { name: applicationName = `sluice ${name}`, embedded = config.databaseUrl === null } = options;
+  async function open(
+    options: { name?: string; embedded?: boolean; max?: number } = {},
+  ): Promise<Database & { url: string }> {
+    const { name: applicationName = `sluice ${name}`, embedded = config.databaseUrl === null, max = 10 } = options;
     let url = config.databaseUrl ?? '';
     if (embedded) {
       const { state } = await embeddedStatus(config.dataDir);
@@ -57,24 +77,25 @@ async function openSession(config: Config, name: string, closing: (() => Promise
       terminal.hide([password]);
       log = createLog({ level, secrets: [...config.secrets, password] });
     }
-    const database = await openDatabase({ url, applicationName, log });
+    const database = await openDatabase({ url, applicationName, log, max });
     closing.push(() => database.close());
     return Object.assign(database, { url });
   }
 
   return {
     terminal,
-    settings: config,
+    settings,
     signal: stopping.signal,
+    draining: draining.signal,
     clock: systemClock,
     get log() {
       return log;
     },
-    jobs: await loadJobs(fromHere('../jobs')),
+    jobs,
     openDatabase: open,
-    migrations: database => ({
+    migrations: (database, schema = settings.schema) => ({
       database,
-      schema: config.schema,
+      schema,
       sluiceFolder: fileURLToPath(fromHere('../migrations/sluice')),
       warehouseFolder: fileURLToPath(fromHere('../migrations/warehouse')),
     }),
@@ -107,10 +128,10 @@ async function end(code: number): Promise<never> {
 
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
   process.on(name, () => {
+    const reason = new SluiceError('stopped', 'Stopped on request.', { next: 'The same command goes on where it was.' });
     if (stopping.signal.aborted) process.exit(1);
-    stopping.abort(
-      new SluiceError('stopped', 'Stopped on request.', { next: 'The same command goes on where it was.' }),
-    );
+    if (draining.signal.aborted || !drains) stopping.abort(reason);
+    draining.abort(reason);
   });
 }
 process.on('unhandledRejection', fail);

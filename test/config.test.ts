@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import { SluiceError } from '../src/errors.ts';
 
@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true }));
 
 const read = (environment: Record<string, string>, needsSource = false) =>
-  readConfig({ environment, directory, needsSource });
+  readConfig({ environment, directory, needsSource, resources: ['customers', 'invoices', 'transactions'] });
 
 function problems(environment: Record<string, string>, needsSource = false): string {
   try {
@@ -27,19 +27,18 @@ function problems(environment: Record<string, string>, needsSource = false): str
 
 test('without any setting, the documented defaults', () => {
   expect(read({})).toMatchObject({
-    source: null,
-    sourceName: 'main',
-    timeZone: 'UTC',
+    sources: [{ name: 'main', schema: 'warehouse', timeZone: 'UTC', settings: null, schedules: {}, weights: {} }],
     databaseUrl: null,
     dataDir: '.sluice',
-    schema: 'warehouse',
     host: '127.0.0.1',
     port: 8080,
     token: null,
+    drainMs: 30_000,
     alertWebhookUrl: null,
+    retention: { requests: 7, runs: 90, slots: 90, quarantine: 30 },
     logLevel: 'info',
   });
-  expect(read({ SOURCE_URL: 'https://a.example', SOURCE_API_KEY: 'k' }).source).toEqual({
+  expect(read({ SOURCE_URL: 'https://a.example', SOURCE_API_KEY: 'k' }).sources[0]?.settings).toEqual({
     url: 'https://a.example',
     apiKey: 'k',
     auth: 'bearer',
@@ -70,6 +69,13 @@ test('all wrong settings are named at once with what is expected, and no secret 
     SLUICE_TOKEN: 'secret5',
     ALERT_WEBHOOK_URL: 'http://hooks.example.com/secret-6',
     LOG_LEVEL: 'loud',
+    SLUICE_DRAIN_SECONDS: '1h',
+    FRESHNESS_LIMIT_MINUTES: '0',
+    RETENTION_REQUESTS_DAYS: '1',
+    SCHEDULE_TIMEZONE: '+02:00',
+    SCHEDULE_INVOICES: 'hourly',
+    SCHEDULE_INVOICE: 'off',
+    WEIGHT_INVOICES: '0',
   };
   const message = problems(wrong);
   for (const name of Object.keys(wrong)) expect(message).toMatch(new RegExp(`^  ${name} .*; expected .+\\.$`, 'm'));
@@ -81,7 +87,7 @@ test('all wrong settings are named at once with what is expected, and no secret 
 test('plain http only to this machine itself', () => {
   expect(problems({ SOURCE_URL: 'http://books.example.com' })).toContain('https');
   for (const url of ['http://127.0.0.1:4010', 'http://localhost', 'http://[::1]:80', 'https://books.example.com'])
-    expect(read({ SOURCE_URL: url, SOURCE_API_KEY: 'k' }).source?.url).toBe(url);
+    expect(read({ SOURCE_URL: url, SOURCE_API_KEY: 'k' }).sources[0]?.settings?.url).toBe(url);
 });
 
 test('commands that read the source need its address and key; others do not', () => {
@@ -123,4 +129,103 @@ test('what is shown and what is hidden', () => {
     from: 'environment',
   });
   expect(Object.isFrozen(config)).toBe(true);
+});
+
+test('schedules and weights are by resource, and the zone of the schedules is their own', () => {
+  const { sources } = read({
+    SCHEDULE_INVOICES: '*/5 * * * *',
+    SCHEDULE_CUSTOMERS: 'off',
+    SCHEDULE_TIMEZONE: 'Europe/Vienna',
+    WEIGHT_INVOICES: '3',
+  });
+  expect(sources).toMatchObject([
+    {
+      timeZone: 'UTC',
+      schedules: { invoices: '*/5 * * * *', customers: 'off' },
+      scheduleTimeZone: 'Europe/Vienna',
+      weights: { invoices: 3 },
+    },
+  ]);
+});
+
+describe('a sources file', () => {
+  const ENVIRONMENT = { VIENNA_KEY: 'key-v1', GRAZ_KEY: 'key-g2', SOURCE_TIMEOUT_SECONDS: '7' };
+  const VIENNA = { name: 'vienna', url: 'https://vienna.example', api_key_from: 'VIENNA_KEY' };
+  const GRAZ = { name: 'graz', url: 'https://graz.example', api_key_from: 'GRAZ_KEY' };
+  const write = (content: unknown) =>
+    writeFileSync(join(directory, 'sources.json'), typeof content === 'string' ? content : JSON.stringify(content));
+  const wrong = (content: unknown, environment: Record<string, string> = ENVIRONMENT, needsSource = false) => {
+    write(content);
+    return problems(environment, needsSource);
+  };
+
+  test('names several sources; what one leaves out is as the environment has it', () => {
+    write([
+      {
+        ...VIENNA,
+        schema: 'books',
+        rate_limit: 500,
+        page_size: 'auto',
+        timezone: 'Europe/Vienna',
+        schedules: { invoices: 'off' },
+        weights: { customers: 2 },
+      },
+      GRAZ,
+    ]);
+    const config = read({ ...ENVIRONMENT, SOURCE_URL: 'https://other.example', SCHEDULE_CUSTOMERS: '0 * * * *' }, true);
+    expect(config.sources).toMatchObject([
+      {
+        name: 'vienna',
+        schema: 'books',
+        timeZone: 'Europe/Vienna',
+        settings: { url: 'https://vienna.example', apiKey: 'key-v1', limit: 500, timeoutMs: 7000 },
+        schedules: { customers: '0 * * * *', invoices: 'off' },
+        weights: { customers: 2 },
+      },
+      {
+        name: 'graz',
+        schema: 'graz',
+        settings: { apiKey: 'key-g2', limit: 1000 },
+        schedules: { customers: '0 * * * *' },
+      },
+    ]);
+    expect(config.secrets).toEqual(expect.arrayContaining(['key-v1', 'key-g2']));
+    expect(JSON.stringify(config.shown)).not.toMatch(/key-[vg]/);
+  });
+
+  test('may stand elsewhere, and has to be there then', () => {
+    writeFileSync(join(directory, 'mine.json'), JSON.stringify([GRAZ]));
+    expect(read({ ...ENVIRONMENT, SOURCES_FILE: 'mine.json' }).sources).toMatchObject([{ name: 'graz' }]);
+    expect(problems({ ...ENVIRONMENT, SOURCES_FILE: 'gone.json' })).toContain('gone.json cannot be read (ENOENT)');
+  });
+
+  test('that is wrong is told with its place and what is expected, and never with a key', () => {
+    expect(wrong('[{"api_key": "secret-1"')).toContain('sources.json is not JSON');
+    expect(wrong({ sources: [] })).toContain('sources.json holds no list');
+    const all = wrong([
+      { ...VIENNA, api_key: 'secret-2', rate_limit: 'x', schedules: { invoice: 'off' } },
+      { ...GRAZ, name: 'Graz!', api_key_from: 'secret-3', url: 'https://u:secret-4@graz.example' },
+    ]);
+    expect(all).toContain('sources.json, source 1 (vienna): "api_key" is no field; a key stands in an environment');
+    expect(all).toContain('sources.json, source 1 (vienna): rate_limit is "x"; expected a whole number');
+    expect(all).toContain('sources.json, source 1 (vienna): schedules.invoice names no resource; expected one of cust');
+    expect(all).toContain('sources.json, source 2: name is not one');
+    expect(all).toContain('sources.json, source 2: api_key_from is not one');
+    expect(all).toContain('sources.json, source 2: url is "https://:***@graz.example"; expected an address');
+    expect(all).not.toContain('secret');
+  });
+
+  test('two sources cannot have one name or one schema', () => {
+    expect(wrong([VIENNA, { ...GRAZ, name: 'vienna', schema: 'other' }])).toContain(
+      'two sources have the name "vienna"',
+    );
+    expect(wrong([VIENNA, { ...GRAZ, schema: 'vienna' }])).toContain('two sources have the schema "vienna"');
+  });
+
+  test('whose key is not set is refused where the source is needed', () => {
+    expect(wrong([VIENNA], {}, true)).toContain(
+      'sources.json, source 1 (vienna): the variable VIENNA_KEY, which api_key_from names, is not set',
+    );
+    expect(read({}).sources).toMatchObject([{ name: 'vienna', settings: null }]);
+  });
 });

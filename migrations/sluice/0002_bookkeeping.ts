@@ -3,6 +3,13 @@ import { type Kysely, sql } from 'kysely';
 // What Sluice knows of its own work. People read these tables too: docs/tables.md explains each column.
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
+    create table sluice.sources (
+      source text primary key,
+      address text not null,
+      since timestamptz not null
+    )`.execute(db);
+
+  await sql`
     create table sluice.cursors (
       source text not null,
       resource text not null,

@@ -1,12 +1,15 @@
 import type { Command } from 'commander';
+import { wakeUp } from '../engine/wake-ups.ts';
 import { SluiceError } from '../errors.ts';
 import type { Database } from '../warehouse/database.ts';
-import { pendingMigrations } from '../warehouse/migrate.ts';
+import { databaseNow } from '../warehouse/now.ts';
 import { listOrders, type Order, type OrderState, setOrderState } from '../warehouse/orders.ts';
 import { orderProgress } from '../warehouse/report.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
+import { leftText, orderLeft } from './order-left.ts';
 import { isServed } from './service.ts';
-import { count, table } from './table.ts';
+import { count, moment, table } from './table.ts';
+import { whatIsPending } from './up-to-date.ts';
 
 const MOST = 50;
 
@@ -33,37 +36,46 @@ export function backfillOrders(cli: Cli): Command[] {
 
 async function backfills(session: Session): Promise<{ database: Database; orders: Order[] }> {
   const database = await session.openDatabase();
-  const pending = await pendingMigrations(session.migrations(database));
-  return {
-    database,
-    orders: pending.length > 0 ? [] : await listOrders(database.kysely, session.settings.sourceName, 'backfill', MOST),
-  };
+  if ((await whatIsPending(session, database)).length > 0) return { database, orders: [] };
+  const { sources } = session.settings;
+  const listed = await Promise.all(sources.map(({ name }) => listOrders(database.kysely, name, 'backfill', MOST)));
+  return { database, orders: listed.flat().sort((a, b) => Number(b.id) - Number(a.id)) };
 }
 
 async function showList(session: Session): Promise<0> {
-  const { terminal } = session;
+  const { terminal, settings } = session;
   const { database, orders } = await backfills(session);
+  const open = orders.filter(order => order.endedAt === null && order.state !== 'paused');
+  const now = open.length > 0 ? await databaseNow(database) : 0;
   const listed = await Promise.all(
-    orders.map(async ({ id, resource, dateFrom, dateTo, state, requests, reason }) => {
-      const progress = await orderProgress(database.kysely, id);
-      return { id: Number(id), resource, from: dateFrom, to: dateTo, state, requests, ...progress, reason };
+    orders.map(async order => {
+      const { id, source, resource, dateFrom, dateTo, state, requests, reason } = order;
+      const { slices, proven, ...rest } = await orderProgress(database.kysely, id);
+      const of = settings.sources.find(each => each.name === source);
+      const abreast = open.filter(other => other.source === source).length;
+      const left = of && open.includes(order) ? orderLeft({ slices, proven, ...rest }, of, now, abreast) : null;
+      const range = { from: dateFrom, to: dateTo };
+      return { id: Number(id), source, resource, ...range, state, requests, slices, proven, left, reason };
     }),
   );
+  const several = settings.sources.length > 1;
+  const zone = settings.sources[0]?.timeZone ?? 'UTC';
   terminal.show({ backfills: listed }, () => {
     if (listed.length === 0) return 'No backfill was ordered yet. Example: sluice backfill invoices --from 2024-01-01';
     const rows = listed.map(each => [
       each.id,
-      each.resource,
+      several ? `${each.source} ${each.resource}` : each.resource,
       rangeText(each),
       each.state,
       count(each.requests),
       each.state === 'done' ? 'all' : `${each.proven} of ${each.slices} slices`,
+      each.left ? leftText(each.left, at => moment(at, zone)) : '',
       each.reason,
     ]);
-    const head = ['id', 'resource', 'range', 'state', 'requests', 'progress', 'reason'];
+    const head = ['id', 'resource', 'range', 'state', 'requests', 'progress', 'left', 'reason'];
     return table(terminal.colors, head, rows, {
       right: [0, 4],
-      wrap: { 6: 24 },
+      wrap: { 6: 20, 7: 24 },
     });
   });
   return 0;
@@ -93,8 +105,9 @@ async function changeOrder(
           : `To ${change.name}: ${open.map(each => each.id).join(', ')}.`,
     });
   }
-  const { id, resource } = order;
-  const service = await isServed(session, database);
+  const { id, source, resource } = order;
+  const service = await isServed(database, source);
+  if (to === 'waiting') await wakeUp(database, source);
   terminal.show({ order: Number(id), resource, state: to, service }, () => {
     if (to === 'paused') return `Backfill ${id} of ${resource} is paused. Go on: sluice backfill resume ${id}`;
     if (to === 'cancelled') return `Backfill ${id} of ${resource} is cancelled; what was read is kept.`;

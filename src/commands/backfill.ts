@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { migrate } from '../warehouse/migrate.ts';
+import { wakeUp } from '../engine/wake-ups.ts';
 import { backfillOrders } from './backfill-orders.ts';
 import { type Cli, newCommand, type Outcome, type Session } from './cli.ts';
 import { dryRun } from './dry-run.ts';
@@ -8,6 +8,7 @@ import { read } from './read.ts';
 import { placeOrder } from './serve-orders.ts';
 import { isServed } from './service.ts';
 import { showServed } from './summary.ts';
+import { bringUpToDate } from './up-to-date.ts';
 
 const EXAMPLE = `sluice backfill invoices --from 2024-01-01 --to 2024-12-31
 sluice backfill invoices --from 2024-01-01 --dry-run    what it would cost
@@ -43,6 +44,8 @@ export function backfillCommand(cli: Cli): Command {
 
 async function backfill(session: Session, resource: string, options: Options): Promise<Outcome> {
   chosenResources(session.jobs, [resource]);
+  // One source, or a word about which: a backfill of several would be several orders.
+  void session.settings.sourceName;
   const range = chosenRange(session.jobs, resource, options);
   if (options.dryRun) return dryRun(session, resource, range);
   if (options.detach) return detach(session, resource, range);
@@ -53,14 +56,16 @@ async function backfill(session: Session, resource: string, options: Options): P
 async function detach(session: Session, resource: string, range: Range): Promise<0> {
   const { terminal } = session;
   const database = await session.openDatabase();
-  await migrate(session.migrations(database));
-  const order = await placeOrder(database, session.settings.sourceName, {
+  await bringUpToDate(session, database);
+  const { sourceName } = session.settings;
+  const order = await placeOrder(database, sourceName, {
     resource,
     kind: 'backfill',
     dateFrom: range.from,
     dateTo: range.to,
   });
-  const service = await isServed(session, database);
+  await wakeUp(database, sourceName);
+  const service = await isServed(database, sourceName);
   const document = { order: Number(order.id), resource, ...range, state: order.state, service };
   terminal.show(document, () => `Order ${order.id} is written. ${whoServes(service)} See: sluice backfill list`);
   return 0;

@@ -9,8 +9,9 @@ import { readQuery } from '../warehouse/read-query.ts';
 import { type Cli, newCommand, type Outcome, type Session } from './cli.ts';
 import { questions } from './demo-questions.ts';
 import { openEngine } from './open-engine.ts';
+import { createProgress } from './progress.ts';
 import { type Served, serveOrders } from './serve-orders.ts';
-import type { SourceSettings } from './source-settings.ts';
+import type { OpenSource, SourceSettings } from './source-settings.ts';
 import { failures, served, summaryTable } from './summary.ts';
 import { count, plural, table } from './table.ts';
 
@@ -45,7 +46,7 @@ async function withDemoDatabase<T>(
   url.pathname = `/${DATABASE}`;
   const database = await openDatabase({ url: url.href, applicationName: 'sluice demo', log: session.log });
   try {
-    await migrate({ ...session.migrations(database), schema: 'warehouse' });
+    await migrate(session.migrations(database, 'warehouse'));
     return await work(database, url.href);
   } finally {
     await database.close();
@@ -132,7 +133,7 @@ async function show(session: Session, sandbox: Sandbox, database: Database, url:
 
 async function readAll(session: Session, sandbox: Sandbox, database: Database, kind: OrderKind) {
   const { terminal, clock, log, signal, jobs } = session;
-  const source: SourceSettings = {
+  const settings: SourceSettings = {
     url: sandbox.url,
     apiKey: sandbox.apiKey,
     auth: 'bearer',
@@ -143,19 +144,33 @@ async function readAll(session: Session, sandbox: Sandbox, database: Database, k
     timeoutMs: 30 * SECOND,
     timeZone: 'UTC',
   };
+  const { retention } = session.settings;
+  const source: OpenSource = {
+    ...settings,
+    name: 'main',
+    schema: 'warehouse',
+    settings,
+    schedules: {},
+    scheduleTimeZone: 'UTC',
+    weights: {},
+  };
+  const shown = createProgress({ terminal, clock });
+  const progress = shown.of(null);
+  const { onEvent } = progress;
   const all = await serveOrders(
     {
       terminal,
       database,
-      source: 'main',
+      source: source.name,
       clock,
       signal,
       noWait: true,
-      openEngine: onEvent =>
-        openEngine({ database, name: 'main', source, jobs, schema: 'warehouse', clock, log, noWait: true, onEvent }),
+      progress,
+      isServed: async () => false,
+      openEngine: () => openEngine({ database, source, jobs, retention, clock, log, noWait: true, onEvent }),
     },
     [...jobs.keys()].map(resource => ({ resource, kind })),
-  );
+  ).finally(() => shown.stop());
   return all.map(each => ({ ...served(each), equal: isEqual(each) }));
 }
 

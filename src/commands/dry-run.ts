@@ -27,9 +27,8 @@ export async function dryRun(session: Session, resource: string, range: Range): 
   const rows = known.reduce((sum, part) => sum + (part.rows ?? 0), 0);
   // Neighbours are asked for together, a day wider on both sides: a tenth more than the rows alone.
   const requests = known.length === 0 ? 0 : Math.ceil((rows / size) * 1.1);
-  const limit = settings.shown.find(each => each.name === 'SOURCE_RATE_LIMIT')?.value;
-  const window = settings.shown.find(each => each.name === 'SOURCE_RATE_WINDOW_SECONDS')?.value;
-  const hours = (requests / Number(limit)) * ((Number(window) * 1000) / HOUR);
+  const { limit = 1, windowMs = HOUR } = settings.sources[0] ?? {};
+  const hours = (requests / limit) * (windowMs / HOUR);
   const document = {
     resource,
     ...range,

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { migrate } from '../warehouse/migrate.ts';
 import { type Cli, newCommand } from './cli.ts';
+import { bringUpToDate } from './up-to-date.ts';
 
 export function migrateCommand(cli: Cli): Command {
   return newCommand('migrate', 'Bring the tables of the warehouse to the newest state', 'sluice migrate').action(
     cli.action({ source: false }, async session => {
       const database = await session.openDatabase();
-      const applied = await migrate(session.migrations(database));
+      const applied = await bringUpToDate(session, database);
       session.terminal.show({ applied }, () =>
         applied.length === 0
           ? 'Nothing to do: all migrations are applied.'

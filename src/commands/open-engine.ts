@@ -6,38 +6,39 @@ import { createWaiting } from '../engine/waiting.ts';
 import type { Log } from '../log.ts';
 import { openClient } from '../source/client.ts';
 import type { Database } from '../warehouse/database.ts';
-import { openLedger, type SourceSettings } from './source-settings.ts';
+import type { Retention } from '../warehouse/retention.ts';
+import { type OpenSource, openLedger } from './source-settings.ts';
 
 /** Everything a source's loop needs. What is known of its slices may be old: the loop reads it anew under the source's lock. */
 export async function openEngine(options: {
   database: Database;
-  /** What the bookkeeping calls the source. */
-  name: string;
-  source: SourceSettings;
+  source: OpenSource;
   jobs: ReadonlyMap<string, Job>;
-  schema: string;
+  retention: Retention;
   clock: Clock;
   log: Log;
   noWait: boolean;
   onEvent: (event: LoopEvent) => void;
 }): Promise<Engine & { close(): Promise<void> }> {
-  const { database, source, clock, log, schema } = options;
+  const { database, clock, log, retention } = options;
+  const { name: source, schema, settings, schedules } = options.source;
+  // What is never read by schedule leaves its part to the others.
+  const off = Object.keys(schedules).filter(resource => schedules[resource] === 'off');
+  const weights = { ...options.source.weights, ...Object.fromEntries(off.map(resource => [resource, 0])) };
   const resources = await Promise.all(
-    [...options.jobs].map(([resource, job]) =>
-      openResource(database, { source: options.name, name: resource, job, schema }),
-    ),
+    [...options.jobs].map(([name, job]) => openResource(database, { source, name, job, schema })),
   );
   const waiting = createWaiting(clock);
   const client = openClient({
-    ...source,
-    budget: openLedger(database, options.name, source),
+    ...settings,
+    budget: openLedger(database, source, settings),
     noWait: options.noWait,
-    onWait: (_lane, waitMs) => waiting.note(waitMs),
+    onWait: (lane, waitMs) => waiting.note(waitMs, lane),
     clock,
     log,
   });
   return {
-    source: options.name,
+    source,
     resources,
     database,
     client,
@@ -45,11 +46,13 @@ export async function openEngine(options: {
     log,
     waiting,
     onEvent: options.onEvent,
-    timeZone: source.timeZone,
-    pageSize: source.pageSize,
-    concurrency: source.concurrency,
-    limit: source.limit,
-    windowMs: source.windowMs,
+    timeZone: settings.timeZone,
+    pageSize: settings.pageSize,
+    concurrency: settings.concurrency,
+    limit: settings.limit,
+    windowMs: settings.windowMs,
+    weights,
+    retention,
     close: () => client.close(),
   };
 }

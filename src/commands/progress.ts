@@ -14,32 +14,48 @@ export interface Standing {
   readonly share: number | null;
 }
 
-/** Shows how reading goes on: bars on a terminal, elsewhere a line every few seconds. */
+/** Shows how the reading of one source goes on. */
 export interface Progress {
-  onEvent(event: LoopEvent): void;
+  readonly onEvent: (event: LoopEvent) => void;
   stand(standing: Standing): void;
   /** `until`: epoch milliseconds. */
   waiting(until: number): void;
+}
+
+interface Shown {
+  stand(standing: Standing): void;
+  /** For all whose names begin so. */
+  waiting(until: number, prefix: string): void;
   ended(resource: string, state: string): void;
-  /** Takes the bars away. */
   stop(): void;
 }
 
 const LINE_EVERY_MS = 10 * SECOND;
 
-export function createProgress(options: { terminal: Terminal; clock: Clock }): Progress {
+/** Bars on a terminal, elsewhere a line every few seconds; `stop` takes the bars away. */
+export function createProgress(options: { terminal: Terminal; clock: Clock }): {
+  /** Of one source; its name stands before the resources where it is given. */
+  of(source: string | null): Progress;
+  stop(): void;
+} {
   const { clock } = options;
   const shown = options.terminal.watched ? bars() : lines(options.terminal, clock);
-  return {
-    ...shown,
-    onEvent(event) {
-      if (event.kind === 'waiting') return shown.waiting(clock.now() + event.waitMs);
-      const { task } = event;
-      const { rowsRead, requests } = task.counts;
-      shown.stand({ resource: task.resource.name, rows: rowsRead, requests, share: shareOf(task) });
-      if (event.kind === 'ended') shown.ended(task.resource.name, event.state ?? 'done');
-    },
+  const of = (source: string | null): Progress => {
+    const prefix = source === null ? '' : `${source} `;
+    const stand = (standing: Standing) => shown.stand({ ...standing, resource: `${prefix}${standing.resource}` });
+    return {
+      stand,
+      waiting: until => shown.waiting(until, prefix),
+      onEvent(event) {
+        if (event.kind === 'waiting') return shown.waiting(clock.now() + event.waitMs, prefix);
+        const { task } = event;
+        const { rowsRead, requests } = task.counts;
+        stand({ resource: task.resource.name, rows: rowsRead, requests, share: shareOf(task) });
+        if (event.kind === 'ended') shown.ended(`${prefix}${task.resource.name}`, event.state ?? 'done');
+      },
+    };
   };
+  return { of, stop: () => shown.stop() };
 }
 
 /** Of the rows a task wants, the part it has read, as far as known. */
@@ -58,9 +74,9 @@ function shareOf(task: Task): number | null {
 
 const until = (at: number): string => `waiting for quota until ${new Date(at).toLocaleTimeString('en-GB')}`;
 
-function lines(terminal: Terminal, clock: Clock): Omit<Progress, 'onEvent'> {
+function lines(terminal: Terminal, clock: Clock): Shown {
   const last = new Map<string, number>();
-  let told = 0;
+  const told = new Map<string, number>();
   return {
     stand({ resource, rows, requests }) {
       const before = last.get(resource);
@@ -70,10 +86,10 @@ function lines(terminal: Terminal, clock: Clock): Omit<Progress, 'onEvent'> {
       else return;
       last.set(resource, clock.now());
     },
-    waiting(at) {
-      if (Math.abs(at - told) < 5 * SECOND) return;
-      told = at;
-      terminal.note(until(at));
+    waiting(at, prefix) {
+      if (Math.abs(at - (told.get(prefix) ?? 0)) < 5 * SECOND) return;
+      told.set(prefix, at);
+      terminal.note(`${prefix}${until(at)}`);
     },
     ended(resource, state) {
       last.delete(resource);
@@ -83,7 +99,7 @@ function lines(terminal: Terminal, clock: Clock): Omit<Progress, 'onEvent'> {
   };
 }
 
-function bars(): Omit<Progress, 'onEvent'> {
+function bars(): Shown {
   const multi = new cliProgress.MultiBar({
     format: '{resource} {bar} {rows} rows  {requests} requests  {note}',
     barCompleteChar: '█',
@@ -108,8 +124,8 @@ function bars(): Omit<Progress, 'onEvent'> {
         requests: count(requests),
         note: '',
       }),
-    waiting(at) {
-      for (const resource of all.keys()) set(resource, null, { note: until(at) });
+    waiting(at, prefix) {
+      for (const resource of all.keys()) if (resource.startsWith(prefix)) set(resource, null, { note: until(at) });
     },
     ended: (resource, state) => set(resource, state === 'done' ? 100 : null, { note: state }),
     stop: () => multi.stop(),

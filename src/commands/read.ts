@@ -1,38 +1,64 @@
 import { SluiceError } from '../errors.ts';
-import { migrate } from '../warehouse/migrate.ts';
+import { recogniseSource } from '../warehouse/sources.ts';
 import type { Session } from './cli.ts';
 import { openEngine } from './open-engine.ts';
+import { createProgress } from './progress.ts';
 import { type Served, serveOrders, type Wish } from './serve-orders.ts';
+import { isServed } from './service.ts';
+import { isOpen } from './source-settings.ts';
+import { bringUpToDate } from './up-to-date.ts';
 
-/** Brings the warehouse up to date and has the wishes read: what sync, backfill and verify share. */
-export async function read(session: Session, wishes: readonly Wish[], options: { noWait: boolean }): Promise<Served[]> {
+/** What was read, and the sources that could not be. */
+export interface Read {
+  readonly served: readonly Served[];
+  readonly failed: readonly { readonly source: string; readonly error: SluiceError }[];
+}
+
+/**
+ * Brings the warehouse up to date and has the wishes read of every source: what sync, backfill and verify share. Sources are
+ * read side by side, so that none waits for the key or the limit of another; what stops the only one is thrown.
+ */
+export async function read(
+  session: Session,
+  wishes: readonly Wish[],
+  options: { noWait: boolean; moved?: boolean },
+): Promise<Read> {
   const { settings, jobs, terminal, clock, log, signal } = session;
-  const { source } = settings;
-  if (!source) throw new SluiceError('configuration', 'SOURCE_URL and SOURCE_API_KEY are not set.');
-  const database = await session.openDatabase();
-  await migrate(session.migrations(database));
-  const { noWait } = options;
-  return serveOrders(
-    {
-      terminal,
-      database,
-      source: settings.sourceName,
-      clock,
-      signal,
-      noWait,
-      openEngine: onEvent =>
-        openEngine({
-          database,
-          name: settings.sourceName,
-          source,
-          jobs,
-          schema: settings.schema,
-          clock,
-          log,
-          noWait,
-          onEvent,
-        }),
-    },
-    wishes,
-  );
+  const { retention } = settings;
+  const { noWait, moved = false } = options;
+  const sources = settings.sources.filter(isOpen);
+  const several = sources.length > 1;
+  const database = await session.openDatabase({ max: 8 + 2 * sources.length });
+  await bringUpToDate(session, database);
+  const all = createProgress({ terminal, clock });
+  const reading = sources.map(async source => {
+    await recogniseSource(database.kysely, { source: source.name, url: source.settings.url, moved });
+    const progress = all.of(several ? source.name : null);
+    const { onEvent } = progress;
+    return serveOrders(
+      {
+        terminal,
+        database,
+        source: source.name,
+        clock,
+        signal,
+        noWait,
+        progress,
+        isServed: () => isServed(database, source.name),
+        openEngine: () => openEngine({ database, source, jobs, retention, clock, log, noWait, onEvent }),
+      },
+      wishes,
+    );
+  });
+  const ended = await Promise.allSettled(reading).finally(() => all.stop());
+  const served: Served[] = [];
+  const failed: { source: string; error: SluiceError }[] = [];
+  for (const [index, outcome] of ended.entries()) {
+    const { name = '' } = sources[index] ?? {};
+    if (outcome.status === 'fulfilled') served.push(...outcome.value);
+    else if (several && !signal.aborted && outcome.reason instanceof SluiceError)
+      failed.push({ source: name, error: outcome.reason });
+    else throw outcome.reason;
+  }
+  return { served, failed };
 }

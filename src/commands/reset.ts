@@ -5,6 +5,7 @@ import { SluiceError } from '../errors.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import { resetResource } from '../warehouse/reset.ts';
 import { acquireSourceLock } from '../warehouse/source-lock.ts';
+import { forgetSource } from '../warehouse/sources.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
 import { chosenResources } from './given.ts';
 import { plural } from './table.ts';
@@ -21,10 +22,11 @@ export function resetCommand(cli: Cli): Command {
       cli.action({ source: false }, async (session, name: string, options: { yes?: boolean }) => {
         const { terminal, settings, jobs } = session;
         chosenResources(jobs, [name]);
+        const { sourceName } = settings;
         if (!options.yes) await confirm(session, name);
         const database = await session.openDatabase();
         await migrate(session.migrations(database));
-        const lock = await acquireSourceLock(database, settings.sourceName);
+        const lock = await acquireSourceLock(database, sourceName);
         if (!lock) {
           throw new SluiceError('failed', 'Another process is reading the source, so nothing was reset.', {
             next: 'Stop it (or wait until it has finished), then repeat the command.',
@@ -35,9 +37,11 @@ export function resetCommand(cli: Cli): Command {
           if (!job) return 1;
           const { schema, name: table, children } = tableDeclaration(name, job, settings.schema);
           const tables = { schema, table, children: children.map(child => child.table) };
-          const { rows } = await database.kysely
-            .transaction()
-            .execute(tx => resetResource(tx, { source: settings.sourceName, resource: name }, tables));
+          const { rows } = await database.kysely.transaction().execute(async tx => {
+            const forgotten = await resetResource(tx, { source: sourceName, resource: name }, tables);
+            await forgetSource(tx, sourceName);
+            return forgotten;
+          });
           terminal.show(
             { resource: name, rows },
             () => `Forgot ${plural(rows, 'row')} of ${name}. Read it anew: sluice sync ${name}`,

@@ -1,11 +1,11 @@
 import { type Clock, HOUR, SECOND, stopped } from '../clock.ts';
-import type { Engine, LoopEvent } from '../engine/engine.ts';
+import type { Engine } from '../engine/engine.ts';
 import { SluiceError } from '../errors.ts';
 import type { Database } from '../warehouse/database.ts';
 import { databaseNow } from '../warehouse/now.ts';
 import { adoptOrder, createOrder, type Order, type OrderKind, readOrders } from '../warehouse/orders.ts';
 import { type OrderWork, orderWork } from '../warehouse/report.ts';
-import { createProgress, type Progress } from './progress.ts';
+import type { Progress } from './progress.ts';
 import { readUnderLock } from './read-under-lock.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -33,7 +33,10 @@ export interface Reading {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly noWait: boolean;
-  openEngine(onEvent: (event: LoopEvent) => void): Promise<Engine & { close(): Promise<void> }>;
+  readonly progress: Progress;
+  /** A service is there for this source. While the command reads instead of it, the schedule is served too. */
+  readonly isServed: () => Promise<boolean>;
+  readonly openEngine: () => Promise<Engine & { close(): Promise<void> }>;
 }
 
 /**
@@ -90,30 +93,25 @@ export async function placeOrder(database: Database, source: string, wish: Wish)
 }
 
 async function untilEnded(reading: Reading, orders: readonly Order[], since: number): Promise<void> {
-  const { database, source, terminal, clock, signal } = reading;
+  const { database, source, terminal, clock, signal, openEngine } = reading;
   const ids = orders.map(order => order.id);
   if (ids.length === 0) return;
-  const progress = createProgress({ terminal, clock });
-  const openEngine = () => reading.openEngine(event => progress.onEvent(event));
-  const serves = { orders: (order: Order) => ids.includes(order.id), slots: false };
   let told = false;
-  try {
-    for (;;) {
-      if (signal.aborted) throw stopped(signal);
-      const now = await readOrders(database.kysely, ids);
-      if (now.every(order => order.state !== 'waiting' && order.state !== 'running')) return;
-      if (await readUnderLock({ database, source, signal, openEngine }, serves)) continue;
-      if (!told) terminal.note('Another process reads this source; following its progress.');
-      told = true;
-      await follow(reading, now, since, progress);
-      await clock.sleep(SECOND, signal);
-    }
-  } finally {
-    progress.stop();
+  for (;;) {
+    if (signal.aborted) throw stopped(signal);
+    const now = await readOrders(database.kysely, ids);
+    if (now.every(order => order.state !== 'waiting' && order.state !== 'running')) return;
+    const serves = { orders: (order: Order) => ids.includes(order.id), slots: await reading.isServed() };
+    if (await readUnderLock({ database, source, signal, openEngine }, serves)) continue;
+    if (!told) terminal.note('Another process reads this source; following its progress.');
+    told = true;
+    await follow(reading, now, since);
+    await clock.sleep(SECOND, signal);
   }
 }
 
-async function follow(reading: Reading, orders: readonly Order[], since: number, progress: Progress): Promise<void> {
+async function follow(reading: Reading, orders: readonly Order[], since: number): Promise<void> {
+  const { progress } = reading;
   const work = await orderWork(
     reading.database.kysely,
     orders.map(order => order.id),

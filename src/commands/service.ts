@@ -2,8 +2,12 @@ import type { Database } from '../warehouse/database.ts';
 import { isConnected } from '../warehouse/report.ts';
 import type { Session } from './cli.ts';
 
-/** The name of the service's database connections, by which other commands know that it runs. */
-export const serviceName = ({ settings }: Session): string => `sluice start ${settings.sourceName}`.slice(0, 63);
+const NAME = 'sluice start';
+const nameOf = (source: string): string => `${NAME} ${source}`.slice(0, 63);
 
-export const isServed = (session: Session, database: Database): Promise<boolean> =>
-  isConnected(database.kysely, serviceName(session));
+/** The name of the service's database connections, by which other commands know that it runs: of one source, or of all. */
+export const serviceName = ({ settings: { sources } }: Session): string =>
+  sources.length === 1 && sources[0] ? nameOf(sources[0].name) : NAME;
+
+export const isServed = (database: Database, source: string): Promise<boolean> =>
+  isConnected(database.kysely, [NAME, nameOf(source)]);

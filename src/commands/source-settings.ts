@@ -15,6 +15,28 @@ export interface SourceSettings {
   readonly timeZone: string;
 }
 
+/** One source as the settings name it. */
+export interface NamedSource {
+  /** What the bookkeeping, `--source` and the log call it. */
+  readonly name: string;
+  readonly schema: string;
+  readonly timeZone: string;
+  /** Null while its address or key is not set, which only commands that do not ask the source allow. */
+  readonly settings: SourceSettings | null;
+  readonly limit: number;
+  readonly windowMs: number;
+  /** Resource to cron expression or `off`, where it is not as the job says. */
+  readonly schedules: Readonly<Record<string, string>>;
+  readonly scheduleTimeZone: string;
+  /** Resource to its weight, where that is not 1. */
+  readonly weights: Readonly<Record<string, number>>;
+}
+
+/** A source whose address and key are set. */
+export type OpenSource = NamedSource & { readonly settings: SourceSettings };
+
+export const isOpen = (source: NamedSource): source is OpenSource => source.settings !== null;
+
 /** The requests of its key, as all processes count them. */
 export const openLedger = (database: Database, name: string, source: SourceSettings): Ledger =>
   createLedger({ ...source, database, source: name });

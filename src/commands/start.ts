@@ -1,40 +1,59 @@
 import type { Command } from 'commander';
-import { MINUTE, SECOND } from '../clock.ts';
+import { MINUTE } from '../clock.ts';
 import type { LoopEvent } from '../engine/engine.ts';
-import { startSchedule } from '../engine/schedule.ts';
-import { explain, isKind, SluiceError } from '../errors.ts';
+import { type Planned, startSchedule } from '../engine/schedule.ts';
+import { startWakeUps, wakeUp } from '../engine/wake-ups.ts';
+import { explain, isKind } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database.ts';
-import { migrate } from '../warehouse/migrate.ts';
-import { openOrders } from '../warehouse/orders.ts';
-import { openSlots } from '../warehouse/slots.ts';
+import { whatIsDue } from '../warehouse/due.ts';
+import { dueHints } from '../warehouse/hints.ts';
+import { databaseNow } from '../warehouse/now.ts';
+import { recogniseSource } from '../warehouse/sources.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
 import { openEngine } from './open-engine.ts';
 import { readUnderLock } from './read-under-lock.ts';
 import { serviceName } from './service.ts';
-import type { SourceSettings } from './source-settings.ts';
+import { isOpen, type NamedSource, type OpenSource } from './source-settings.ts';
+import { bringUpToDate } from './up-to-date.ts';
 
-const RETRY_MS = 5 * SECOND;
-const RETRY_CAP_MS = 5 * MINUTE;
+/** How often one wake-up may read what became due meanwhile; the next one comes within a minute. */
+const MOST_TURNS = 10;
 
 export function startCommand(cli: Cli): Command {
   return newCommand(
     'start',
     'Run as a service: every resource on its schedule, and orders as they come',
-    'sluice start',
+    'sluice start\nsluice start --source vienna     only this one of several',
   ).action(
     cli.action({ source: true }, async session => {
-      const { settings, jobs, log, signal } = session;
-      const database = await session.openDatabase({ name: serviceName(session) });
-      const applied = await migrate(session.migrations(database));
+      const { settings, jobs, log, clock, draining } = session;
+      const open = settings.sources.filter(isOpen);
+      const database = await session.openDatabase({ name: serviceName(session), max: 6 + 5 * open.length });
+      const applied = await bringUpToDate(session, database);
       if (applied.length > 0) log.info({ applied }, 'migrations applied');
-      const resources = [...jobs].map(([name, job]) => ({ name, job }));
-      const schedule = await startSchedule({ source: settings.sourceName, resources, database, log });
-      log.info({ resources: [...jobs.keys()], database: database.place }, 'sluice is running');
+      const sources = await recognised(database, open, log);
+      const stopping = stopWhenDrained(session);
+      const byName = new Map(sources.map(source => [source.name, source]));
+      const wakeUps = await startWakeUps({
+        database,
+        sources: [...byName.keys()],
+        wake: name => readWhatIsDue({ ...session, signal: stopping }, database, byName.get(name) as OpenSource),
+        log,
+      });
+      const planned = sources.flatMap(source => plan(source, session));
+      const onSlot = (source: string) => wakeUp(database, source);
+      const schedule = await startSchedule({ planned, database, clock, log, onSlot });
+      log.info(
+        { sources: [...byName.keys()], resources: [...jobs.keys()], database: database.place },
+        'sluice is running',
+      );
       try {
-        while (!signal.aborted) await serve(session, database, settings.source as SourceSettings);
+        await aborted(draining);
+        log.info('stopping; what is under way is finished first');
       } finally {
         await schedule.stop();
+        await wakeUps.stop();
       }
       log.info('sluice has stopped; what was read is kept');
       return 0;
@@ -42,43 +61,85 @@ export function startCommand(cli: Cli): Command {
   );
 }
 
-/** Reads whenever something is due, until that fails; then waits, longer each time, unless the next reading succeeds. */
-async function serve(session: Session, database: Database, source: SourceSettings): Promise<void> {
-  const { signal, clock, log } = session;
-  const pause = (ms: number) => clock.sleep(ms, signal).catch(() => undefined);
-  for (let failures = 0; !signal.aborted; ) {
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise(resolve => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+/** Aborted by the second signal, or when the first has been obeyed for long enough. */
+function stopWhenDrained({ settings, clock, signal, draining }: Session): AbortSignal {
+  const stopping = new AbortController();
+  void aborted(draining)
+    .then(() => clock.sleep(settings.drainMs, signal))
+    .catch(() => undefined)
+    .then(() => stopping.abort(draining.reason));
+  return stopping.signal;
+}
+
+/** Without those that are another installation than so far; an error when none is left. */
+async function recognised(database: Database, sources: readonly OpenSource[], log: Log): Promise<OpenSource[]> {
+  const known: OpenSource[] = [];
+  for (const source of sources) {
     try {
-      if (await isDue(database, session.settings.sourceName)) await readWhatIsDue(session, database, source);
-      failures = 0;
-      await pause(SECOND);
+      await recogniseSource(database.kysely, { source: source.name, url: source.settings.url, moved: false });
+      known.push(source);
     } catch (error) {
-      if (signal.aborted) return;
-      if (isKind(error, 'configuration')) throw error;
-      const waitMs = Math.min(RETRY_MS * 2 ** failures++, RETRY_CAP_MS);
-      const kind = error instanceof SluiceError ? error.kind : 'bug';
-      log.error({ kind, retryInMs: waitMs, ...(kind === 'bug' ? { err: error } : {}) }, explain(error));
-      await pause(waitMs);
+      if (sources.length === 1 || !isKind(error, 'configuration')) throw error;
+      log.error({ source: source.name }, explain(error));
     }
   }
+  return known;
 }
 
-async function isDue(database: Database, source: string): Promise<boolean> {
-  const orders = await openOrders(database.kysely, source);
-  if (orders.some(order => order.state !== 'paused')) return true;
-  return (await openSlots(database.kysely, source)).length > 0;
+function plan({ name, schedules, scheduleTimeZone: timeZone }: NamedSource, { jobs }: Session): Planned[] {
+  return [...jobs].flatMap(([resource, job]) => {
+    const schedule = schedules[resource] ?? job.schedule;
+    return schedule === 'off' ? [] : [{ source: name, resource, schedule, timeZone }];
+  });
 }
 
-async function readWhatIsDue(session: Session, database: Database, source: SourceSettings): Promise<void> {
-  const { settings, jobs, clock, log, signal } = session;
-  const name = settings.sourceName;
+/** Reads one source for as long as something is due and no other process reads it; returns when it wants to go on. */
+async function readWhatIsDue(session: Session, database: Database, source: OpenSource): Promise<Date | null> {
+  const { settings, jobs, clock, signal, draining } = session;
+  const log = session.log.child({ source: source.name });
+  const { retention } = settings;
   const onEvent = (event: LoopEvent) => tell(log, event);
-  const open = () =>
-    openEngine({ database, name, source, jobs, schema: settings.schema, clock, log, noWait: false, onEvent });
-  await readUnderLock({ database, source: name, signal, openEngine: open }, { orders: () => true, slots: true });
+  for (let turn = 0; turn < MOST_TURNS && !draining.aborted; turn++) {
+    const due = await whatIsDue(database.kysely, source.name);
+    const hinted = due.now ? [] : await dueHints(database.kysely, source.name, source);
+    if (!due.now && hinted.length === 0) return await within(database, due.at);
+    try {
+      const read = await readUnderLock(
+        {
+          database,
+          source: source.name,
+          signal,
+          openEngine: () => openEngine({ database, source, jobs, retention, clock, log, noWait: false, onEvent }),
+        },
+        { orders: () => true, slots: true, draining, yields: true },
+      );
+      if (!read) return null;
+    } catch (error) {
+      if (isKind(error, 'stopped')) return null;
+      throw error;
+    }
+  }
+  return null;
+}
+
+/** What is farther away than the next wake-up needs none of its own. */
+async function within(database: Database, at: number | null): Promise<Date | null> {
+  if (at === null) return null;
+  return at - (await databaseNow(database)) < MINUTE ? new Date(at + 1) : null;
 }
 
 function tell(log: Log, event: LoopEvent): void {
-  if (event.kind === 'waiting') log.debug({ waitMs: event.waitMs }, 'waiting for the request limit');
+  if (event.kind === 'waiting') {
+    const until = new Date(Date.now() + event.waitMs).toISOString();
+    // Below the live lane a wait of seconds is the pace.
+    log[event.waitMs > MINUTE ? 'info' : 'debug']({ waitMs: event.waitMs, until }, 'waiting for the request limit');
+  }
   if (event.kind !== 'ended') return;
   const { task, state } = event;
   const facts = { resource: task.resource.name, kind: task.kind, run: task.runId, order: task.orderId, ...task.counts };

@@ -1,14 +1,17 @@
 import type { Command } from 'commander';
+import type { Database } from '../warehouse/database.ts';
 import { embeddedStatus } from '../warehouse/embedded.ts';
 import type { Usage } from '../warehouse/ledger.ts';
-import { pendingMigrations } from '../warehouse/migrate.ts';
+import { databaseNow } from '../warehouse/now.ts';
 import { openOrders } from '../warehouse/orders.ts';
-import { resourceState } from '../warehouse/report.ts';
+import { orderProgress, resourceState, type Spending, spending } from '../warehouse/report.ts';
 import { lastRuns, type Run } from '../warehouse/runs.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
+import { leftText, orderLeft } from './order-left.ts';
 import { isServed } from './service.ts';
-import { openLedger } from './source-settings.ts';
+import { type NamedSource, openLedger } from './source-settings.ts';
 import { count, moment, plural, table } from './table.ts';
+import { whatIsPending } from './up-to-date.ts';
 
 export function statusCommand(cli: Cli): Command {
   return newCommand(
@@ -26,32 +29,46 @@ export function statusCommand(cli: Cli): Command {
         return 0;
       }
       const state = await readState(session);
-      terminal.show(state, () => draw(session, state));
+      terminal.show(documentOf(state), () => draw(session, state));
       return 0;
     }),
   );
 }
 
 async function readState(session: Session) {
-  const { settings, jobs } = session;
+  const { settings } = session;
   const database = await session.openDatabase();
   const url = shownUrl(session, database.url);
-  const pending = await pendingMigrations(session.migrations(database));
+  const pending = await whatIsPending(session, database);
   if (pending.length > 0) return { database: url, pending };
+  const sources = [];
+  for (const source of settings.sources) sources.push(await readSource(session, database, source));
+  return { database: url, sources };
+}
+
+async function readSource(session: Session, database: Database, source: NamedSource) {
+  const { name, schema } = source;
   const { kysely } = database;
   const resources = [];
-  for (const resource of jobs.keys())
-    resources.push(await resourceState(kysely, { source: settings.sourceName, resource, schema: settings.schema }));
-  const runs = await lastRuns(kysely, settings.sourceName, 100);
+  for (const resource of session.jobs.keys())
+    resources.push(await resourceState(kysely, { source: name, resource, schema }));
+  const runs = await lastRuns(kysely, name, 100);
+  const open = await openOrders(kysely, name);
+  const now = await databaseNow(database);
+  const abreast = open.filter(order => order.state !== 'paused').length;
+  const orders = [];
+  for (const order of open)
+    orders.push({ ...order, left: orderLeft(await orderProgress(kysely, order.id), source, now, abreast) });
   return {
-    database: url,
-    schema: settings.schema,
-    service: await isServed(session, database),
+    source: name,
+    schema,
+    service: await isServed(database, name),
     resources,
     runs: runs.filter(run => run.endedAt === null),
     failed: lastEnded(runs).filter(run => run.state === 'failed'),
-    orders: await openOrders(kysely, settings.sourceName),
-    budget: settings.source ? await openLedger(database, settings.sourceName, settings.source).usage() : null,
+    orders,
+    budget: source.settings ? await openLedger(database, name, source.settings).usage() : null,
+    lastHour: await spending(kysely, name),
   };
 }
 
@@ -62,23 +79,43 @@ function lastEnded(runs: readonly Run[]): Run[] {
 }
 
 type State = Awaited<ReturnType<typeof readState>>;
+type SourceState = Awaited<ReturnType<typeof readSource>>;
 
 /** People need the embedded server's password, and it is theirs; that of DATABASE_URL they know. */
 function shownUrl({ settings }: Session, url: string): string {
   return settings.databaseUrl ? (settings.shown.find(each => each.name === 'DATABASE_URL')?.value ?? '') : url;
 }
 
+/** With one source, what is known of it stands beside the database. */
+function documentOf(state: State) {
+  if (!('sources' in state)) return state;
+  const { database, sources } = state;
+  const [only] = sources;
+  return sources.length === 1 && only ? { database, ...only } : { database, sources };
+}
+
 function draw(session: Session, state: State): string {
   const { terminal, settings } = session;
   const { colors } = terminal;
-  const at = (value: number | string | null) => moment(value, settings.timeZone);
   const parts = [`${colors.bold('Database')}  psql "${state.database}"`];
-  if ('pending' in state) {
-    const names = state.pending?.join(', ');
+  if (!('sources' in state)) {
+    const names = state.pending.join(', ');
     return [...parts, '', `Its tables are not up to date (${names}). Next: sluice migrate`].join('\n');
   }
-  parts.push(`${colors.bold('Service')}   ${state.service ? 'running' : 'not running (sluice start)'}`);
+  for (const source of state.sources) {
+    const { timeZone = 'UTC' } = settings.sources.find(each => each.name === source.source) ?? {};
+    if (state.sources.length > 1)
+      parts.push('', `${colors.bold('Source')}    ${source.source}, schema ${source.schema}`);
+    parts.push(...drawSource(session, source, value => moment(value, timeZone)));
+  }
+  return parts.join('\n').trimEnd();
+}
+
+function drawSource(session: Session, state: SourceState, at: (value: number | string | null) => string): string[] {
+  const { colors } = session.terminal;
+  const parts = [`${colors.bold('Service')}   ${state.service ? 'running' : 'not running (sluice start)'}`];
   if (state.budget) parts.push(`${colors.bold('Requests')}  ${budgetLine(state.budget, at)}`);
+  if (state.lastHour.length > 0) parts.push(`${colors.bold('Last hour')} ${spentLine(state.lastHour)}`);
 
   const rows = state.resources.map(each => [
     each.resource,
@@ -103,8 +140,15 @@ function draw(session: Session, state: State): string {
     parts.push('', table(colors, ['run', 'kind', 'state', 'rows', 'requests', 'since'], runs, { right: [3, 4] }));
   }
   if (state.orders.length > 0) {
-    const orders = state.orders.map(order => [order.id, order.kind, order.resource, order.state, at(order.createdAt)]);
-    parts.push('', table(colors, ['order', 'kind', 'resource', 'state', 'given'], orders));
+    const orders = state.orders.map(order => [
+      order.id,
+      order.kind,
+      order.resource,
+      order.state,
+      at(order.createdAt),
+      order.state === 'paused' ? '' : leftText(order.left, at),
+    ]);
+    parts.push('', table(colors, ['order', 'kind', 'resource', 'state', 'given', 'requests left'], orders));
   }
   for (const run of state.failed)
     parts.push(
@@ -112,7 +156,16 @@ function draw(session: Session, state: State): string {
       colors.red(`The last ${run.kind} of ${run.resource} failed at ${at(run.endedAt)}: ${run.reason}`),
       run.next ?? '',
     );
-  return parts.join('\n').trimEnd();
+  return parts;
+}
+
+const MOST_SPENDERS = 4;
+
+/** `backfill transactions 320, slot invoices 44 and 12 more`. */
+function spentLine(spent: readonly Spending[]): string {
+  const shown = spent.slice(0, MOST_SPENDERS).map(each => `${each.kind} ${each.resource} ${count(each.requests)}`);
+  const rest = spent.slice(MOST_SPENDERS).reduce((sum, each) => sum + each.requests, 0);
+  return `${shown.join(', ')}${rest > 0 ? ` and ${count(rest)} for others` : ''}`;
 }
 
 export function budgetLine(usage: Usage, at: (value: string | null) => string): string {

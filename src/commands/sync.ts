@@ -8,7 +8,8 @@ const EXAMPLE = `sluice sync                       everything that has a job
 sluice sync invoices              one resource
 sluice sync --no-wait             stop with exit code 75 where the request limit is used up
 sluice sync invoices --accept-deletes 250
-                                  the source really lost 250 invoices`;
+                                  the source really lost 250 invoices
+sluice sync --source vienna       one source of several`;
 
 export function syncCommand(cli: Cli): Command {
   return newCommand('sync', 'Read from the source what was never read and what may have changed', EXAMPLE)
@@ -19,16 +20,20 @@ export function syncCommand(cli: Cli): Command {
       'rows that may be deleted although it is unusually many',
       wholeNumber('--accept-deletes', 1, 2 ** 31 - 1),
     )
+    .option('--moved', 'the source has a new address, and is the same installation as before')
     .action(
       cli.action(
         { source: true },
-        async (session, names: string[], options: { wait: boolean; acceptDeletes?: number }) => {
+        async (session, names: string[], options: { wait: boolean; acceptDeletes?: number; moved?: boolean }) => {
           const wishes = chosenResources(session.jobs, names).map(resource => ({
             resource,
             kind: 'sync' as const,
             acceptDeletes: options.acceptDeletes ?? 0,
           }));
-          return showServed(session, await read(session, wishes, { noWait: !options.wait }));
+          return showServed(
+            session,
+            await read(session, wishes, { noWait: !options.wait, moved: options.moved ?? false }),
+          );
         },
       ),
     );

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { type Cli, newCommand, type Outcome, type Session } from './cli.ts';
 import { chosenResources } from './given.ts';
-import { read } from './read.ts';
-import type { Served } from './serve-orders.ts';
-import { failures, served, showServed } from './summary.ts';
+import { type Read, read } from './read.ts';
+import { failures, nameIn, outcomeOf, served, showServed } from './summary.ts';
 import { count, table } from './table.ts';
 
 const EXAMPLE = `sluice verify                     report what differs from the source; change nothing
@@ -36,21 +35,22 @@ export function verifyCommand(cli: Cli): Command {
     );
 }
 
-function showReport(session: Session, all: readonly Served[]): Outcome {
+function showReport(session: Session, all: Read): Outcome {
   const { terminal } = session;
-  const resources = all.map(each => {
-    const { resource, order, state, reason, requests, seconds } = served(each);
+  const resources = all.served.map(each => {
+    const { source, resource, order, state, reason, requests, seconds } = served(each);
     const { absent = [], different = [], extra = [], unproven = [] } = (each.order.report ?? {}) as Partial<Report>;
-    return { resource, order, state, reason, requests, seconds, absent, different, extra, unproven };
+    return { source, resource, order, state, reason, requests, seconds, absent, different, extra, unproven };
   });
-  const error = failures(all.map(served));
+  const error = failures(all.served.map(served), all.failed);
+  const name = nameIn(resources);
   const equal = resources.every(each =>
     [each.absent, each.different, each.extra, each.unproven].every(keys => keys.length === 0),
   );
 
   terminal.show({ equal: equal && !error, resources, ...(error ? { error } : {}) }, () => {
     const lines = resources.map(each => [
-      each.resource,
+      name(each),
       keysOf(each.absent),
       keysOf(each.different),
       keysOf(each.extra),
@@ -62,7 +62,7 @@ function showReport(session: Session, all: readonly Served[]): Outcome {
       lines,
       { right: [4], wrap: { 1: 23, 2: 23, 3: 23 } },
     );
-    const unproven = resources.flatMap(each => each.unproven.map(slice => `${each.resource} ${slice}`));
+    const unproven = resources.flatMap(each => each.unproven.map(slice => `${name(each)} ${slice}`));
     return [
       drawn,
       '',
@@ -73,7 +73,7 @@ function showReport(session: Session, all: readonly Served[]): Outcome {
     ].join('\n');
   });
   if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
-  return equal && !error ? 0 : 1;
+  return equal ? outcomeOf(error, all) : 1;
 }
 
 /** How many, and the first few. */

@@ -33,7 +33,7 @@ const counters = sql.raw(
 );
 
 /** The slices that prove a range, and so together cover the resource. */
-const covering = sql.raw(`(slice = 'whole' or slice like 'date %' or slice like 'id %')`);
+export const covering = sql.raw(`(slice = 'whole' or slice like 'date %' or slice like 'id %')`);
 
 /** Work on these orders by runs that were under way at `since` (epoch ms) or began later. */
 export async function orderWork(db: Db, ids: readonly string[], since: number): Promise<OrderWork[]> {
@@ -82,22 +82,51 @@ export async function resourceState(
   return rows[0] as ResourceState;
 }
 
-/** How far an order is: slices of its range, and those proven since it was given. */
-export async function orderProgress(db: Db, id: string): Promise<{ slices: number; proven: number }> {
-  const { rows } = await sql<{ slices: number; proven: number }>`
-    select count(*)::int as slices, (count(*) filter (where proven_at >= o.created_at))::int as proven
+export interface OrderProgress {
+  /** Slices of its range, and those proven since it was given. */
+  readonly slices: number;
+  readonly proven: number;
+  /** What the last reading of the other slices cost. Those never read count one each, and are counted. */
+  readonly requestsLeft: number;
+  readonly neverRead: number;
+}
+
+/** How far an order is, and what it still needs as far as known. */
+export async function orderProgress(db: Db, id: string): Promise<OrderProgress> {
+  const { rows } = await sql<OrderProgress>`
+    select count(*)::int as slices, (count(*) filter (where proven_at >= o.created_at))::int as proven,
+      coalesce(sum(c.requests) filter (where proven_at >= o.created_at is not true), 0)::int as "requestsLeft",
+      (count(*) filter (where proven_at is null))::int as "neverRead"
     from sluice.orders o join sluice.coverage c on c.source = o.source and c.resource = o.resource
       and ${covering}
       and (c.date_from is null or ((o.date_to is null or c.date_from <= o.date_to) and (o.date_from is null or c.date_to >= o.date_from)))
     where o.id = cast(${id} as bigint)`.execute(db);
-  return rows[0] ?? { slices: 0, proven: 0 };
+  return rows[0] ?? { slices: 0, proven: 0, requestsLeft: 0, neverRead: 0 };
 }
 
-/** Whether a process of this name is connected: a service shows itself by its connections. */
-export async function isConnected(db: Db, applicationName: string): Promise<boolean> {
+export interface Spending {
+  /** `slot`, `sync`, `backfill` or `verify`; `other` for what no run asked for. */
+  readonly kind: string;
+  readonly resource: string;
+  readonly requests: number;
+}
+
+/** What the requests of the last hour were for, the most first. */
+export async function spending(db: Db, source: string): Promise<Spending[]> {
+  const { rows } = await sql<Spending>`
+    select coalesce(u.kind, 'other') as kind, coalesce(u.resource, split_part(q.purpose, ' ', 1), 'under way') as resource,
+      count(*)::int as requests
+    from sluice.requests q left join sluice.runs u on u.id = q.run_id
+    where q.source = ${source} and q.granted_at > sluice.now() - interval '1 hour'
+    group by 1, 2 order by 3 desc, 1, 2`.execute(db);
+  return rows;
+}
+
+/** Whether a process of one of these names is connected: a service shows itself by its connections. */
+export async function isConnected(db: Db, applicationNames: readonly string[]): Promise<boolean> {
   const { rows } = await sql<{ connected: boolean }>`
     select exists (select from pg_stat_activity where datname = current_database()
-      and application_name = ${applicationName}) as connected`.execute(db);
+      and application_name = any(cast(${applicationNames} as text[]))) as connected`.execute(db);
   return rows[0]?.connected ?? false;
 }
 

@@ -1,0 +1,19 @@
+import type { Database } from '../warehouse/database.ts';
+import { migrate, pendingMigrations } from '../warehouse/migrate.ts';
+import type { Session } from './cli.ts';
+
+/** Migrates the bookkeeping and the schemas of the command's sources; returns what was run. */
+export async function bringUpToDate(session: Session, database: Database): Promise<string[]> {
+  const applied: string[] = [];
+  for (const { schema } of session.settings.sources)
+    applied.push(...(await migrate(session.migrations(database, schema))));
+  return applied;
+}
+
+/** What `bringUpToDate` would run. */
+export async function whatIsPending(session: Session, database: Database): Promise<string[]> {
+  const pending = new Set<string>();
+  for (const { schema } of session.settings.sources)
+    for (const name of await pendingMigrations(session.migrations(database, schema))) pending.add(name);
+  return [...pending];
+}

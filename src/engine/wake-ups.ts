@@ -1,0 +1,142 @@
+import { Logger, run } from 'graphile-worker';
+import { MINUTE, SECOND } from '../clock.ts';
+import { explain, SluiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Database } from '../warehouse/database.ts';
+
+/** Where graphile-worker keeps its tables; nothing in them is the truth, and they may be dropped while no service runs. */
+const SCHEMA = 'graphile_worker';
+const TASK = 'read';
+const AGAIN_MS = MINUTE;
+const RESTART_MS = 5 * SECOND;
+
+export interface WakeUps {
+  /** Ends when none of the wakings is under way any more. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Hands out wake-ups by graphile-worker, to as many processes as there are: a job without payload for each source, whose key is
+ * the source's name, added again every minute. Whoever gets it calls `wake`, which has to find out by itself what is due and
+ * whether another process is at it. A job that a killed process had locked stays so for hours and holds up nothing: added again
+ * under its key, it is a new one. For that reason there is no `queueName`, which would be held up with it.
+ */
+export async function startWakeUps(options: {
+  database: Database;
+  sources: readonly string[];
+  /** Never called twice at the same time for one source; resolves with when it wants to be called again, if that is known. */
+  wake: (source: string) => Promise<Date | null>;
+  log: Log;
+}): Promise<WakeUps> {
+  const { database, sources, log } = options;
+  /** By source, what it is doing; `again` when it was woken meanwhile. */
+  const awake = new Map<string, { again: boolean; done: Promise<void> }>();
+  let stopped = false;
+  const logger = new Logger(() => (level, message) => {
+    const matters = level === 'error' || level === 'warning';
+    log[matters ? 'warn' : 'debug']({ from: 'graphile-worker' }, message);
+  });
+
+  async function wake(source: string, self: { again: boolean }): Promise<void> {
+    do {
+      self.again = false;
+      try {
+        const at = await options.wake(source);
+        if (at) await addWakeUp(database, source, at);
+      } catch (error) {
+        // A retry by the queue would come later and later; the next wake-up comes within a minute.
+        const kind = error instanceof SluiceError ? error.kind : 'bug';
+        log.error({ source, kind, ...(kind === 'bug' ? { err: error } : {}) }, explain(error));
+      }
+    } while (self.again && !stopped);
+    awake.delete(source);
+  }
+
+  /** Without a source of ours it is not for us: from other settings, or left by a crash. */
+  async function onWakeUp(source: string | null): Promise<void> {
+    if (source === null || stopped || !sources.includes(source)) return;
+    const busy = awake.get(source);
+    if (busy) {
+      busy.again = true;
+      return;
+    }
+    const self = { again: false, done: Promise.resolve() };
+    awake.set(source, self);
+    self.done = wake(source, self);
+    await self.done;
+  }
+
+  const start = () =>
+    run({
+      pgPool: database.pool,
+      schema: SCHEMA,
+      taskList: { [TASK]: (_payload, { job }) => onWakeUp(job.key) },
+      // One more than can be busy reading, so that a wake-up for one that is does not keep another waiting.
+      concurrency: sources.length + 1,
+      noHandleSignals: true,
+      logger,
+    });
+
+  let runner = await afterOthers(database, start);
+  const watch = async () => {
+    while (!stopped) {
+      // Ends by itself when the database was away for longer than it tries; then a new one is started.
+      await runner.promise.catch(error =>
+        log.warn({ reason: explain(error) }, 'wake-ups stopped, and are started again'),
+      );
+      if (stopped) return;
+      await new Promise(resolve => setTimeout(resolve, RESTART_MS));
+      if (stopped) return;
+      runner = await start().catch(error => {
+        log.warn({ reason: explain(error) }, 'wake-ups could not be started');
+        return runner;
+      });
+    }
+  };
+  const add = () => {
+    for (const source of sources)
+      addWakeUp(database, source, null).catch(error =>
+        log.warn({ source, reason: explain(error) }, 'a wake-up could not be added'),
+      );
+  };
+  const watching = watch();
+  add();
+  const timer = setInterval(add, AGAIN_MS);
+  return {
+    async stop() {
+      stopped = true;
+      clearInterval(timer);
+      await Promise.all([...awake.values()].map(each => each.done));
+      await runner.stop().catch(() => undefined);
+      await watching;
+    },
+  };
+}
+
+/** One process at a time makes the tables: two that create the schema at the same moment would both fail. */
+async function afterOthers<T>(database: Database, work: () => Promise<T>): Promise<T> {
+  const client = await database.connect('sluice migrate');
+  try {
+    await client.query("select pg_advisory_lock(hashtextextended('sluice wake-ups', 0))");
+    return await work();
+  } finally {
+    await client.end();
+  }
+}
+
+/** Keeps an earlier one: only what is new moves a wake-up forward. */
+async function addWakeUp(database: Database, source: string, at: Date | null): Promise<void> {
+  await database.query(
+    `select from ${SCHEMA}.add_job($1, run_at => $2, max_attempts => 1, job_key => $3, job_key_mode => 'preserve_run_at')`,
+    [TASK, at?.toISOString() ?? null, source],
+  );
+}
+
+/** Wakes a service, at once, because something is due that was not before; nothing happens where none ever ran. */
+export async function wakeUp(database: Database, source: string): Promise<void> {
+  const { rows } = await database.query<{ present: boolean }>(
+    `select to_regproc('${SCHEMA}.add_job') is not null as present`,
+  );
+  if (!rows[0]?.present) return;
+  await database.query(`select from ${SCHEMA}.add_job($1, max_attempts => 1, job_key => $2)`, [TASK, source]);
+}
