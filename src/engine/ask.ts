@@ -3,7 +3,7 @@ import { type Client, isTimeout, type Meta } from '../source/client.ts';
 import type { BadRecord } from '../warehouse/quarantine.ts';
 import type { Row } from '../warehouse/rows.ts';
 import { type Slice, sliceText } from '../warehouse/slice.ts';
-import { isContentKeyed, type Resource } from './resource.ts';
+import { isContentKeyed, isPageless, type Resource } from './resource.ts';
 import type { Step } from './step.ts';
 import type { Task } from './task.ts';
 
@@ -34,12 +34,25 @@ export interface PageAnswer {
 /** Sizes to come down by where a source refuses what it is asked for, or takes too long over it. */
 const SIZES = [1000, 500, 250, 100, 50, 20];
 
+/** Row counts at which sources are known to cap an answer in silence. */
+const CAPS = [20, 50, 100, 200, 250, 500, 1000, 2500];
+
 type Learnt = NonNullable<Step['learnt']>;
+
+/** As many rows as were asked for, or as sources are known to stop at, unless this one was seen to go on. */
+export function mayBeCut(resource: Resource, { rows, limit }: PageAnswer): boolean {
+  return rows.length === limit || (CAPS.includes(rows.length) && rows.length > goesBeyond(resource));
+}
+
+/** The greatest of the usual caps that an answer of this list was longer than. */
+const goesBeyond = (resource: Resource): number => Number(resource.traits.get('goes beyond') ?? 0);
 
 /** Rows to ask for at the start of a reading. */
 export function firstLimit(reader: Reader, resource: Resource): number {
   if (reader.pageSize !== 'auto') return reader.pageSize;
-  return Number(resource.traits.get('page size') ?? SIZES[0]);
+  const size = Number(resource.traits.get('page size') ?? SIZES[0]);
+  // One answer is all there is: only a size that was refused is a reason to ask for less.
+  return isPageless(resource) ? (SIZES.find(each => each <= size) ?? size) : size;
 }
 
 /** One page of the list. `limit` may come down when `flexible`, which only the first page of a reading is. */
@@ -100,7 +113,7 @@ export function learnFromPage(
   pages: number | null,
   before: PageAnswer | null = null,
 ): Learnt {
-  const learnt = learnKeys(resource, answer);
+  const learnt = [...learnKeys(resource, answer), ...learnCap(resource, answer)];
   const counted = answer.meta?.totalPages !== undefined;
   // Without a count, a page was full when another came behind it.
   const fullByNext = !counted && before !== null && follows(before, answer) ? before : null;
@@ -158,6 +171,13 @@ function learnKeys(resource: Resource, answer: PageAnswer): Learning {
       next: `To read the list anew: sluice reset ${resource.name}, then sluice sync ${resource.name}`,
     },
   );
+}
+
+// Only what comes without a count can be cut in silence.
+function learnCap(resource: Resource, { rows, meta }: PageAnswer): Learning {
+  const below = CAPS.findLast(cap => cap < rows.length);
+  if (meta !== undefined || below === undefined || below <= goesBeyond(resource)) return [];
+  return [{ trait: 'goes beyond', value: String(below), evidence: `an answer held ${rows.length} rows` }];
 }
 
 // Asked for less than it returns, a source that keeps to its own size returns more, or counts its pages by another size.

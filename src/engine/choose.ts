@@ -6,7 +6,7 @@ import { confirmedBy, confirmingField } from './conclude.ts';
 import { byIds, subtract } from './intervals.ts';
 import { nextSlice, pooledPrior } from './next-slice.ts';
 import { MOST_PAGES } from './read-pages.ts';
-import { orderOf, pageSize, partition, partitionOf, watched } from './resource.ts';
+import { isPageless, orderOf, pageSize, partition, partitionOf, watched } from './resource.ts';
 import { type Task, wants } from './task.ts';
 
 /** What to read next for a task. `answers`: the most it may take; `gathered`: several slices in one go. */
@@ -25,11 +25,11 @@ const single = (slice: Slice, counted: boolean): Choice => ({ slice, answers: MO
 
 /**
  * What a task reads next: first what is watched at every sync, then what a hint made due, then the slices that are due, and at
- * the end the rows that went missing. `affordable`: reading everything again costs at most half the hourly limit.
+ * the end the rows that went missing. `affordable`: reading everything again costs at most half the hourly limit; null: not known yet.
  */
 export async function choose(
   task: Task,
-  context: { now: number; affordable: boolean; missing: () => Promise<readonly MissingRow[]> },
+  context: { now: number; affordable: boolean | null; missing: () => Promise<readonly MissingRow[]> },
 ): Promise<Next> {
   const { resource } = task;
   if (task.kind === 'hint') return chooseHinted(task);
@@ -39,7 +39,8 @@ export async function choose(
   const counted = task.kind === 'slot';
 
   const mayReread = task.allowance > 0;
-  const all = task.kind === 'verify' || task.kind === 'backfill' || (task.kind === 'sync' && context.affordable);
+  const all =
+    task.kind === 'verify' || task.kind === 'backfill' || (task.kind === 'sync' && context.affordable === true);
   if (task.kind === 'sync' || task.kind === 'slot') {
     // What a sync reads in full anyway, or for the first time, needs no watching beside it.
     const covered = all || (task.kind === 'sync' && partition(resource).some(entry => entry.provenAt === null));
@@ -89,6 +90,8 @@ export async function choose(
     return { ...single(best.slice, pays), answers: best.slice.by === 'whole' ? Number.POSITIVE_INFINITY : MOST_PAGES };
   }
   if (due.length > 0 || !quiet) return 'blocked';
+  // Whether a sync reads everything again is decided when all is read that never was, here and in the other lists.
+  if (task.kind === 'sync' && context.affordable === null) return 'blocked';
   return task.reportOnly || (counted && !mayReread) ? idle(task) : confirm(task, await context.missing(), counted);
 }
 
@@ -196,7 +199,7 @@ function chainIds(
 /** Neighbouring windows that are due too are asked for together, as far as they fit into one reading. */
 function gatherDates(task: Task, best: Entry & { slice: DateSlice }, due: readonly Entry[], counted: boolean): Next {
   const { traits } = task.resource;
-  const pages = traits.get('paging') === 'ignored' || traits.get('ids') === 'no' ? 1 : MOST_PAGES;
+  const pages = isPageless(task.resource) || traits.get('ids') === 'no' ? 1 : MOST_PAGES;
   const most = pages * pageSize(task.resource) * 0.85;
   if (best.rows === null || best.rows > most)
     return { slice: best.slice, answers: MOST_PAGES, gathered: false, counted };

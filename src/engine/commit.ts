@@ -83,7 +83,8 @@ async function commitAll(options: Options, steps: readonly Step[]): Promise<Comm
 
 async function commit(options: Options, steps: readonly Step[], careful: boolean): Promise<Committed[]> {
   const { database, timeZone, log } = options;
-  const byResource = groupBy(steps, step => step.resource);
+  // By name, as whoever takes the cursors over locks them.
+  const byResource = [...groupBy(steps, step => step.resource)].sort(([a], [b]) => (a.name < b.name ? -1 : 1));
   const drafts: { draft: Draft; cursor: Cursor }[] = [];
   const results = new Map<Step, Committed>();
   await database.kysely.transaction().execute(async (tx: Db) => {
@@ -127,7 +128,7 @@ async function writeGroup(
   const { resource } = draft;
   const place = { source: resource.source, resource: resource.name };
   for (const step of group) {
-    for (const trait of step.learnt ?? []) {
+    for (const trait of [...(step.learnt ?? []), ...learnUndated(step)]) {
       if (resource.traits.get(trait.trait) === trait.value) continue;
       await writeTrait(tx, resource.source, { resource: resource.name, ...trait });
       draft.after.push(() => {
@@ -180,6 +181,15 @@ async function writeGroup(
     if (first) countsOf(draft, first.task).revived += written.revived;
     if (reportOnly) await rollbackTo(tx, 'report');
   }
+}
+
+/** A row without a date lies in no window. */
+function learnUndated({ resource, rows }: Step): NonNullable<Step['learnt']> {
+  const { dates, traits } = resource;
+  if (!dates || traits.get('undated') === 'yes') return [];
+  const undated = rows.filter(row => row.values[dates.field] === null).length;
+  const evidence = `${undated} of ${rows.length} rows came without a ${dates.field}`;
+  return undated > 0 ? [{ trait: 'undated', value: 'yes', evidence }] : [];
 }
 
 export function countsOf(draft: Draft, task: Task): Counts {

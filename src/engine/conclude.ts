@@ -10,7 +10,16 @@ import type { Draft } from './draft.ts';
 import { subtract } from './intervals.ts';
 import { slicingOf } from './job.ts';
 import { learn } from './next-slice.ts';
-import { ignoresFilter, isIdOrdered, pageSize, partition, partitionOf, type Resource, watched } from './resource.ts';
+import {
+  ignoresFilter,
+  isIdOrdered,
+  isPageless,
+  pageSize,
+  partition,
+  partitionOf,
+  type Resource,
+  watched,
+} from './resource.ts';
 import type { End, Step } from './step.ts';
 import { fail, type Task } from './task.ts';
 import { holds, within } from './windows.ts';
@@ -37,8 +46,7 @@ export function confirmingField(resource: Resource): string | null {
 /** How a row that is missing is proven gone. */
 export function confirmedBy(resource: Resource): 'one' | 'id' | 'value' | 'cover' {
   if (slicingOf(resource.job, 'one')) return 'one';
-  if (isIdOrdered(resource) && resource.traits.get('paging') !== 'ignored' && resource.traits.get('ids') !== 'no')
-    return 'id';
+  if (isIdOrdered(resource) && !isPageless(resource) && resource.traits.get('ids') !== 'no') return 'id';
   return confirmingField(resource) === null ? 'cover' : 'value';
 }
 
@@ -53,7 +61,7 @@ export async function conclude(tx: Db, draft: Draft, step: Step, outcome: Outcom
   const startedAt = step.position?.startedAt ?? (end && 'startedAt' in end ? end.startedAt : null);
   const kept = draft.readings[name];
   // What is left of an older reading of the same slice has nothing to say to this one.
-  const before = kept?.startedAt === startedAt ? kept : undefined;
+  const before = kept?.startedAt === startedAt && !step.anew ? kept : undefined;
   const seen = before ? [...before.keys, ...shown] : shown;
   if (!end) {
     if (!step.position) return;

@@ -26,7 +26,7 @@ export async function* readIds(
   const known = orderOf(resource);
   const descending = known !== 'id-asc';
   const start = descending ? range.to : range.from;
-  const fixed = resource.traits.get('limit') === 'ignored';
+  let fixed = resource.traits.get('limit') === 'ignored';
   const sized = reader.pageSize !== 'auto' || resource.traits.has('page size');
   const size = firstLimit(reader, resource);
 
@@ -51,6 +51,11 @@ export async function* readIds(
     // Fixed pages do not overlap: what begins in the gap behind this one is reached with the next.
     if (fixed && next !== null && Math.floor(next / size) === Math.floor(offset / size)) next = null;
     yield stepOf(task, range, answer, placed, null);
+    if (answer.rows.length === 0 && answer.page > 1 && answer.limit !== size && correction < MOST_CORRECTIONS) {
+      // A source that keeps to its own page size has nothing at this address, though the list goes on there.
+      fixed = true;
+      continue;
+    }
     if (placed.order === 'none' || placed.interval === null) return;
     if (next === null) break;
     // An answer shorter than asked for leaves its page size in doubt until the next page tells; the loop goes on from here.

@@ -1,9 +1,17 @@
-import type { Row } from '../warehouse/rows.ts';
 import type { Slice } from '../warehouse/slice.ts';
-import { askPage, firstLimit, learnFromPage, type PageAnswer, parseRows, type Reader, stampMs } from './ask.ts';
+import {
+  askPage,
+  firstLimit,
+  learnFromPage,
+  mayBeCut,
+  type PageAnswer,
+  parseRows,
+  type Reader,
+  stampMs,
+} from './ask.ts';
 import { slicingOf } from './job.ts';
 import { orderOfIds } from './read-ids.ts';
-import { type Order, orderOf, pagesOf } from './resource.ts';
+import { isPageless, type Order, orderOf, pagesOf } from './resource.ts';
 import type { Committed, Step } from './step.ts';
 import type { Task } from './task.ts';
 
@@ -33,7 +41,7 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
     const learnt = [
       ...learnFromPage(resource, answer, pages, next > page ? before : null),
       ...learnOrder(task, answer),
-      ...learnUndated(task, answer, rows),
+      ...learnWhetherCut(task, answer),
     ];
     const step: Step = {
       resource,
@@ -94,14 +102,12 @@ function orderOfRows(task: Task, answer: PageAnswer): Order | undefined {
   return falling ? 'updated-desc' : 'none';
 }
 
-/** Where no count tells that windows lack rows, one row without a date is reason enough to cut the list otherwise. */
-function learnUndated(task: Task, answer: PageAnswer, rows: readonly Row[]): NonNullable<Step['learnt']> {
-  const { dates, traits } = task.resource;
-  if (!dates || answer.meta?.totalRecords !== undefined || traits.get('paging') === 'ignored') return [];
-  const undated = rows.filter(row => row.values[dates.field] === null).length;
-  if (undated === 0) return [];
-  const evidence = `${undated} of ${rows.length} rows of the unfiltered list have no ${dates.field}, and nothing counts them`;
-  return [{ trait: 'undated', value: 'yes', evidence }];
+/** Where pages are not turned, whether the one answer is the whole list. */
+function learnWhetherCut({ resource }: Task, answer: PageAnswer): NonNullable<Step['learnt']> {
+  if (!isPageless(resource)) return [];
+  const value = mayBeCut(resource, answer) ? 'cut' : 'complete';
+  if (resource.traits.get('one answer') === value) return [];
+  return [{ trait: 'one answer', value, evidence: `the unfiltered list showed ${answer.rows.length} rows` }];
 }
 
 function learnOrder(task: Task, answer: PageAnswer): NonNullable<Step['learnt']> {

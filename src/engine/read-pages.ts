@@ -1,7 +1,17 @@
+import { createHash } from 'node:crypto';
 import type { ReadingState } from '../warehouse/cursors.ts';
 import { type DateSlice, type Slice, sliceText } from '../warehouse/slice.ts';
-import { askPage, firstLimit, inOrder, learnFromPage, type PageAnswer, parseRows, type Reader } from './ask.ts';
-import { isContentKeyed, isIdOrdered, pagesOf, type Resource } from './resource.ts';
+import {
+  askPage,
+  firstLimit,
+  inOrder,
+  learnFromPage,
+  mayBeCut,
+  type PageAnswer,
+  parseRows,
+  type Reader,
+} from './ask.ts';
+import { isContentKeyed, isIdOrdered, isPageless, pagesOf, type Resource } from './resource.ts';
 import type { End, Step } from './step.ts';
 import type { Task } from './task.ts';
 import { addDays, type Day, lengthInDays, splitWindow } from './windows.ts';
@@ -10,10 +20,7 @@ import { addDays, type Day, lengthInDays, splitWindow } from './windows.ts';
 export const MOST_PAGES = 10;
 
 /** Times that what cannot be cut is gone through before it is left in doubt. */
-const MOST_ROUNDS = 4;
-
-/** Row counts at which sources are known to cap an answer in silence. */
-const SUSPICIOUS = new Set([20, 50, 100, 200, 250, 500, 1000, 2500]);
+const MOST_ROUNDS = 8;
 
 /** The oldest and newest dates a source's database is sure to take as a parameter (those of MySQL's DATE). */
 const OLDEST = '1000-01-01';
@@ -61,7 +68,10 @@ export function windowReading(task: Task, window: DateSlice, today: Day, gathere
   };
 }
 
-/** Reads all pages of one answer, from where its cursor stands; the first page tells how many there are, the rest come side by side. */
+/**
+ * Reads all pages of one answer, from where its cursor stands; the first page tells how many there are, the rest come side by
+ * side. What one round of pages leaves in doubt, and what cannot be cut, is gone through again.
+ */
 export async function* readPages(reader: Reader, task: Task, reading: PageReading): AsyncGenerator<Step> {
   const { resource } = task;
   const { slice, query } = reading;
@@ -72,9 +82,15 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     limit: begun?.limit ?? firstLimit(reader, resource),
     totalPages: begun?.totalPages ?? null,
     totalRecords: begun?.totalRecords ?? null,
+    before: begun?.before ?? null,
   };
+  let page = begun?.page ?? 1;
+  let round = begun?.before ? 2 : 1;
+  let anew = page === 1;
   let steady = true;
 
+  const ask = (each: number) =>
+    askPage(reader, task, slice, query, { page: each, limit: state.limit, flexible: each === 1 && round === 1 });
   const take = (answer: PageAnswer) => {
     state.startedAt ??= answer.grantedAt;
     const parsed = parseRows(resource, answer, seen);
@@ -82,91 +98,81 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     for (const key of parsed.keys) seen.add(key);
     return { ...parsed, fresh };
   };
-  const step = (answer: PageAnswer, taken: ReturnType<typeof take>, rest: Pick<Step, 'end' | 'learnt'>): Step => ({
-    resource,
-    task,
-    slice,
-    rows: taken.rows,
-    bad: taken.bad,
-    requests: answer.requests,
-    release: answer.release,
-    ...(rest.end ? {} : { position: { ...state, startedAt: state.startedAt as string, page: answer.page + 1 } }),
-    ...rest,
-  });
+  const step = (answer: PageAnswer, taken: ReturnType<typeof take>, rest: Pick<Step, 'end' | 'learnt'>): Step => {
+    const first = anew;
+    anew = false;
+    return {
+      resource,
+      task,
+      slice,
+      rows: taken.rows,
+      bad: taken.bad,
+      requests: answer.requests,
+      release: answer.release,
+      anew: first,
+      ...(rest.end ? {} : { position: { ...state, startedAt: state.startedAt as string, page: answer.page + 1 } }),
+      ...rest,
+    };
+  };
+  const unproven = (reason: string): End => ({ kind: 'unproven', reason, startedAt: state.startedAt as string });
   const finish = (): End => {
-    const startedAt = state.startedAt as string;
-    if (!steady) return { kind: 'unproven', reason: 'the list changed while it was read', startedAt };
+    if (!steady) return unproven('the list changed while it was read');
     if (state.totalRecords !== null && seen.size !== state.totalRecords) {
       // Where equal dates come in another order each time, rows slip between pages, but not within one.
       if ((state.totalPages ?? 1) > 1 && (reading.gathered || triedBefore(task, slice))) {
         const cut = reading.cut?.(state.totalRecords, seen.size);
         if (cut) return cut;
       }
-      const reason = `the source counts ${state.totalRecords} rows and showed ${seen.size}`;
-      return { kind: 'unproven', reason, startedAt };
+      return unproven(`the source counts ${state.totalRecords} rows and showed ${seen.size}`);
     }
-    return reading.whenRead(startedAt);
+    return reading.whenRead(state.startedAt as string);
+  };
+  /** What follows from the last page of a round; null: all pages are gone through again. */
+  const conclude = (pages: number): End | null => {
+    const byContent = [...seen].some(key => key.startsWith('#'));
+    const counted = state.totalPages !== null;
+    // In no order by id and without a count nothing tells whether rows slipped between pages, nor where rows have no id.
+    if (pages > 1 && (byContent || (!counted && !isIdOrdered(resource)))) {
+      const cut = counted ? null : reading.cut?.(null, seen.size);
+      if (cut) return cut;
+      const shown = digestOf(seen);
+      if (state.before === shown) return finish();
+      if (round >= MOST_ROUNDS) return unproven('it showed other rows each time it was read');
+      state.before = shown;
+      if (byContent) {
+        seen.clear();
+        state.startedAt = null;
+        anew = true;
+      }
+      return null;
+    }
+    const lacksRows = counted && steady && state.totalRecords !== null && seen.size < state.totalRecords;
+    const inDoubt = [...seen].some(key => key.startsWith('?'));
+    if (pages > 1 && lacksRows && !inDoubt && round < MOST_ROUNDS && !reading.cut?.(state.totalRecords, seen.size))
+      return null;
+    return finish();
   };
 
-  let page = begun?.page ?? 1;
   let first: PageAnswer | null = null;
-  if (page === 1) {
-    const answer = await askPage(reader, task, slice, query, { page, limit: state.limit, flexible: true });
+  if (page === 1 && round === 1) {
+    const answer = await ask(1);
     state.limit = answer.limit;
     state.totalPages = pagesOf(answer.meta, answer.rows.length);
     state.totalRecords = answer.meta?.totalRecords ?? null;
     const taken = take(answer);
     const learnt = [...learnFromPage(resource, answer, state.totalPages), ...learnFilter(reading, taken.rows)];
-    const distrust = learnt.find(
-      trait =>
-        trait.trait === 'date filter' ||
-        trait.trait.startsWith('filter ') ||
-        (trait.trait === 'dates' && trait.value === 'no'),
-    );
-    if (distrust) {
-      yield step(answer, taken, {
-        learnt,
-        end: { kind: 'unproven', reason: distrust.evidence, startedAt: answer.grantedAt },
-      });
-      return;
-    }
-    const pageless = resource.traits.get('paging') === 'ignored';
-    // Rows keyed by content can only be counted inside one answer.
-    const onePageOnly = pageless || taken.rows.some(row => row.key.startsWith('#'));
-    const capped = pageless && state.totalPages === null && mayBeCut(answer);
-    const tooLarge = capped || (state.totalPages ?? 1) > (onePageOnly ? 1 : MOST_PAGES);
-    const cut = tooLarge ? reading.cut?.(state.totalRecords, answer.rows.length) : null;
-    if (cut) {
-      yield step(answer, taken, { learnt, end: cut });
-      return;
-    }
-    if (capped) {
-      yield step(answer, taken, { learnt, end: cappedEnd(answer, answer.grantedAt) });
-      return;
-    }
-    const single = state.totalPages === null ? pageless || answer.rows.length === 0 : state.totalPages <= 1;
-    if (single) {
-      yield step(answer, taken, { learnt, end: finish() });
-      return;
-    }
-    yield step(answer, taken, { learnt });
+    const end = endOfFirst(task, reading, answer, { taken, learnt, totalPages: state.totalPages, finish });
+    yield step(answer, taken, { learnt, ...(end ? { end } : {}) });
+    if (end) return;
     page = 2;
     first = answer;
   }
 
-  if (state.totalPages !== null) {
-    const last = state.totalPages;
-    let round = 1;
-    // What cannot be cut is gone through again for rows that slipped between pages, as long as the count stays the same.
-    const lacksRows = () =>
-      !reading.cut && steady && round < MOST_ROUNDS && state.totalRecords !== null && seen.size < state.totalRecords;
-    const inDoubt = (key: string) => key.startsWith('#') || key.startsWith('?');
-    for (; ; round++) {
+  for (; ; round++, page = 1) {
+    if (state.totalPages !== null) {
+      const last = state.totalPages;
       const pages = Array.from({ length: Math.max(last - page + 1, 0) }, (_, index) => page + index);
-      const answers = inOrder(reader, pages, each =>
-        askPage(reader, task, slice, query, { page: each, limit: state.limit, flexible: false }),
-      );
-      for await (const answer of answers) {
+      for await (const answer of inOrder(reader, pages, ask)) {
         const taken = take(answer);
         if (round === 1 && answer.page === 2 && taken.fresh === 0 && answer.rows.length > 0) {
           const end =
@@ -176,54 +182,92 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
         }
         if (answer.meta?.totalRecords !== undefined && answer.meta.totalRecords !== state.totalRecords) steady = false;
         if (answer.rows.length === 0) steady = false;
-        const again = answer.page === last && lacksRows() && ![...seen].some(inDoubt);
-        yield step(answer, taken, answer.page === last && !again ? { end: finish() } : {});
-        if (answer.page === last && !again) return;
+        const standing = step(answer, taken, {});
+        const end = answer.page === last ? conclude(last) : null;
+        yield end ? { ...standing, end } : standing;
+        if (end) return;
       }
       // Resumed behind its last page: nothing is left to ask, only to conclude.
-      if (pages.length === 0) {
-        yield { resource, task, slice, rows: [], bad: [], requests: 0, release: () => undefined, end: finish() };
+      const end = pages.length === 0 ? conclude(last) : null;
+      if (end) {
+        yield { resource, task, slice, rows: [], bad: [], requests: 0, release: () => undefined, end };
         return;
       }
-      page = 1;
+      continue;
     }
-  }
 
-  // In no order by id, and without a count, nothing tells whether rows slipped between pages: only a single page is sure.
-  const slipped = () => page > 2 && !isIdOrdered(resource);
-  // Without a count of pages, the list ends at a page that brings nothing new.
-  for (let before = first; ; page++) {
-    const answer = await askPage(reader, task, slice, query, { page, limit: state.limit, flexible: false });
-    // Rows keyed by content would be counted as new ones, however often the same page comes.
-    const again = before !== null && showsAgain(resource, before, answer);
-    const taken = again ? { rows: [], bad: [], keys: [], fresh: 0 } : take(answer);
-    before = answer;
-    if (taken.fresh === 0) {
-      const repeated = answer.rows.length > 0;
-      const learnt = page === 2 ? [pagingTrait(repeated, answer)] : [];
-      const capped = repeated && page === 2 && mayBeCut(answer);
-      const end = capped
-        ? (reading.cut?.(null, answer.rows.length) ?? cappedEnd(answer, state.startedAt as string))
-        : slipped()
-          ? (reading.cut?.(null, seen.size) ?? finish())
-          : finish();
-      yield step(answer, taken, { learnt, end });
-      return;
-    }
-    if (page > MOST_PAGES && reading.cut) {
-      const cut = reading.cut(null, seen.size);
+    // Without a count of pages, the list ends at a page that brings nothing new in this round.
+    const here = new Set(round === 1 ? seen : []);
+    for (let before = first; ; page++) {
+      const answer = await ask(page);
+      // Rows keyed by content would be counted as new ones, however often the same page comes.
+      const again = before !== null && showsAgain(resource, before, answer);
+      const taken = again ? { rows: [], bad: [], keys: [], fresh: 0 } : take(answer);
+      const news = taken.keys.filter(key => !here.has(key)).length;
+      for (const key of taken.keys) here.add(key);
+      before = answer;
+      if (news === 0) {
+        const repeated = answer.rows.length > 0;
+        const learnt = page === 2 && round === 1 ? [pagingTrait(repeated, answer)] : [];
+        const capped = repeated && page === 2 && mayBeCut(resource, answer);
+        const standing = step(answer, taken, { learnt });
+        const end = capped
+          ? (reading.cut?.(null, answer.rows.length) ?? cappedEnd(answer, state.startedAt as string))
+          : conclude(page - 1);
+        yield end ? { ...standing, end } : standing;
+        if (end) return;
+        break;
+      }
+      const cut = page > MOST_PAGES ? reading.cut?.(null, seen.size) : null;
       if (cut) {
         yield step(answer, taken, { end: cut });
         return;
       }
+      yield step(answer, taken, {
+        learnt: page === 2 && round === 1 ? learnFromPage(resource, answer, null, first) : [],
+      });
     }
-    yield step(answer, taken, { learnt: page === 2 ? learnFromPage(resource, answer, null, first) : [] });
+    first = null;
   }
 }
 
-/** As many rows as were asked for, or as sources are known to stop at. */
-const mayBeCut = (answer: PageAnswer): boolean =>
-  SUSPICIOUS.has(answer.rows.length) || answer.rows.length >= answer.limit;
+/** Whether the first page is all there is to a reading, and then how it ends. */
+function endOfFirst(
+  task: Task,
+  reading: PageReading,
+  answer: PageAnswer,
+  known: {
+    taken: ReturnType<typeof parseRows>;
+    learnt: NonNullable<Step['learnt']>;
+    totalPages: number | null;
+    finish: () => End;
+  },
+): End | null {
+  const { resource } = task;
+  const { taken, totalPages } = known;
+  const distrust = known.learnt.find(
+    trait =>
+      trait.trait === 'date filter' ||
+      trait.trait.startsWith('filter ') ||
+      (trait.trait === 'dates' && trait.value === 'no'),
+  );
+  if (distrust) return { kind: 'unproven', reason: distrust.evidence, startedAt: answer.grantedAt };
+  const pageless = isPageless(resource);
+  // Rows keyed by content can only be counted inside one answer.
+  const onePageOnly = pageless || taken.rows.some(row => row.key.startsWith('#'));
+  const capped = pageless && totalPages === null && mayBeCut(resource, answer);
+  const tooLarge = capped || (totalPages ?? 1) > (onePageOnly ? 1 : MOST_PAGES);
+  const cut = tooLarge ? reading.cut?.(answer.meta?.totalRecords ?? null, answer.rows.length) : null;
+  if (cut) return cut;
+  if (capped) return cappedEnd(answer, answer.grantedAt);
+  const single = totalPages === null ? pageless || answer.rows.length === 0 : totalPages <= 1;
+  return single ? known.finish() : null;
+}
+
+const digestOf = (keys: Iterable<string>): string =>
+  createHash('sha256')
+    .update([...keys].sort().join('\n'))
+    .digest('base64');
 
 function triedBefore(task: Task, slice: Slice): boolean {
   return (task.tries.get(sliceText(slice)) ?? 0) > 0;

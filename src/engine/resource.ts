@@ -102,17 +102,21 @@ export const isContentKeyed = (table: Table): boolean => table.key.name !== tabl
 export const orderOf = (resource: Resource): Order | undefined => resource.traits.get('order') as Order | undefined;
 export const isIdOrdered = (resource: Resource): boolean => orderOf(resource)?.startsWith('id-') ?? false;
 
+/** The list does not turn pages: one answer is all it shows. */
+export const isPageless = (resource: Resource): boolean => resource.traits.get('paging') === 'ignored';
+
 /** How the list is cut: by the dates it can be asked for, else by its own order, else not at all. */
 export function partitionOf(resource: Resource): 'date' | 'id' | 'whole' {
   // Rows that do not show their date cannot be told to lie in a window.
   const { traits } = resource;
-  const dated =
-    traits.get('date filter') !== 'ignored' && traits.get('dates') !== 'no' && traits.get('undated') !== 'yes';
+  const pageless = isPageless(resource);
+  // Rows without a date lie in no window; where the list is cut short, windows still show more than anything else.
+  const undated = traits.get('undated') === 'yes' && !(pageless && traits.get('one answer') === 'cut');
+  const dated = traits.get('date filter') !== 'ignored' && traits.get('dates') !== 'no' && !undated;
   if (resource.dates && dated) return 'date';
   const order = orderOf(resource);
-  const pageable = resource.traits.get('paging') !== 'ignored';
   const byId = slicingOf(resource.job, 'id') !== undefined || resource.dates !== undefined;
-  return byId && pageable && (order === undefined || isIdOrdered(resource)) ? 'id' : 'whole';
+  return byId && !pageless && (order === undefined || isIdOrdered(resource)) ? 'id' : 'whole';
 }
 
 const unread = (slice: Slice): Entry => ({
@@ -156,13 +160,9 @@ export function pageSize(resource: Resource): number {
   return Number(resource.traits.get('page size') ?? 100);
 }
 
-/** Requests that reading the whole list again would take, as far as known; infinite while parts are unread. */
+/** Requests that reading the whole list again would take, as far as known. */
 export function wholeCost(resource: Resource): number {
-  let rows = 0;
-  for (const entry of partition(resource)) {
-    if (entry.provenAt === null) return Number.POSITIVE_INFINITY;
-    rows += entry.rows ?? 0;
-  }
+  const rows = partition(resource).reduce((sum, entry) => sum + (entry.rows ?? 0), 0);
   const targeted = watched(resource).reduce((sum, entry) => sum + entry.requests, 0);
   return Math.ceil((rows / pageSize(resource)) * 1.1) + targeted;
 }

@@ -22,7 +22,10 @@ export interface Step {
     startedAt: string;
     totalPages: number | null;
     totalRecords: number | null;
+    before: string | null;
   };
+  /** The pages are gone through from the first: what was seen before counts no more. */
+  readonly anew?: boolean;
   readonly end?: End;
   /** Rows the whole, unfiltered list has, where the answer told. */
   readonly total?: number | null;

@@ -15,6 +15,8 @@ export interface ReadingState {
   readonly startedAt: string;
   readonly totalPages: number | null;
   readonly totalRecords: number | null;
+  /** Digest of the keys that the pages showed when they were last gone through, where that has to be done again. */
+  readonly before: string | null;
 }
 
 /** The durable position of one resource: its version, and the slices being read by the text that names them. */
@@ -28,12 +30,12 @@ const MAX_READING_SECONDS = 15 * 60;
 
 /**
  * Takes over the cursors of these resources: from now on a commit by whoever read them before finds the version moved and writes
- * nothing. Only the holder of the source's lock calls it.
+ * nothing. Only the holder of the source's lock calls it. Rows are locked by name, as every commit does, so that none waits for the other.
  */
 export async function takeCursors(db: Db, source: string, resources: readonly string[]): Promise<Map<string, Cursor>> {
   const { rows } = await sql<{ resource: string; version: string; readings: Record<string, ReadingState> }>`
     insert into sluice.cursors as c (source, resource)
-    select ${source}, r from unnest(cast(${resources} as text[])) r
+    select ${source}, r from unnest(cast(${resources} as text[])) r order by r
     on conflict (source, resource) do update set version = c.version + 1, readings = (
       select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(c.readings)
       where cast(value->>'startedAt' as timestamptz) > sluice.now() - make_interval(secs => ${MAX_READING_SECONDS}))

@@ -14,6 +14,7 @@ const reading = (startedAt: string, page = 2): ReadingState => ({
   keys: ['1', '2'],
   startedAt,
   totalPages: 5,
+  before: null,
   totalRecords: 500,
 });
 const change = (readings: Record<string, ReadingState> = {}) => ({ readings, position: 'id 1..10', runId: null });
