@@ -1,0 +1,49 @@
+import { MINUTE } from '../clock.ts';
+import { wakeUp } from '../engine/wake-ups.ts';
+import { createPulse, type Pulse } from '../service/health.ts';
+import { openService } from '../service/service.ts';
+import { watch } from '../service/watch.ts';
+import type { Database } from '../warehouse/database.ts';
+import type { Session } from './cli.ts';
+import { type OpenSource, openLedger } from './source-settings.ts';
+import { whatIsPending } from './up-to-date.ts';
+
+/** A request is tried six times; what comes on top is for the pauses between, and for an overloaded machine. */
+const ATTEMPTS = 7;
+const SPARE_MS = 10 * MINUTE;
+
+/** What `start` serves beside the reading: the port with its pages, and the watch that alerts. `pulse` is to be told of every loop at work. */
+export async function serveBeside(
+  session: Session,
+  database: Database,
+  sources: readonly OpenSource[],
+): Promise<{ pulse: Pulse; close(): Promise<void> }> {
+  const { settings, jobs, clock, log, terminal } = session;
+  // A source may ask to wait for a whole window before the next attempt.
+  const longestMs = Math.max(0, ...sources.map(({ settings }) => settings.windowMs + ATTEMPTS * settings.timeoutMs));
+  const pulse = createPulse(clock, longestMs + SPARE_MS);
+  const served = sources.map(({ name, schema, timeZone, settings }) => {
+    const ledger = openLedger(database, name, settings);
+    return { name, schema, timeZone, jobs, usage: () => ledger.usage() };
+  });
+  const { alertWebhookUrl: alertUrl, freshnessLimitMs } = settings;
+  const common = { database, sources: served, hide: terminal.hidden, clock, log };
+  const service = await openService({
+    ...common,
+    ...{ host: settings.host, port: settings.port, token: settings.token },
+    pending: () => whatIsPending(session, database),
+    pulse,
+    onHints: source => wakeUp(database, source),
+  });
+  const stopping = new AbortController();
+  const watching = watch({ ...common, alertUrl, freshnessLimitMs }, stopping.signal);
+  log.info({ url: service.url }, 'status page');
+  return {
+    pulse,
+    async close() {
+      stopping.abort();
+      await watching;
+      await service.close();
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { SECOND } from '../clock.ts';
+import type { Incident } from '../warehouse/incidents.ts';
+
+const TIMEOUT_MS = 10 * SECOND;
+const TITLES: Readonly<Record<Incident['kind'], string>> = {
+  failed: 'run failed',
+  fuse: 'deletions held back',
+  unauthorized: 'API key rejected',
+  unavailable: 'source does not answer',
+  outdated: 'data is stale',
+};
+
+/**
+ * What is posted: `text`, which Slack, Mattermost, Rocket.Chat and whatever else takes Slack's incoming webhooks show, and the
+ * same as fields of an attachment. `hide` takes secrets out of what a source may have said.
+ */
+export function alertOf(incident: Incident, hide: (text: string) => string): object {
+  const { source, resource, kind, message, next, openedAt, endedAt } = incident;
+  const over = endedAt !== null;
+  const whose = resource === null ? source : `${source}, ${resource}`;
+  const title = `${over ? 'Over' : 'Sluice'}: ${TITLES[kind]} (${whose})`;
+  const fields = [
+    ['state', over ? 'over' : 'open'],
+    ['kind', kind],
+    ['source', source],
+    ...(resource === null ? [] : [['resource', resource]]),
+    ['since', iso(openedAt)],
+    ...(over ? [['until', iso(endedAt)]] : []),
+    ['incident', incident.id],
+  ];
+  const lines = over ? [title, `It was: ${message}`] : [title, message, ...(next ? [next] : [])];
+  return {
+    text: plain(hide(lines.join('\n'))),
+    attachments: [
+      {
+        color: over ? 'good' : kind === 'outdated' ? 'warning' : 'danger',
+        fields: fields.map(([title, value = '']) => ({ title, value: plain(hide(value)), short: true })),
+      },
+    ],
+  };
+}
+
+/** Posts one alert; rejects when it was not taken. */
+export async function postAlert(url: string, alert: object): Promise<void> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(alert),
+    redirect: 'error',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`ALERT_WEBHOOK_URL answered with HTTP ${response.status}`);
+}
+
+/** Slack's own signs: a message of the source calls nobody to the channel, and links nowhere. */
+const plain = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+/** A stamp as Postgres writes it in UTC, as ISO 8601. */
+const iso = (stamp: string): string => new Date(stamp.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).toISOString();

@@ -1,0 +1,76 @@
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { type Clock, SECOND } from '../clock.ts';
+import type { Database } from '../warehouse/database.ts';
+import { listReceivers } from '../warehouse/receivers.ts';
+import { isSame } from './access.ts';
+import type { Inbox } from './inbox.ts';
+import { hintsIn } from './message-hints.ts';
+import type { Metrics } from './metrics.ts';
+import type { ServedSource } from './served-source.ts';
+
+const MOST_BYTES = 64 * 1024;
+
+/**
+ * Where the webhooks of the sources arrive, each at an address with a secret of its own; any other address is unknown. The answer
+ * waits for nothing but the message itself, and of that only a hint is kept.
+ */
+export function createReceiver(options: {
+  database: Database;
+  sources: readonly ServedSource[];
+  inbox: Inbox;
+  metrics: Pick<Metrics, 'webhook'>;
+  clock: Clock;
+}): Hono {
+  const { database, sources, inbox, metrics, clock } = options;
+  let known: readonly { source: string; secret: string }[] = [];
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let looking: Promise<void> | undefined;
+
+  const look = async () => {
+    known = await listReceivers(database.kysely);
+    lookedAt = clock.now();
+  };
+  const holderOf = (secret: string) => {
+    // All are compared: how long it takes tells nothing.
+    const [holder] = known.filter(each => isSame(secret, each.secret));
+    return sources.find(source => source.name === holder?.source);
+  };
+  /** A secret may have been made a moment ago, by another process. Guesses ask the database once a second at most. */
+  const findHolder = async (secret: string) => {
+    const holder = holderOf(secret);
+    if (holder || clock.now() - lookedAt < SECOND) return holder;
+    looking ??= look().finally(() => {
+      looking = undefined;
+    });
+    await looking;
+    return holderOf(secret);
+  };
+
+  const app = new Hono();
+  app.post(
+    '/:secret',
+    async (c, next) => {
+      const holder = await findHolder(c.req.param('secret'));
+      if (holder) return next();
+      metrics.webhook('refused');
+      return c.notFound();
+    },
+    bodyLimit({
+      maxSize: MOST_BYTES,
+      onError: c => {
+        metrics.webhook('refused');
+        return c.text('The message is larger than 64 kB.\n', 413);
+      },
+    }),
+    async c => {
+      const message = await c.req.text();
+      const holder = holderOf(c.req.param('secret'));
+      const hints = holder ? hintsIn(message, holder.jobs).map(hint => ({ source: holder.name, ...hint })) : [];
+      inbox.add(hints);
+      metrics.webhook(hints.length > 0 ? 'hint' : 'nothing');
+      return c.text('ok\n');
+    },
+  );
+  return app;
+}

@@ -1,0 +1,52 @@
+import type { Database } from '../warehouse/database.ts';
+import { type Incident, openIncidents } from '../warehouse/incidents.ts';
+import type { Usage } from '../warehouse/ledger.ts';
+import { type Order, openOrders } from '../warehouse/orders.ts';
+import { orderProgress, type ResourceState, resourceState, type Spending, spending } from '../warehouse/report.ts';
+import { lastRuns, type Run } from '../warehouse/runs.ts';
+import type { ServedSource } from './served-source.ts';
+
+/** All that the status page tells of one source. */
+export interface SourceState {
+  readonly source: Pick<ServedSource, 'name' | 'schema' | 'timeZone'>;
+  readonly usage: Usage;
+  readonly spending: readonly Spending[];
+  readonly resources: readonly ResourceState[];
+  readonly underWay: readonly Run[];
+  /** The last failures, newest first. */
+  readonly failures: readonly Run[];
+  readonly orders: readonly (Order & { readonly slices: number; readonly proven: number })[];
+  readonly incidents: readonly Incident[];
+}
+
+const MOST_FAILURES = 5;
+
+/** `hide` takes secrets out of what failed, since a source may have said anything. */
+export async function sourceState(
+  database: Database,
+  source: ServedSource,
+  hide: (text: string) => string,
+): Promise<SourceState> {
+  const { kysely } = database;
+  const { name, schema } = source;
+  const resources = [];
+  for (const resource of source.jobs.keys())
+    resources.push(await resourceState(kysely, { source: name, resource, schema }));
+  const runs = await lastRuns(kysely, name, 200);
+  const orders = [];
+  for (const order of await openOrders(kysely, name))
+    orders.push({ ...order, ...(await orderProgress(kysely, order.id)) });
+  return {
+    source,
+    usage: await source.usage(),
+    spending: await spending(kysely, name),
+    resources,
+    underWay: runs.filter(run => run.endedAt === null),
+    failures: runs
+      .filter(run => run.state === 'failed')
+      .slice(0, MOST_FAILURES)
+      .map(run => ({ ...run, reason: run.reason && hide(run.reason), next: run.next && hide(run.next) })),
+    orders,
+    incidents: await openIncidents(kysely, name),
+  };
+}

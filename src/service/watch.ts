@@ -1,0 +1,67 @@
+import { type Clock, SECOND } from '../clock.ts';
+import { explain } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Database } from '../warehouse/database.ts';
+import { claimUntold, noteTold, noteTroubles } from '../warehouse/incidents.ts';
+import { alertOf, postAlert } from './alerts.ts';
+import type { ServedSource } from './served-source.ts';
+import { troublesOf } from './troubles.ts';
+
+const EVERY_MS = 10 * SECOND;
+/** Longer than a delivery may take: until then no other process tries the same one. */
+const LEASE_SECONDS = 30;
+
+export interface WatchOptions {
+  readonly database: Database;
+  readonly sources: readonly Pick<ServedSource, 'name' | 'jobs'>[];
+  /** Null: incidents are kept and shown, and nobody is told. */
+  readonly alertUrl: string | null;
+  readonly freshnessLimitMs: number;
+  /** Takes secrets out of a text. */
+  readonly hide: (text: string) => string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Looks for troubles until `signal` aborts. Every process watches all sources it serves; each trouble is told once by one of them. */
+export async function watch(options: WatchOptions, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    for (const source of options.sources) {
+      try {
+        await watchOnce(options, source);
+      } catch (error) {
+        options.log.debug({ source: source.name, reason: explain(error) }, 'incidents could not be looked at');
+      }
+    }
+    await options.clock.sleep(EVERY_MS, signal).catch(() => undefined);
+  }
+}
+
+/** One look at one source: what is new becomes an incident, what is over ends, and what nobody was told of is told. */
+export async function watchOnce(options: WatchOptions, source: Pick<ServedSource, 'name' | 'jobs'>): Promise<void> {
+  const { database, alertUrl, hide, log } = options;
+  const { kysely } = database;
+  const troubles = await troublesOf(kysely, source.name, [...source.jobs.keys()], options.freshnessLimitMs);
+  await noteTroubles(
+    kysely,
+    source.name,
+    troubles.map(trouble => ({ ...trouble, message: hide(trouble.message), next: trouble.next && hide(trouble.next) })),
+  );
+  if (alertUrl === null) return;
+  for (;;) {
+    const incident = await claimUntold(kysely, source.name, LEASE_SECONDS);
+    if (!incident) return;
+    try {
+      await postAlert(alertUrl, alertOf(incident, hide));
+    } catch (error) {
+      // The address is a secret, and fetch quotes it in some of its errors.
+      log.warn(
+        { incident: incident.id, reason: hide(explain(error)) },
+        'an alert could not be delivered; it is tried again',
+      );
+      continue;
+    }
+    await noteTold(kysely, incident);
+    log.info({ incident: incident.id, kind: incident.kind, over: incident.endedAt !== null }, 'alert delivered');
+  }
+}

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { openSandbox } from '../../src/sandbox/sandbox.ts';
+import { alertOf } from '../../src/service/alerts.ts';
+import { METRICS } from '../../src/service/metrics.ts';
+import { noteTroubles } from '../../src/warehouse/incidents.ts';
+import { createOrder } from '../../src/warehouse/orders.ts';
+import { recordSlot } from '../../src/warehouse/slots.ts';
+import { withDatabase } from '../support/database.ts';
+import { openEngine, serveOrders } from '../support/source.ts';
+import { ask, servedSource, withService } from './open.ts';
+
+const text = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+
+test('every metric is there after a sync, labelled by source and resource, and holds no secret', async () => {
+  const sandbox = await openSandbox({ rateLimit: 0 });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox);
+    sandbox.update('invoices', [...sandbox.rows('invoices')][0]?.id as number, { amount: 'a lot' });
+    await serveOrders(engine, 'sync');
+    await createOrder(database.kysely, { source: 'main', resource: 'invoices', kind: 'backfill' });
+    await recordSlot(database.kysely, 'main', 'customers', new Date(Date.now() + 1000));
+    await noteTroubles(database.kysely, 'main', [{ kind: 'fuse', resource: 'invoices', message: 'x', next: null }]);
+    await withService(database, { sources: [servedSource(database, sandbox.apiKey)] }, async ({ url }) => {
+      const { headers, text } = await ask(`${url}/metrics`);
+      expect(headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
+      for (const line of [
+        'sluice_rows{source="main",resource="customers"} 150',
+        'sluice_rows{source="main",resource="invoices"} 599',
+        'sluice_missing_rows{source="main",resource="invoices"} 0',
+        'sluice_quarantined_records{source="main",resource="invoices"} 1',
+        'sluice_requests_limit{source="main"} 1000',
+        'sluice_runs_in_a_day{source="main",resource="customers",kind="sync",outcome="done"} 1',
+        'sluice_runs_under_way{source="main",state="running"} 0',
+        'sluice_changes_in_a_day{source="main",resource="customers",change="inserted"} 150',
+        'sluice_slices{source="main",resource="customers",state="never_read"} 0',
+        'sluice_incidents_open{source="main",kind="fuse"} 1',
+        'sluice_incidents_open{source="main",kind="failed"} 0',
+      ])
+        expect(text.split('\n')).toContain(line);
+      const left = /^sluice_requests_left\{source="main"\} (\d+)$/m.exec(text)?.[1];
+      expect(Number(left)).toBe(1000 - sandbox.stats.total);
+      expect(text).toMatch(
+        /^sluice_order_slices\{source="main",order="\d+",kind="backfill",resource="invoices",state="left"\} [1-9]/m,
+      );
+      for (const [name, [, ...labels]] of Object.entries(METRICS)) {
+        expect(text).toContain(`# TYPE ${name} `);
+        if (name.endsWith('_total')) continue;
+        expect(text).toMatch(new RegExp(`^${name}\\{${labels.map(label => `${label}="[^"]*"`).join(',')}\\} `, 'm'));
+      }
+      expect(text).not.toContain(sandbox.apiKey);
+    });
+    await engine.close();
+  });
+  await sandbox.close();
+});
+
+test('docs/operations.md lists every metric with its labels, and shows an alert as it is posted', () => {
+  const rows = Object.entries(METRICS).map(([name, [help, ...labels]]) => [
+    `\`${name}\``,
+    labels.map(label => `\`${label}\``).join(' '),
+    help,
+  ]);
+  for (const [name, labels, help] of rows)
+    expect(text.split('\n').map(line => line.split('|').map(cell => cell.trim()))).toContainEqual([
+      '',
+      name,
+      labels,
+      help,
+      '',
+    ]);
+  const named = [...text.matchAll(/`(sluice_\w+)/g)].map(match => match[1] as string);
+  expect(named.filter(name => !(name in METRICS))).toEqual([]);
+
+  const shown = JSON.parse(/```json\n([\s\S]*?)```/.exec(text)?.[1] ?? 'null') as object;
+  const incident = {
+    id: '3',
+    source: 'main',
+    resource: 'invoices',
+    kind: 'fuse',
+    message:
+      'The scheduled sync of invoices failed: The source no longer shows 90 rows of invoices; with 0 deleted in the last 24 hours that is more than the 60 a day allows, so none of them was deleted.',
+    next: 'If they are really gone: sluice sync invoices --accept-deletes 90',
+    openedAt: '2026-01-15 10:00:00+00',
+    endedAt: null,
+  } as const;
+  expect(shown).toEqual(alertOf(incident, each => each));
+});

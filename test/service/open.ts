@@ -1,0 +1,77 @@
+import { type Agent, request } from 'node:http';
+import customers from '../../jobs/customers.ts';
+import invoices from '../../jobs/invoices.ts';
+import transactions from '../../jobs/transactions.ts';
+import { systemClock } from '../../src/clock.ts';
+import { createLog } from '../../src/log.ts';
+import type { ServedSource } from '../../src/service/served-source.ts';
+import { openService, type Service, type ServiceOptions } from '../../src/service/service.ts';
+import type { Database } from '../../src/warehouse/database.ts';
+import { createLedger } from '../../src/warehouse/ledger.ts';
+
+export const silent = createLog({ level: 'silent', secrets: [] });
+
+/** The source `main` as `sluice start` serves it. */
+export function servedSource(database: Database, apiKey = 'key'): ServedSource {
+  const limits = { limit: 1000, windowMs: 3_600_000, timeoutMs: 30_000 };
+  const ledger = createLedger({ database, source: 'main', apiKey, ...limits });
+  return {
+    name: 'main',
+    schema: 'warehouse',
+    timeZone: 'UTC',
+    jobs: new Map(Object.entries({ customers, invoices, transactions })),
+    usage: () => ledger.usage(),
+  };
+}
+
+/** The service on a free port of this machine; closed afterwards. */
+export async function withService(
+  database: Database,
+  options: Partial<ServiceOptions>,
+  fn: (service: Service) => Promise<void>,
+): Promise<void> {
+  const service = await openService({
+    host: '127.0.0.1',
+    port: 0,
+    token: null,
+    database,
+    sources: [servedSource(database)],
+    pending: async () => [],
+    pulse: { stuck: () => [] },
+    onHints: async () => undefined,
+    hide: text => text,
+    clock: systemClock,
+    log: silent,
+    ...options,
+  });
+  try {
+    await fn(service);
+  } finally {
+    await service.close();
+  }
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** One request with exactly these headers, `Host` among them. */
+export function ask(
+  url: string,
+  options: { method?: string; headers?: Record<string, string>; body?: string; agent?: Agent } = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const { method = 'GET', headers = {}, body, agent = false } = options;
+    const sent = request(url, { method, headers, agent }, response => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part;
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}

@@ -1,0 +1,175 @@
+import { Agent } from 'node:http';
+import { expect, test } from 'vitest';
+import { runLoop } from '../../src/engine/loop.ts';
+import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Service } from '../../src/service/service.ts';
+import type { Database } from '../../src/warehouse/database.ts';
+import { dueHints } from '../../src/warehouse/hints.ts';
+import { receiverSecret } from '../../src/warehouse/receivers.ts';
+import { differences } from '../support/compare.ts';
+import { withDatabase } from '../support/database.ts';
+import { openEngine, serveOrders } from '../support/source.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+import { ask, withService } from './open.ts';
+
+const EVENTS = ['invoice.created', 'payment.received'];
+
+const hintsOf = async (database: Database) =>
+  (
+    await database.query<{ hint: string }>(`select resource || ' ' || slice as hint from sluice.hints order by 1`)
+  ).rows.map(row => row.hint);
+
+async function withReceiver(fn: (given: { database: Database; service: Service; url: string }) => Promise<void>) {
+  await withDatabase(async database => {
+    await withService(database, {}, async service => {
+      // Made after the start, as `sluice webhooks register` does from another process.
+      const secret = await receiverSecret(database.kysely, 'main');
+      await fn({ database, service, url: `${service.url}/webhooks/${secret}` });
+    });
+  });
+}
+
+test('the secret is made once, and whoever does not know it finds nothing there', async () => {
+  await withReceiver(async ({ database, service, url }) => {
+    const [one, two] = await Promise.all([1, 2].map(() => receiverSecret(database.kysely, 'main')));
+    expect([one, two]).toEqual([one, url.split('/').at(-1)]);
+    expect(one).toMatch(/^[\w-]{43}$/);
+    for (const wrong of ['', 'x', `${one}x`, one?.slice(0, -1), one?.toUpperCase(), `${one}/x`]) {
+      const { status } = await ask(`${service.url}/webhooks/${wrong}`, { method: 'POST', body: '{}' });
+      expect(status).toBe(404);
+    }
+    expect((await ask(url)).status).toBe(404);
+    expect(await hintsOf(database)).toEqual([]);
+  });
+});
+
+test('a message leaves a hint and nothing else, the same one twice is one, and one that is too large is refused', async () => {
+  await withDatabase(async database => {
+    const woken: string[] = [];
+    let service: Service | undefined;
+    await withService(database, { onHints: async source => void woken.push(source) }, async opened => {
+      service = opened;
+      const url = `${opened.url}/webhooks/${await receiverSecret(database.kysely, 'main')}`;
+      const body = JSON.stringify({ event: 'payment.received', data: { id: 17, notes: 'private' } });
+      for (let time = 0; time < 3; time++)
+        expect(await ask(url, { method: 'POST', body })).toMatchObject({ status: 200 });
+      for (const size of [64 * 1024 + 1, 1024 * 1024])
+        expect((await ask(url, { method: 'POST', body: ' '.repeat(size) })).status).toBe(413);
+      const chunked = await ask(url, {
+        method: 'POST',
+        body: ' '.repeat(64 * 1024 + 1),
+        headers: { 'transfer-encoding': 'chunked' },
+      });
+      expect(chunked.status).toBe(413);
+      const { text } = await ask(`${opened.url}/metrics`);
+      expect(text).toContain('sluice_webhooks_received_total{result="hint"} 3');
+      expect(text).toContain('sluice_webhooks_received_total{result="refused"} 3');
+    });
+    expect(service).toBeDefined();
+    // What had not been written was written when it closed.
+    expect(await hintsOf(database)).toEqual(['invoices one 17', 'transactions newest']);
+    expect(new Set(woken)).toEqual(new Set(['main']));
+    const { rows } = await database.query(
+      `select count(*)::int as rows from sluice.hints where hints::text like '%private%'`,
+    );
+    expect(rows).toEqual([{ rows: 0 }]);
+  });
+});
+
+/** Reads what is due as the service does, until nothing is. */
+async function serve(engine: Parameters<typeof runLoop>[0]): Promise<void> {
+  while ((await dueHints(engine.database.kysely, 'main', engine)).length > 0)
+    await runLoop(engine, { orders: () => true, slots: true }, new AbortController().signal);
+}
+
+async function arrived(database: Database): Promise<void> {
+  while ((await hintsOf(database)).length === 0) await new Promise(resolve => setTimeout(resolve, 5));
+}
+
+async function register(sandbox: Sandbox, url: string): Promise<void> {
+  const { status } = await ask(`${sandbox.url}/api/v2/webhooks`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${sandbox.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ url, events: EVENTS }),
+  });
+  expect(status).toBe(201);
+}
+
+for (const times of ['once', 'twice'] as const) {
+  test(`an invoice that the source announces ${times} is in the warehouse after a few requests, and so is a payment`, async () => {
+    const sandbox = await openSandbox({ rateLimit: 0, variants: { webhooks: times } });
+    await withReceiver(async ({ database, url }) => {
+      await register(sandbox, url);
+      const engine = await openEngine(database, sandbox);
+      await serveOrders(engine, 'sync');
+      const asked = sandbox.stats.total;
+      sandbox.change('invoice-new');
+      await sandbox.webhooksSent();
+      await arrived(database);
+      await serve(engine);
+      expect(sandbox.stats.total - asked).toBeLessThanOrEqual(2);
+      expect(await differences(database, sandbox)).toEqual([]);
+
+      await database.query(`update sluice.runs set started_at = started_at - interval '1 minute' where kind = 'hint'`);
+      const before = sandbox.stats.total;
+      const [oldest] = sandbox.rows('invoices');
+      sandbox.update('invoices', oldest?.id as number, {
+        status: oldest?.status === 'Paid' ? 'Partially Paid' : 'Paid',
+      });
+      await sandbox.webhooksSent();
+      await arrived(database);
+      await serve(engine);
+      expect(sandbox.stats.total - before).toBeLessThanOrEqual(3);
+      expect(await differences(database, sandbox)).toEqual([]);
+      await engine.close();
+    });
+    await sandbox.close();
+  });
+}
+
+test('10,000 messages about 600 invoices are all answered, and cost what one reading may cost', async () => {
+  const sandbox = await openSandbox({ rateLimit: 0 });
+  await withReceiver(async ({ database, url }) => {
+    // However long the flood takes here, no time passes in the database: nothing has rested enough to be read twice.
+    const clock = await createVirtualClock(database);
+    const engine = await openEngine(database, sandbox, { clock });
+    await serveOrders(engine, 'sync');
+    const asked = sandbox.stats.total;
+    const ids = [...sandbox.rows('invoices')].map(row => row.id);
+    const agent = new Agent({ keepAlive: true });
+    const times: number[] = [];
+    let sent = 0;
+    const sender = async () => {
+      for (let number = sent++; number < 10_000; number = sent++) {
+        const body = JSON.stringify({ event: EVENTS[number % 2], data: { id: ids[number % ids.length] } });
+        const began = performance.now();
+        const { status } = await ask(url, { method: 'POST', body, agent });
+        times.push(performance.now() - began);
+        if (status !== 200) throw new Error(`HTTP ${status}`);
+      }
+    };
+    let over = false;
+    const reading = (async () => {
+      while (!over) {
+        await serve(engine);
+        await new Promise(resolve => setTimeout(resolve, 20));
+      }
+    })();
+    const began = performance.now();
+    await Promise.all(Array.from({ length: 4 }, sender));
+    const seconds = (performance.now() - began) / 1000;
+    over = true;
+    await reading;
+    agent.destroy();
+    await arrived(database);
+    await serve(engine);
+    const requests = sandbox.stats.total - asked;
+    times.sort((a, b) => a - b);
+    if (process.env.LOG_LEVEL === 'info') console.log({ seconds, median: times[5000], p99: times[9900], requests });
+    // Ten for the invoices; the newest transactions need one or two.
+    expect(requests).toBeGreaterThan(0);
+    expect(requests).toBeLessThanOrEqual(12);
+    await engine.close();
+  });
+  await sandbox.close();
+}, 300_000);

@@ -1,0 +1,166 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { SluiceError } from '../../src/errors.ts';
+import { watchOnce } from '../../src/service/watch.ts';
+import type { Database } from '../../src/warehouse/database.ts';
+import { endRun, startRun } from '../../src/warehouse/runs.ts';
+import { recordSlot } from '../../src/warehouse/slots.ts';
+import { type TestDatabase, withDatabase } from '../support/database.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+import { servedSource, silent } from './open.ts';
+
+interface Alert {
+  readonly text: string;
+  readonly attachments: { color: string; fields: { title: string; value: string }[] }[];
+}
+
+interface Given {
+  readonly database: Database;
+  readonly test: TestDatabase;
+  readonly clock: VirtualClock;
+  readonly alerts: Alert[];
+  /** What the receiver of alerts answers from now on. */
+  readonly answer: (status: number) => void;
+  readonly look: (by?: Database) => Promise<void>;
+  readonly run: (kind: string, state: 'done' | 'failed', error?: SluiceError, resource?: string) => Promise<void>;
+}
+
+async function withWatch(fn: (given: Given) => Promise<void>): Promise<void> {
+  const alerts: Alert[] = [];
+  let status = 200;
+  const receiver = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (part: string) => {
+      text += part;
+    });
+    request.on('end', () => {
+      if (status === 200) alerts.push(JSON.parse(text) as Alert);
+      response.writeHead(status, { connection: 'close' }).end();
+    });
+  });
+  await new Promise<void>(resolve => receiver.listen(0, '127.0.0.1', resolve));
+  const alertUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook-secret`;
+  await withDatabase(async (database, test) => {
+    const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z');
+    const look = (by = database) => {
+      const hide = (text: string) => text.replaceAll('key-7', '[secret]');
+      const freshnessLimitMs = 60 * 60_000;
+      return watchOnce(
+        { database: by, sources: [], alertUrl, freshnessLimitMs, hide, clock, log: silent },
+        servedSource(by),
+      );
+    };
+    const run: Given['run'] = async (kind, state, error, resource = 'invoices') => {
+      const id = await startRun(database.kysely, { source: 'main', resource, kind, orderId: null, slotAt: null });
+      await database.query('update sluice.runs set requests = 3 where id = $1', [id]);
+      await endRun(database.kysely, id, { state, reason: error?.message, next: error?.next, failure: error?.kind });
+      await clock.advance(1000);
+    };
+    await fn({ database, test, clock, alerts, answer: code => (status = code), look, run });
+  });
+  await new Promise(resolve => receiver.close(resolve));
+}
+
+test('a failed run is told once, by one of two processes, and once more when it is over', async () => {
+  await withWatch(async ({ database, test, alerts, look, run }) => {
+    const other = await test.open();
+    await run('slot', 'failed', new SluiceError('failed', 'It said <!channel> & "key-7".', { next: 'Do this.' }));
+    for (let time = 0; time < 3; time++) await Promise.all([look(), look(other)]);
+    expect(alerts).toEqual([
+      {
+        text: 'Sluice: run failed (main, invoices)\nThe scheduled sync of invoices failed: It said &lt;!channel&gt; &amp; "[secret]".\nDo this.',
+        attachments: [
+          {
+            color: 'danger',
+            fields: [
+              ['state', 'open'],
+              ['kind', 'failed'],
+              ['source', 'main'],
+              ['resource', 'invoices'],
+              ['since', '2026-01-15T10:00:01.000Z'],
+              ['incident', '1'],
+            ].map(([title, value]) => ({ title, value, short: true })),
+          },
+        ],
+      },
+    ]);
+    await run('slot', 'failed', new SluiceError('failed', 'Again.'));
+    await look();
+    expect(alerts).toHaveLength(1);
+    await run('slot', 'done');
+    for (let time = 0; time < 3; time++) await Promise.all([look(), look(other)]);
+    expect(alerts.map(alert => alert.text.split('\n')[0])).toEqual([
+      'Sluice: run failed (main, invoices)',
+      'Over: run failed (main, invoices)',
+    ]);
+    const { rows } = await database.query('select message from sluice.incidents');
+    expect(rows).toEqual([{ message: expect.stringContaining('[secret]') as string }]);
+    await other.close();
+  });
+});
+
+test('a refused key, an outage and the fuse are incidents of their own kind; the first two of the whole source', async () => {
+  await withWatch(async ({ alerts, look, run }) => {
+    for (const resource of ['customers', 'invoices', 'transactions'])
+      await run('slot', 'failed', new SluiceError('unauthorized', 'The key is refused.'), resource);
+    await look();
+    expect(alerts.map(alert => alert.text.split('\n')[0])).toEqual(['Sluice: API key rejected (main)']);
+    await run('slot', 'failed', new SluiceError('unavailable', 'No answer.'), 'customers');
+    await run('sync', 'done', undefined, 'transactions');
+    await run('slot', 'failed', new SluiceError('fuse', '30 rows.'));
+    await look();
+    expect(
+      alerts
+        .slice(1)
+        .map(alert => alert.text.split('\n')[0] as string)
+        .sort(),
+    ).toEqual([
+      'Over: API key rejected (main)',
+      ...['Sluice: deletions held back (main, invoices)', 'Sluice: source does not answer (main)'],
+    ]);
+  });
+});
+
+test('data is stale when a tick of its schedule is older than the limit and no sync has followed it', async () => {
+  await withWatch(async ({ database, clock, alerts, look, run }) => {
+    const tick = () => recordSlot(database.kysely, 'main', 'invoices', new Date(clock.now()));
+    await run('sync', 'done');
+    await clock.advance(5 * 3_600_000);
+    await look();
+    // Nothing was due in those hours.
+    expect(alerts).toEqual([]);
+    await tick();
+    await clock.advance(60 * 60_000);
+    await look();
+    expect(alerts).toEqual([]);
+    await clock.advance(1000);
+    await look();
+    expect(alerts.map(alert => [alert.text.split('\n')[0], alert.attachments[0]?.color])).toEqual([
+      ['Sluice: data is stale (main, invoices)', 'warning'],
+    ]);
+    expect(alerts[0]?.text).toContain('invoices was last synced 360 minutes ago, and a sync is due for 60 minutes');
+    await run('slot', 'done');
+    await look();
+    expect(alerts[1]?.text).toContain('Over: data is stale');
+  });
+});
+
+test('a receiver that fails stops nothing: it is tried again after a growing pause, and told what is still open', async () => {
+  await withWatch(async ({ database, clock, alerts, answer, look, run }) => {
+    answer(500);
+    await run('slot', 'failed', new SluiceError('failed', 'First.'));
+    for (let time = 0; time < 5; time++) await look();
+    const { rows } = await database.query('select attempts from sluice.incidents');
+    expect(rows).toEqual([{ attempts: 1 }]);
+    answer(200);
+    await look();
+    expect(alerts).toEqual([]);
+    await clock.advance(30_000);
+    await look();
+    expect(alerts).toHaveLength(1);
+    await clock.advance(3_600_000);
+    await look();
+    expect(alerts).toHaveLength(1);
+  });
+});
