@@ -1,0 +1,156 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import transactions from '../../jobs/transactions.ts';
+import { type PageAnswer, parseRows, type Reader } from '../../src/engine/ask.ts';
+import { readPages } from '../../src/engine/read-pages.ts';
+import { createRecordParser } from '../../src/engine/records.ts';
+import type { Resource } from '../../src/engine/resource.ts';
+import type { Step } from '../../src/engine/step.ts';
+import { createTask } from '../../src/engine/task.ts';
+import type { Client } from '../../src/source/client.ts';
+
+const READ_AT = '2026-01-15 10:00:00+00';
+/** Lengths at which a single answer without a count may have been cut. */
+const CAPS = [20, 50, 100, 200, 250, 500, 1000, 2500];
+
+function resourceWith(traits: Record<string, string>): Resource {
+  return {
+    source: 'main',
+    name: 'transactions',
+    job: transactions,
+    table: { key: { name: '_key', type: 'text' }, id: { name: 'id', type: 'bigint' } },
+    parse: createRecordParser(transactions, { hashed: false, contentKeyed: true }),
+    cursor: { version: '0', readings: {} },
+    traits: new Map(Object.entries(traits)),
+    entries: new Map(),
+  } as unknown as Resource;
+}
+
+interface Habits {
+  readonly rows: readonly object[];
+  readonly pageSize: number;
+  readonly pastEnd: 'empty' | '404' | 'last-page';
+  readonly counts: boolean;
+}
+
+/** A source in memory; the requests it was asked. */
+function sourceOf({ rows, pageSize, pastEnd, counts }: Habits): { list: Client['list']; asked: number[] } {
+  const asked: number[] = [];
+  return {
+    asked,
+    async list(_path, _query, { page = 1, limit = 20 }) {
+      asked.push(page);
+      const size = Math.min(limit, pageSize);
+      const pages = Math.max(Math.ceil(rows.length / size), 1);
+      const answered = { grantedAt: READ_AT, requests: 1 };
+      if (page > pages && pastEnd === '404') return { kind: 'gone', ...answered };
+      const at = page > pages && pastEnd === 'last-page' ? pages : page;
+      const meta = counts ? { currentPage: at, totalPages: pages, totalRecords: rows.length } : undefined;
+      return { kind: 'rows', rows: rows.slice((at - 1) * size, at * size), meta, ...answered } as Awaited<
+        ReturnType<Client['list']>
+      >;
+    },
+  };
+}
+
+async function readAll(habits: Habits, ahead: number, traits: Record<string, string>) {
+  const source = sourceOf(habits);
+  const reader: Reader = {
+    client: { list: source.list } as Client,
+    pageSize: 'auto',
+    ahead,
+    signal: new AbortController().signal,
+    admit: async ask => ({ value: await ask(), release: () => undefined }),
+  };
+  const task = createTask({
+    kind: 'sync',
+    resource: resourceWith(traits),
+    runId: '1',
+    orderId: '1',
+    since: 0,
+    lane: 'live',
+    allowance: 1000,
+  });
+  const slice = { by: 'whole' as const };
+  const reading = {
+    slice,
+    query: {},
+    whenRead: (startedAt: string) => ({ kind: 'proven' as const, slice, startedAt }),
+  };
+  const steps: Step[] = [];
+  for await (const step of readPages(reader, task, reading)) {
+    steps.push(step);
+    // A reading that never ends would be found here.
+    if (steps.length > 1000) throw new Error('it does not end');
+  }
+  return { steps, asked: source.asked };
+}
+
+const idRows = (count: number) => Array.from({ length: count }, (_, index) => ({ id: count - index, amount: 1 }));
+
+test('a list of any length, paged in any way, is shown with every row, ends, and costs at most one page more than it has', async () => {
+  const habits = fc.record({
+    count: fc.oneof(fc.integer({ min: 0, max: 130 }), fc.constantFrom(20, 40, 50, 100, 200)),
+    pageSize: fc.integer({ min: 1, max: 120 }),
+    pastEnd: fc.constantFrom('empty' as const, '404' as const, 'last-page' as const),
+    counts: fc.boolean(),
+    ahead: fc.integer({ min: 1, max: 4 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(habits, async ({ count, pageSize, pastEnd, counts, ahead }) => {
+      const rows = idRows(count);
+      const { steps, asked } = await readAll({ rows, pageSize, pastEnd, counts }, ahead, {
+        order: 'id-desc',
+        ids: 'yes',
+      });
+      const shown = steps.flatMap(step => step.rows.map(row => row.key));
+      expect(new Set(shown)).toEqual(new Set(rows.map(row => String(row.id))));
+      const ends = steps.flatMap(step => step.end ?? []);
+      expect(ends).toHaveLength(1);
+      expect(steps.at(-1)?.end).toBe(ends[0]);
+      // One page that comes again is either all there is or a list cut short: only its length can tell.
+      const inDoubt = !counts && pastEnd === 'last-page' && count <= pageSize && CAPS.includes(count);
+      expect(ends[0]?.kind).toBe(inDoubt ? 'unproven' : 'proven');
+      const pages = Math.max(Math.ceil(count / pageSize), 1);
+      expect(asked.length).toBeLessThanOrEqual(pages + 1);
+      // A row comes twice only where the source sends its last page again.
+      if (pastEnd !== 'last-page' || counts) expect(shown).toHaveLength(count);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+const bare = fc.record({
+  type: fc.constantFrom('Income', 'Expense'),
+  amount: fc.constantFrom(1, 1.5, '1.50'),
+  description: fc.constantFrom('cash', '', null),
+  date: fc.constantFrom('2026-01-14', '2026-01-15'),
+});
+
+test('rows without an id: any number of equal ones, in any order and on any pages, get the same keys, and each its own', () => {
+  const resource = resourceWith({ ids: 'no' });
+  const keysOf = (rows: readonly object[], pageSize: number): string[] => {
+    const seen = new Set<string>();
+    for (let start = 0; start < rows.length; start += pageSize) {
+      const page = { rows: rows.slice(start, start + pageSize), grantedAt: READ_AT } as unknown as PageAnswer;
+      for (const key of parseRows(resource, page, seen).keys) seen.add(key);
+    }
+    return [...seen].sort();
+  };
+  const pageSize = fc.integer({ min: 1, max: 8 });
+  const shuffled = fc
+    .array(bare, { maxLength: 25 })
+    .chain(rows =>
+      fc.tuple(fc.constant(rows), fc.shuffledSubarray(rows, { minLength: rows.length, maxLength: rows.length })),
+    );
+  fc.assert(
+    fc.property(shuffled, pageSize, pageSize, ([rows, others], size, otherSize) => {
+      const keys = keysOf(rows, size);
+      expect(keys).toHaveLength(rows.length);
+      expect(keysOf(others, otherSize)).toEqual(keys);
+      // One more of a kind is one more key; the others stay.
+      if (rows[0]) expect(keysOf([...rows, rows[0]], size)).toEqual(expect.arrayContaining(keys));
+    }),
+    { numRuns: 500 },
+  );
+});
