@@ -47,7 +47,7 @@ const SCHEMA = z.object({
   DATABASE_URL: checked('postgres://user:password@host:5432/database', isPostgresUrl).optional(),
   SLUICE_DATA_DIR: z.string().default('.sluice'),
   SLUICE_HOST: checked('a host name or an IP address', text => /^[\w.:-]+$/.test(text)).default('127.0.0.1'),
-  SLUICE_PORT: whole(1, 65_535).default(8080),
+  SLUICE_PORT: whole(0, 65_535).default(8080),
   SLUICE_TOKEN: checked('at least 8 characters without spaces', text => /^[\x21-\x7e]{8,}$/.test(text)).optional(),
   SLUICE_DRAIN_SECONDS: whole(0, 3600).default(30),
   ALERT_WEBHOOK_URL: checked(

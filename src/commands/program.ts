@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   sql: async cli => (await import('./sql.ts')).sqlCommand(cli),
   migrate: async cli => (await import('./migrate.ts')).migrateCommand(cli),
   sandbox: async cli => (await import('./sandbox.ts')).sandboxCommand(cli),
+  webhooks: async cli => (await import('./webhooks.ts')).webhooksCommand(cli),
   reset: async cli => (await import('./reset.ts')).resetCommand(cli),
   'stop-db': async cli => (await import('./stop-db.ts')).stopDbCommand(cli),
 };

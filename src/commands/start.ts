@@ -5,6 +5,7 @@ import { type Planned, startSchedule } from '../engine/schedule.ts';
 import { startWakeUps, wakeUp } from '../engine/wake-ups.ts';
 import { explain, isKind } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { Pulse } from '../service/health.ts';
 import type { Database } from '../warehouse/database.ts';
 import { whatIsDue } from '../warehouse/due.ts';
 import { dueHints } from '../warehouse/hints.ts';
@@ -12,6 +13,7 @@ import { databaseNow } from '../warehouse/now.ts';
 import { recogniseSource } from '../warehouse/sources.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
 import { openEngine } from './open-engine.ts';
+import { serveBeside } from './open-service.ts';
 import { readUnderLock } from './read-under-lock.ts';
 import { serviceName } from './service.ts';
 import { isOpen, type NamedSource, type OpenSource } from './source-settings.ts';
@@ -35,10 +37,18 @@ export function startCommand(cli: Cli): Command {
       const sources = await recognised(database, open, log);
       const stopping = stopWhenDrained(session);
       const byName = new Map(sources.map(source => [source.name, source]));
+      const beside = await serveBeside(session, database, sources);
       const wakeUps = await startWakeUps({
         database,
         sources: [...byName.keys()],
-        wake: name => readWhatIsDue({ ...session, signal: stopping }, database, byName.get(name) as OpenSource),
+        wake: async name => {
+          const source = byName.get(name) as OpenSource;
+          try {
+            return await readWhatIsDue({ ...session, signal: stopping }, database, source, beside.pulse);
+          } finally {
+            beside.pulse.rest(name);
+          }
+        },
         log,
       });
       const planned = sources.flatMap(source => plan(source, session));
@@ -54,6 +64,7 @@ export function startCommand(cli: Cli): Command {
       } finally {
         await schedule.stop();
         await wakeUps.stop();
+        await beside.close();
       }
       log.info('sluice has stopped; what was read is kept');
       return 0;
@@ -100,12 +111,21 @@ function plan({ name, schedules, scheduleTimeZone: timeZone }: NamedSource, { jo
 }
 
 /** Reads one source for as long as something is due and no other process reads it; returns when it wants to go on. */
-async function readWhatIsDue(session: Session, database: Database, source: OpenSource): Promise<Date | null> {
+async function readWhatIsDue(
+  session: Session,
+  database: Database,
+  source: OpenSource,
+  pulse: Pulse,
+): Promise<Date | null> {
   const { settings, jobs, clock, signal, draining } = session;
   const log = session.log.child({ source: source.name });
   const { retention } = settings;
-  const onEvent = (event: LoopEvent) => tell(log, event);
+  const onEvent = (event: LoopEvent) => {
+    pulse.beat(source.name);
+    tell(log, event);
+  };
   for (let turn = 0; turn < MOST_TURNS && !draining.aborted; turn++) {
+    pulse.beat(source.name);
     const due = await whatIsDue(database.kysely, source.name);
     const hinted = due.now ? [] : await dueHints(database.kysely, source.name, source);
     if (!due.now && hinted.length === 0) return await within(database, due.at);

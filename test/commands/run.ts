@@ -66,7 +66,8 @@ export function begin(args: readonly string[], options: RunOptions = {}): Runnin
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(process.execPath, [join(built, 'src/main.js'), ...args], {
     cwd: folder,
-    env: { PATH, HOME, ...options.env },
+    // Several services of several tests: each listens on a port that is free.
+    env: { PATH, HOME, SLUICE_PORT: '0', ...options.env },
     stdio: 'pipe',
   });
   children.add(child);

@@ -1,0 +1,117 @@
+import { createServer } from 'node:net';
+import { expect, test, vi } from 'vitest';
+import { begin, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
+import { differences } from '../support/compare.ts';
+import { ask } from './open.ts';
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+useBuild();
+
+const TOKEN = 'token-77/secret';
+/** Ticks so rare that none comes by itself. */
+const RARE = Object.fromEntries(
+  ['CUSTOMERS', 'INVOICES', 'TRANSACTIONS'].map(resource => [`SCHEDULE_${resource}`, '0 0 1 1 *']),
+);
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await new Promise<number>(resolve =>
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port)),
+  );
+  await new Promise(resolve => server.close(resolve));
+  return port;
+}
+
+test('a registered service has a new invoice within a few requests and without a tick, and tells its state', async () => {
+  await withInstallation({}, async ({ sandbox, database, env }) => {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const settings = { ...env, ...RARE, SLUICE_PORT: String(port), SLUICE_TOKEN: TOKEN };
+    const sluice = (...args: string[]) => run(args, { env: settings });
+    const service = begin(['start'], { env: settings });
+    const status = (path: string) =>
+      ask(`${url}${path}`).then(
+        answer => answer.status,
+        () => 0,
+      );
+    await until(async () => (await status('/readyz')) === 200);
+    expect(await status('/healthz')).toBe(200);
+    const slots = async () =>
+      (
+        await database.query<{ n: number }>(
+          `select count(*)::int as n from sluice.runs where kind = 'slot' and state = 'done'`,
+        )
+      ).rows[0]?.n;
+    // The first start reads everything at once.
+    await until(async () => (await slots()) === 3);
+    expect(await differences(database, sandbox)).toEqual([]);
+
+    const dry = await sluice('webhooks', 'register', '--url', url, '--dry-run');
+    expect([dry.code, dry.stdout]).toEqual([0, expect.stringContaining(`${url}/webhooks/<secret>`)]);
+    const before = sandbox.stats.total;
+    const registered = (await sluice('webhooks', 'register', '--url', `${url}/`, '--json')).json();
+    expect(registered).toMatchObject({
+      source: 'main',
+      url: expect.stringMatching(new RegExp(`^${url}/webhooks/[\\w-]{43}$`)) as string,
+      events: ['invoice.created', 'payment.received'],
+      registered: true,
+      running: true,
+    });
+    expect((await sluice('webhooks', 'register', '--url', url, '--json')).json()).toMatchObject({ registered: false });
+    expect(sandbox.stats.total - before).toBe(1);
+    const secret = (registered.url as string).split('/').at(-1) as string;
+    const list = await sluice('webhooks', 'list');
+    expect(list.stdout).toContain(`${url}/webhooks/..`);
+    expect(list.stdout).not.toContain(secret);
+
+    const asked = sandbox.stats.total;
+    const { id } = sandbox.change('invoice-new');
+    await until(
+      async () => (await database.query('select from warehouse.invoices where id = $1', [id])).rows.length === 1,
+    );
+    await until(
+      async () =>
+        (await database.query(`select from sluice.runs where kind = 'hint' and state = 'done'`)).rows.length > 0,
+    );
+    expect(sandbox.stats.total - asked).toBeLessThanOrEqual(3);
+    expect(await slots()).toBe(3);
+
+    expect(await status('/')).toBe(401);
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const page = await ask(url, { headers });
+    const metrics = await ask(`${url}/metrics`, { headers });
+    expect(page.text).toContain('<h2>main</h2>');
+    expect(metrics.text).toContain('sluice_rows{source="main",resource="customers"} 150');
+    expect(metrics.text).toContain('sluice_webhooks_received_total{result="hint"} 1');
+
+    const second = await sluice('start');
+    expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('SLUICE_PORT')]);
+    const open = await run(['start'], { env: { ...env, SLUICE_HOST: '0.0.0.0' } });
+    expect([open.code, open.stderr]).toEqual([2, expect.stringContaining('SLUICE_TOKEN')]);
+
+    service.child.kill('SIGTERM');
+    const { code, stderr } = await service.ended;
+    expect(code).toBe(0);
+    for (const text of [stderr, page.text, metrics.text])
+      for (const each of [secret, TOKEN, KEY]) expect(text).not.toContain(each);
+  });
+});
+
+test('an address over which others would read the secret is not registered', async () => {
+  await withInstallation({}, async ({ sandbox, sluice }) => {
+    for (const url of [
+      'http://sluice.example.com',
+      'sluice.example.com',
+      'ftp://127.0.0.1',
+      'https://me:pass-1@sluice.example.com',
+      'https://sluice.example.com/?x=1',
+      'http://127.0.0.1.example.com',
+    ]) {
+      const refused = await sluice('webhooks', 'register', '--url', url);
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('https://sluice.example.com')]);
+      expect(refused.stderr).not.toContain('pass-1');
+    }
+    expect((await sluice('webhooks', 'list')).stdout).toContain('Nothing was registered');
+    expect(sandbox.stats.total).toBe(0);
+  });
+});
