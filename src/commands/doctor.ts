@@ -3,14 +3,14 @@ import { SluiceError } from '../errors.ts';
 import { type Client, openClient } from '../source/client.ts';
 import { createMemoryBudget } from '../source/memory-budget.ts';
 import type { Database } from '../warehouse/database.ts';
-import { pendingMigrations } from '../warehouse/migrate.ts';
 import { serverVersion } from '../warehouse/report.ts';
-import { readTraits } from '../warehouse/traits.ts';
+import { readTraits, type Trait } from '../warehouse/traits.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
 import { habits } from './habits.ts';
-import { openLedger, type SourceSettings } from './source-settings.ts';
+import { type NamedSource, openLedger, type SourceSettings } from './source-settings.ts';
 import { budgetLine } from './status.ts';
 import { moment, table } from './table.ts';
+import { whatIsPending } from './up-to-date.ts';
 
 interface Check {
   readonly check: string;
@@ -34,13 +34,20 @@ export function doctorCommand(cli: Cli): Command {
           ok: true,
           found: `Postgres ${await serverVersion(database.kysely)} at ${database.place}`,
         });
-        const pending = await attempt(note, 'tables', undefined, () => pendingMigrations(session.migrations(database)));
+        const pending = await attempt(note, 'tables', undefined, () => whatIsPending(session, database));
         migrated = pending?.length === 0;
         if (pending) note(tablesCheck(pending));
       }
       const known = migrated ? database : undefined;
-      await checkSource(session, known, note);
-      const traits = known ? await readTraits(known.kysely, settings.sourceName) : [];
+      const traits: (Trait & { source: string })[] = [];
+      const several = settings.sources.length > 1;
+      const of = (source: string) => (several ? `${source} ` : '');
+      for (const source of settings.sources) {
+        const { name } = source;
+        await checkSource(session, source, known, each => note({ ...each, found: `${of(name)}${each.found}` }));
+        const found = known ? await readTraits(known.kysely, name) : [];
+        traits.push(...found.map(trait => ({ source: name, ...trait })));
+      }
       const ok = checks.every(check => check.ok);
 
       terminal.show({ ok, checks, settings: settings.shown, traits }, () => {
@@ -50,7 +57,8 @@ export function doctorCommand(cli: Cli): Command {
           return next ? `${line}\n${' '.repeat(18)}${next}` : line;
         });
         const rows = settings.shown.map(({ name, value, from }) => [name, value, from]);
-        const learnt = habits(traits).map(({ list, words }) => [list, words]);
+        const named = traits.map(trait => ({ ...trait, resource: `${of(trait.source)}${trait.resource}` }));
+        const learnt = habits(named).map(({ list, words }) => [list, words]);
         const found =
           learnt.length > 0 ? [table(colors, ['list', 'as it was found'], learnt, { wrap: { 1: 76 } }), ''] : [];
         // The checks last: that is what stays on the screen.
@@ -90,11 +98,17 @@ function tablesCheck(pending: readonly string[]): Check {
 
 async function checkSource(
   session: Session,
+  named: NamedSource,
   database: Database | undefined,
   note: (check: Check) => void,
 ): Promise<void> {
   const { settings, jobs, signal } = session;
-  const { source } = settings;
+  const { name, settings: source } = named;
+  if (!source && settings.shown.some(each => each.name === name)) {
+    const next = 'Set the variable that api_key_from names in the sources file.';
+    note({ check: 'key', ok: false, found: 'not set', next });
+    return;
+  }
   if (!source) {
     const missing = settings.shown.filter(each => /^SOURCE_(URL|API_KEY)$/.test(each.name) && each.value === 'not set');
     note({
@@ -105,7 +119,7 @@ async function checkSource(
     });
     return;
   }
-  const client = openSource(session, source, database);
+  const client = openSource(session, name, source, database);
   try {
     const path = [...jobs.values()][0]?.path ?? '/';
     const context = { lane: 'live' as const, purpose: 'doctor', attempts: 1, signal };
@@ -131,8 +145,8 @@ async function checkSource(
     await client.close();
   }
   if (!database) return;
-  const usage = await openLedger(database, settings.sourceName, source).usage();
-  note({ check: 'quota', ok: usage.free > 0, found: budgetLine(usage, at => moment(at, settings.timeZone)) });
+  const usage = await openLedger(database, name, source).usage();
+  note({ check: 'quota', ok: usage.free > 0, found: budgetLine(usage, at => moment(at, named.timeZone)) });
   if (usage.limit < source.limit)
     note({
       check: 'limit',
@@ -141,10 +155,13 @@ async function checkSource(
     });
 }
 
-function openSource({ clock, log, settings }: Session, source: SourceSettings, database: Database | undefined): Client {
+function openSource(
+  { clock, log }: Session,
+  name: string,
+  source: SourceSettings,
+  database: Database | undefined,
+): Client {
   const { limit, windowMs } = source;
-  const budget = database
-    ? openLedger(database, settings.sourceName, source)
-    : createMemoryBudget({ clock, limit, windowMs });
+  const budget = database ? openLedger(database, name, source) : createMemoryBudget({ clock, limit, windowMs });
   return openClient({ ...source, budget, noWait: true, clock, log });
 }
