@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { pendingMigrations } from '../warehouse/migrate.ts';
-import { listQuarantine } from '../warehouse/quarantine.ts';
+import { countCleaned, listQuarantine } from '../warehouse/quarantine.ts';
 import { type Cli, newCommand } from './cli.ts';
 import { moment, plural, table } from './table.ts';
 
@@ -17,8 +17,17 @@ export function quarantineCommand(cli: Cli): Command {
       const database = await session.openDatabase();
       const migrated = (await pendingMigrations(session.migrations(database))).length === 0;
       const records = migrated ? await listQuarantine(database.kysely, settings.sourceName, MOST) : [];
-      terminal.show({ records }, () => {
-        if (records.length === 0) return 'Nothing is in quarantine.';
+      const tables = [...session.jobs].flatMap(([name, job]) => [
+        name,
+        ...Object.values(job.children).map(({ table }) => table),
+      ]);
+      const cleaned = migrated ? await countCleaned(database.kysely, settings.schema, tables) : [];
+      terminal.show({ records, cleaned }, () => {
+        const told = cleaned.map(
+          ({ table, rows }) =>
+            `\n${plural(rows, 'row')} of ${table} had characters that cannot be stored: see _extra->'(cleaned)'.`,
+        );
+        if (records.length === 0) return `Nothing is in quarantine.${told.join('')}`;
         const rows = records.map(record => [
           record.resource,
           record.key,
@@ -31,7 +40,7 @@ export function quarantineCommand(cli: Cli): Command {
         const head = ['resource', 'key', 'reasons', 'last seen', 'readings'];
         const drawn = table(terminal.colors, head, rows, { right: [4], wrap: { 2: 40 } });
         const rest = records.length === MOST ? ` (the newest ${plural(MOST, 'record')} only)` : '';
-        return `${drawn}\n\nAs soon as the source sends such a record right, it leaves quarantine by itself${rest}.`;
+        return `${drawn}\n\nAs soon as the source sends such a record right, it leaves quarantine by itself${rest}.${told.join('')}`;
       });
       return 0;
     }),

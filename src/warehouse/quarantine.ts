@@ -45,11 +45,11 @@ export async function holdsQuarantine(db: Db, place: Place): Promise<boolean> {
  * The source no longer shows the record: everything was read in full since it was last seen, and the slice that showed it was
  * read again. That is how one leaves whose key could not be read, or that was deleted at the source instead of mended.
  */
-const noLongerShown = sql`(q.last_seen < (
+const noLongerShown = sql`coalesce(q.last_seen < (
       select case when bool_and(c.proven_at is not null) then min(c.proven_at) end from sluice.coverage c
       where c.source = q.source and c.resource = q.resource and (c.slice = 'whole' or c.slice like 'date %' or c.slice like 'id %'))
     and not exists (select from sluice.coverage c where c.source = q.source and c.resource = q.resource and c.slice = q.slice
-      and greatest(c.read_at, c.proven_at) <= q.last_seen))`;
+      and greatest(c.read_at, c.proven_at) <= q.last_seen), false)`;
 
 /** Records that parse again, or that the source no longer shows, leave quarantine by themselves. */
 export async function resolveQuarantine(tx: Db, place: Place, keys: readonly string[]): Promise<void> {
@@ -65,4 +65,19 @@ export async function listQuarantine(db: Db, source: string, most: number): Prom
     db,
   );
   return rows;
+}
+
+/** Rows with values that had to be cleaned before they could be stored, by table; only tables that have some. It reads them whole. */
+export async function countCleaned(
+  db: Db,
+  schema: string,
+  tables: readonly string[],
+): Promise<{ table: string; rows: number }[]> {
+  const counted: { table: string; rows: number }[] = [];
+  for (const table of tables) {
+    const { rows } = await sql<{ rows: number }>`select count(*)::int as rows from ${sql.id(schema, table)}
+      where _extra ? '(cleaned)'`.execute(db);
+    if (rows[0] && rows[0].rows > 0) counted.push({ table, rows: rows[0].rows });
+  }
+  return counted;
 }
