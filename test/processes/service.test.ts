@@ -1,0 +1,223 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { openSandbox } from '../../src/sandbox/sandbox.ts';
+import type { Database } from '../../src/warehouse/database.ts';
+import { begin, run, until, useBuild, withInstallation } from '../commands/run.ts';
+import { differences } from '../support/compare.ts';
+import { withDatabase } from '../support/database.ts';
+import { inSchema } from './in-schema.ts';
+
+useBuild();
+vi.setConfig({ testTimeout: 240_000 });
+
+/** The first start reads at once; after that nothing comes in between. */
+const RARELY = Object.fromEntries(
+  ['CUSTOMERS', 'INVOICES', 'TRANSACTIONS'].map(name => [`SCHEDULE_${name}`, '0 0 1 1 *']),
+);
+const SOURCE = { size: { customers: 300, invoices: 2000, transactions: 2000 }, latencyMs: 15, today: '2026-03-15' };
+
+test('of two services each slot is recorded and read once; when the one that reads is killed, the other goes on within a minute', async () => {
+  await withInstallation({ ...SOURCE, latencyMs: 60 }, async ({ sandbox, database, env }) => {
+    const first = begin(['start'], { env: { ...env, ...RARELY } });
+    await until(() => sandbox.stats.total >= 3);
+    const second = begin(['start'], { env: { ...env, ...RARELY } });
+    await until(async () => (await sessions(database, 'sluice start main')) > 4);
+    expect(await sessions(database, 'sluice reads main')).toBe(1);
+    first.child.kill('SIGKILL');
+    await first.ended;
+    expect(await doneSlots(database)).toBeLessThan(3);
+
+    await until(async () => (await doneSlots(database)) === 3);
+    const { rows } = await database.query(
+      `select count(*)::int as slots, count(distinct (resource, slot_at))::int as ticks, count(run_id)::int as taken,
+        count(distinct resource)::int as resources from sluice.slots`,
+    );
+    const [{ slots } = { slots: 0 }] = rows as { slots: number }[];
+    expect(rows).toEqual([{ slots, ticks: slots, taken: slots, resources: 3 }]);
+    expect(await differences(database, sandbox)).toEqual([]);
+
+    second.child.kill('SIGTERM');
+    expect((await second.ended).code).toBe(0);
+    expect(await openRuns(database)).toEqual([]);
+  });
+});
+
+test('SIGTERM finishes what is under way and leaves the rest to the next start, which goes on at once', async () => {
+  await withInstallation(SOURCE, async ({ sandbox, database, env }) => {
+    const service = begin(['start'], { env: { ...env, ...RARELY } });
+    await until(() => sandbox.stats.total >= 15);
+    service.child.kill('SIGTERM');
+    const { code, stderr } = await service.ended;
+    expect([code, stderr]).toEqual([0, expect.stringContaining('sluice has stopped')]);
+    expect(await openRuns(database)).toEqual([]);
+    // Nothing that was asked for was thrown away: all that were answered were committed.
+    const { rows } = await database.query(
+      `select (select count(*)::int from sluice.requests) as asked, (select sum(requests)::int from sluice.runs) as used`,
+    );
+    const { asked, used } = rows[0] as { asked: number; used: number };
+    expect(asked - used).toBeLessThanOrEqual(0);
+
+    const next = begin(['start'], { env: { ...env, ...RARELY } });
+    await until(async () => (await doneSlots(database)) === 3);
+    expect(await differences(database, sandbox)).toEqual([]);
+    next.child.kill('SIGTERM');
+    expect((await next.ended).code).toBe(0);
+  });
+});
+
+test('a second SIGTERM stops what the first lets finish', async () => {
+  await withInstallation(SOURCE, async ({ sandbox, database, env }) => {
+    const patient = { SOURCE_TIMEOUT_SECONDS: '600', SLUICE_DRAIN_SECONDS: '3600' };
+    sandbox.failNext('hang', 1, 'transactions');
+    const service = begin(['start'], { env: { ...env, ...RARELY, ...patient } });
+    let stderr = '';
+    service.child.stderr?.on('data', text => {
+      stderr += text;
+    });
+    await until(async () => (await doneSlots(database)) === 2);
+    service.child.kill('SIGTERM');
+    await until(() => stderr.includes('what is under way is finished first'));
+    expect(service.child.exitCode).toBe(null);
+    service.child.kill('SIGTERM');
+    expect((await service.ended).code).toBe(0);
+    expect(await openRuns(database)).toEqual([]);
+  });
+});
+
+test('with an empty bucket the runs wait until a named time, with the source free, and go on in another process', async () => {
+  await withInstallation(SOURCE, async ({ sandbox, database, env, sluice }) => {
+    const limits = { SOURCE_RATE_LIMIT: '20', SOURCE_RATE_WINDOW_SECONDS: '3600' };
+    const service = begin(['start'], { env: { ...env, ...RARELY, ...limits } });
+    await until(async () => (await waitingRuns(database)) > 0 && (await sessions(database, 'sluice reads main')) === 0);
+    expect(sandbox.stats.total).toBe(20);
+    const status = await sluice('status');
+    expect(status.stdout).toMatch(/^(invoices|transactions) +slot +waiting for quota until \d{4}-/m);
+    service.child.kill('SIGTERM');
+    expect((await service.ended).code).toBe(0);
+    expect(await waitingRuns(database)).toBeGreaterThan(0);
+
+    // As if an hour had passed.
+    await database.query('truncate sluice.requests, sluice.budgets');
+    await database.query('update sluice.runs set waiting_until = sluice.now() where waiting_until is not null');
+    const next = begin(['start'], { env: { ...env, ...RARELY } });
+    await until(async () => (await doneSlots(database)) === 3);
+    expect(await differences(database, sandbox)).toEqual([]);
+    // The same runs: what they had read and spent is in them.
+    const { rows } = await database.query("select count(*)::int as runs from sluice.runs where kind = 'slot'");
+    expect(rows).toEqual([{ runs: 3 }]);
+    next.child.kill('SIGTERM');
+    await next.ended;
+  });
+});
+
+test('of two sources with settings of their own, the wrong key of one touches nothing of the other', async () => {
+  const vienna = await openSandbox({ ...SOURCE, apiKey: 'key-vienna', rateLimit: 0 });
+  const graz = await openSandbox({ ...SOURCE, seed: 2, apiKey: 'key-graz', rateLimit: 0 });
+  const cwd = mkdtempSync(join(tmpdir(), 'sluice-sources-'));
+  const write = (name: string, url: string) => ({ name, url, api_key_from: `${name.toUpperCase()}_KEY` });
+  writeFileSync(
+    join(cwd, 'sources.json'),
+    JSON.stringify([
+      { ...write('vienna', vienna.url), rate_limit: 100_000, schedules: { transactions: 'off' } },
+      { ...write('graz', graz.url), schema: 'graz_books' },
+    ]),
+  );
+  await withDatabase(async (database, { url }) => {
+    const env = { DATABASE_URL: url, VIENNA_KEY: 'key-vienna', GRAZ_KEY: 'wrong' };
+    const service = begin(['start'], { env: { ...env, ...RARELY }, cwd });
+    await until(async () => (await doneSlots(database)) === 2);
+    const failed = `select count(*)::int as n from sluice.runs where source = 'graz' and state = 'failed'`;
+    await until(async () => (await database.query<{ n: number }>(failed)).rows[0]?.n !== 0);
+    service.child.kill('SIGTERM');
+    expect((await service.ended).code).toBe(0);
+    const { rows } = await database.query<{ slot: string }>(
+      "select distinct source || ' ' || resource as slot from sluice.slots order by 1",
+    );
+    expect(rows.map(row => row.slot)).toEqual([
+      'graz customers',
+      'graz invoices',
+      'graz transactions',
+      'vienna customers',
+      'vienna invoices',
+    ]);
+    const off = await differences(inSchema(database, 'vienna'), vienna, Number.POSITIVE_INFINITY);
+    expect(off.filter(text => !text.startsWith('transactions'))).toEqual([]);
+
+    const sync = await run(['sync', '--json'], { env, cwd });
+    expect(sync.code).toBe(1);
+    expect(sync.json().error).toMatchObject({ kind: 'unauthorized', message: expect.stringMatching(/^graz: /) });
+    expect(sync.json().resources).toMatchObject([
+      { source: 'vienna', resource: 'customers', state: 'done' },
+      { source: 'vienna', resource: 'invoices', state: 'done' },
+      { source: 'vienna', resource: 'transactions', state: 'done' },
+    ]);
+    expect(await differences(inSchema(database, 'vienna'), vienna)).toEqual([]);
+
+    const right = { ...env, GRAZ_KEY: 'key-graz' };
+    expect((await run(['sync', '--source', 'graz'], { env: right, cwd })).code).toBe(0);
+    expect(await differences(inSchema(database, 'graz_books'), graz)).toEqual([]);
+    const status = (await run(['status', '--json'], { env: right, cwd })).json();
+    expect(status.sources).toMatchObject([{ source: 'vienna' }, { source: 'graz', schema: 'graz_books' }]);
+
+    const which = await run(['backfill', 'invoices', '--detach'], { env: right, cwd });
+    expect([which.code, which.stderr]).toEqual([2, 'Which source?\nSay one with --source: vienna, graz.\n']);
+    const none = await run(['status', '--source', 'linz'], { env: right, cwd });
+    expect([none.code, none.stderr]).toEqual([2, 'There is no source "linz".\nSources: vienna, graz.\n']);
+  });
+  await vienna.close();
+  await graz.close();
+  rmSync(cwd, { recursive: true });
+});
+
+test('another installation is not read into the tables of one, unless it has only moved', async () => {
+  await withInstallation({}, async ({ sandbox, database, env, sluice }) => {
+    expect((await sluice('sync', 'customers')).code).toBe(0);
+    const other = await openSandbox({ size: 'small', apiKey: sandbox.apiKey, rateLimit: 0 });
+    const moved = { ...env, SOURCE_URL: other.url };
+    const refused = await run(['sync', '--json'], { env: moved });
+    expect(refused.code).toBe(2);
+    expect(refused.json().error).toMatchObject({
+      kind: 'configuration',
+      message: expect.stringContaining(`was read from ${new URL(sandbox.url).host} so far`),
+    });
+    expect((await run(['start'], { env: moved })).code).toBe(2);
+    expect(other.stats.total).toBe(0);
+    expect((await run(['sync', 'customers', '--moved'], { env: moved })).code).toBe(0);
+    expect((await run(['reset', 'customers', '--yes'], { env: moved })).code).toBe(0);
+    const { rows } = await database.query('select source from sluice.sources');
+    expect(rows).toEqual([]);
+    await other.close();
+  });
+});
+
+async function doneSlots(database: Database): Promise<number> {
+  const { rows } = await database.query<{ n: number }>(
+    "select count(distinct (source, resource))::int as n from sluice.runs where kind = 'slot' and state = 'done'",
+  );
+  return rows[0]?.n ?? 0;
+}
+
+async function waitingRuns(database: Database): Promise<number> {
+  const { rows } = await database.query<{ n: number }>(
+    "select count(*)::int as n from sluice.runs where state = 'waiting' and waiting_until > sluice.now()",
+  );
+  return rows[0]?.n ?? 0;
+}
+
+async function openRuns(database: Database): Promise<unknown[]> {
+  const { rows } = await database.query(
+    "select id, resource from sluice.runs where ended_at is null and state = 'running'",
+  );
+  return rows;
+}
+
+/** Connections of this name. */
+async function sessions(database: Database, name: string): Promise<number> {
+  const { rows } = await database.query<{ n: number }>(
+    `select count(*)::int as n from pg_stat_activity where datname = current_database() and application_name = $1`,
+    [name],
+  );
+  return rows[0]?.n ?? 0;
+}
