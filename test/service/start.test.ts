@@ -1,4 +1,5 @@
-import { createServer } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { begin, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';
@@ -16,7 +17,7 @@ const RARE = Object.fromEntries(
 async function freePort(): Promise<number> {
   const server = createServer();
   const port = await new Promise<number>(resolve =>
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port)),
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)),
   );
   await new Promise(resolve => server.close(resolve));
   return port;
@@ -95,6 +96,49 @@ test('a registered service has a new invoice within a few requests and without a
     for (const text of [stderr, page.text, metrics.text])
       for (const each of [secret, TOKEN, KEY]) expect(text).not.toContain(each);
   });
+});
+
+test('of two services with a wrong key one alert is posted, and one more when the key is right again', async () => {
+  const alerts: { text: string }[] = [];
+  const receiver = createHttpServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (part: string) => {
+      text += part;
+    });
+    request.on('end', () => {
+      alerts.push(JSON.parse(text) as { text: string });
+      response.end('ok');
+    });
+  });
+  await new Promise<void>(resolve => receiver.listen(0, '127.0.0.1', resolve));
+  const { port } = receiver.address() as AddressInfo;
+  await withInstallation({}, async ({ database, env }) => {
+    const alerting = { ...env, ...RARE, ALERT_WEBHOOK_URL: `http://127.0.0.1:${port}/hook-secret-9` };
+    const stop = async (service: ReturnType<typeof begin>) => {
+      service.child.kill('SIGTERM');
+      const { code, stderr } = await service.ended;
+      expect([code, stderr]).toEqual([0, expect.not.stringContaining('hook-secret-9')]);
+    };
+    const services = [1, 2].map(() => begin(['start'], { env: { ...alerting, SOURCE_API_KEY: 'wrong-key-7' } }));
+    await until(() => alerts.length > 0);
+    await Promise.all(services.map(stop));
+    expect(alerts.map(alert => alert.text)).toEqual([
+      expect.stringMatching(/^Sluice: API key rejected \(main\)\n(?!.*wrong-key-7)/s),
+    ]);
+
+    expect((await run(['sync'], { env })).code).toBe(0);
+    const healed = begin(['start'], { env: alerting });
+    await until(() => alerts.length > 1);
+    await stop(healed);
+    expect(alerts.slice(1).map(alert => alert.text)).toEqual([
+      expect.stringMatching(/^Over: API key rejected \(main\)/),
+    ]);
+    const { rows } = await database.query(
+      'select kind, resource, ended_at is not null as over, told_end_at is not null as told from sluice.incidents',
+    );
+    expect(rows).toEqual([{ kind: 'unauthorized', resource: null, over: true, told: true }]);
+  });
+  await new Promise(resolve => receiver.close(resolve));
 });
 
 test('an address over which others would read the secret is not registered', async () => {
