@@ -41,6 +41,15 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       primary key (source, resource, slice)
     )`.execute(db);
 
+  // A list without date slices is judged by all it has.
+  await sql`
+    create function sluice.complete(first date, last date)
+    returns table (source text, resource text, complete boolean, as_of timestamptz) language sql stable as $$
+      select c.source, c.resource, bool_and(c.proven_at is not null), min(c.proven_at) from sluice.coverage c
+      where c.slice = 'whole' or c.slice like 'id %' or (c.date_from <= last and c.date_to >= first)
+      group by c.source, c.resource order by c.source, c.resource
+    $$`.execute(db);
+
   await sql`
     create table sluice.missing (
       source text not null,
