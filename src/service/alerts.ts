@@ -2,7 +2,8 @@ import { SECOND } from '../clock.ts';
 import type { Incident } from '../warehouse/incidents.ts';
 
 const TIMEOUT_MS = 10 * SECOND;
-const TITLES: Readonly<Record<Incident['kind'], string>> = {
+/** What each kind of incident is called in front of people. */
+export const TITLES: Readonly<Record<Incident['kind'], string>> = {
   failed: 'run failed',
   fuse: 'deletions held back',
   unauthorized: 'API key rejected',

@@ -1,5 +1,6 @@
 import { html, raw } from 'hono/html';
 import type { Usage } from '../warehouse/ledger.ts';
+import { TITLES } from './alerts.ts';
 import type { SourceState } from './source-state.ts';
 
 type Html = ReturnType<typeof html>;
@@ -48,7 +49,7 @@ function sourceSection(state: SourceState): Html {
 <h2>${source.name}</h2>
 ${incidents.length === 0 ? html`<p class="good">Nothing is wrong.</p>` : ''}
 ${incidents.map(
-  incident => html`<div class="trouble"><strong>${incident.kind}</strong> since ${at(incident.openedAt)}
+  incident => html`<div class="trouble"><strong>${incident.resource ?? incident.source}: ${TITLES[incident.kind]}</strong> since ${at(incident.openedAt)}
 <p>${incident.message}</p>${nextStep(incident.next)}</div>`,
 )}
 ${requestsSection(state, at)}
