@@ -3,6 +3,7 @@ import { runLoop } from '../../src/engine/loop.ts';
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { dueHints, leaveHints } from '../../src/warehouse/hints.ts';
+import { createOrder } from '../../src/warehouse/orders.ts';
 import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';
@@ -98,6 +99,38 @@ test('a flood costs what one reading may cost, and rests; hints of a resource th
     // A fortieth of the limit in a quarter of the window, and what the last reading began with.
     expect(spent).toBeLessThanOrEqual(25 + 10);
     expect(await dueHints(database.kysely, 'main', { limit: 1000, windowMs: 3_600_000 })).toEqual([]);
+  });
+});
+
+test('a hint that comes during a long reading of its list is read before that goes on', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z');
+    // Each answer takes a second, so that the loop looks for hints between them.
+    const sandbox = await openSandbox({ size: 'medium', rateLimit: 0, today: '2026-01-15', clock, latencyMs: 1000 });
+    const told: string[] = [];
+    let left: Promise<void> | undefined;
+    const engine = await openEngine(database, sandbox, {
+      clock,
+      limit: 100_000,
+      resources: ['invoices'],
+      onEvent: event => {
+        if (event.kind === 'ended') told.push(`${event.task.kind} ${event.state}`);
+        if (event.kind !== 'committed' || event.task.kind !== 'backfill') return;
+        told.push('backfill read');
+        left ??= leaveHints(database.kysely, [{ source: 'main', resource: 'invoices', slice: 'newest' }]);
+      },
+    });
+    await serveOrders(engine, 'sync');
+    told.splice(0);
+    await createOrder(database.kysely, { source: 'main', resource: 'invoices', kind: 'backfill' });
+    await runLoop(engine, SERVICE, new AbortController().signal);
+    await left;
+    expect(told.at(-1)).toBe('backfill done');
+    const hinted = told.indexOf('hint done');
+    expect(hinted).toBeGreaterThan(0);
+    expect(told.slice(hinted).filter(each => each === 'backfill read').length).toBeGreaterThan(0);
+    await engine.close();
+    await sandbox.close();
   });
 });
 
