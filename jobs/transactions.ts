@@ -15,4 +15,12 @@ export default defineJob({
   }),
   events: { 'payment.received': [] },
   slicings: [dateWindow('date', 'date_from', 'date_to')],
+  control: {
+    path: '/api/v2/reports/financial',
+    query: month => ({ year: month.slice(0, 4), month: String(Number(month.slice(5))) }),
+    sums: {
+      income: { of: 'amount', where: { type: 'Income' } },
+      expenses: { of: 'amount', where: { type: 'Expense' } },
+    },
+  },
 });

@@ -3,7 +3,7 @@ import { type Client, isTimeout, type Meta } from '../source/client.ts';
 import type { BadRecord } from '../warehouse/quarantine.ts';
 import type { Row } from '../warehouse/rows.ts';
 import { type Slice, sliceText } from '../warehouse/slice.ts';
-import { isContentKeyed, isPageless, type Resource } from './resource.ts';
+import { holdsRows, isContentKeyed, isPageless, type Resource } from './resource.ts';
 import type { Step } from './step.ts';
 import type { Task } from './task.ts';
 
@@ -104,6 +104,37 @@ export async function askPage(
 }
 
 /**
+ * False when the page shows fewer rows than its own count says it has: whoever drops rows from a page says nothing of what is gone.
+ */
+export function isFull({ rows, meta, page, limit }: PageAnswer): boolean {
+  const { totalPages, totalRecords } = meta ?? {};
+  if (totalPages === undefined || totalRecords === undefined) return true;
+  if (page < totalPages) return rows.length * totalPages >= totalRecords;
+  // The last page holds what the others leave over; how much they hold is known by the limit, or else by their number.
+  const size = totalPages === Math.ceil(totalRecords / limit) ? limit : null;
+  return size === null || page > totalPages || rows.length >= totalRecords - (page - 1) * size;
+}
+
+/**
+ * The first page of a reading. One that is empty where rows are stored is asked for once more: an answer that lost its rows is
+ * likelier than rows that all went at once.
+ */
+export async function askFirst(
+  reader: Reader,
+  task: Task,
+  slice: Slice,
+  query: Readonly<Record<string, string>>,
+  limit: number,
+): Promise<PageAnswer> {
+  const ask = (size: number) => askPage(reader, task, slice, query, { page: 1, limit: size, flexible: true });
+  const answer = await ask(limit);
+  if (answer.rows.length > 0 || !holdsRows(task.resource, slice)) return answer;
+  answer.release();
+  const again = await ask(answer.limit);
+  return { ...again, requests: answer.requests + again.requests };
+}
+
+/**
  * What one page shows of the source's habits, where that is not known yet or known otherwise. `before`: the page in front of it,
  * which this one proves not to have been the last, whatever was said about a count.
  */
@@ -117,7 +148,7 @@ export function learnFromPage(
   const counted = answer.meta?.totalPages !== undefined;
   // Without a count, a page was full when another came behind it.
   const fullByNext = !counted && before !== null && follows(before, answer) ? before : null;
-  const full = pages !== null && pages > answer.page && answer.page === 1 ? answer : fullByNext;
+  const full = pages !== null && pages > answer.page && answer.page === 1 && isFull(answer) ? answer : fullByNext;
   if (resource.traits.get('limit') !== 'ignored' && keepsOwnSize(resource, answer)) {
     const told = answer.meta?.totalPages === undefined ? '' : `, ${answer.meta.totalPages} pages in all`;
     const evidence = `asked for ${answer.limit} rows on page ${answer.page}, got ${answer.rows.length}${told}`;
@@ -153,14 +184,15 @@ type Learning = { trait: string; value: string; evidence: string }[];
 
 // Rows stored under an id and rows stored under their content cannot be matched with each other.
 function learnKeys(resource: Resource, answer: PageAnswer): Learning {
-  if (!isContentKeyed(resource.table) || answer.rows.length === 0) return [];
-  const bare = answer.rows.filter(row => (row as Record<string, unknown> | null)?.[resource.job.key] == null).length;
-  const value = bare > 0 ? 'no' : 'yes';
+  if (!isContentKeyed(resource.table)) return [];
+  // What is no record at all says nothing, and one row does not speak for the others.
+  const records = answer.rows.filter(row => typeof row === 'object' && row !== null && !Array.isArray(row));
+  const bare = records.filter(row => (row as Record<string, unknown>)[resource.job.key] == null).length;
+  if (records.length === 0) return [];
+  const value = 2 * bare > records.length ? 'no' : 'yes';
   const known = resource.traits.get('ids');
   if (known === undefined) {
-    return [
-      { trait: 'ids', value, evidence: `${bare} of ${answer.rows.length} rows came without "${resource.job.key}"` },
-    ];
+    return [{ trait: 'ids', value, evidence: `${bare} of ${records.length} rows came without "${resource.job.key}"` }];
   }
   if (known === value) return [];
   const change = value === 'no' ? 'no longer carry' : 'now carry';

@@ -3,11 +3,13 @@ import type { MissingRow } from '../warehouse/missing.ts';
 import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../warehouse/slice.ts';
 import { stampMs } from './ask.ts';
 import { confirmedBy, confirmingField } from './conclude.ts';
+import { totalToAsk } from './control-totals.ts';
 import { byIds, subtract } from './intervals.ts';
 import { nextSlice, pooledPrior } from './next-slice.ts';
 import { MOST_PAGES } from './read-pages.ts';
 import { isPageless, orderOf, pageSize, partition, partitionOf, watched } from './resource.ts';
 import { type Task, wants } from './task.ts';
+import type { Day } from './windows.ts';
 
 /** What to read next for a task. `answers`: the most it may take; `gathered`: several slices in one go. */
 export interface Choice {
@@ -25,11 +27,12 @@ const single = (slice: Slice, counted: boolean): Choice => ({ slice, answers: MO
 
 /**
  * What a task reads next: first what is watched at every sync, then what a hint made due, then the slices that are due, and at
- * the end the rows that went missing. `affordable`: reading everything again costs at most half the hourly limit; null: not known yet.
+ * the end the rows that went missing. `today`: the day it is at the source. `affordable`: reading everything again costs at most
+ * half the hourly limit; null: not known yet.
  */
 export async function choose(
   task: Task,
-  context: { now: number; affordable: boolean | null; missing: () => Promise<readonly MissingRow[]> },
+  context: { now: number; today: Day; affordable: boolean | null; missing: () => Promise<readonly MissingRow[]> },
 ): Promise<Next> {
   const { resource } = task;
   if (task.kind === 'hint') return chooseHinted(task);
@@ -75,6 +78,11 @@ export async function choose(
   const hinted = due.filter(entry => isHinted(entry) || isNewestEnd(entry));
   const candidates = (hinted.length > 0 ? hinted : due).filter(entry => free(entry.slice));
   const now = context.now;
+  // Now and then, what one request tells of a whole month says where to read.
+  if (counted && mayReread && hinted.length === 0 && resource.turn % 5 === 2) {
+    const slice = totalToAsk(resource, context.today, now);
+    if (slice && free(slice)) return single(slice, counted);
+  }
   const best = nextSlice(
     candidates,
     all && hinted.length === 0 ? 0 : resource.turn,

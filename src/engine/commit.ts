@@ -6,13 +6,12 @@ import { type Row, type WriteResult, writeRows } from '../warehouse/rows.ts';
 import { addToRun, type Counts, noCounts } from '../warehouse/runs.ts';
 import { beginLoad, rollbackTo, savepoint } from '../warehouse/savepoint.ts';
 import { sliceText } from '../warehouse/slice.ts';
-import { writeTrait } from '../warehouse/traits.ts';
 import { holdsBadData } from './bad-data.ts';
 import { conclude } from './conclude.ts';
-import type { Draft } from './draft.ts';
+import { type Draft, noteTrait } from './draft.ts';
 import type { Resource } from './resource.ts';
 import type { Committed, Step } from './step.ts';
-import { count, lookAgain, type Task } from './task.ts';
+import { count, type Task } from './task.ts';
 
 /** Gathers what arrived while the previous transaction ran; it never waits for more. */
 export interface Committer {
@@ -93,13 +92,14 @@ async function commit(options: Options, steps: readonly Step[], careful: boolean
     for (const [resource, group] of byResource) {
       const draft: Draft = {
         resource,
+        log,
         entries: new Map(resource.entries),
         readings: { ...resource.cursor.readings },
         counts: new Map(),
         after: [],
       };
       const position = group.map(step => sliceText(step.slice)).join(', ');
-      await writeGroup(tx, draft, group, { results, log, careful });
+      await writeGroup(tx, draft, group, { results, careful });
       const cursor = await moveCursor(tx, { source: resource.source, resource: resource.name }, resource.cursor, {
         readings: draft.readings,
         position,
@@ -123,20 +123,12 @@ async function writeGroup(
   tx: Db,
   draft: Draft,
   group: readonly Step[],
-  { results, log, careful }: { results: Map<Step, Committed>; log: Log; careful: boolean },
+  { results, careful }: { results: Map<Step, Committed>; careful: boolean },
 ): Promise<void> {
   const { resource } = draft;
   const place = { source: resource.source, resource: resource.name };
   for (const step of group) {
-    for (const trait of [...(step.learnt ?? []), ...learnUndated(step)]) {
-      if (resource.traits.get(trait.trait) === trait.value) continue;
-      await writeTrait(tx, resource.source, { resource: resource.name, ...trait });
-      draft.after.push(() => {
-        resource.traits.set(trait.trait, trait.value);
-        lookAgain(step.task);
-        log.debug({ resource: resource.name, ...trait }, 'learnt');
-      });
-    }
+    for (const trait of [...(step.learnt ?? []), ...learnUndated(step)]) await noteTrait(tx, draft, step.task, trait);
     if (step.total !== undefined && step.total !== null) {
       const { total } = step;
       draft.after.push(() => {

@@ -6,6 +6,7 @@ import type { Counts } from '../warehouse/runs.ts';
 import { type IdSlice, type Slice, sliceCondition, sliceText } from '../warehouse/slice.ts';
 import { countRows, valuesOf } from '../warehouse/stored.ts';
 import { stampMs } from './ask.ts';
+import { concludeTotal } from './control-totals.ts';
 import type { Draft } from './draft.ts';
 import { subtract } from './intervals.ts';
 import { slicingOf } from './job.ts';
@@ -86,6 +87,10 @@ export async function conclude(tx: Db, draft: Draft, step: Step, outcome: Outcom
       await markMissing(tx, place, [end.key], sliceText(step.slice), end.at);
       resource.holdsMissing = true;
       await remove(tx, draft, task, [end.key], outcome.counts);
+      break;
+    case 'total':
+      if (step.slice.by === 'total' && !task.reportOnly)
+        await replace(tx, draft, [], await concludeTotal(tx, draft, { task, slice: step.slice }, end));
       break;
     case 'split': {
       const parent = draft.entries.get(sliceText(step.slice));

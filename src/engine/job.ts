@@ -25,6 +25,8 @@ export interface Job {
    * may hold the row's key, the likeliest first. Messages are hints to read sooner, never data.
    */
   readonly events: Readonly<Record<string, readonly string[]>>;
+  /** What the source says a month's rows sum up to; null: nothing. */
+  readonly control: ControlTotals | null;
   /** Keep earlier versions of changed rows in `row_history`. Default: only deleted rows are kept. */
   readonly history: boolean;
 }
@@ -33,6 +35,19 @@ export interface Job {
 export interface Child {
   readonly table: string;
   readonly parent: string;
+}
+
+/** Where the source tells what a month (`YYYY-MM`) sums up to, and what its answer's fields are the sums of. */
+export interface ControlTotals {
+  readonly path: string;
+  readonly query: (month: string) => Readonly<Record<string, string>>;
+  readonly sums: Readonly<Record<string, Sum>>;
+}
+
+/** `of`: the field added up, over the rows that have the values of `where`. */
+export interface Sum {
+  readonly of: string;
+  readonly where: Readonly<Record<string, string>>;
 }
 
 export type Slicing = IdRange | DateWindow | Value | One;
@@ -67,9 +82,17 @@ export const one = (path: string): One => ({ by: 'one', path });
 
 export function defineJob(
   declaration: Pick<Job, 'path' | 'record' | 'key' | 'slicings'> &
-    Partial<Pick<Job, 'schedule' | 'children' | 'never' | 'events' | 'history'>>,
+    Partial<Pick<Job, 'schedule' | 'children' | 'never' | 'events' | 'control' | 'history'>>,
 ): Job {
-  return { schedule: '*/15 * * * *', children: {}, never: [], events: {}, history: false, ...declaration };
+  return {
+    schedule: '*/15 * * * *',
+    children: {},
+    never: [],
+    control: null,
+    events: {},
+    history: false,
+    ...declaration,
+  };
 }
 
 /** The slicing of one kind that a job declares, if any. */

@@ -20,6 +20,7 @@ import { partition, type Resource, refreshResource, wholeCost } from './resource
 import type { Serves } from './serves.ts';
 import { fail, type Task } from './task.ts';
 import { endTask, leaveTasks, refreshTasks } from './tasks.ts';
+import { dayIn } from './windows.ts';
 import { leaveWaiting, longWait } from './yield.ts';
 
 const LANES = { live: 0, backfill: 1, verify: 2 } as const;
@@ -48,9 +49,13 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   }
 
   const abort = new AbortController();
+  const committed: (() => void)[] = [];
   const committer = createCommitter({
     ...engine,
-    onCommitted: step => engine.onEvent?.({ kind: 'committed', task: step.task, step }),
+    onCommitted: step => {
+      engine.onEvent?.({ kind: 'committed', task: step.task, step });
+      for (const listener of committed.splice(0)) listener();
+    },
   });
   const admission = pLimit(2 * engine.concurrency);
   const reader: Reader = {
@@ -72,7 +77,8 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   };
   const loop: Loop = { engine, committer, reader, tasks: [], running: new Set(), fatal: null, abort };
   try {
-    const waitMs = await serve(loop, serves, reader.signal);
+    const nextCommit = () => new Promise<void>(resolve => committed.push(resolve));
+    const waitMs = await serve(loop, serves, reader.signal, nextCommit);
     if (waitMs !== null) {
       abort.abort(new SluiceError('stopped', 'The request limit is used up; the source is free for others meanwhile.'));
       await Promise.allSettled(loop.running);
@@ -90,7 +96,12 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
 }
 
 /** Returns null when nothing is left to do, or for how long everything has to wait, where `serves.yields`. */
-async function serve(loop: Loop, serves: Serves, signal: AbortSignal): Promise<number | null> {
+async function serve(
+  loop: Loop,
+  serves: Serves,
+  signal: AbortSignal,
+  nextCommit: () => Promise<void>,
+): Promise<number | null> {
   const { engine } = loop;
   let refreshedAt = Number.NEGATIVE_INFINITY;
   for (;;) {
@@ -98,7 +109,7 @@ async function serve(loop: Loop, serves: Serves, signal: AbortSignal): Promise<n
     if (signal.aborted) throw stopped(signal);
     if (serves.draining?.aborted) {
       if (loop.running.size === 0 || longWait(loop) !== null) throw stopped(serves.draining);
-      await nextEvent(loop);
+      await nextEvent(loop, nextCommit);
       continue;
     }
     const now = await databaseNow(engine.database);
@@ -110,15 +121,18 @@ async function serve(loop: Loop, serves: Serves, signal: AbortSignal): Promise<n
     if (loop.tasks.length === 0 && loop.running.size === 0) return null;
     if (loop.running.size < engine.concurrency && (begun || loop.running.size === 0)) continue;
     // Only after some seconds in which no reading ended: what was granted before the limit was met is home by then.
-    const idle = await nextEvent(loop);
-    const waitMs = serves.yields && idle ? longWait(loop) : null;
+    const event = await nextEvent(loop, nextCommit);
+    if (event === 'page') refreshedAt = Number.NEGATIVE_INFINITY;
+    const waitMs = serves.yields && event === 'idle' ? longWait(loop) : null;
     if (waitMs !== null) return waitMs;
   }
 }
 
-/** Until a reading ends; while the limit holds them all up, orders are looked at again from time to time. True: none ended. */
-async function nextEvent(loop: Loop): Promise<boolean> {
+/** Until a reading ends; while the limit holds them all up (`idle`), orders are looked at again from time to time. */
+async function nextEvent(loop: Loop, nextCommit: () => Promise<void>): Promise<'ended' | 'page' | 'idle'> {
   const { engine } = loop;
+  // What people pause and cancel stops between two pages, not with its slice.
+  const page = loop.tasks.some(task => task.kind === 'backfill') ? [nextCommit().then(() => 'page' as const)] : [];
   const over = new AbortController();
   const waited = engine.waiting.begun().then(async () => {
     if (over.signal.aborted) return;
@@ -133,9 +147,10 @@ async function nextEvent(loop: Loop): Promise<boolean> {
     }
     await engine.clock.sleep(Math.min(left, 5 * SECOND), over.signal).catch(() => undefined);
   });
-  const idle = await Promise.race([...[...loop.running].map(each => each.then(() => false)), waited.then(() => true)]);
+  const ended = [...loop.running].map(each => each.then(() => 'ended' as const));
+  const event = await Promise.race([...ended, ...page, waited.then(() => 'idle' as const)]);
   over.abort();
-  return idle;
+  return event;
 }
 
 /** Starts what can be started, and ends the tasks that have nothing left. Returns whether anything moved. */
@@ -162,7 +177,9 @@ async function begin(loop: Loop, now: number): Promise<boolean> {
       return rows;
     };
     const unreachable = task.failure?.kind === 'unavailable';
-    let next = unreachable ? idle(task) : await choose(task, { now, affordable, missing });
+    let next = unreachable
+      ? idle(task)
+      : await choose(task, { now, today: dayIn(now, engine.timeZone), affordable, missing });
     if (next === 'done' && !unreachable) next = await recount(engine, task);
     if (next === 'blocked') {
       if (task.kind === 'hint') held.add(task.resource);

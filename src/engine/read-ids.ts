@@ -1,7 +1,17 @@
 import type { Database } from '../warehouse/database.ts';
 import type { IdSlice } from '../warehouse/slice.ts';
 import { rankOf } from '../warehouse/stored.ts';
-import { askPage, firstLimit, inOrder, learnFromPage, type PageAnswer, parseRows, type Reader } from './ask.ts';
+import {
+  askFirst,
+  askPage,
+  firstLimit,
+  inOrder,
+  isFull,
+  learnFromPage,
+  type PageAnswer,
+  parseRows,
+  type Reader,
+} from './ask.ts';
 import { addressFor } from './intervals.ts';
 import { type Order, orderOf, pagesOf } from './resource.ts';
 import type { Step } from './step.ts';
@@ -40,7 +50,10 @@ export async function* readIds(
   let placed: Placed;
   for (let correction = 0; ; correction++) {
     const address = fixed ? { page: Math.floor(offset / size) + 1, limit: size } : addressFor(offset, size);
-    answer = await askPage(reader, task, range, {}, { ...address, flexible: correction === 0 });
+    answer =
+      address.page === 1 && correction === 0
+        ? await askFirst(reader, task, range, {}, address.limit)
+        : await askPage(reader, task, range, {}, { ...address, flexible: correction === 0 });
     placed = place(task, answer);
     let next =
       correction < MOST_CORRECTIONS &&
@@ -147,7 +160,7 @@ function place(task: Task, answer: PageAnswer, neighbour: Placed | null = null, 
   }
   const first = ids[0] as bigint;
   const last = ids.at(-1) as bigint;
-  if (order === 'none' || order === 'updated-desc') return { ...base, interval: null, first, last };
+  if (order === 'none' || order === 'updated-desc' || !isFull(answer)) return { ...base, interval: null, first, last };
   const top = answer.page === 1;
   // Pages of a fixed size meet without overlap: while the list keeps its length, nothing lies between two that follow each other.
   const meets =

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ReadingState } from '../warehouse/cursors.ts';
 import { type DateSlice, type Slice, sliceText } from '../warehouse/slice.ts';
 import {
+  askFirst,
   askPage,
   firstLimit,
   inOrder,
@@ -90,7 +91,7 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
   let steady = true;
 
   const ask = (each: number) =>
-    askPage(reader, task, slice, query, { page: each, limit: state.limit, flexible: each === 1 && round === 1 });
+    askPage(reader, task, slice, query, { page: each, limit: state.limit, flexible: false });
   const take = (answer: PageAnswer) => {
     state.startedAt ??= answer.grantedAt;
     const parsed = parseRows(resource, answer, seen);
@@ -155,7 +156,7 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
 
   let first: PageAnswer | null = null;
   if (page === 1 && round === 1) {
-    const answer = await ask(1);
+    const answer = await askFirst(reader, task, slice, query, state.limit);
     state.limit = answer.limit;
     state.totalPages = pagesOf(answer.meta, answer.rows.length);
     state.totalRecords = answer.meta?.totalRecords ?? null;

@@ -1,5 +1,6 @@
 import type { Reader } from './ask.ts';
 import type { Choice } from './choose.ts';
+import { readTotal } from './control-totals.ts';
 import type { Loop } from './engine.ts';
 import { readIds } from './read-ids.ts';
 import { readNewest, readOne } from './read-others.ts';
@@ -53,6 +54,8 @@ function stepsOf(loop: Loop, task: Task, choice: Choice, now: number): AsyncGene
       });
     case 'newest':
       return readNewest(reader, task, choice.answers);
+    case 'total':
+      return readTotal(reader, task, slice);
     case 'one':
       return readOne(reader, task, slice);
   }

@@ -1,4 +1,5 @@
 import { writeCoverage } from '../warehouse/coverage.ts';
+import { countQuarantined } from '../warehouse/quarantine.ts';
 import { type Slice, sliceText } from '../warehouse/slice.ts';
 import { countRows } from '../warehouse/stored.ts';
 import { writeTrait } from '../warehouse/traits.ts';
@@ -24,13 +25,15 @@ export async function recount(engine: Engine, task: Task): Promise<Next> {
     { by: 'whole' },
     { dateField: undefined, startedAt: null },
   );
-  if (resource.total !== null && resource.total <= rows) return 'done';
+  const place = { source: engine.source, resource: resource.name };
+  const held = rows + (resource.quarantined ? await countQuarantined(engine.database.kysely, place) : 0);
+  if (resource.total !== null && resource.total <= held) return 'done';
   if (!task.settled.has('recount')) {
     task.settled.add('recount');
     return { slice: { by: 'newest' }, answers: MOST_PAGES, gathered: false, counted: false };
   }
   if (resource.total === null) return 'done';
-  const evidence = `the source counts ${resource.total} rows, its date windows show ${rows}`;
+  const evidence = `the source counts ${resource.total} rows, its date windows show ${held}`;
   await writeTrait(engine.database.kysely, engine.source, {
     resource: resource.name,
     trait: 'undated',

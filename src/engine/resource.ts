@@ -3,7 +3,7 @@ import { type Entry, readCoverage } from '../warehouse/coverage.ts';
 import type { Cursor } from '../warehouse/cursors.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { MissingRow } from '../warehouse/missing.ts';
-import { type Slice, sliceText } from '../warehouse/slice.ts';
+import { overlap, type Slice, sliceText } from '../warehouse/slice.ts';
 import { readTable, type Table } from '../warehouse/tables.ts';
 import { readTraits } from '../warehouse/traits.ts';
 import { type DateWindow, type Job, slicingOf } from './job.ts';
@@ -175,4 +175,12 @@ export function pagesOf(meta: Meta | undefined, rows: number): number | null {
   // A source that counts pages by another size than it returns is believed by its rows.
   const byRows = meta.totalRecords !== undefined && rows > 0 ? Math.ceil(meta.totalRecords / rows) : meta.totalPages;
   return Math.min(Math.max(meta.totalPages, meta.totalPages === 1 ? 1 : byRows), PAGE_CEILING);
+}
+
+/** Rows of the slice are stored, as far as its readings tell; of what was never read by itself, they may be. */
+export function holdsRows(resource: Resource, slice: Slice): boolean {
+  const own = resource.entries.get(sliceText(slice));
+  if (own) return own.rows !== null && own.rows > 0;
+  const parts = partition(resource).filter(entry => entry.slice.by === slice.by && overlap(entry.slice, slice));
+  return parts.length === 0 || parts.some(entry => (entry.rows ?? 0) > 0);
 }

@@ -43,6 +43,8 @@ export type End =
   | { readonly kind: 'targeted'; readonly complete: boolean; readonly startedAt: string }
   /** The source has no row of this key. */
   | { readonly kind: 'gone'; readonly key: string; readonly at: string }
+  /** What the source says of a month. */
+  | { readonly kind: 'total'; readonly said: Readonly<Record<string, unknown>>; readonly startedAt: string }
   /** It did not add up; what came is kept, and nothing is concluded. */
   | { readonly kind: 'unproven'; readonly reason: string; readonly startedAt: string };
 

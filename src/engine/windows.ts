@@ -109,3 +109,18 @@ export function lengthInDays(window: DateSlice): number {
   if (window.from === null || window.to === null) return Number.POSITIVE_INFINITY;
   return (Date.parse(window.to) - Date.parse(window.from)) / DAY + 1;
 }
+
+export interface DateRange {
+  readonly from: Day;
+  readonly to: Day;
+}
+
+/** The first and last day of a month given as `YYYY-MM`. */
+export const monthRange = (month: string): DateRange => ({ from: `${month}-01`, to: lastOfMonth(`${month}-01`) });
+
+/** Days of the range that lie in the window. */
+export function overlapDays(window: DateSlice, { from, to }: DateRange): number {
+  const first = window.from === null || window.from < from ? from : window.from;
+  const last = window.to === null || window.to > to ? to : window.to;
+  return first > last ? 0 : (Date.parse(last) - Date.parse(first)) / DAY + 1;
+}

@@ -27,6 +27,8 @@ interface Arrived {
 export interface Faults {
   /** Makes the next `count` requests, or those whose path contains `path`, go wrong. */
   failNext(fault: Fault, count?: number, path?: string): void;
+  /** Nothing more of what is planned goes wrong. */
+  forgetPlanned(): void;
   of(request: Arrived): Fault | undefined;
 }
 
@@ -61,6 +63,9 @@ export function createFaults(options: {
   return {
     failNext(fault, count = 1, path = '') {
       for (let index = 0; index < count; index += 1) planned.push({ at: 0, fault, count, path });
+    },
+    forgetPlanned: () => {
+      planned.length = 0;
     },
     of({ index, path, list }) {
       const possible = (fault: Fault | undefined) => list || !isListFault(fault);

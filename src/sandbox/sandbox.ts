@@ -78,6 +78,8 @@ export interface Sandbox {
   setVariants(variants: Partial<Variants>): void;
   /** Makes the next requests (whose path contains `path`) go wrong; a fault of lists waits for one. */
   failNext(fault: Fault, count?: number, path?: string): void;
+  /** What is planned to go wrong goes well. */
+  forgetFaults(): void;
   /** Another tool uses up requests of the same key. */
   spend(count: number): void;
   /** Resolves when the webhooks of all changes so far have been sent. */
@@ -180,6 +182,7 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
       variants = { ...variants, ...given };
     },
     failNext: (fault, count, path) => faults.failNext(fault, count, path),
+    forgetFaults: () => faults.forgetPlanned(),
     spend: count => gate.spend(count, clock.now()),
     webhooksSent: () => webhooks.settled(),
     async close() {

@@ -41,6 +41,13 @@ export async function holdsQuarantine(db: Db, place: Place): Promise<boolean> {
   return rows.length > 0;
 }
 
+/** Records that are in quarantine and not in the table. */
+export async function countQuarantined(db: Db, place: Place): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from sluice.quarantine
+    where source = ${place.source} and resource = ${place.resource} and resolved_at is null`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
 /**
  * The source no longer shows the record: everything was read in full since it was last seen, and the slice that showed it was
  * read again. That is how one leaves whose key could not be read, or that was deleted at the source instead of mended.

@@ -8,6 +8,7 @@ import type { Column, Table } from './tables.ts';
  * - `value`, `one`: targeted; they bring changes and prove no range.
  * - `newest`: the list's newest end, read until it brings no news; proves nothing.
  * - `whole`: the unfiltered list.
+ * - `total`: what the source says a month's rows sum up to; brings no rows.
  */
 export type Slice =
   | { readonly by: 'id'; readonly from: bigint | null; readonly to: bigint | null }
@@ -15,7 +16,8 @@ export type Slice =
   | { readonly by: 'value'; readonly field: string; readonly value: string }
   | { readonly by: 'one'; readonly key: string }
   | { readonly by: 'newest' }
-  | { readonly by: 'whole' };
+  | { readonly by: 'whole' }
+  | { readonly by: 'total'; readonly month: string };
 
 export type IdSlice = Extract<Slice, { by: 'id' }>;
 export type DateSlice = Extract<Slice, { by: 'date' }>;
@@ -30,6 +32,8 @@ export function sliceText(slice: Slice): string {
       return `${slice.field}=${slice.value}`;
     case 'one':
       return `one ${slice.key}`;
+    case 'total':
+      return `total ${slice.month}`;
     default:
       return slice.by;
   }
@@ -39,6 +43,7 @@ export function sliceText(slice: Slice): string {
 export function parseSlice(text: string): Slice {
   if (text === 'newest' || text === 'whole') return { by: text };
   if (text.startsWith('one ')) return { by: 'one', key: text.slice(4) };
+  if (text.startsWith('total ')) return { by: 'total', month: text.slice(6) };
   const range = /^(id|date) ([^.]*)\.\.(.*)$/.exec(text);
   if (range) {
     const [, by, from = '', to = ''] = range;
@@ -56,6 +61,7 @@ export function overlap(a: Slice, b: Slice): boolean {
   if (a.by === 'date' && b.by === 'date') return before(a.from, b.to) && before(b.from, a.to);
   if (a.by === 'value' && b.by === 'value' && a.field === b.field) return a.value === b.value;
   if (a.by === 'one' && b.by === 'one') return a.key === b.key;
+  if (a.by === 'total' || b.by === 'total') return a.by === b.by;
   return true;
 }
 
@@ -63,7 +69,7 @@ function before<T extends bigint | string>(from: T | null, to: T | null): boolea
   return from === null || to === null || from <= to;
 }
 
-/** Which stored rows `t` lie in the slice; null for one that has no members of its own (`newest`). `dateField`: what `date` slices cut by. */
+/** Which stored rows `t` lie in the slice; null for one that has no members of its own (`newest`, `total`). `dateField`: what `date` slices cut by. */
 export function sliceCondition(slice: Slice, table: Table, dateField: string | undefined): RawBuilder<boolean> | null {
   switch (slice.by) {
     case 'id':
@@ -77,6 +83,7 @@ export function sliceCondition(slice: Slice, table: Table, dateField: string | u
     case 'whole':
       return sql`true`;
     case 'newest':
+    case 'total':
       return null;
   }
 }

@@ -33,3 +33,28 @@ export async function rankOf(db: Db, table: Table, id: bigint, descending: boole
     where ${sql.id(table.id.name)} ${sql.raw(descending ? '>' : '<')} cast(${id.toString()} as bigint)`.execute(db);
   return rows[0]?.count ?? 0;
 }
+
+/** What a sum adds up: a column, over the rows that have these values. */
+export interface Sum {
+  readonly of: string;
+  readonly where: Readonly<Record<string, string>>;
+}
+
+/** Sums over the stored rows of a range of dates, by name, as exact decimal texts. */
+export async function sumsOf(
+  db: Db,
+  table: Table,
+  dateField: string,
+  range: { from: string; to: string },
+  sums: Readonly<Record<string, Sum>>,
+): Promise<Record<string, string>> {
+  const added = Object.entries(sums).map(([name, { of, where }]) => {
+    const conditions = Object.entries(where).map(([column, value]) => sql<boolean>`t.${sql.id(column)} = ${value}`);
+    return sql`coalesce(sum(t.${sql.id(of)}) filter (where ${sql.join([sql`true`, ...conditions], sql` and `)}), 0)::text as ${sql.id(name)}`;
+  });
+  const { rows } = await sql<
+    Record<string, string>
+  >`select ${sql.join(added)} from ${sql.id(table.schema, table.name)} t
+    where t.${sql.id(dateField)} between cast(${range.from} as date) and cast(${range.to} as date)`.execute(db);
+  return rows[0] ?? {};
+}

@@ -8,7 +8,7 @@ import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { acquireSourceLock, type SourceLock } from '../../src/warehouse/source-lock.ts';
 import { openEngine } from '../support/source.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
-import type { Crash, Plan } from './plan.ts';
+import { type Crash, isEndless, type Plan } from './plan.ts';
 
 /** How a process ended: by itself, with an error of the engine's, or killed on the way. */
 export type Outcome = { readonly end: 'done' | 'killed' } | { readonly end: 'failed'; readonly error: unknown };
@@ -26,7 +26,7 @@ export interface Process {
 }
 
 /** A request younger than this is waited for before time moves on; one that hangs is not waited for longer. */
-const PATIENCE_MS = { usual: 5000, hang: 30 };
+const PATIENCE_MS = { usual: 5000, endless: 30 };
 
 /** Opens one that holds the source's lock; null when another process holds it. */
 export async function openProcess(options: {
@@ -122,7 +122,7 @@ export async function openProcess(options: {
       if (life.dead) return false;
       const { totalCount, idleCount, waitingCount } = database.pool;
       if (totalCount > idleCount || waitingCount > 0) return true;
-      const patience = plan.variants.fault === 'hang' ? PATIENCE_MS.hang : PATIENCE_MS.usual;
+      const patience = isEndless(plan.variants.fault) ? PATIENCE_MS.endless : PATIENCE_MS.usual;
       return [...underWay.values()].some(since => performance.now() - since < patience);
     },
     async close() {
