@@ -89,6 +89,8 @@ export async function openProcess(options: {
   function countRequests(ledger: Budget): Budget {
     return {
       async take(lane, want) {
+        // No two requests are granted at the very same moment, as anywhere.
+        await clock.advance(1);
         const taken = await ledger.take(lane, want);
         for (const grant of taken.grants) underWay.set(grant.id, performance.now());
         requests += taken.grants.length;
