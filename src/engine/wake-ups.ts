@@ -9,6 +9,8 @@ const SCHEMA = 'graphile_worker';
 const TASK = 'read';
 const AGAIN_MS = MINUTE;
 const RESTART_MS = 5 * SECOND;
+/** A process that the queue has forgotten for so long, as it may after an outage of the database, wakes itself. */
+const FORGOTTEN_MS = 2 * MINUTE;
 
 export interface WakeUps {
   /** Ends when none of the wakings is under way any more. */
@@ -31,6 +33,7 @@ export async function startWakeUps(options: {
   const { database, sources, log } = options;
   /** By source, what it is doing; `again` when it was woken meanwhile. */
   const awake = new Map<string, { again: boolean; done: Promise<void> }>();
+  const wokenAt = new Map(sources.map(source => [source, performance.now()]));
   let stopped = false;
   const logger = new Logger(() => (level, message) => {
     const matters = level === 'error' || level === 'warning';
@@ -55,6 +58,7 @@ export async function startWakeUps(options: {
   /** Without a source of ours it is not for us: from other settings, or left by a crash. */
   async function onWakeUp(source: string | null): Promise<void> {
     if (source === null || stopped || !sources.includes(source)) return;
+    wokenAt.set(source, performance.now());
     const busy = awake.get(source);
     if (busy) {
       busy.again = true;
@@ -91,13 +95,16 @@ export async function startWakeUps(options: {
         log.warn({ reason: explain(error) }, 'wake-ups could not be started');
         return runner;
       });
+      if (stopped) await runner.stop().catch(() => undefined);
     }
   };
   const add = () => {
-    for (const source of sources)
+    for (const source of sources) {
+      if (performance.now() - (wokenAt.get(source) ?? 0) > FORGOTTEN_MS) void onWakeUp(source);
       addWakeUp(database, source, null).catch(error =>
         log.warn({ source, reason: explain(error) }, 'a wake-up could not be added'),
       );
+    }
   };
   const watching = watch();
   add();

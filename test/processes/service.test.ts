@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { openSandbox } from '../../src/sandbox/sandbox.ts';
+import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { begin, run, until, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';
@@ -190,6 +190,90 @@ test('another installation is not read into the tables of one, unless it has onl
     expect(rows).toEqual([]);
     await other.close();
   });
+});
+
+test('a service whose database connections are all ended goes on, and is woken again', async () => {
+  await withInstallation(SOURCE, async ({ database, env, sluice }) => {
+    const service = begin(['start'], { env: { ...env, ...RARELY } });
+    await until(async () => (await doneSlots(database)) === 3);
+    await database.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and application_name like 'sluice %'`,
+    );
+    const { order } = (await sluice('backfill', 'customers', '--detach', '--json')).json();
+    await until(async () => {
+      const { rows } = await database.query<{ state: string }>('select state from sluice.orders where id = $1', [
+        order,
+      ]);
+      return rows[0]?.state === 'done';
+    });
+    service.child.kill('SIGTERM');
+    expect((await service.ended).code).toBe(0);
+  });
+});
+
+test('a detached backfill is paused within a page, goes on at once when resumed, and live slots come first', async () => {
+  await withInstallation({ ...SOURCE, latencyMs: 60 }, async ({ sandbox, database, env, sluice }) => {
+    const small = { SOURCE_PAGE_SIZE: '20', SOURCE_CONCURRENCY: '1' };
+    const service = begin(['start'], { env: { ...env, ...RARELY, ...small } });
+    await until(async () => (await doneSlots(database)) === 3);
+    const first = (await sluice('backfill', 'transactions', '--detach', '--json')).json();
+    const second = (await sluice('backfill', 'invoices', '--from', '2026-01-01', '--detach', '--json')).json();
+    expect([first.service, second.service]).toEqual([true, true]);
+    const spent = async () => {
+      const { rows } = await database.query<{ requests: number }>(
+        'select requests::int as requests from sluice.orders where id = $1',
+        [first.order],
+      );
+      return rows[0]?.requests ?? 0;
+    };
+    await until(async () => (await spent()) > 3);
+    await database.query(`update sluice.orders set state = 'paused' where id = $1`, [first.order]);
+    const asked = sandbox.stats.total;
+    const running = `select count(*)::int as n from sluice.runs where order_id = $1 and ended_at is null`;
+    await until(async () => (await database.query<{ n: number }>(running, [first.order])).rows[0]?.n === 0);
+    expect(sandbox.stats.total - asked).toBeLessThanOrEqual(4);
+
+    const list = (await sluice('backfill', 'list', '--json')).json().backfills;
+    expect(list).toContainEqual(expect.objectContaining({ id: first.order, state: 'paused', left: null }));
+    expect((await sluice('backfill', 'resume', String(first.order))).code).toBe(0);
+    await until(async () => {
+      const { rows } = await database.query("select from sluice.orders where kind = 'backfill' and state <> 'done'");
+      return rows.length === 0;
+    });
+    service.child.kill('SIGTERM');
+    expect((await service.ended).code).toBe(0);
+    expect(await differences(database, sandbox)).toEqual([]);
+  });
+});
+
+test('the sources.json of the README works as it is written', async () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const example = /```json\n(\[[\s\S]*?\])\n```/.exec(readme)?.[1] ?? '';
+  const sandboxes = [
+    await openSandbox({ ...SOURCE, rateLimit: 0 }),
+    await openSandbox({ ...SOURCE, seed: 2, rateLimit: 0 }),
+  ];
+  const [vienna, graz] = sandboxes.map(sandbox => sandbox.url) as [string, string];
+  const cwd = mkdtempSync(join(tmpdir(), 'sluice-readme-'));
+  const written = example.replace('https://vienna.example.com', vienna).replace('https://graz.example.com', graz);
+  writeFileSync(join(cwd, 'sources.json'), written);
+  await withDatabase(async (database, { url }) => {
+    const env = { DATABASE_URL: url, VIENNA_KEY: 'sandbox-key', GRAZ_KEY: 'sandbox-key' };
+    const sync = await run(['sync'], { env, cwd });
+    expect([sync.code, sync.stdout]).toEqual([0, expect.stringMatching(/^graz invoices +2,000 /m)]);
+    for (const [index, schema] of ['vienna', 'graz'].entries())
+      expect(await differences(inSchema(database, schema), sandboxes[index] as Sandbox)).toEqual([]);
+    // One key, one ledger: the smaller limit of the two holds for both.
+    const { rows } = await database.query('select rate_limit from sluice.budgets');
+    expect(rows).toEqual([{ rate_limit: 500 }]);
+    const status = await run(['status', '--source', 'graz'], { env, cwd });
+    expect([status.code, status.stdout]).toEqual([0, expect.stringMatching(/^invoices +2,000 /m)]);
+    const sql = await run(['sql', '--source', 'graz', '--json', 'select count(*) from invoices'], { env, cwd });
+    expect(sql.json()).toEqual([{ count: 2000 }]);
+  });
+  for (const sandbox of sandboxes) await sandbox.close();
+  rmSync(cwd, { recursive: true });
 });
 
 async function doneSlots(database: Database): Promise<number> {
