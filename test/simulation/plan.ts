@@ -8,6 +8,8 @@ import { chooseVariants } from './choose-variants.ts';
 
 export interface Given {
   readonly variants?: Partial<Variants>;
+  /** All other points are as is to be expected. */
+  readonly only?: boolean;
   /** `none`: nothing goes wrong; else this fault only. */
   readonly faults?: Variants['fault'];
 }
@@ -53,6 +55,8 @@ export interface Plan {
   readonly concurrency: number;
   readonly timeoutMs: number;
   readonly actions: readonly Action[];
+  /** In the end, further changes are brought home by a repair. */
+  readonly repairs: boolean;
 }
 
 /** The turn of a year, a leap day, the end of a month, and any day. */
@@ -69,7 +73,7 @@ export function isEndless(fault: string | undefined): boolean {
 /** All that a seed decides. The same seed and givens make the same plan; what the network makes of it is its own. */
 export function planOf(seed: number, given: Given = {}): Plan {
   const random = createRandom(mix(seed, 0x51a1));
-  const chosen = chooseVariants(random, given.variants ?? {});
+  const chosen = given.only ? { ...given.variants } : chooseVariants(random, given.variants ?? {});
   const variants = { ...chosen, ...(given.faults ? { fault: given.faults } : {}) };
   const hourly = random.chance(0.08);
   const limit = hourly ? random.int(150, 1000) : random.int(20, 400);
@@ -87,6 +91,7 @@ export function planOf(seed: number, given: Given = {}): Plan {
     windowMs,
     concurrency: random.pick([1, 2, 4, 4, 8]),
     timeoutMs: isEndless(variants.fault) ? 400 : 30_000,
+    repairs: given.only === true || random.chance(0.15),
     actions: Array.from({ length: random.int(2, 5) }, (_, index) =>
       actionOf(random, { first: index === 0, faults: given.faults, shared: limit }),
     ),

@@ -1,13 +1,16 @@
 import { parseArgs } from 'node:util';
 import { SECOND } from '../../src/clock.ts';
+import { createRandom, mix } from '../../src/sandbox/random.ts';
 import { parseVariants, type Variants, variantPoints } from '../../src/sandbox/variants.ts';
+import { alone, pairOf } from './choose-variants.ts';
 import type { Given } from './plan.ts';
 import { runSeed } from './run-seed.ts';
 import { openServer } from './server.ts';
 
 /**
  * `npm run simulate -- --seeds 100 [--seed 1] [--variant paging=whole,..] [--faults drop] [--at-once 2] [--trace]`: the real
- * engine against the sandbox and Postgres, with crashes, faults and changes that the seed decides.
+ * engine against the sandbox and Postgres, with crashes, faults and changes that the seed decides. `--each`: every variant by
+ * itself, a seed each (`--only`: no other point varies); `--pairs 200`: so many random pairs of variants.
  */
 const { values } = parseArgs({
   options: {
@@ -16,19 +19,23 @@ const { values } = parseArgs({
     variant: { type: 'string' },
     faults: { type: 'string' },
     'at-once': { type: 'string', default: '2' },
+    only: { type: 'boolean', default: false },
+    each: { type: 'boolean', default: false },
+    pairs: { type: 'string' },
     trace: { type: 'boolean', default: false },
   },
 });
 
 const given: Given = {
   ...(values.variant ? { variants: parseVariants(values.variant) } : {}),
+  only: values.only,
   ...(values.faults ? { faults: faultOf(values.faults) } : {}),
 };
 const first = Number(values.seed);
-const last = first + Number(values.seeds) - 1;
+const plays: { seed: number; given: Given }[] = playsOf();
 const begun = performance.now();
 const failed: number[] = [];
-let next = first;
+let next = 0;
 let requests = 0;
 let crashes = 0;
 let slowest = 0;
@@ -40,7 +47,7 @@ try {
   await server.close();
 }
 const seconds = (performance.now() - begun) / SECOND;
-const count = last - first + 1;
+const count = plays.length;
 process.stdout.write(
   `${count - failed.length} of ${count} seeds green in ${seconds.toFixed(0)} s (${(seconds / count).toFixed(2)} s a seed, the slowest ${(slowest / SECOND).toFixed(1)} s), ` +
     `${requests} requests, ${crashes} processes that ended before their time\n`,
@@ -50,26 +57,36 @@ if (failed.length > 0) {
   process.exitCode = 1;
 }
 
+function playsOf(): { seed: number; given: Given }[] {
+  const sets = values.each
+    ? alone()
+    : values.pairs
+      ? Array.from({ length: Number(values.pairs) }, (_, index) => pairOf(createRandom(mix(first + index, 0x9a12))))
+      : null;
+  if (sets) return sets.map((variants, index) => ({ seed: first + index, given: { variants, only: true } }));
+  return Array.from({ length: Number(values.seeds) }, (_, index) => ({ seed: first + index, given }));
+}
+
 async function playSeeds(): Promise<void> {
-  while (next <= last) {
-    const seed = next++;
+  for (let play = plays[next++]; play; play = plays[next++]) {
+    const { seed } = play;
     const lines: string[] = [];
-    const result = await runSeed(server, seed, given, text => lines.push(text));
+    const result = await runSeed(server, seed, play.given, text => lines.push(text));
     requests += result.requests;
     crashes += result.crashes;
     slowest = Math.max(slowest, result.ms);
     if (values.trace) process.stdout.write(`${JSON.stringify(result.plan, null, 1)}\n${lines.join('\n')}\n`);
     if (result.problems.length === 0) continue;
     failed.push(seed);
-    process.stdout.write(`${replay(seed)}\n  ${JSON.stringify(result.plan.variants)}\n`);
+    process.stdout.write(`seed ${seed}: ${replay(seed, play.given)}\n  ${JSON.stringify(result.plan.variants)}\n`);
     for (const problem of result.problems.slice(0, 12)) process.stdout.write(`  ${problem.replaceAll('\n', '\n  ')}\n`);
   }
 }
 
-function replay(seed: number): string {
-  const variant = values.variant ? ` --variant ${values.variant}` : '';
-  const faults = values.faults ? ` --faults ${values.faults}` : '';
-  return `seed ${seed}: npm run simulate -- --seeds 1 --seed ${seed}${variant}${faults}`;
+function replay(seed: number, { variants, only, faults }: Given): string {
+  const text = Object.entries(variants ?? {}).map(([name, value]) => `${name}=${value}`);
+  const variant = text.length > 0 ? ` --variant ${text.join(',')}` : '';
+  return `npm run simulate -- --seeds 1 --seed ${seed}${variant}${only ? ' --only' : ''}${faults ? ` --faults ${faults}` : ''}`;
 }
 
 function faultOf(text: string): Variants['fault'] {
