@@ -4,11 +4,12 @@ import { parse } from 'lossless-json';
 const MAYBE_ROUNDED = /\d[\d.]{15,}|\d[eE]/;
 /** The closing quote is optional, so that a cut-off text costs one pass and not one per quote. */
 const STRINGS = /"[^"\\]*(?:\\.[^"\\]*)*"?/gs;
-const MAX_DEPTH = 64;
+/** Far above what any record needs, and below what exhausts the stack. */
+const MAX_DEPTH = 2000;
 
 /**
  * Reads JSON without losing a digit: a number that a double would round comes as a string with its exact decimal text,
- * any other as a number. Keys named `__proto__` are left out. Throws on text that is not JSON, or nests deeper than 64.
+ * any other as a number. Keys named `__proto__` are left out. Throws on text that is not JSON, or nests deeper than 2000 levels.
  *
  * @example parseJson('[9007199254740993, 12.50]') // ['9007199254740993', 12.5]
  */

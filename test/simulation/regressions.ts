@@ -47,4 +47,54 @@ export const REGRESSIONS: readonly { readonly seed: number; readonly given?: Giv
     given: { variants: { 'limit-max': '20-reject', order: 'date-desc-loose' } },
     was: 'windows thought to be empty were asked for together for ever, however many rows came',
   },
+  {
+    seed: 3,
+    given: { faults: 'row-twice' },
+    was: 'a process that took over and the zombie before it waited for each other in Postgres',
+  },
+  {
+    seed: 5,
+    given: { faults: 'empty-list-zero' },
+    was: 'lists that came empty by mistake, twice in a row, deleted the rows they should have shown',
+  },
+  {
+    seed: 6,
+    given: { faults: 'rows-missing' },
+    was: 'pages that lacked rows passed for intervals of ids in which those rows are gone',
+  },
+  {
+    seed: 725,
+    given: { variants: { paging: 'capped', cap: '500', 'limit-max': '1000' } },
+    was: 'an answer of just 20 rows passed for one cut short, although the list was seen to show more',
+  },
+  {
+    seed: 738,
+    given: { variants: { 'limit-max': '20-reject', 'transaction-ids': 'no' } },
+    was: 'a sync ended before it knew whether it could afford to read everything again',
+  },
+  {
+    seed: 1028,
+    given: { variants: { 'limit-max': 'ignored', order: 'date-desc-loose', filters: 'ignored' } },
+    was: 'a day whose rows slip between its two pages was given up after three readings',
+  },
+  {
+    seed: 1039,
+    given: { variants: { paging: 'whole', 'transaction-ids': 'no', 'date-filter': 'ignored' } },
+    was: 'a list in one body came to be asked for as many rows as it once had, and then looked cut short',
+  },
+  {
+    seed: 1047,
+    given: { variants: { 'limit-max': 'ignored', filters: 'ignored', 'past-end': '404' } },
+    was: 'an address that counts by another page size than the source showed nothing, and nothing confirmed that a row is gone',
+  },
+  {
+    seed: 1093,
+    given: { variants: { 'transaction-ids': 'no', undated: 'yes' } },
+    was: 'rows without a date were read once, and changes to them never seen',
+  },
+  {
+    seed: 6059,
+    given: { variants: { order: 'date-desc-loose', 'invoice-fields': 'bare', filters: 'ignored' } },
+    was: 'a list that can only be read in one piece never confirmed that a row is gone while time stood still',
+  },
 ];

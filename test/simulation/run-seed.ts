@@ -27,7 +27,7 @@ export interface Result {
 }
 
 /** A seed that takes longer than this, by the wall clock, has come to a standstill. */
-const STANDSTILL_MS = 90 * SECOND;
+const STANDSTILL_MS = 300 * SECOND;
 
 interface World {
   readonly plan: Plan;

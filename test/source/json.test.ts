@@ -53,7 +53,7 @@ describe('parseJson', () => {
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
   });
 
-  it.each([1000, 1_000_000])('throws on %i levels, with and without long numbers', depth => {
+  it.each([3000, 1_000_000])('throws on %i levels, with and without long numbers', depth => {
     const deep = '['.repeat(depth) + ']'.repeat(depth);
     expect(() => parseJson(deep)).toThrow(SyntaxError);
     expect(() => parseJson(`[9007199254740993, ${deep}]`)).toThrow();
