@@ -78,6 +78,9 @@ export async function startWakeUps(options: {
       // One more than can be busy reading, so that a wake-up for one that is does not keep another waiting.
       concurrency: sources.length + 1,
       noHandleSignals: true,
+      // Unbatched (the default), a job that cannot be ended because the connection dropped is a rejection that nobody handles, and
+      // that ends the process.
+      preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       logger,
     });
 
