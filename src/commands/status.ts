@@ -78,6 +78,9 @@ function lastEnded(runs: readonly Run[]): Run[] {
   return ended.filter(run => ended.find(other => other.resource === run.resource) === run);
 }
 
+const someOf = (months: readonly string[]): string =>
+  `${months.slice(-3).join(', ')}${months.length > 3 ? ` and ${months.length - 3} more months` : ''}`;
+
 type State = Awaited<ReturnType<typeof readState>>;
 type SourceState = Awaited<ReturnType<typeof readSource>>;
 
@@ -128,6 +131,11 @@ function drawSource(session: Session, state: SourceState, at: (value: number | s
   ]);
   const head = ['resource', 'rows', 'newest change', 'oldest proof', 'proven in a day', 'missing', 'quarantined'];
   parts.push('', table(colors, head, rows, { right: [1, 4, 5, 6] }));
+  for (const { resource, apart } of state.resources.filter(each => each.apart.length > 0))
+    parts.push(
+      '',
+      `The source's own report sums up ${resource} otherwise than its rows in ${someOf(apart)}; see sluice.coverage.`,
+    );
   if (state.runs.length > 0) {
     const runs = state.runs.map(run => [
       run.resource,

@@ -106,32 +106,15 @@ export async function askPage(
 /**
  * False when the page shows fewer rows than its own count says it has: whoever drops rows from a page says nothing of what is gone.
  */
-export function isFull({ rows, meta, page, limit }: PageAnswer): boolean {
+export function isFull(resource: Resource, { rows, meta, page, limit }: PageAnswer): boolean {
   const { totalPages, totalRecords } = meta ?? {};
   if (totalPages === undefined || totalRecords === undefined) return true;
   if (page < totalPages) return rows.length * totalPages >= totalRecords;
-  // The last page holds what the others leave over; how much they hold is known by the limit, or else by their number.
-  const size = totalPages === Math.ceil(totalRecords / limit) ? limit : null;
-  return size === null || page > totalPages || rows.length >= totalRecords - (page - 1) * size;
-}
-
-/**
- * The first page of a reading. One that is empty where rows are stored is asked for once more: an answer that lost its rows is
- * likelier than rows that all went at once.
- */
-export async function askFirst(
-  reader: Reader,
-  task: Task,
-  slice: Slice,
-  query: Readonly<Record<string, string>>,
-  limit: number,
-): Promise<PageAnswer> {
-  const ask = (size: number) => askPage(reader, task, slice, query, { page: 1, limit: size, flexible: true });
-  const answer = await ask(limit);
-  if (answer.rows.length > 0 || !holdsRows(task.resource, slice)) return answer;
-  answer.release();
-  const again = await ask(answer.limit);
-  return { ...again, requests: answer.requests + again.requests };
+  // The last page holds what the others leave over. They hold what was asked for, or what the source keeps to.
+  const sizes = [limit, Number(resource.traits.get('page size') ?? limit)];
+  const fitting = sizes.filter(size => totalPages === Math.ceil(totalRecords / size));
+  if (fitting.length === 0 || page > totalPages) return true;
+  return fitting.some(size => rows.length >= totalRecords - (page - 1) * size);
 }
 
 /**
@@ -148,7 +131,8 @@ export function learnFromPage(
   const counted = answer.meta?.totalPages !== undefined;
   // Without a count, a page was full when another came behind it.
   const fullByNext = !counted && before !== null && follows(before, answer) ? before : null;
-  const full = pages !== null && pages > answer.page && answer.page === 1 && isFull(answer) ? answer : fullByNext;
+  const full =
+    pages !== null && pages > answer.page && answer.page === 1 && isFull(resource, answer) ? answer : fullByNext;
   if (resource.traits.get('limit') !== 'ignored' && keepsOwnSize(resource, answer)) {
     const told = answer.meta?.totalPages === undefined ? '' : `, ${answer.meta.totalPages} pages in all`;
     const evidence = `asked for ${answer.limit} rows on page ${answer.page}, got ${answer.rows.length}${told}`;

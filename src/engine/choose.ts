@@ -7,7 +7,7 @@ import { totalToAsk } from './control-totals.ts';
 import { byIds, subtract } from './intervals.ts';
 import { nextSlice, pooledPrior } from './next-slice.ts';
 import { MOST_PAGES } from './read-pages.ts';
-import { isPageless, orderOf, pageSize, partition, partitionOf, watched } from './resource.ts';
+import { isPageless, orderOf, pageSize, partition, watched } from './resource.ts';
 import { type Task, wants } from './task.ts';
 import type { Day } from './windows.ts';
 
@@ -62,9 +62,7 @@ export async function choose(
   }
 
   const latestMissing =
-    confirmedBy(resource) === 'cover' && !task.reportOnly && (all || mayReread)
-      ? latest(await context.missing(), partitionOf(resource) === 'whole')
-      : 0;
+    confirmedBy(resource) === 'cover' && !task.reportOnly && (all || mayReread) ? latest(await context.missing()) : 0;
   const entries = task.reportOnly ? partition(resource).flatMap(entry => unreported(task, entry)) : partition(resource);
   const due = entries.filter(entry => {
     if (!wants(task, entry.slice) || task.settled.has(sliceText(entry.slice))) return false;
@@ -133,10 +131,9 @@ function unreported(task: Task, entry: Entry): Entry[] {
   return rest.map(slice => ({ ...entry, slice }));
 }
 
-function latest(missing: readonly MissingRow[], twice: boolean): number {
-  let newest = 0;
-  for (const row of missing) newest = Math.max(newest, stampMs(row.since));
-  return newest === 0 ? 0 : newest + (twice ? 1 : 0);
+/** The moment after which a whole cover confirms all that is missing: the slice that lacked a row is read again, too. */
+function latest(missing: readonly MissingRow[]): number {
+  return missing.length === 0 ? 0 : Math.max(...missing.map(row => stampMs(row.since))) + 1;
 }
 
 /** Rows that went missing, one by one or by the customer they belong to. */
@@ -147,7 +144,7 @@ function confirm(task: Task, missing: readonly MissingRow[], counted: boolean): 
   if (way === 'cover') {
     // Where the last way to confirm has just been lost, the cover may be read already: one part of it concludes.
     const parts = partition(resource);
-    const newest = latest(missing, partitionOf(resource) === 'whole');
+    const newest = latest(missing);
     const covered = missing.length > 0 && parts.every(entry => entry.provenAt !== null && entry.provenAt >= newest);
     if (!covered || !parts[0] || resource.reading.size > 0 || task.settled.has('confirm cover')) return idle(task);
     task.settled.add('confirm cover');

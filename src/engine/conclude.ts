@@ -169,9 +169,8 @@ async function removeUncovered(tx: Db, draft: Draft, task: Task, counts: Counts)
   let oldest = Number.POSITIVE_INFINITY;
   for (const entry of partition(withEntries(resource, draft)))
     oldest = Math.min(oldest, entry.provenAt ?? Number.NEGATIVE_INFINITY);
-  // A list read in one piece must lack a row twice; parts of a cover need only be no older than the first that lacked it.
-  const twice = partitionOf(resource) === 'whole';
-  const gone = missing.filter(row => (twice ? stampMs(row.since) < oldest : stampMs(row.since) <= oldest));
+  // The slice that lacked a row first has lacked it again since.
+  const gone = missing.filter(row => stampMs(row.since) < oldest);
   await remove(
     tx,
     draft,

@@ -160,7 +160,8 @@ function place(task: Task, answer: PageAnswer, neighbour: Placed | null = null, 
   }
   const first = ids[0] as bigint;
   const last = ids.at(-1) as bigint;
-  if (order === 'none' || order === 'updated-desc' || !isFull(answer)) return { ...base, interval: null, first, last };
+  if (order === 'none' || order === 'updated-desc' || !isFull(resource, answer))
+    return { ...base, interval: null, first, last };
   const top = answer.page === 1;
   // Pages of a fixed size meet without overlap: while the list keeps its length, nothing lies between two that follow each other.
   const meets =

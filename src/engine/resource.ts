@@ -180,7 +180,7 @@ export function pagesOf(meta: Meta | undefined, rows: number): number | null {
 /** Rows of the slice are stored, as far as its readings tell; of what was never read by itself, they may be. */
 export function holdsRows(resource: Resource, slice: Slice): boolean {
   const own = resource.entries.get(sliceText(slice));
-  if (own) return own.rows !== null && own.rows > 0;
+  if (own) return own.rows !== 0;
   const parts = partition(resource).filter(entry => entry.slice.by === slice.by && overlap(entry.slice, slice));
-  return parts.length === 0 || parts.some(entry => (entry.rows ?? 0) > 0);
+  return parts.length === 0 || parts.some(entry => entry.rows !== 0);
 }

@@ -60,6 +60,8 @@ export interface ResourceState {
   readonly neverRead: number;
   readonly missing: number;
   readonly quarantined: number;
+  /** Months (`YYYY-MM`) whose rows do not sum up to what the source's own report says. */
+  readonly apart: readonly string[];
 }
 
 /** Counts rows, so it takes a moment on large tables. */
@@ -72,7 +74,9 @@ export async function resourceState(
     select ${resource} as resource, t.*, c.*,
       (select count(*)::float8 from sluice.missing where source = ${source} and resource = ${resource}) as missing,
       (select count(*)::float8 from sluice.quarantine
-        where source = ${source} and resource = ${resource} and resolved_at is null) as quarantined
+        where source = ${source} and resource = ${resource} and resolved_at is null) as quarantined,
+      (select coalesce(array_agg(substr(slice, 7) order by slice), '{}') from sluice.coverage where source = ${source}
+        and resource = ${resource} and slice like 'total %' and due_reason is not null) as apart
     from (select count(*)::float8 as rows, max(_synced_at) as "newestChange" from ${sql.id(place.schema, resource)}) t,
       (select count(*)::float8 as slices, min(proven_at) as "oldestProof",
         count(*) filter (where proven_at > sluice.now() - interval '1 day')::float8 as "provenInADay",

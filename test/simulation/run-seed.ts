@@ -7,6 +7,7 @@ import { createRandom, mix, type Random } from '../../src/sandbox/random.ts';
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { createOrder, readOrders } from '../../src/warehouse/orders.ts';
+import { sliceText } from '../../src/warehouse/slice.ts';
 import { recordSlot } from '../../src/warehouse/slots.ts';
 import { differences } from '../support/compare.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
@@ -157,6 +158,11 @@ async function serve(world: World, action: Action, crash: Crash | undefined): Pr
   const onEvent = (event: LoopEvent, self: Process) => {
     if (event.kind !== 'committed') return;
     commits++;
+    const { step, task } = event;
+    const rows = `${step.rows.length} rows, ${task.counts.missing} missing, ${task.counts.deleted} deleted`;
+    world.trace(
+      `  ${task.kind} ${task.resource.name} ${sliceText(step.slice)}: ${rows}, ${JSON.stringify(step.end ?? 'goes on', bigints)}`,
+    );
     watch.look();
     for (const planned of action.faults)
       if (planned.atCommit === commits) sandbox.failNext(planned.fault, planned.count);
@@ -198,6 +204,8 @@ async function serve(world: World, action: Action, crash: Crash | undefined): Pr
     throw new Error('The lock of a process that is gone was not freed.');
   }
 }
+
+const bigints = (_name: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
 
 /** Whoever comes second must not read while the first one has the lock. */
 async function rivalReads(world: World): Promise<void> {

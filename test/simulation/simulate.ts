@@ -39,6 +39,7 @@ let next = 0;
 let requests = 0;
 let crashes = 0;
 let slowest = 0;
+let told = begun;
 
 const server = await openServer();
 try {
@@ -75,12 +76,21 @@ async function playSeeds(): Promise<void> {
     requests += result.requests;
     crashes += result.crashes;
     slowest = Math.max(slowest, result.ms);
+    tellProgress();
     if (values.trace) process.stdout.write(`${JSON.stringify(result.plan, null, 1)}\n${lines.join('\n')}\n`);
     if (result.problems.length === 0) continue;
     failed.push(seed);
     process.stdout.write(`seed ${seed}: ${replay(seed, play.given)}\n  ${JSON.stringify(result.plan.variants)}\n`);
     for (const problem of result.problems.slice(0, 12)) process.stdout.write(`  ${problem.replaceAll('\n', '\n  ')}\n`);
   }
+}
+
+function tellProgress(): void {
+  const now = performance.now();
+  if (now - told < 15 * SECOND) return;
+  told = now;
+  const minutes = ((now - begun) / (60 * SECOND)).toFixed(1);
+  process.stderr.write(`${next} of ${plays.length} seeds begun after ${minutes} min, ${failed.length} failed\n`);
 }
 
 function replay(seed: number, { variants, only, faults }: Given): string {
