@@ -118,6 +118,25 @@ export function isFull(resource: Resource, { rows, meta, page, limit }: PageAnsw
 }
 
 /**
+ * The first page of a reading. One that is empty where rows are stored is asked for once more: an answer that lost its rows is
+ * likelier than rows that all went at once.
+ */
+export async function askFirst(
+  reader: Reader,
+  task: Task,
+  slice: Slice,
+  query: Readonly<Record<string, string>>,
+  limit: number,
+): Promise<PageAnswer> {
+  const ask = (size: number) => askPage(reader, task, slice, query, { page: 1, limit: size, flexible: true });
+  const answer = await ask(limit);
+  if (answer.rows.length > 0 || !holdsRows(task.resource, slice)) return answer;
+  answer.release();
+  const again = await ask(answer.limit);
+  return { ...again, requests: answer.requests + again.requests };
+}
+
+/**
  * What one page shows of the source's habits, where that is not known yet or known otherwise. `before`: the page in front of it,
  * which this one proves not to have been the last, whatever was said about a count.
  */
