@@ -27,6 +27,14 @@ const WORDS: Readonly<Record<string, (value: string) => string | undefined>> = {
   'date filter': value => (value === 'ignored' ? 'the date filter is ignored' : undefined),
   'date from': value => (value === 'inclusive' ? 'the first day asked for is included' : undefined),
   'date to': value => (value === 'inclusive' ? 'the last day asked for is included' : undefined),
+  'control totals': value =>
+    value === 'agree'
+      ? 'its monthly report sums up as the rows do'
+      : value === 'other rules'
+        ? 'its monthly report follows other rules, and is not used'
+        : value === 'absent'
+          ? 'it has no monthly report'
+          : undefined,
 };
 
 /**

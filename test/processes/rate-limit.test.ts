@@ -66,7 +66,8 @@ test.concurrent('three processes that read at the same time with one key share i
       }
       expect(sandbox.stats).toMatchObject({ rejected: 0, failures: [] });
       expect(sandbox.stats.maxInWindow).toBeLessThanOrEqual(RATE_LIMIT);
-      expect(sandbox.stats.total).toBeGreaterThan(2 * RATE_LIMIT);
+      // Otherwise the limit was never met.
+      expect(sandbox.stats.total).toBeGreaterThan(RATE_LIMIT);
     },
   );
 });
