@@ -31,45 +31,68 @@ export function startCommand(cli: Cli): Command {
     cli.action({ source: true }, async session => {
       const { settings, jobs, log, clock, draining } = session;
       const open = settings.sources.filter(isOpen);
-      const database = await session.openDatabase({ name: serviceName(session), max: 6 + 5 * open.length });
+      const database = await session.openDatabase({ name: serviceName(session) });
+      const { readings, connections } = roomFor(open.length, await maxConnections(database));
+      database.pool.options.max = connections;
       const applied = await bringUpToDate(session, database);
       if (applied.length > 0) log.info({ applied }, 'migrations applied');
       const sources = await recognised(database, open, log);
       const stopping = stopWhenDrained(session);
       const byName = new Map(sources.map(source => [source.name, source]));
-      const beside = await serveBeside(session, database, sources);
-      const wakeUps = await startWakeUps({
-        database,
-        sources: [...byName.keys()],
-        wake: async name => {
-          const source = byName.get(name) as OpenSource;
-          try {
-            return await readWhatIsDue({ ...session, signal: stopping }, database, source, beside.pulse);
-          } finally {
-            beside.pulse.rest(name);
-          }
-        },
-        log,
-      });
-      const planned = sources.flatMap(source => plan(source, session));
-      const onSlot = (source: string) => wakeUp(database, source);
-      const schedule = await startSchedule({ planned, database, clock, log, onSlot });
-      log.info(
-        { sources: [...byName.keys()], resources: [...jobs.keys()], database: database.place },
-        'sluice is running',
-      );
+      const closing: (() => Promise<void>)[] = [];
+      // Also when one of them cannot begin: what goes on holding a connection would keep the process from ending.
       try {
+        const beside = await serveBeside(session, database, sources);
+        closing.push(() => beside.close());
+        const planned = sources.flatMap(source => plan(source, session));
+        const onSlot = (source: string) => wakeUp(database, source);
+        const schedule = await startSchedule({ planned, database, clock, log, onSlot });
+        closing.push(() => schedule.stop());
+        const wakeUps = await startWakeUps({
+          database,
+          sources: [...byName.keys()],
+          most: readings,
+          wake: async name => {
+            const source = byName.get(name) as OpenSource;
+            try {
+              return await readWhatIsDue({ ...session, signal: stopping }, database, source, beside.pulse);
+            } finally {
+              beside.pulse.rest(name);
+            }
+          },
+          log,
+        });
+        // After the schedule: nothing new is recorded while the last readings end.
+        closing.splice(1, 0, () => wakeUps.stop());
+        log.info(
+          { sources: [...byName.keys()], resources: [...jobs.keys()], readings, database: database.place },
+          'sluice is running',
+        );
         await aborted(draining);
         log.info('stopping; what is under way is finished first');
       } finally {
-        await schedule.stop();
-        await wakeUps.stop();
-        await beside.close();
+        for (const close of closing.reverse()) await close();
       }
       log.info('sluice has stopped; what was read is kept');
       return 0;
     }),
   );
+}
+
+/**
+ * How many sources a process reads at once, and its connections for all else. Together at most three tenths of what Postgres takes,
+ * so that three processes and some people fit: 200 sources with six connections each were refused, and nothing was read. One
+ * connection holds a source's lock while it is read; the others are only held for a query, so that as many again are enough.
+ */
+function roomFor(sources: number, maxConnections: number): { readings: number; connections: number } {
+  const room = Math.max(Math.floor(0.3 * maxConnections), 8);
+  const readings = Math.min(sources, Math.floor((room - 1) / 2));
+  return { readings, connections: Math.min(6 + 5 * readings, room - readings) };
+}
+
+async function maxConnections(database: Database): Promise<number> {
+  const { rows } = await database.query<{ most: number }>("select current_setting('max_connections')::int as most");
+  return rows[0]?.most ?? 0;
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>

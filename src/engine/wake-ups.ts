@@ -1,4 +1,5 @@
 import { Logger, run } from 'graphile-worker';
+import pLimit from 'p-limit';
 import { MINUTE, SECOND } from '../clock.ts';
 import { explain, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -26,11 +27,15 @@ export interface WakeUps {
 export async function startWakeUps(options: {
   database: Database;
   sources: readonly string[];
+  /** Wakings at the same time; the others wait their turn, oldest wake-up first. */
+  most: number;
   /** Never called twice at the same time for one source; resolves with when it wants to be called again, if that is known. */
   wake: (source: string) => Promise<Date | null>;
   log: Log;
 }): Promise<WakeUps> {
-  const { database, sources, log } = options;
+  const { database, sources, most, log } = options;
+  const ours = new Set(sources);
+  const inTurn = pLimit(most);
   /** By source, what it is doing; `again` when it was woken meanwhile. */
   const awake = new Map<string, { again: boolean; done: Promise<void> }>();
   const wokenAt = new Map(sources.map(source => [source, performance.now()]));
@@ -57,7 +62,7 @@ export async function startWakeUps(options: {
 
   /** Without a source of ours it is not for us: from other settings, or left by a crash. */
   async function onWakeUp(source: string | null): Promise<void> {
-    if (source === null || stopped || !sources.includes(source)) return;
+    if (source === null || stopped || !ours.has(source)) return;
     wokenAt.set(source, performance.now());
     const busy = awake.get(source);
     if (busy) {
@@ -66,7 +71,7 @@ export async function startWakeUps(options: {
     }
     const self = { again: false, done: Promise.resolve() };
     awake.set(source, self);
-    self.done = wake(source, self);
+    self.done = inTurn(() => wake(source, self));
     await self.done;
   }
 
@@ -75,8 +80,9 @@ export async function startWakeUps(options: {
       pgPool: database.pool,
       schema: SCHEMA,
       taskList: { [TASK]: (_payload, { job }) => onWakeUp(job.key) },
-      // One more than can be busy reading, so that a wake-up for one that is does not keep another waiting.
-      concurrency: sources.length + 1,
+      // One more than can be busy reading, so that a wake-up for one that is does not keep another waiting. Each asks the queue
+      // every two seconds, so that one for each source would be 100 queries a second for 200 sources.
+      concurrency: most + 1,
       noHandleSignals: true,
       // Unbatched (the default), a job that cannot be ended because the connection dropped is a rejection that nobody handles, and
       // that ends the process.
@@ -101,21 +107,29 @@ export async function startWakeUps(options: {
       if (stopped) await runner.stop().catch(() => undefined);
     }
   };
-  const add = () => {
+  const add = async () => {
     for (const source of sources) {
+      // While as many are awake as may be, the queue is not forgetful but long.
+      if (awake.size >= most) break;
       if (performance.now() - (wokenAt.get(source) ?? 0) > FORGOTTEN_MS) void onWakeUp(source);
-      addWakeUp(database, source, null).catch(error =>
-        log.warn({ source, reason: explain(error) }, 'a wake-up could not be added'),
-      );
+    }
+    try {
+      // One after the other: all at once would take the connections from those who read.
+      for (const source of sources) if (!stopped) await addWakeUp(database, source, null);
+    } catch (error) {
+      log.warn({ reason: explain(error) }, 'wake-ups could not be added');
     }
   };
   const watching = watch();
-  add();
-  const timer = setInterval(add, AGAIN_MS);
+  let adding = add();
+  const timer = setInterval(() => {
+    adding = adding.then(add);
+  }, AGAIN_MS);
   return {
     async stop() {
       stopped = true;
       clearInterval(timer);
+      await adding;
       await Promise.all([...awake.values()].map(each => each.done));
       await runner.stop().catch(() => undefined);
       await watching;
@@ -148,5 +162,10 @@ export async function wakeUp(database: Database, source: string): Promise<void> 
     `select to_regproc('${SCHEMA}.add_job') is not null as present`,
   );
   if (!rows[0]?.present) return;
-  await database.query(`select from ${SCHEMA}.add_job($1, max_attempts => 1, job_key => $2)`, [TASK, source]);
+  // What waits its turn keeps its place: moved to the end at every tick, the last of many sources would never be read.
+  await database.query(
+    `select from ${SCHEMA}.add_job($1, max_attempts => 1, job_key => $2,
+      run_at => least(now(), (select min(run_at) from ${SCHEMA}.jobs where key = $2 and locked_at is null)))`,
+    [TASK, source],
+  );
 }

@@ -1,0 +1,65 @@
+import { expect, test, vi } from 'vitest';
+import { startWakeUps, wakeUp } from '../../src/engine/wake-ups.ts';
+import { createLog } from '../../src/log.ts';
+import { withDatabase } from '../support/database.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+test('no more sources are awake at once than may be, and each has its turn', async () => {
+  await withDatabase(async database => {
+    const sources = Array.from({ length: 12 }, (_, index) => `source_${index}`);
+    const woken: string[] = [];
+    let awake = 0;
+    let most = 0;
+    const wakeUps = await startWakeUps({
+      database,
+      sources,
+      most: 3,
+      wake: async source => {
+        most = Math.max(most, ++awake);
+        await database.query('select pg_sleep(0.05)');
+        awake--;
+        woken.push(source);
+        return null;
+      },
+      log: createLog({ level: 'silent', secrets: [] }),
+    });
+    await vi.waitFor(() => expect(new Set(woken).size).toBe(sources.length), { timeout: 30_000 });
+    await wakeUps.stop();
+    expect(most).toBe(3);
+  });
+});
+
+test('woken again while it waits for its turn, a source keeps its place', async () => {
+  await withDatabase(async database => {
+    const woken: string[] = [];
+    let begin: () => void = () => undefined;
+    const begun = new Promise<void>(resolve => {
+      begin = resolve;
+    });
+    const wakeUps = await startWakeUps({
+      database,
+      sources: ['a', 'b', 'c', 'd', 'e'],
+      most: 1,
+      wake: async source => {
+        woken.push(source);
+        await begun;
+        return null;
+      },
+      log: createLog({ level: 'silent', secrets: [] }),
+    });
+    const queued = async () => {
+      const { rows } = await database.query<{ key: string }>(
+        'select key from graphile_worker.jobs order by run_at, id',
+      );
+      return rows.map(row => row.key).join();
+    };
+    await vi.waitFor(async () => expect(await queued()).toBe('a,b,c,d,e'), { timeout: 30_000 });
+    await wakeUp(database, 'c');
+    expect(await queued()).toBe('a,b,c,d,e');
+    begin();
+    await vi.waitFor(() => expect(woken.length).toBeGreaterThanOrEqual(5), { timeout: 30_000 });
+    await wakeUps.stop();
+    expect(woken.slice(0, 5).join()).toBe('a,b,c,d,e');
+  });
+});
