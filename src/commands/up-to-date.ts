@@ -5,8 +5,11 @@ import type { Session } from './cli.ts';
 /** Migrates the bookkeeping and the schemas of the command's sources; returns what was run. */
 export async function bringUpToDate(session: Session, database: Database): Promise<string[]> {
   const applied: string[] = [];
-  for (const { schema } of session.settings.sources)
-    applied.push(...(await migrate(session.migrations(database, schema))));
+  for (const { schema } of session.settings.sources) {
+    const options = session.migrations(database, schema);
+    // Kysely's migrator lists the columns of all tables of the database several times, which grows with the square of the sources.
+    if ((await pendingMigrations(options)).length > 0) applied.push(...(await migrate(options)));
+  }
   return applied;
 }
 
