@@ -51,6 +51,17 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     $$`.execute(db);
 
   await sql`
+    create table sluice.row_windows (
+      source text not null,
+      resource text not null,
+      key text not null,
+      date_from date not null,
+      date_to date not null,
+      seen_at timestamptz not null,
+      primary key (source, resource, key)
+    )`.execute(db);
+
+  await sql`
     create table sluice.missing (
       source text not null,
       resource text not null,

@@ -7,7 +7,7 @@ import { totalToAsk } from './control-totals.ts';
 import { byIds, subtract } from './intervals.ts';
 import { nextSlice, pooledPrior } from './next-slice.ts';
 import { MOST_PAGES } from './read-pages.ts';
-import { isPageless, orderOf, pageSize, partition, watched } from './resource.ts';
+import { isPageless, keepsWindows, orderOf, pageSize, partition, watched } from './resource.ts';
 import { type Task, wants } from './task.ts';
 import type { Day } from './windows.ts';
 
@@ -91,7 +91,7 @@ export async function choose(
     const pays = counted || (task.kind === 'sync' && best.provenAt !== null && !all);
     if (best.slice.by === 'id')
       return chainIds(task, best as Entry & { slice: IdSlice }, candidates, pays, all || best.provenAt === null);
-    if (best.slice.by === 'date' && (all || best.provenAt === null))
+    if (best.slice.by === 'date' && (all || best.provenAt === null) && !keepsWindows(resource))
       return gatherDates(task, best as Entry & { slice: DateSlice }, candidates, pays);
     return { ...single(best.slice, pays), answers: best.slice.by === 'whole' ? Number.POSITIVE_INFINITY : MOST_PAGES };
   }

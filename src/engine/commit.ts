@@ -2,6 +2,7 @@ import type { Log } from '../log.ts';
 import { type Cursor, moveCursor } from '../warehouse/cursors.ts';
 import type { Database, Db } from '../warehouse/database.ts';
 import { type BadRecord, quarantine, resolveQuarantine } from '../warehouse/quarantine.ts';
+import { countElsewhere, keepWindows } from '../warehouse/row-windows.ts';
 import { type Row, type WriteResult, writeRows } from '../warehouse/rows.ts';
 import { addToRun, type Counts, noCounts } from '../warehouse/runs.ts';
 import { beginLoad, rollbackTo, savepoint } from '../warehouse/savepoint.ts';
@@ -9,9 +10,10 @@ import { sliceText } from '../warehouse/slice.ts';
 import { holdsBadData } from './bad-data.ts';
 import { conclude } from './conclude.ts';
 import { type Draft, noteTrait } from './draft.ts';
-import type { Resource } from './resource.ts';
+import { keepsWindows, type Resource } from './resource.ts';
 import type { Committed, Step } from './step.ts';
 import { count, type Task } from './task.ts';
+import { wholeTime, widened } from './windows.ts';
 
 /** Gathers what arrived while the previous transaction ran; it never waits for more. */
 export interface Committer {
@@ -145,6 +147,7 @@ async function writeGroup(
     const updated = new Set(written.updated);
     const good = rows.filter(row => !refused.has(row.key)).map(row => row.key);
     if (resource.quarantined) await resolveQuarantine(tx, place, good);
+    if (!reportOnly && keepsWindows(resource)) await noteWindows(tx, draft, steps);
     for (const step of steps) {
       const counts = countsOf(draft, step.task);
       const bad = [...step.bad, ...step.rows.flatMap(row => refused.get(row.key) ?? [])];
@@ -172,6 +175,24 @@ async function writeGroup(
     const first = steps[0];
     if (first) countsOf(draft, first.task).revived += written.revived;
     if (reportOnly) await rollbackTo(tx, 'report');
+  }
+}
+
+/** Which windows returned the rows. Windows that do not meet and return the same rows are no windows. */
+async function noteWindows(tx: Db, draft: Draft, steps: readonly Step[]): Promise<void> {
+  const { resource } = draft;
+  const place = { source: resource.source, resource: resource.name };
+  for (const { task, slice, rows } of steps) {
+    const seenAt = rows[0]?.readAt;
+    if (seenAt === undefined) continue;
+    const keys = rows.map(row => row.key);
+    const asked = slice.by === 'date' ? widened(slice) : wholeTime;
+    const moved = await countElsewhere(tx, place, keys, asked);
+    if (moved > Math.max(3, rows.length / 2)) {
+      const evidence = `${moved} of the ${rows.length} rows of "${sliceText(slice)}" were returned for other days before`;
+      await noteTrait(tx, draft, task, { trait: 'date filter', value: 'ignored', evidence });
+    }
+    await keepWindows(tx, place, keys, asked, seenAt);
   }
 }
 

@@ -2,6 +2,7 @@ import { SluiceError } from '../errors.ts';
 import { type Entry, writeCoverage } from '../warehouse/coverage.ts';
 import type { Db } from '../warehouse/database.ts';
 import { deleteRows, findLeft, lackedElsewhere, listMissing, markMissing, markSeen } from '../warehouse/missing.ts';
+import { keptIn, shownByNone } from '../warehouse/row-windows.ts';
 import type { Counts } from '../warehouse/runs.ts';
 import { type IdSlice, type Slice, sliceCondition, sliceText } from '../warehouse/slice.ts';
 import { countRows, valuesOf } from '../warehouse/stored.ts';
@@ -15,6 +16,7 @@ import {
   ignoresFilter,
   isIdOrdered,
   isPageless,
+  keepsWindows,
   pageSize,
   partition,
   partitionOf,
@@ -23,7 +25,7 @@ import {
 } from './resource.ts';
 import type { End, Step } from './step.ts';
 import { fail, type Task } from './task.ts';
-import { holds, within } from './windows.ts';
+import { holds, widened, within } from './windows.ts';
 
 interface Outcome {
   /** Keys of the step's rows that were new or different. */
@@ -156,8 +158,26 @@ async function concludeProven(
   const at = stampMs(end.startedAt);
   if (end.slice.by === 'id') await proveInterval(tx, draft, end.slice, at, left.length, outcome.changed);
   else await proveWindows(tx, draft, end, at, left.length);
+  if (keepsWindows(resource)) await settleShownByNone(tx, draft, task, end, outcome.counts);
 
   if (confirmedBy(resource) === 'cover') await removeUncovered(tx, draft, task, outcome.counts);
+}
+
+/** Rows whose window was cut anew have left the list when all windows were read since, and none returned them. */
+async function settleShownByNone(
+  tx: Db,
+  draft: Draft,
+  task: Task,
+  end: Extract<End, { kind: 'proven' }>,
+  counts: Counts,
+): Promise<void> {
+  const { resource } = draft;
+  const proofs = partition(withEntries(resource, draft)).map(entry => entry.provenAt);
+  if (proofs.includes(null)) return;
+  const oldest = Math.min(...(proofs as number[]));
+  const place = { source: resource.source, resource: resource.name };
+  const left = await shownByNone(tx, place, resource.table, new Date(oldest).toISOString());
+  await settleLeft(tx, draft, task, left, end.slice, end.startedAt, counts);
 }
 
 /** Every slice of a whole cover has been read since these rows went missing. */
@@ -189,7 +209,7 @@ async function leftOf(
 ): Promise<string[]> {
   // A record whose key cannot be read may be any of the rows that seem to be gone.
   if (seen.some(key => key.startsWith('?'))) return [];
-  const condition = sliceCondition(slice, resource.table, resource.dates?.field);
+  const condition = membersOf(resource, slice);
   return condition ? findLeft(tx, resource.table, condition, seen, startedAt) : [];
 }
 
@@ -383,7 +403,13 @@ function prove(resource: Resource, entry: Entry, at: number, rows: number, chang
 }
 
 const countIn = (tx: Db, resource: Resource, slice: Slice, startedAt: string | null) =>
-  countRows(tx, resource.table, slice, { dateField: resource.dates?.field, startedAt });
+  countRows(tx, resource.table, membersOf(resource, slice), startedAt);
+
+/** Which stored rows lie in the slice: by their columns, or by the windows that returned them. */
+const membersOf = (resource: Resource, slice: Slice) =>
+  slice.by === 'date' && keepsWindows(resource)
+    ? keptIn({ source: resource.source, resource: resource.name }, resource.table, widened(slice))
+    : sliceCondition(slice, resource.table, resource.dates?.field);
 
 /** A part of a slice that was split inherits its proof, and its history by the rows it is thought to have. */
 function share(

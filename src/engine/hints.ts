@@ -1,7 +1,7 @@
 import type { Database } from '../warehouse/database.ts';
 import { dueHints, takeHints } from '../warehouse/hints.ts';
 import { startRun } from '../warehouse/runs.ts';
-import { type Slice, sliceText } from '../warehouse/slice.ts';
+import { type Slice, sliceCondition, sliceText } from '../warehouse/slice.ts';
 import { countRows, valuesOf } from '../warehouse/stored.ts';
 import { confirmingField } from './conclude.ts';
 import type { Engine, Loop } from './engine.ts';
@@ -74,6 +74,6 @@ async function targetsOf(engine: Engine, resource: Resource, hints: readonly Sli
 }
 
 async function isNarrow(database: Database, resource: Resource, slice: Slice): Promise<boolean> {
-  const { rows } = await countRows(database.kysely, resource.table, slice, { dateField: undefined, startedAt: null });
+  const { rows } = await countRows(database.kysely, resource.table, sliceCondition(slice, resource.table, undefined));
   return rows <= MOST_VALUE_PAGES * pageSize(resource);
 }

@@ -48,6 +48,7 @@ export async function* readIds(
       : Math.max((await rankOf(database.kysely, resource.table, start, descending)) - 1, 0);
   let answer: PageAnswer;
   let placed: Placed;
+  let shown: PageAnswer | null = null;
   for (let correction = 0; ; correction++) {
     const address = fixed ? { page: Math.floor(offset / size) + 1, limit: size } : addressFor(offset, size);
     answer =
@@ -55,6 +56,14 @@ export async function* readIds(
         ? await askFirst(reader, task, range, {}, address.limit)
         : await askPage(reader, task, range, {}, { ...address, flexible: correction === 0 });
     placed = place(task, answer);
+    if (shown !== null && placed.first !== null && repeats(shown, answer)) {
+      const top = (await rankOf(database.kysely, resource.table, placed.first, descending)) === 0;
+      if (top) {
+        yield { ...stepOf(task, range, answer, placed, null), learnt: [pagesIgnored(shown, answer)] };
+        return;
+      }
+    }
+    shown = answer;
     let next =
       correction < MOST_CORRECTIONS &&
       placed.order !== 'none' &&
@@ -103,6 +112,19 @@ export async function* readIds(
     answer = further;
   }
 }
+
+/** Another page, without a count, and the same rows. */
+const repeats = (before: PageAnswer, answer: PageAnswer): boolean =>
+  answer.page > 1 &&
+  answer.meta === undefined &&
+  answer.page !== before.page &&
+  JSON.stringify(answer.rows) === JSON.stringify(before.rows);
+
+const pagesIgnored = (before: PageAnswer, answer: PageAnswer) => ({
+  trait: 'paging',
+  value: 'ignored',
+  evidence: `page ${answer.page} repeated the ${answer.rows.length} rows of page ${before.page}`,
+});
 
 interface Placed {
   readonly parsed: ReturnType<typeof parseRows>;

@@ -12,10 +12,10 @@ import {
   parseRows,
   type Reader,
 } from './ask.ts';
-import { isContentKeyed, isIdOrdered, isPageless, pagesOf, type Resource } from './resource.ts';
+import { isContentKeyed, isIdOrdered, isPageless, keepsWindows, pagesOf, type Resource } from './resource.ts';
 import type { End, Step } from './step.ts';
 import type { Task } from './task.ts';
-import { addDays, type Day, lengthInDays, splitWindow } from './windows.ts';
+import { type Day, lengthInDays, splitWindow, widened } from './windows.ts';
 
 /** A slice has at most this many answers, as long as it can be cut. */
 export const MOST_PAGES = 10;
@@ -47,9 +47,12 @@ export function askForWindow(
 ): { query: Record<string, string>; asked: { from: Day; to: Day; field: string } } {
   const { dates, traits } = task.resource;
   if (!dates) throw new Error(`${task.resource.name} has no dates to ask by`);
-  const wider = (edge: string) => lengthInDays(window) >= 28 || traits.get(edge) !== 'inclusive';
-  const from = window.from === null ? OLDEST : wider('date from') ? addDays(window.from, -1) : window.from;
-  const to = window.to === null ? NEWEST : wider('date to') ? addDays(window.to, 1) : window.to;
+  // What rows without a date belong to is judged by the question, which therefore is always put alike.
+  const wider = (edge: string) =>
+    lengthInDays(window) >= 28 || traits.get(edge) !== 'inclusive' || keepsWindows(task.resource);
+  const wide = widened(window);
+  const from = (wider('date from') ? wide : window).from ?? OLDEST;
+  const to = (wider('date to') ? wide : window).to ?? NEWEST;
   return { query: { [dates.from]: from, [dates.to]: to }, asked: { from, to, field: dates.field } };
 }
 
@@ -161,7 +164,10 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     state.totalPages = pagesOf(answer.meta, answer.rows.length);
     state.totalRecords = answer.meta?.totalRecords ?? null;
     const taken = take(answer);
-    const learnt = [...learnFromPage(resource, answer, state.totalPages), ...learnFilter(reading, taken.rows)];
+    const learnt = [
+      ...learnFromPage(resource, answer, state.totalPages),
+      ...learnFilter(resource, reading, taken.rows),
+    ];
     const end = endOfFirst(task, reading, answer, { taken, learnt, totalPages: state.totalPages, finish });
     yield step(answer, taken, { learnt, ...(end ? { end } : {}) });
     if (end) return;
@@ -299,7 +305,11 @@ function pagingTrait(repeated: boolean, answer: PageAnswer) {
 }
 
 // A filter is believed only while every row it returns satisfies it; rows on the very edges show that these are included.
-function learnFilter(reading: PageReading, rows: readonly { values: Readonly<Record<string, string | null>> }[]) {
+function learnFilter(
+  resource: Resource,
+  reading: PageReading,
+  rows: readonly { values: Readonly<Record<string, string | null>> }[],
+) {
   const { asked, slice } = reading;
   if (slice.by === 'value') {
     const { field, value } = slice;
@@ -308,6 +318,7 @@ function learnFilter(reading: PageReading, rows: readonly { values: Readonly<Rec
     return others > 0 ? [{ trait: `filter ${field}`, value: 'ignored', evidence }] : [];
   }
   if (!asked) return [];
+  if (resource.traits.get('dates') === 'no') return [];
   if (rows.length > 0 && rows.every(row => row.values[asked.field] === undefined)) {
     return [{ trait: 'dates', value: 'no', evidence: `rows come without the field "${asked.field}"` }];
   }

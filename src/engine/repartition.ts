@@ -19,12 +19,7 @@ export async function recount(engine: Engine, task: Task): Promise<Next> {
   if (!everything || partitionOf(resource) !== 'date' || partition(resource).some(entry => entry.provenAt === null))
     return 'done';
   if (resource.total === null && task.kind === 'sync') return 'done';
-  const { rows } = await countRows(
-    engine.database.kysely,
-    resource.table,
-    { by: 'whole' },
-    { dateField: undefined, startedAt: null },
-  );
+  const { rows } = await countRows(engine.database.kysely, resource.table, null);
   const place = { source: engine.source, resource: resource.name };
   const held = rows + (resource.quarantined ? await countQuarantined(engine.database.kysely, place) : 0);
   if (resource.total !== null && resource.total <= held) return 'done';

@@ -107,17 +107,21 @@ export const isPageless = (resource: Resource): boolean => resource.traits.get('
 
 /** How the list is cut: by the dates it can be asked for, else by its own order, else not at all. */
 export function partitionOf(resource: Resource): 'date' | 'id' | 'whole' {
-  // Rows that do not show their date cannot be told to lie in a window.
   const { traits } = resource;
   const pageless = isPageless(resource);
   // Rows without a date lie in no window; where the list is cut short, windows still show more than anything else.
   const undated = traits.get('undated') === 'yes' && !(pageless && traits.get('one answer') === 'cut');
-  const dated = traits.get('date filter') !== 'ignored' && traits.get('dates') !== 'no' && !undated;
-  if (resource.dates && dated) return 'date';
+  const windows = resource.dates !== undefined && traits.get('date filter') !== 'ignored' && !undated;
+  if (windows && traits.get('dates') !== 'no') return 'date';
   const order = orderOf(resource);
   const byId = slicingOf(resource.job, 'id') !== undefined || resource.dates !== undefined;
-  return byId && !pageless && (order === undefined || isIdOrdered(resource)) ? 'id' : 'whole';
+  if (byId && !pageless && (order === undefined || isIdOrdered(resource))) return 'id';
+  return windows ? 'date' : 'whole';
 }
+
+/** Rows do not show their date: the windows that return them are kept in its stead. */
+export const keepsWindows = (resource: Resource): boolean =>
+  resource.traits.get('dates') === 'no' && partitionOf(resource) === 'date';
 
 const unread = (slice: Slice): Entry => ({
   slice,

@@ -115,6 +115,13 @@ export interface DateRange {
   readonly to: Day;
 }
 
+/** A day wider on both sides, as far as there are days. */
+export const widened = ({ from, to }: DateSlice): DateSlice => ({
+  by: 'date',
+  from: from === null ? null : addDays(from, -1),
+  to: to === null ? null : addDays(to, 1),
+});
+
 /** The first and last day of a month given as `YYYY-MM`. */
 export const monthRange = (month: string): DateRange => ({ from: `${month}-01`, to: lastOfMonth(`${month}-01`) });
 

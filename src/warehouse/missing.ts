@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { DAY } from '../clock.ts';
 import type { Db } from './database.ts';
 import type { Place } from './place.ts';
+import { forgetWindows } from './row-windows.ts';
 import { arrayOf } from './rows.ts';
 import type { Table } from './tables.ts';
 
@@ -145,6 +146,7 @@ export async function deleteRows(
   await sql`delete from ${target} t using unnest(${arrayOf(table.key.type, deleted)}) as k(key) where t.${key} = k.key`.execute(
     tx,
   );
+  await forgetWindows(tx, place, deleted);
   await markSeen(tx, place, keys);
   return { deleted };
 }

@@ -1,21 +1,18 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db } from './database.ts';
 import { arrayOf } from './rows.ts';
-import { type Slice, sliceCondition } from './slice.ts';
 import type { Table } from './tables.ts';
 
-/** Stored rows of a slice, and how many of them were brought since `startedAt`. `dateField`: what `date` slices cut by. */
+/** Stored rows `t` that meet the condition, and how many of them were brought since `startedAt`. */
 export async function countRows(
   db: Db,
   table: Table,
-  slice: Slice,
-  options: { dateField: string | undefined; startedAt: string | null },
+  condition: RawBuilder<boolean> | null,
+  startedAt: string | null = null,
 ): Promise<{ rows: number; changed: number }> {
-  const condition = sliceCondition(slice, table, options.dateField) ?? sql`true`;
   const { rows } = await sql<{ rows: number; changed: number }>`
-    select count(*)::int as rows,
-      (count(*) filter (where t._read_at >= cast(${options.startedAt} as timestamptz)))::int as changed
-    from ${sql.id(table.schema, table.name)} t where ${condition}`.execute(db);
+    select count(*)::int as rows, (count(*) filter (where t._read_at >= cast(${startedAt} as timestamptz)))::int as changed
+    from ${sql.id(table.schema, table.name)} t where ${condition ?? sql`true`}`.execute(db);
   return rows[0] ?? { rows: 0, changed: 0 };
 }
 

@@ -36,6 +36,8 @@ const VARIANTS = [
   'invoice-fields=bare',
   'invoice-fields=bare,order=id-asc',
   'invoice-fields=bare,order=shuffled',
+  'invoice-fields=bare,order=date-desc',
+  'invoice-fields=bare,paging=capped,cap=100',
   'undated=yes',
   'transaction-ids=no',
   'transaction-ids=no,paging=no-meta',

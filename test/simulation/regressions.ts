@@ -97,4 +97,14 @@ export const REGRESSIONS: readonly { readonly seed: number; readonly given?: Giv
     given: { variants: { order: 'date-desc-loose', 'invoice-fields': 'bare', filters: 'ignored' } },
     was: 'a list that can only be read in one piece never confirmed that a row is gone while time stood still',
   },
+  {
+    seed: 209,
+    given: { variants: { paging: 'whole', undated: 'yes' } },
+    was: 'a list in one body was taken for one in pages when it came to be cut by ids',
+  },
+  {
+    seed: 20059,
+    given: { variants: { 'limit-max': 'ignored', order: 'updated-desc', 'date-filter': 'pair-only' } },
+    was: 'an answer that lost its rows, at the very first reading, lacked rows and confirmed it by itself',
+  },
 ];

@@ -1,0 +1,71 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from './database.ts';
+import type { Place } from './place.ts';
+import type { DateSlice } from './slice.ts';
+import type { Table } from './tables.ts';
+
+/**
+ * Rows that do not show their date are known by the narrowest window that was asked for and returned them. It stands in for the
+ * date: such a row lies in every slice whose question would have returned it, too.
+ */
+const inWindow = (alias: string, window: DateSlice): RawBuilder<boolean> => sql`
+  ${sql.ref(`${alias}.date_from`)} >= cast(${window.from ?? '-infinity'} as date)
+  and ${sql.ref(`${alias}.date_to`)} <= cast(${window.to ?? 'infinity'} as date)`;
+
+/** Which stored rows `t` lie in what was asked for. */
+export const keptIn = (place: Place, table: Table, asked: DateSlice): RawBuilder<boolean> => sql`exists (
+  select from sluice.row_windows w where w.source = ${place.source} and w.resource = ${place.resource}
+    and w.key = t.${sql.id(table.key.name)}::text and ${inWindow('w', asked)})`;
+
+/**
+ * Notes the window that returned these rows at `seenAt`. A narrower one that is known stays, unless the row has moved: then it was
+ * missing, or the two do not meet.
+ */
+export async function keepWindows(
+  tx: Db,
+  place: Place,
+  keys: readonly string[],
+  asked: DateSlice,
+  seenAt: string,
+): Promise<void> {
+  if (keys.length === 0) return;
+  const from = sql`cast(${asked.from ?? '-infinity'} as date)`;
+  const to = sql`cast(${asked.to ?? 'infinity'} as date)`;
+  await sql`
+    insert into sluice.row_windows as w (source, resource, key, date_from, date_to, seen_at)
+    select ${place.source}, ${place.resource}, k, ${from}, ${to}, cast(${seenAt} as timestamptz)
+    from (select distinct k from unnest(cast(${keys} as text[])) k) named
+    on conflict (source, resource, key) do update set date_from = excluded.date_from, date_to = excluded.date_to, seen_at = excluded.seen_at
+    where (w.date_from <= excluded.date_from and w.date_to >= excluded.date_to
+        and (w.date_from < excluded.date_from or w.date_to > excluded.date_to))
+      or w.date_to < excluded.date_from or w.date_from > excluded.date_to
+      or exists (select from sluice.missing m where m.source = w.source and m.resource = w.resource and m.key = w.key)`.execute(
+    tx,
+  );
+}
+
+/** Of these rows, how many another window returned that does not meet this one. */
+export async function countElsewhere(tx: Db, place: Place, keys: readonly string[], asked: DateSlice): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from sluice.row_windows w where source = ${place.source} and resource = ${place.resource}
+      and key = any(cast(${keys} as text[])) and (w.date_to < cast(${asked.from ?? '-infinity'} as date)
+        or w.date_from > cast(${asked.to ?? 'infinity'} as date))`.execute(tx);
+  return rows[0]?.count ?? 0;
+}
+
+export async function forgetWindows(tx: Db, place: Place, keys: readonly string[]): Promise<void> {
+  await sql`delete from sluice.row_windows where source = ${place.source} and resource = ${place.resource}
+    and key = any(cast(${keys} as text[]))`.execute(tx);
+}
+
+/** Rows that were last returned before `since` for days that no slice asks for as they were, or for none. */
+export async function shownByNone(tx: Db, place: Place, table: Table, since: string): Promise<string[]> {
+  const { rows } = await sql<{ key: string }>`
+    select t.${sql.id(table.key.name)}::text as key from ${sql.id(table.schema, table.name)} t
+    left join sluice.row_windows w on w.source = ${place.source} and w.resource = ${place.resource}
+      and w.key = t.${sql.id(table.key.name)}::text
+    where t._read_at < cast(${since} as timestamptz) and (w.key is null or (w.seen_at < cast(${since} as timestamptz)
+      and not exists (select from sluice.coverage c where c.source = w.source and c.resource = w.resource and c.slice like 'date %'
+        and w.date_from >= c.date_from - 1 and w.date_to <= c.date_to + 1)))`.execute(tx);
+  return rows.map(row => row.key);
+}
