@@ -263,15 +263,21 @@ const SETTLE = `
   from clock
   where id = $1::bigint and key = $2 and settled_at is null`;
 
-// Writes only news: most answers agree with our own count.
+// Writes only news: most answers agree with our own count. A key that is refused again and again is left alone for as long as that
+// has gone on, whoever asks: readers that come and go would each begin anew with the shortest wait, 360 refusals an hour.
 const OBSERVE = `
   with clock as materialized (select sluice.now() as now, $3::float8 * interval '1 millisecond' as window),
+  refused as (
+    select min(granted_at) as since from sluice.requests, clock
+    where key = $1 and status = 429 and granted_at > clock.now - clock.window
+      and id > coalesce((select max(id) from sluice.requests where key = $1 and status <> 429), 0)),
   seen as (
     select now, now + clock.window as until,
       greatest(0, least($2::int, $5::int) - $4::int
         - (select count(*)::int from sluice.requests where key = $1 and counts_until > clock.now)) as withheld,
       case when $5::int between 1 and $2::int - 1 then $5::int end as server_limit,
-      now + $6::float8 * interval '1 millisecond' as blocked_until
+      case when $6::float8 is not null then now + greatest($6::float8 * interval '1 millisecond',
+        least(now - (select since from refused), clock.window, interval '10 minutes')) end as blocked_until
     from clock)
   update sluice.budgets b
   set withheld = case when $4::int is null then b.withheld else seen.withheld end,
