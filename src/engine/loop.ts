@@ -162,7 +162,8 @@ async function begin(loop: Loop, now: number): Promise<boolean> {
   // What a hint points to is soon read: until then nothing else of its resource is begun that could be in its way.
   const held = new Set<Resource>();
   for (const task of lanes) {
-    if (loop.running.size >= engine.concurrency) break;
+    // One place more for live readings: a backfill's hold theirs until their slices end.
+    if (loop.running.size >= engine.concurrency + (task.lane === 'live' ? 1 : 0)) break;
     if (held.has(task.resource)) continue;
     await dropOtherPartitions(engine, task.resource);
     const { resource } = task;
