@@ -16,8 +16,11 @@ export async function troublesOf(
     const name = `${trouble.kind} ${trouble.resource}`;
     if (!troubles.has(name)) troubles.set(name, trouble);
   }
+  // Why the data grows old is told already: the age would be a second alert of the same trouble.
+  const told = new Set([...troubles.values()].map(({ resource }) => resource));
   for (const { resource, ageSeconds, overdueSeconds } of await freshness(db, source, resources)) {
     if (overdueSeconds === null || overdueSeconds * 1000 <= freshnessLimitMs) continue;
+    if (told.has(null) || told.has(resource)) continue;
     const age = ageSeconds === null ? 'was never synced' : `was last synced ${minutes(ageSeconds)} ago`;
     troubles.set(`outdated ${resource}`, {
       kind: 'outdated',
