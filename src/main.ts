@@ -128,7 +128,9 @@ async function end(code: number): Promise<never> {
 
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
   process.on(name, () => {
-    const reason = new SluiceError('stopped', 'Stopped on request.', { next: 'The same command goes on where it was.' });
+    const reason = new SluiceError('stopped', 'Stopped on request.', {
+      next: 'The same command goes on where it was.',
+    });
     if (stopping.signal.aborted) process.exit(1);
     if (draining.signal.aborted || !drains) stopping.abort(reason);
     draining.abort(reason);

@@ -56,7 +56,7 @@ async function open(variants: string) {
       );
       return rows[0]?.value;
     },
-    async close() {
+    close: async () => {
       await engine.close();
       await sandbox.close();
       await database.close();
