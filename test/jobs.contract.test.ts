@@ -101,7 +101,7 @@ describe.each(jobs)('$name', ({ name, job }) => {
   test('its default export is a job', () => {
     expect(job.record).toBeInstanceOf(z.ZodObject);
     expect(Object.keys(job).sort()).toEqual(
-      ['children', 'history', 'key', 'never', 'path', 'record', 'schedule', 'slicings'].sort(),
+      ['children', 'control', 'events', 'history', 'key', 'never', 'path', 'record', 'schedule', 'slicings'].sort(),
     );
     expect(job.path).toMatch(/^\/[\w/-]+$/);
     expect(job.record.shape).toHaveProperty(job.key);

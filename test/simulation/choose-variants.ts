@@ -60,6 +60,9 @@ export const EXCLUDED: readonly {
 /** Whether, where they differ, it is enough that Sluice says so. */
 export const mustTell = (variants: Partial<Variants>): boolean => excludes(variants).some(({ told }) => told);
 
+/** Whether what is hidden can be noticed. */
+export const isHonest = (variants: Partial<Variants>): boolean => excludes(variants).length === 0;
+
 const excludes = (variants: Partial<Variants>) => EXCLUDED.filter(({ when }) => holdsIn(variants, when));
 
 const holdsIn = (variants: Partial<Variants>, when: Partial<Variants>): boolean =>

@@ -2,7 +2,7 @@ import { SECOND } from '../../src/clock.ts';
 import type { LoopEvent } from '../../src/engine/engine.ts';
 import { isKind } from '../../src/errors.ts';
 import { createLog } from '../../src/log.ts';
-import { listFaults } from '../../src/sandbox/fault-kinds.ts';
+import { isListFault, listFaults } from '../../src/sandbox/fault-kinds.ts';
 import { createRandom, mix, type Random } from '../../src/sandbox/random.ts';
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
@@ -11,7 +11,7 @@ import { sliceText } from '../../src/warehouse/slice.ts';
 import { recordSlot } from '../../src/warehouse/slots.ts';
 import { differences } from '../support/compare.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
-import { mustTell } from './choose-variants.ts';
+import { isHonest, mustTell } from './choose-variants.ts';
 import type { Action, Crash, Given, Plan } from './plan.ts';
 import { planOf } from './plan.ts';
 import { type Outcome, openProcess, type Process } from './process.ts';
@@ -69,7 +69,9 @@ export async function runSeed(
       variants: plan.variants,
       logRequests: 200,
     });
-    const watch = createWatch(database, sandbox);
+    const hides =
+      isListFault(faultOf(plan)) || plan.actions.some(({ faults }) => faults.some(({ fault }) => isListFault(fault)));
+    const watch = createWatch(database, sandbox, !hides && isHonest(plan.variants));
     const random = createRandom(mix(seed, 0xd1ce));
     const problems: string[] = [];
     const world: World = { plan, url, database, sandbox, clock, watch, problems, processes, random, trace, crashes: 0 };
@@ -102,6 +104,8 @@ export async function runSeed(
     };
   });
 }
+
+const faultOf = ({ variants }: Plan) => (variants.fault === 'none' ? undefined : variants.fault);
 
 async function play(world: World): Promise<void> {
   for (const action of world.plan.actions) {
@@ -232,6 +236,7 @@ function goesOn(world: World, outcome: Outcome, crash: Crash | undefined): boole
   world.trace(`ended: ${textOf(outcome)}${crash ? ` (${crash.kind})` : ''}`);
   if (outcome.end === 'done') return false;
   world.crashes++;
+  world.watch.look();
   if (outcome.end === 'killed') return true;
   if (outcome.end === 'failed' && crash?.kind === 'stop' && isKind(outcome.error, 'stopped')) return true;
   world.problems.push(`the loop ended with ${textOf(outcome)}`);

@@ -1,11 +1,12 @@
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database.ts';
+import { parseSlice, type Slice } from '../../src/warehouse/slice.ts';
 
 /** What must hold at every moment, looked at after every commit. */
 export interface Watch {
   /** Looks now; what it finds is in `problems`. */
   look(): void;
-  /** Whether every row that was once there and is at the source still is there. */
+  /** Whether every row that was once there and is at the source still is there, and every slice that is called proven holds what it must. */
   lookAtAll(when: string): Promise<void>;
   readonly problems: string[];
   /** Resolves when all looks so far are done. */
@@ -14,8 +15,15 @@ export interface Watch {
 
 const TABLES = ['customers', 'invoices', 'transactions'] as const;
 
-export function createWatch(database: Database, sandbox: Sandbox): Watch {
+/** `honest`: no answer ever hid rows in a way that nobody could notice. */
+export function createWatch(database: Database, sandbox: Sandbox, honest = true): Watch {
   const problems = new Set<string>();
+  const atFirst = new Map(
+    TABLES.map(table => [
+      table,
+      new Map([...sandbox.rows(table)].map(row => [String(row.id), JSON.stringify(row)] as const)),
+    ]),
+  );
   const seen = new Map<string, Set<string>>(TABLES.map(table => [table, new Set()]));
   // Rows without ids are known by what they say: an edit deletes one and adds another.
   const watched = TABLES.filter(table => table !== 'transactions' || sandbox.variants['transaction-ids'] === 'yes');
@@ -32,13 +40,57 @@ export function createWatch(database: Database, sandbox: Sandbox): Watch {
       if (!removed.has(`${resource} ${key}`)) problems.add(`${resource} ${key} was deleted, but never left the source`);
   }
 
+  /** A row that never changed was there at every reading, so a slice that is proven without it was concluded from less than it showed. */
+  async function proofsHold(table: (typeof TABLES)[number], here: ReadonlySet<string>, when: string): Promise<void> {
+    const { rows: proven } = await database.query<{ slice: string }>(
+      'select slice from sluice.coverage where resource = $1 and proven_at is not null',
+      [table],
+    );
+    const { rows: bad } = await database.query<{ key: string }>(
+      'select key from sluice.quarantine where resource = $1 and resolved_at is null',
+      [table],
+    );
+    const aside = new Set(bad.map(({ key }) => key));
+    const changed = new Set(sandbox.changes.filter(each => each.resource === table).map(each => String(each.id)));
+    const slices = proven.map(({ slice }) => parseSlice(slice));
+    for (const row of sandbox.rows(table)) {
+      const id = String(row.id);
+      if (here.has(id) || changed.has(id) || aside.has(id)) continue;
+      if (sandbox.variants.visible !== 'all' && (sandbox.variants.visible !== 'half' || Number(row.id) % 2 !== 0))
+        continue;
+      if (atFirst.get(table)?.get(id) !== JSON.stringify(row)) continue;
+      const index = slices.findIndex(slice => lies(row, slice));
+      if (index >= 0) problems.add(`${table} ${id} is absent ${when}, though ${proven[index]?.slice} is proven`);
+    }
+  }
+
+  /** What a cursor has seen is stored: it never stands before its rows. */
+  async function cursorsHold(): Promise<void> {
+    const removed = removedRows(sandbox);
+    for (const table of watched) {
+      const key = table === 'transactions' ? '_key' : 'id';
+      const { rows } = await database.query<{ key: string }>(
+        `select k.key from sluice.cursors c, jsonb_each(c.readings) r, jsonb_array_elements_text(r.value->'keys') as k(key)
+         where c.resource = '${table}' and r.key not like 'report %' and k.key ~ '^[0-9]+$'
+         and not exists (select from warehouse.${table} t where t.${key}::text = k.key)
+         and not exists (select from sluice.quarantine q where q.resource = c.resource and q.key = k.key)`,
+      );
+      for (const row of rows)
+        if (!removed.has(`${table} ${row.key}`))
+          problems.add(`${table} ${row.key} was seen by a cursor, and is not stored`);
+    }
+  }
+
   return {
     look() {
       if (again) return;
       again = true;
-      looking = looking.then(deletedTooSoon).catch(error => {
-        problems.add(`looking after a commit: ${String(error)}`);
-      });
+      looking = looking
+        .then(deletedTooSoon)
+        .then(cursorsHold)
+        .catch(error => {
+          problems.add(`looking after a commit: ${String(error)}`);
+        });
     },
     async lookAtAll(when) {
       for (const table of watched) {
@@ -53,6 +105,7 @@ export function createWatch(database: Database, sandbox: Sandbox): Watch {
             problems.add(`${table} ${id} was there before and is absent ${when}`);
         }
         for (const id of here) known.add(id);
+        if (honest) await proofsHold(table, here, when);
       }
     },
     get problems() {
@@ -60,6 +113,16 @@ export function createWatch(database: Database, sandbox: Sandbox): Watch {
     },
     done: () => looking,
   };
+}
+
+function lies(row: { readonly id: number; readonly date?: unknown }, slice: Slice): boolean {
+  if (slice.by === 'whole') return true;
+  if (slice.by === 'id')
+    return (slice.from === null || slice.from <= BigInt(row.id)) && (slice.to === null || BigInt(row.id) <= slice.to);
+  if (slice.by !== 'date') return false;
+  const day = String(row.date ?? '');
+  if (!/^\d{4}-\d\d-\d\d$/.test(day) || day === '0000-00-00') return false;
+  return (slice.from === null || slice.from <= day) && (slice.to === null || day <= slice.to);
 }
 
 /** All that was ever removed, restored or not. */

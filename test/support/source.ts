@@ -28,6 +28,8 @@ export async function openEngine(
     windowMs?: number;
     resources?: TestResource[];
     concurrency?: number;
+    /** Rows to ask for per page. Default `auto`. */
+    pageSize?: number | 'auto';
     onEvent?: (event: LoopEvent) => void;
     noWait?: boolean;
     /** For one attempt, by the wall clock. Default 30 s. */
@@ -65,7 +67,7 @@ export async function openEngine(
     clock,
     log,
     timeZone: 'UTC',
-    pageSize: 'auto',
+    pageSize: options.pageSize ?? 'auto',
     concurrency,
     limit,
     windowMs,

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { askForWindow } from '../../src/engine/read-pages.ts';
+import type { Task } from '../../src/engine/task.ts';
+import { addDays } from '../../src/engine/windows.ts';
+import type { DateSlice } from '../../src/warehouse/slice.ts';
+
+const WINDOWS: readonly (readonly [string, string])[] = [
+  ['2024-02-29', '2024-02-29'],
+  ['2025-12-01', '2025-12-31'],
+  ['2025-01-01', '2025-12-31'],
+];
+
+test.each(WINDOWS)('%s to %s is asked for a day wider, and never narrower than it is', (from, to) => {
+  const window: DateSlice = { by: 'date', from, to };
+  const long = from !== to;
+  const asked = (...traits: string[]) =>
+    askForWindow(
+      {
+        resource: { dates: { from: 'from', to: 'to' }, traits: new Map(traits.map(trait => [trait, 'inclusive'])) },
+      } as unknown as Task,
+      window,
+    ).query;
+  const [earlier, later] = [addDays(from, -1), addDays(to, 1)];
+  expect(asked()).toEqual({ from: earlier, to: later });
+  expect(asked('date from')).toEqual({ from: long ? earlier : from, to: later });
+  expect(asked('date to')).toEqual({ from: earlier, to: long ? later : to });
+  expect(asked('date from', 'date to')).toEqual(long ? { from: earlier, to: later } : { from, to });
+});

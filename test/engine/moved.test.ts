@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { openSandbox } from '../../src/sandbox/sandbox.ts';
+import { withDatabase } from '../support/database.ts';
+import { openEngine, serveOrders } from '../support/source.ts';
+
+test.each(['invoices', 'transactions'] as const)(
+  '%s: rows given another date are not deleted because the window they left lacks them',
+  async resource => {
+    const size = { customers: 20, invoices: 300, transactions: 300 };
+    const sandbox = await openSandbox({ size, rateLimit: 0 });
+    try {
+      await withDatabase(async database => {
+        // With pages this small the list is cut into months and years.
+        const engine = await openEngine(database, sandbox, { limit: 100_000, resources: [resource], pageSize: 5 });
+        await serveOrders(engine, 'sync');
+        const { rows } = await database.query<{ windows: number }>(
+          "select count(*)::int as windows from sluice.coverage where slice like 'date %'",
+        );
+        expect(rows[0]?.windows).toBeGreaterThan(5);
+
+        const dated = [...sandbox.rows(resource)]
+          .map(({ id, date }) => ({ id, date: String(date) }))
+          .filter(({ date }) => /^\d{4}-\d\d-\d\d$/.test(date))
+          .sort((a, b) => (a.date < b.date ? -1 : 1));
+        const newest = dated.at(-1)?.date as string;
+        const moved = dated.slice(0, 5);
+        for (const { id } of moved) sandbox.update(resource, id, { date: newest });
+        const [order] = await serveOrders(engine, 'backfill', {
+          dateFrom: moved[0]?.date as string,
+          dateTo: moved.at(-1)?.date as string,
+        });
+        expect(order).toMatchObject({ state: 'done', deleted: 0 });
+        const { rows: stored } = await database.query(
+          `select from warehouse.${resource} where id = any(cast($1 as bigint[]))`,
+          [moved.map(({ id }) => String(id))],
+        );
+        expect(stored).toHaveLength(moved.length);
+        const { rows: history } = await database.query("select from warehouse.row_history where ended_by = 'deleted'");
+        expect(history).toEqual([]);
+
+        await serveOrders(engine, 'sync');
+        await engine.close();
+      });
+    } finally {
+      await sandbox.close();
+    }
+  },
+);
