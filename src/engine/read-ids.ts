@@ -38,7 +38,9 @@ export async function* readIds(
   const start = descending ? range.to : range.from;
   let fixed = resource.traits.get('limit') === 'ignored';
   const sized = reader.pageSize !== 'auto' || resource.traits.has('page size');
-  const size = firstLimit(reader, resource);
+  // Addresses count by the pages that the source turns, whatever is asked for.
+  const asked = firstLimit(reader, resource);
+  const size = fixed ? Number(resource.traits.get('page size') ?? asked) : asked;
 
   // The row before the range is asked for too: it closes the gap to the neighbour's answer. Where the source's pages are not
   // known yet, only the first has a known place.

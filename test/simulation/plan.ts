@@ -10,6 +10,7 @@ export interface Given {
   readonly variants?: Partial<Variants>;
   /** All other points are as is to be expected. */
   readonly only?: boolean;
+  readonly pageSize?: number | 'auto';
   /** `none`: nothing goes wrong; else this fault only. */
   readonly faults?: Variants['fault'];
 }
@@ -53,6 +54,8 @@ export interface Plan {
   readonly limit: number;
   readonly windowMs: number;
   readonly concurrency: number;
+  /** Small pages cut even these small lists into many windows and intervals. */
+  readonly pageSize: number | 'auto';
   readonly timeoutMs: number;
   readonly actions: readonly Action[];
   /** In the end, further changes are brought home by a repair. */
@@ -95,6 +98,8 @@ export function planOf(seed: number, given: Given = {}): Plan {
     limit,
     windowMs,
     concurrency: random.pick([1, 2, 4, 4, 8]),
+    // By a stream of its own, so that plans stay as they were.
+    pageSize: given.pageSize ?? createRandom(mix(seed, 0x9a6e)).pick(['auto', 'auto', 10, 20] as const),
     timeoutMs: isEndless(variants.fault) ? 400 : 30_000,
     repairs: given.only === true || random.chance(0.15),
     actions: Array.from({ length: random.int(2, 5) }, (_, index) =>

@@ -75,6 +75,7 @@ export async function openProcess(options: {
     limit: plan.limit,
     windowMs: plan.windowMs,
     concurrency: plan.concurrency,
+    pageSize: plan.pageSize,
     timeoutMs: plan.timeoutMs,
     onEvent: event => {
       if (!life.dead) options.onEvent(event, self);

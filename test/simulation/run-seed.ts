@@ -338,8 +338,9 @@ async function holdsUnproven(database: Database): Promise<boolean> {
 }
 
 /** An upper bound of what a whole reading costs. */
-function requestsForAll({ counts, variants }: Plan): number {
-  const size = variants['limit-max'] === 'ignored' || variants['limit-max'] === '20-reject' ? 20 : 100;
+function requestsForAll({ counts, variants, pageSize }: Plan): number {
+  const most = variants['limit-max'] === 'ignored' || variants['limit-max'] === '20-reject' ? 20 : 100;
+  const size = pageSize === 'auto' ? most : Math.min(pageSize, most);
   return (2 * (counts.customers + 2 * counts.invoices + counts.transactions)) / size + 50;
 }
 

@@ -8,7 +8,7 @@ import { runSeed } from './run-seed.ts';
 import { openServer } from './server.ts';
 
 /**
- * `npm run simulate -- --seeds 100 [--seed 1] [--variant paging=whole,..] [--faults drop] [--at-once 2] [--trace]`: the real
+ * `npm run simulate -- --seeds 100 [--seed 1] [--variant paging=whole,..] [--faults drop] [--page-size 10] [--at-once 2] [--trace]`: the real
  * engine against the sandbox and Postgres, with crashes, faults and changes that the seed decides. `--each`: every variant by
  * itself, a seed each (`--only`: no other point varies); `--pairs 200`: so many random pairs of variants.
  */
@@ -18,6 +18,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     variant: { type: 'string' },
     faults: { type: 'string' },
+    'page-size': { type: 'string' },
     'at-once': { type: 'string', default: '2' },
     only: { type: 'boolean', default: false },
     each: { type: 'boolean', default: false },
@@ -29,6 +30,7 @@ const { values } = parseArgs({
 const given: Given = {
   ...(values.variant ? { variants: parseVariants(values.variant) } : {}),
   only: values.only,
+  ...(values['page-size'] ? { pageSize: values['page-size'] === 'auto' ? 'auto' : Number(values['page-size']) } : {}),
   ...(values.faults ? { faults: faultOf(values.faults) } : {}),
 };
 const first = Number(values.seed);
@@ -93,10 +95,10 @@ function tellProgress(): void {
   process.stderr.write(`${next} of ${plays.length} seeds begun after ${minutes} min, ${failed.length} failed\n`);
 }
 
-function replay(seed: number, { variants, only, faults }: Given): string {
+function replay(seed: number, { variants, only, faults, pageSize }: Given): string {
   const text = Object.entries(variants ?? {}).map(([name, value]) => `${name}=${value}`);
   const variant = text.length > 0 ? ` --variant ${text.join(',')}` : '';
-  return `npm run simulate -- --seeds 1 --seed ${seed}${variant}${only ? ' --only' : ''}${faults ? ` --faults ${faults}` : ''}`;
+  return `npm run simulate -- --seeds 1 --seed ${seed}${variant}${only ? ' --only' : ''}${faults ? ` --faults ${faults}` : ''}${pageSize ? ` --page-size ${pageSize}` : ''}`;
 }
 
 function faultOf(text: string): Variants['fault'] {
