@@ -33,7 +33,7 @@ describe('success is 2xx and JSON and `success` not false and `data` of the expe
     [200, '{"success": true}', 'list', 'without a list'],
     [200, '{"success": false, "message": "Database busy"}', 'list', 'Database busy'],
     [200, `{"data": ${'['.repeat(100_000)}`, 'list', 'cut-off'],
-    [200, `{"data": [${'['.repeat(500)}${']'.repeat(500)}]}`, 'list', 'invalid JSON'],
+    [200, `{"data": [${'['.repeat(3000)}${']'.repeat(3000)}]}`, 'list', 'invalid JSON'],
     [408, page, 'list', 'HTTP 408'],
     [500, '{"success": false, "message": "x"}', 'list', 'HTTP 500'],
     [503, page, 'list', 'an HTML page'],
