@@ -18,6 +18,7 @@ const WORDS: Readonly<Record<string, (value: string) => string | undefined>> = {
       : value === 'complete'
         ? 'an answer holds the whole list'
         : undefined,
+  edits: value => (value === 'in place' ? 'edited rows keep their place' : undefined),
   'page size': value => `page size ${value}`,
   'goes beyond': value => `answers of more than ${value} rows seen`,
   limit: value => (value === 'ignored' ? 'the size asked for is ignored' : undefined),

@@ -2,12 +2,12 @@ import type { Entry } from '../warehouse/coverage.ts';
 import type { MissingRow } from '../warehouse/missing.ts';
 import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../warehouse/slice.ts';
 import { stampMs } from './ask.ts';
-import { confirmedBy, confirmingField } from './conclude.ts';
 import { totalToAsk } from './control-totals.ts';
+import { confirmedBy, confirmingField, showsUndated } from './gone.ts';
 import { byIds, subtract } from './intervals.ts';
 import { nextSlice, pooledPrior } from './next-slice.ts';
 import { MOST_PAGES } from './read-pages.ts';
-import { isPageless, keepsWindows, orderOf, pageSize, partition, watched } from './resource.ts';
+import { isPageless, keepsWindows, oldestProof, orderOf, pageSize, partition, watched } from './resource.ts';
 import { type Task, wants } from './task.ts';
 import type { Day } from './windows.ts';
 
@@ -143,12 +143,15 @@ function confirm(task: Task, missing: readonly MissingRow[], counted: boolean): 
   const field = confirmingField(resource);
   if (way === 'cover') {
     // Where the last way to confirm has just been lost, the cover may be read already: one part of it concludes.
-    const parts = partition(resource);
-    const newest = latest(missing);
-    const covered = missing.length > 0 && parts.every(entry => entry.provenAt !== null && entry.provenAt >= newest);
-    if (!covered || !parts[0] || resource.reading.size > 0 || task.settled.has('confirm cover')) return idle(task);
+    const part = partition(resource)[0];
+    const since = latest(missing);
+    const covered = missing.length > 0 && (oldestProof(resource) ?? 0) >= since;
+    if (!covered || !part || resource.reading.size > 0 || task.settled.has('confirm cover')) return idle(task);
+    const unfiltered: Slice = { by: 'newest' };
+    if (showsUndated(resource) && (resource.entries.get(sliceText(unfiltered))?.readAt ?? 0) < since)
+      return single(unfiltered, counted);
     task.settled.add('confirm cover');
-    return { ...single(parts[0].slice, counted), answers: Number.POSITIVE_INFINITY };
+    return { ...single(part.slice, counted), answers: Number.POSITIVE_INFINITY };
   }
   const slices = missing
     .filter(row => !row.key.startsWith('#') && !task.settled.has(`confirm ${row.key}`))

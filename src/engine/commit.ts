@@ -10,7 +10,7 @@ import { sliceText } from '../warehouse/slice.ts';
 import { holdsBadData } from './bad-data.ts';
 import { conclude } from './conclude.ts';
 import { type Draft, noteTrait } from './draft.ts';
-import { keepsWindows, type Resource } from './resource.ts';
+import { isIdOrdered, keepsWindows, orderOf, partitionOf, placeOf, type Resource } from './resource.ts';
 import type { Committed, Step } from './step.ts';
 import { count, type Task } from './task.ts';
 import { wholeTime, widened } from './windows.ts';
@@ -102,7 +102,7 @@ async function commit(options: Options, steps: readonly Step[], careful: boolean
       };
       const position = group.map(step => sliceText(step.slice)).join(', ');
       await writeGroup(tx, draft, group, { results, careful });
-      const cursor = await moveCursor(tx, { source: resource.source, resource: resource.name }, resource.cursor, {
+      const cursor = await moveCursor(tx, placeOf(resource), resource.cursor, {
         readings: draft.readings,
         position,
         runId: group.at(-1)?.task.runId ?? null,
@@ -128,7 +128,6 @@ async function writeGroup(
   { results, careful }: { results: Map<Step, Committed>; careful: boolean },
 ): Promise<void> {
   const { resource } = draft;
-  const place = { source: resource.source, resource: resource.name };
   for (const step of group) {
     for (const trait of [...(step.learnt ?? []), ...learnUndated(step)]) await noteTrait(tx, draft, step.task, trait);
     if (step.total !== undefined && step.total !== null) {
@@ -146,16 +145,17 @@ async function writeGroup(
     const inserted = new Set(written.inserted);
     const updated = new Set(written.updated);
     const good = rows.filter(row => !refused.has(row.key)).map(row => row.key);
-    if (resource.quarantined) await resolveQuarantine(tx, place, good);
+    if (resource.quarantined) await resolveQuarantine(tx, placeOf(resource), good);
     if (!reportOnly && keepsWindows(resource)) await noteWindows(tx, draft, steps);
     for (const step of steps) {
       const counts = countsOf(draft, step.task);
       const bad = [...step.bad, ...step.rows.flatMap(row => refused.get(row.key) ?? [])];
       if (!reportOnly && bad.length > 0) {
-        counts.quarantined += await quarantine(tx, place, sliceText(step.slice), bad);
+        counts.quarantined += await quarantine(tx, placeOf(resource), sliceText(step.slice), bad);
         resource.quarantined = true;
       }
       const changed = new Set<string>();
+      const edited = step.rows.filter(row => updated.has(row.key)).map(row => row.key);
       for (const row of step.rows) {
         if (inserted.delete(row.key)) {
           changed.add(row.key);
@@ -170,6 +170,8 @@ async function writeGroup(
       counts.requests += step.requests;
       counts.rowsRead += step.rows.length + step.bad.length;
       results.set(step, { changed: changed.size });
+      const learnt = reportOnly ? null : learnEdits(step, changed, edited);
+      if (learnt) await noteTrait(tx, draft, step.task, learnt);
       await conclude(tx, draft, step, { changed, bad: bad.map(record => record.key), counts });
     }
     const first = steps[0];
@@ -181,18 +183,17 @@ async function writeGroup(
 /** Which windows returned the rows. Windows that do not meet and return the same rows are no windows. */
 async function noteWindows(tx: Db, draft: Draft, steps: readonly Step[]): Promise<void> {
   const { resource } = draft;
-  const place = { source: resource.source, resource: resource.name };
   for (const { task, slice, rows } of steps) {
     const seenAt = rows[0]?.readAt;
     if (seenAt === undefined) continue;
     const keys = rows.map(row => row.key);
     const asked = slice.by === 'date' ? widened(slice) : wholeTime;
-    const moved = await countElsewhere(tx, place, keys, asked);
+    const moved = await countElsewhere(tx, placeOf(resource), keys, asked);
     if (moved > Math.max(3, rows.length / 2)) {
       const evidence = `${moved} of the ${rows.length} rows of "${sliceText(slice)}" were returned for other days before`;
       await noteTrait(tx, draft, task, { trait: 'date filter', value: 'ignored', evidence });
     }
-    await keepWindows(tx, place, keys, asked, seenAt);
+    await keepWindows(tx, placeOf(resource), keys, asked, seenAt);
   }
 }
 
@@ -203,6 +204,32 @@ function learnUndated({ resource, rows }: Step): NonNullable<Step['learnt']> {
   const undated = rows.filter(row => row.values[dates.field] === null).length;
   const evidence = `${undated} of ${rows.length} rows came without a ${dates.field}`;
   return undated > 0 ? [{ trait: 'undated', value: 'yes', evidence }] : [];
+}
+
+/** Rows behind an edited one, in the order of changes, that would all have to be edited after it. */
+const ENOUGH_BEHIND = 5;
+
+/**
+ * Whether an edited row keeps its place by id. In a list ordered by its last changes, which looks ordered by id until there are
+ * any, rows that did not change never come behind it.
+ */
+function learnEdits({ resource, slice, rows }: Step, changed: ReadonlySet<string>, edited: readonly string[]) {
+  if (edited.length === 0 || resource.traits.has('edits') || !isIdOrdered(resource)) return null;
+  if (slice.by !== partitionOf(resource)) return null;
+  const keys = rows.map(row => row.key);
+  // In the order in which a list of last changes would end with the newest.
+  if (orderOf(resource) === 'id-desc') keys.reverse();
+  if (keys.some((key, index) => index > 0 && !(Number(keys[index - 1]) < Number(key)))) return null;
+  const kept = edited.find(key => {
+    const behind = keys.slice(keys.indexOf(key) + 1);
+    return behind.filter(each => !changed.has(each)).length >= ENOUGH_BEHIND;
+  });
+  if (kept === undefined) return null;
+  return {
+    trait: 'edits',
+    value: 'in place',
+    evidence: `row ${kept} was edited, and kept its place in "${sliceText(slice)}"`,
+  };
 }
 
 export function countsOf(draft: Draft, task: Task): Counts {

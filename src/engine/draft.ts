@@ -1,10 +1,11 @@
 import type { Log } from '../log.ts';
-import type { Entry } from '../warehouse/coverage.ts';
+import { type Entry, writeCoverage } from '../warehouse/coverage.ts';
 import type { ReadingState } from '../warehouse/cursors.ts';
 import type { Db } from '../warehouse/database.ts';
 import type { Counts } from '../warehouse/runs.ts';
+import { type Slice, sliceText } from '../warehouse/slice.ts';
 import { type Trait, writeTrait } from '../warehouse/traits.ts';
-import type { Resource } from './resource.ts';
+import { placeOf, type Resource } from './resource.ts';
 import { lookAgain, type Task } from './task.ts';
 
 /** What one transaction decided, to be kept in memory once it has committed. */
@@ -15,6 +16,22 @@ export interface Draft {
   readings: Record<string, ReadingState>;
   readonly counts: Map<Task, Counts>;
   readonly after: (() => void)[];
+}
+
+/** The resource as the transaction has left it so far. */
+export const drafted = ({ resource, entries }: Draft): Resource => ({ ...resource, entries });
+
+/** Slices that are no more leave the coverage, others come or are as given from now on. */
+export async function replaceEntries(
+  tx: Db,
+  draft: Draft,
+  removed: readonly Slice[],
+  put: readonly Entry[],
+): Promise<void> {
+  if (removed.length === 0 && put.length === 0) return;
+  for (const slice of removed) draft.entries.delete(sliceText(slice));
+  for (const entry of put) draft.entries.set(sliceText(entry.slice), entry);
+  await writeCoverage(tx, placeOf(draft.resource), removed, put);
 }
 
 /** Remembers what was learnt of the list, unless it is known already. */

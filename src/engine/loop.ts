@@ -12,13 +12,13 @@ import { overlap, type Slice, sliceText } from '../warehouse/slice.ts';
 import type { Reader } from './ask.ts';
 import { type Choice, choose, idle } from './choose.ts';
 import { createCommitter } from './commit.ts';
-import { confirmingField, MOST_TRIES } from './conclude.ts';
 import type { Engine, Loop } from './engine.ts';
+import { confirmingField } from './gone.ts';
 import { read } from './reading.ts';
 import { dropOtherPartitions, recount } from './repartition.ts';
-import { partition, type Resource, refreshResource, wholeCost } from './resource.ts';
+import { partition, placeOf, type Resource, refreshResource, wholeCost } from './resource.ts';
 import type { Serves } from './serves.ts';
-import { fail, type Task } from './task.ts';
+import { fail, MOST_TRIES, type Task } from './task.ts';
 import { endTask, leaveTasks, refreshTasks } from './tasks.ts';
 import { dayIn } from './windows.ts';
 import { leaveWaiting, longWait } from './yield.ts';
@@ -43,9 +43,8 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   for (const resource of resources) {
     // Another process may have read since this one last did.
     await refreshResource(database, resource);
-    const place = { source, resource: resource.name };
-    resource.holdsMissing = await holdsMissing(database.kysely, place);
-    resource.quarantined = await holdsQuarantine(database.kysely, place);
+    resource.holdsMissing = await holdsMissing(database.kysely, placeOf(resource));
+    resource.quarantined = await holdsQuarantine(database.kysely, placeOf(resource));
   }
 
   const abort = new AbortController();
@@ -168,11 +167,10 @@ async function begin(loop: Loop, now: number): Promise<boolean> {
     await dropOtherPartitions(engine, task.resource);
     const { resource } = task;
     const missing = async () => {
-      const place = { source: engine.source, resource: resource.name };
       const { cursor } = resource;
       const rows =
         resource.missing ??
-        (await listMissing(engine.database.kysely, place, resource.table, confirmingField(resource)));
+        (await listMissing(engine.database.kysely, placeOf(resource), resource.table, confirmingField(resource)));
       // A commit in the meantime makes them old.
       if (resource.cursor === cursor) resource.missing = rows;
       return rows;

@@ -6,7 +6,7 @@ import { writeTrait } from '../warehouse/traits.ts';
 import type { Next } from './choose.ts';
 import type { Engine } from './engine.ts';
 import { MOST_PAGES } from './read-pages.ts';
-import { partition, partitionOf, type Resource } from './resource.ts';
+import { partition, partitionOf, placeOf, type Resource } from './resource.ts';
 import type { Task } from './task.ts';
 
 /**
@@ -20,8 +20,7 @@ export async function recount(engine: Engine, task: Task): Promise<Next> {
     return 'done';
   if (resource.total === null && task.kind === 'sync') return 'done';
   const { rows } = await countRows(engine.database.kysely, resource.table, null);
-  const place = { source: engine.source, resource: resource.name };
-  const held = rows + (resource.quarantined ? await countQuarantined(engine.database.kysely, place) : 0);
+  const held = rows + (resource.quarantined ? await countQuarantined(engine.database.kysely, placeOf(resource)) : 0);
   if (resource.total !== null && resource.total <= held) return 'done';
   if (!task.settled.has('recount')) {
     task.settled.add('recount');
@@ -47,6 +46,6 @@ export async function dropOtherPartitions(engine: Engine, resource: Resource): P
     .map(entry => entry.slice)
     .filter(slice => ['id', 'date', 'whole'].includes(slice.by) && slice.by !== by);
   if (others.length === 0) return;
-  await writeCoverage(engine.database.kysely, { source: engine.source, resource: resource.name }, others, []);
+  await writeCoverage(engine.database.kysely, placeOf(resource), others, []);
   for (const slice of others) resource.entries.delete(sliceText(slice));
 }

@@ -3,6 +3,7 @@ import { type Entry, readCoverage } from '../warehouse/coverage.ts';
 import type { Cursor } from '../warehouse/cursors.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { MissingRow } from '../warehouse/missing.ts';
+import type { Place } from '../warehouse/place.ts';
 import { overlap, type Slice, sliceText } from '../warehouse/slice.ts';
 import { readTable, type Table } from '../warehouse/tables.ts';
 import { readTraits } from '../warehouse/traits.ts';
@@ -12,6 +13,9 @@ import { wholeTime } from './windows.ts';
 
 /** How a list was found to be ordered. */
 export type Order = 'id-desc' | 'id-asc' | 'updated-desc' | 'none';
+
+/** What the tables of `sluice` know a resource by. */
+export const placeOf = (resource: Resource): Place => ({ source: resource.source, resource: resource.name });
 
 /** One list of a source while its loop runs: its job, its table, and what is known of it. */
 export interface Resource {
@@ -142,6 +146,12 @@ export function partition(resource: Resource): Entry[] {
   if (entries.length > 0) return entries;
   const all: Slice = by === 'date' ? wholeTime : by === 'id' ? { by, from: null, to: null } : { by };
   return [unread(all)];
+}
+
+/** As of when the whole list is proven (epoch ms); null while parts of it were never read. */
+export function oldestProof(resource: Resource): number | null {
+  const proofs = partition(resource).map(entry => entry.provenAt);
+  return proofs.includes(null) ? null : Math.min(...(proofs as number[]));
 }
 
 /** The source answers with rows that have another value than was asked for. */

@@ -5,6 +5,9 @@ import type { IdSlice, Slice } from '../warehouse/slice.ts';
 import type { Resource } from './resource.ts';
 import type { Day } from './windows.ts';
 
+/** Readings of a slice that did not add up before a task lets it be. */
+export const MOST_TRIES = 3;
+
 export type TaskKind = 'sync' | 'slot' | 'hint' | 'backfill' | 'verify';
 
 /** An order, a slot or hints being served: a resource, what is to be read of it, and what that has done so far. */

@@ -3,11 +3,10 @@ import { type Order, openOrders, setOrderState } from '../warehouse/orders.ts';
 import { endRun, startRun } from '../warehouse/runs.ts';
 import { sliceText } from '../warehouse/slice.ts';
 import { lastSlotAt, openSlots, takeSlot } from '../warehouse/slots.ts';
-import { MOST_TRIES } from './conclude.ts';
 import type { Loop } from './engine.ts';
 import { takeHinted } from './hints.ts';
 import { partition } from './resource.ts';
-import { createTask, fail, type Task, wants } from './task.ts';
+import { createTask, fail, MOST_TRIES, type Task, wants } from './task.ts';
 
 /** Orders, hints and slots that are new become tasks; paused and cancelled orders stop being tasks. */
 export async function refreshTasks(

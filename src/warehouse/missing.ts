@@ -19,11 +19,17 @@ export interface MissingRow {
   readonly value: string | null;
 }
 
-/** The rows seen again are no longer missing. */
-export async function markSeen(tx: Db, place: Place, keys: readonly string[]): Promise<void> {
-  if (keys.length === 0) return;
-  await sql`delete from sluice.missing where source = ${place.source} and resource = ${place.resource}
-    and key = any(cast(${keys} as text[]))`.execute(tx);
+/** The rows seen again are no longer missing; returns those that were, with the moment since when. */
+export async function markSeen(
+  tx: Db,
+  place: Place,
+  keys: readonly string[],
+): Promise<Pick<MissingRow, 'key' | 'since'>[]> {
+  if (keys.length === 0) return [];
+  const { rows } = await sql<Pick<MissingRow, 'key' | 'since'>>`
+    delete from sluice.missing where source = ${place.source} and resource = ${place.resource}
+    and key = any(cast(${keys} as text[])) returning key, since`.execute(tx);
+  return rows;
 }
 
 /** Stored rows of the slice that the reading granted at `readAt` did not show, and that nothing newer has brought. */

@@ -30,16 +30,6 @@ export function createWatch(database: Database, sandbox: Sandbox, honest = true)
   let looking: Promise<void> = Promise.resolve();
   let again = false;
 
-  async function deletedTooSoon(): Promise<void> {
-    again = false;
-    const { rows } = await database.query<{ resource: string; key: string }>(
-      `select resource, key from warehouse.row_history where ended_by = 'deleted' and key not like '#%'`,
-    );
-    const removed = removedRows(sandbox);
-    for (const { resource, key } of rows)
-      if (!removed.has(`${resource} ${key}`)) problems.add(`${resource} ${key} was deleted, but never left the source`);
-  }
-
   /** A row that never changed was there at every reading, so a slice that is proven without it was concluded from less than it showed. */
   async function proofsHold(table: (typeof TABLES)[number], here: ReadonlySet<string>, when: string): Promise<void> {
     const { rows: proven } = await database.query<{ slice: string }>(
@@ -64,20 +54,29 @@ export function createWatch(database: Database, sandbox: Sandbox, honest = true)
     }
   }
 
-  /** What a cursor has seen is stored: it never stands before its rows. */
-  async function cursorsHold(): Promise<void> {
+  /** No row is deleted that never left; what a cursor has seen is stored: it never stands before its rows. One statement, as it is asked after every commit. */
+  const deletedOrUnstored = [
+    `select 'deleted' as what, resource, key from warehouse.row_history where ended_by = 'deleted' and key not like '#%'`,
+    ...watched.map(
+      table => `select 'unstored', c.resource, k.key
+        from sluice.cursors c, jsonb_each(c.readings) r, jsonb_array_elements_text(r.value->'keys') as k(key)
+        where c.resource = '${table}' and r.key not like 'report %' and k.key ~ '^[0-9]+$'
+        and not exists (select from warehouse.${table} t where t.${table === 'transactions' ? '_key' : 'id'}::text = k.key)
+        and not exists (select from sluice.quarantine q where q.resource = c.resource and q.key = k.key)`,
+    ),
+  ].join(' union all ');
+
+  async function lookOnce(): Promise<void> {
+    again = false;
+    const { rows } = await database.query<{ what: string; resource: string; key: string }>(deletedOrUnstored);
     const removed = removedRows(sandbox);
-    for (const table of watched) {
-      const key = table === 'transactions' ? '_key' : 'id';
-      const { rows } = await database.query<{ key: string }>(
-        `select k.key from sluice.cursors c, jsonb_each(c.readings) r, jsonb_array_elements_text(r.value->'keys') as k(key)
-         where c.resource = '${table}' and r.key not like 'report %' and k.key ~ '^[0-9]+$'
-         and not exists (select from warehouse.${table} t where t.${key}::text = k.key)
-         and not exists (select from sluice.quarantine q where q.resource = c.resource and q.key = k.key)`,
+    for (const { what, resource, key } of rows) {
+      if (removed.has(`${resource} ${key}`)) continue;
+      problems.add(
+        what === 'deleted'
+          ? `${resource} ${key} was deleted, but never left the source`
+          : `${resource} ${key} was seen by a cursor, and is not stored`,
       );
-      for (const row of rows)
-        if (!removed.has(`${table} ${row.key}`))
-          problems.add(`${table} ${row.key} was seen by a cursor, and is not stored`);
     }
   }
 
@@ -85,12 +84,9 @@ export function createWatch(database: Database, sandbox: Sandbox, honest = true)
     look() {
       if (again) return;
       again = true;
-      looking = looking
-        .then(deletedTooSoon)
-        .then(cursorsHold)
-        .catch(error => {
-          problems.add(`looking after a commit: ${String(error)}`);
-        });
+      looking = looking.then(lookOnce).catch(error => {
+        problems.add(`looking after a commit: ${String(error)}`);
+      });
     },
     async lookAtAll(when) {
       for (const table of watched) {

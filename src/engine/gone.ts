@@ -1,0 +1,142 @@
+import { SluiceError } from '../errors.ts';
+import type { Db } from '../warehouse/database.ts';
+import { deleteRows, findLeft, listMissing, markMissing } from '../warehouse/missing.ts';
+import { shownByNone } from '../warehouse/row-windows.ts';
+import type { Counts } from '../warehouse/runs.ts';
+import { type Slice, sliceText } from '../warehouse/slice.ts';
+import { stampMs } from './ask.ts';
+import { type Draft, drafted } from './draft.ts';
+import { slicingOf } from './job.ts';
+import { membersOf } from './prove.ts';
+import {
+  ignoresFilter,
+  isIdOrdered,
+  isPageless,
+  keepsWindows,
+  oldestProof,
+  placeOf,
+  type Resource,
+} from './resource.ts';
+import type { End } from './step.ts';
+import { fail, type Task } from './task.ts';
+
+/** The field by whose value a list is asked again for a missing row: an invoice's customer. */
+export function confirmingField(resource: Resource): string | null {
+  for (const slicing of resource.job.slicings)
+    if (slicing.by === 'value' && slicing.watch.length === 0 && !ignoresFilter(resource, slicing.field))
+      return slicing.field;
+  return null;
+}
+
+/** How a row that is missing is proven gone. */
+export function confirmedBy(resource: Resource): 'one' | 'id' | 'value' | 'cover' {
+  if (slicingOf(resource.job, 'one')) return 'one';
+  if (confirmingField(resource) !== null) return 'value';
+  const { traits } = resource;
+  const inPlace = isIdOrdered(resource) && traits.get('edits') === 'in place';
+  return inPlace && !isPageless(resource) && traits.get('ids') !== 'no' ? 'id' : 'cover';
+}
+
+/** One answer holds the unfiltered list, and its rows do not show their date: only there are those seen that lie in no window. */
+export const showsUndated = (resource: Resource): boolean => isPageless(resource) && keepsWindows(resource);
+
+/** Rows whose window was cut anew have left the list when all windows were read since, and none returned them. */
+export async function settleShownByNone(
+  tx: Db,
+  draft: Draft,
+  task: Task,
+  end: Extract<End, { kind: 'proven' }>,
+  counts: Counts,
+): Promise<void> {
+  const { resource } = draft;
+  const oldest = oldestProof(drafted(draft));
+  if (oldest === null) return;
+  const left = await shownByNone(tx, placeOf(resource), resource.table, new Date(oldest).toISOString());
+  await settleLeft(tx, draft, task, left, end.slice, end.startedAt, counts);
+}
+
+/** Every slice of a whole cover has been read since these rows went missing. */
+export async function removeUncovered(tx: Db, draft: Draft, task: Task, counts: Counts): Promise<void> {
+  const { resource } = draft;
+  const oldest = oldestProof(drafted(draft));
+  if (oldest === null) return;
+  const missing = await listMissing(tx, placeOf(resource), resource.table, null);
+  const unfiltered = draft.entries.get(sliceText({ by: 'newest' }))?.readAt ?? 0;
+  const readBy = showsUndated(resource) ? Math.min(oldest, unfiltered) : oldest;
+  // The slice that lacked a row first has lacked it again since.
+  const gone = missing.filter(row => stampMs(row.since) < readBy);
+  await remove(
+    tx,
+    draft,
+    task,
+    gone.map(row => row.key),
+    counts,
+  );
+}
+
+export async function leftOf(
+  tx: Db,
+  resource: Resource,
+  slice: Slice,
+  seen: readonly string[],
+  startedAt: string,
+): Promise<string[]> {
+  // A record whose key cannot be read may be any of the rows that seem to be gone.
+  if (seen.some(key => key.startsWith('?'))) return [];
+  const condition = membersOf(resource, slice);
+  return condition ? findLeft(tx, resource.table, condition, seen, startedAt) : [];
+}
+
+export async function settleLeft(
+  tx: Db,
+  draft: Draft,
+  task: Task,
+  left: readonly string[],
+  slice: Slice,
+  startedAt: string,
+  counts: Counts,
+): Promise<void> {
+  if (left.length === 0) return;
+  if (task.reportOnly) {
+    for (const key of left) task.findings.extra.add(key);
+    return;
+  }
+  const { resource } = draft;
+  const fresh = await markMissing(tx, placeOf(resource), left, sliceText(slice), startedAt);
+  counts.missing += fresh.length;
+  resource.holdsMissing = true;
+  // A row keyed by its content is gone as soon as its slice lacks it.
+  const gone = left.filter(key => key.startsWith('#'));
+  // An answer that lacks a row between its ids, after another answer did: two independent readings agree.
+  if (slice.by === 'id' && confirmedBy(resource) === 'id') {
+    const news = new Set(fresh);
+    gone.push(...left.filter(key => !news.has(key)));
+  }
+  await remove(tx, draft, task, gone, counts);
+}
+
+export async function remove(tx: Db, draft: Draft, task: Task, keys: readonly string[], counts: Counts): Promise<void> {
+  const { resource } = draft;
+  const result = await deleteRows(tx, resource.table, placeOf(resource), keys, {
+    runId: task.runId,
+    accepted: task.accepted,
+  });
+  if ('deleted' in result) {
+    counts.deleted += result.deleted.length;
+    draft.after.push(() => {
+      task.accepted -= Math.min(task.accepted, result.deleted.length);
+    });
+    return;
+  }
+  const { missing, lost, limit } = result.blown;
+  draft.after.push(() =>
+    fail(
+      task,
+      new SluiceError(
+        'fuse',
+        `The source no longer shows ${missing} rows of ${resource.name}; with ${lost} deleted in the last 24 hours that is more than the ${limit} a day allows, so none of them was deleted.`,
+        { next: `If they are really gone: sluice sync ${resource.name} --accept-deletes ${missing}` },
+      ),
+    ),
+  );
+}
