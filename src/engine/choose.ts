@@ -7,7 +7,16 @@ import { confirmedBy, confirmingField, showsUndated } from './gone.ts';
 import { byIds, subtract } from './intervals.ts';
 import { nextSlice, pooledPrior } from './next-slice.ts';
 import { MOST_PAGES } from './read-pages.ts';
-import { isPageless, keepsWindows, oldestProof, orderOf, pageSize, partition, watched } from './resource.ts';
+import {
+  isPageless,
+  keepsWindows,
+  oldestProof,
+  orderOf,
+  pageSize,
+  partition,
+  partitionOf,
+  watched,
+} from './resource.ts';
 import { type Task, wants } from './task.ts';
 import type { Day } from './windows.ts';
 
@@ -44,6 +53,17 @@ export async function choose(
   const mayReread = task.allowance > 0;
   const all =
     task.kind === 'verify' || task.kind === 'backfill' || (task.kind === 'sync' && context.affordable === true);
+  // How many rows there are is asked for before all is read, too, to be compared with what was read in the end.
+  if (
+    task.kind === 'verify' &&
+    !task.reportOnly &&
+    task.counted === null &&
+    partitionOf(resource) === 'date' &&
+    quiet
+  ) {
+    const slice: Slice = { by: 'newest' };
+    if (!task.settled.has(sliceText(slice))) return { ...single(slice, counted), answers: 1 };
+  }
   if (task.kind === 'sync' || task.kind === 'slot') {
     // What a sync reads in full anyway, or for the first time, needs no watching beside it.
     const covered = all || (task.kind === 'sync' && partition(resource).some(entry => entry.provenAt === null));

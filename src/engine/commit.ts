@@ -134,6 +134,7 @@ async function writeGroup(
       const { total } = step;
       draft.after.push(() => {
         resource.total = total;
+        step.task.counted ??= total;
       });
     }
   }

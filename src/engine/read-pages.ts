@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ReadingState } from '../warehouse/cursors.ts';
+import type { Row } from '../warehouse/rows.ts';
 import { type DateSlice, type Slice, sliceText } from '../warehouse/slice.ts';
 import {
   askFirst,
@@ -86,7 +87,8 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     limit: begun?.limit ?? firstLimit(reader, resource),
     totalPages: begun?.totalPages ?? null,
     totalRecords: begun?.totalRecords ?? null,
-    before: begun?.before ?? null,
+    // What was held back of the earlier rounds is lost with the process that read them: they have to agree anew.
+    before: begun?.keys.some(key => key.startsWith('#')) ? null : (begun?.before ?? null),
   };
   let page = begun?.page ?? 1;
   let round = begun?.before ? 2 : 1;
@@ -95,12 +97,17 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
 
   const ask = (each: number) =>
     askPage(reader, task, slice, query, { page: each, limit: state.limit, flexible: false });
+  // Equal rows without an id are told apart by counting, which is sure inside one answer only: the others wait for the end.
+  const held: Row[] = [];
   const take = (answer: PageAnswer) => {
     state.startedAt ??= answer.grantedAt;
     const parsed = parseRows(resource, answer, seen);
     const fresh = parsed.keys.filter(key => !seen.has(key)).length;
     for (const key of parsed.keys) seen.add(key);
-    return { ...parsed, fresh };
+    if (!parsed.rows.some(row => row.key.startsWith('#'))) return { ...parsed, fresh };
+    const own = new Set(parseRows(resource, answer, new Set()).keys);
+    held.push(...parsed.rows.filter(row => !own.has(row.key)));
+    return { ...parsed, rows: parsed.rows.filter(row => own.has(row.key)), fresh };
   };
   const step = (answer: PageAnswer, taken: ReturnType<typeof take>, rest: Pick<Step, 'end' | 'learnt'>): Step => {
     const first = anew;
@@ -118,6 +125,8 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
       ...rest,
     };
   };
+  const ended = (standing: Step, end: End | null): Step =>
+    end ? { ...standing, end, rows: end.kind === 'unproven' ? standing.rows : [...standing.rows, ...held] } : standing;
   const unproven = (reason: string): End => ({ kind: 'unproven', reason, startedAt: state.startedAt as string });
   const finish = (): End => {
     if (!steady) return unproven('the list changed while it was read');
@@ -145,6 +154,7 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
       state.before = shown;
       if (byContent) {
         seen.clear();
+        held.length = 0;
         state.startedAt = null;
         anew = true;
       }
@@ -191,13 +201,13 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
         if (answer.rows.length === 0) steady = false;
         const standing = step(answer, taken, {});
         const end = answer.page === last ? conclude(last) : null;
-        yield end ? { ...standing, end } : standing;
+        yield ended(standing, end);
         if (end) return;
       }
       // Resumed behind its last page: nothing is left to ask, only to conclude.
       const end = pages.length === 0 ? conclude(last) : null;
       if (end) {
-        yield { resource, task, slice, rows: [], bad: [], requests: 0, release: () => undefined, end };
+        yield ended({ resource, task, slice, rows: [], bad: [], requests: 0, release: () => undefined }, end);
         return;
       }
       continue;
@@ -214,14 +224,18 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
       for (const key of taken.keys) here.add(key);
       before = answer;
       if (news === 0) {
-        const repeated = answer.rows.length > 0;
-        const learnt = page === 2 && round === 1 ? [pagingTrait(repeated, answer)] : [];
-        const capped = repeated && page === 2 && mayBeCut(resource, answer);
+        // Past the end a source may show its last page again. The first one again is all there is, though rows may have come.
+        const firstKeys = new Set([...seen].slice(0, answer.rows.length));
+        const repeated = again
+          ? page === 2
+          : 2 * taken.keys.filter(key => firstKeys.has(key)).length > answer.rows.length;
+        const learnt = round === 1 && (repeated || page === 2) ? [pagingTrait(repeated, answer)] : [];
         const standing = step(answer, taken, { learnt });
-        const end = capped
-          ? (reading.cut?.(null, answer.rows.length) ?? cappedEnd(answer, state.startedAt as string))
-          : conclude(page - 1);
-        yield end ? { ...standing, end } : standing;
+        const end =
+          repeated && mayBeCut(resource, answer)
+            ? (reading.cut?.(null, answer.rows.length) ?? cappedEnd(answer, state.startedAt as string))
+            : conclude(page - 1);
+        yield ended(standing, end);
         if (end) return;
         break;
       }

@@ -11,7 +11,8 @@ import type { Task } from './task.ts';
 
 /**
  * Rows without a date lie in no window. When every window was read and the source still counts more rows than there are, the
- * count is asked for again, and if it holds, the list is cut otherwise from then on.
+ * count is asked for again, and if it is what it was before the windows were read, the list is cut otherwise from then on. Where
+ * it has changed, rows that came in the meantime may make the difference: a later task finds out.
  */
 export async function recount(engine: Engine, task: Task): Promise<Next> {
   const { resource } = task;
@@ -26,7 +27,7 @@ export async function recount(engine: Engine, task: Task): Promise<Next> {
     task.settled.add('recount');
     return { slice: { by: 'newest' }, answers: MOST_PAGES, gathered: false, counted: false };
   }
-  if (resource.total === null) return 'done';
+  if (resource.total === null || resource.total !== task.counted) return 'done';
   const evidence = `the source counts ${resource.total} rows, its date windows show ${held}`;
   await writeTrait(engine.database.kysely, engine.source, {
     resource: resource.name,

@@ -36,6 +36,8 @@ export interface Task {
   /** Slices done for this task though nothing was proven: targeted ones by choice, others after several readings. */
   readonly settled: Set<string>;
   readonly tries: Map<string, number>;
+  /** Rows that the source said the whole list has when the task first asked; null before. */
+  counted: number | null;
   /** How often what was given up was taken up again. */
   lookedAgain: number;
   /** Id intervals read by a task that only reports. */
@@ -67,6 +69,7 @@ export function createTask(
     findings: { absent: new Set(), different: new Set(), extra: new Set() },
     settled: new Set(),
     tries: new Map(),
+    counted: null,
     lookedAgain: 0,
     intervals: [],
     abort: new AbortController(),

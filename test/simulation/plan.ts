@@ -4,7 +4,7 @@ import { endlessFaults, type Fault, faultKinds } from '../../src/sandbox/fault-k
 import { createRandom, mix, type Random } from '../../src/sandbox/random.ts';
 import type { Variants } from '../../src/sandbox/variants.ts';
 import type { TestResource } from '../support/source.ts';
-import { chooseVariants } from './choose-variants.ts';
+import { chooseVariants, isHonest } from './choose-variants.ts';
 
 export interface Given {
   readonly variants?: Partial<Variants>;
@@ -98,14 +98,20 @@ export function planOf(seed: number, given: Given = {}): Plan {
     limit,
     windowMs,
     concurrency: random.pick([1, 2, 4, 4, 8]),
-    // By a stream of its own, so that plans stay as they were.
-    pageSize: given.pageSize ?? createRandom(mix(seed, 0x9a6e)).pick(['auto', 'auto', 10, 20] as const),
+    pageSize: given.pageSize ?? pageSizeOf(seed, variants),
     timeoutMs: isEndless(variants.fault) ? 400 : 30_000,
     repairs: given.only === true || random.chance(0.15),
     actions: Array.from({ length: random.int(2, 5) }, (_, index) =>
       actionOf(random, { first: index === 0, faults: given.faults, shared: limit }),
     ),
   };
+}
+
+/** Small pages are what a source that gives no more shows, so what cannot be asked under that is not asked under them. */
+function pageSizeOf(seed: number, variants: Partial<Variants>): number | 'auto' {
+  // By a stream of its own, so that plans stay as they were.
+  const size = createRandom(mix(seed, 0x9a6e)).pick(['auto', 'auto', 10, 20] as const);
+  return isHonest({ ...variants, 'limit-max': '20-reject' }) || !isHonest(variants) ? size : 'auto';
 }
 
 function actionOf(
