@@ -226,9 +226,8 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
       if (news === 0) {
         // Past the end a source may show its last page again. The first one again is all there is, though rows may have come.
         const firstKeys = new Set([...seen].slice(0, answer.rows.length));
-        const repeated = again
-          ? page === 2
-          : 2 * taken.keys.filter(key => firstKeys.has(key)).length > answer.rows.length;
+        const keys = again ? parseRows(resource, answer, new Set()).keys : taken.keys;
+        const repeated = 2 * keys.filter(key => firstKeys.has(key)).length > answer.rows.length;
         const learnt = round === 1 && (repeated || page === 2) ? [pagingTrait(repeated, answer)] : [];
         const standing = step(answer, taken, { learnt });
         const end =

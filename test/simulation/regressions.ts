@@ -107,4 +107,32 @@ export const REGRESSIONS: readonly { readonly seed: number; readonly given?: Giv
     given: { variants: { 'limit-max': 'ignored', order: 'updated-desc', 'date-filter': 'pair-only' } },
     was: 'an answer that lost its rows, at the very first reading, lacked rows and confirmed it by itself',
   },
+  {
+    seed: 35,
+    given: { variants: { 'date-filter': 'ignored', filters: 'ignored' }, pageSize: 10 },
+    was: 'a row that ended the pages of every size near the greatest was asked for again and again, and never what follows it',
+  },
+  {
+    seed: 47,
+    given: { variants: { paging: 'meta', order: 'updated-asc' }, pageSize: 10 },
+    was: 'a list ordered by its last changes passed for one ordered by id, and an edited row for one that is gone',
+  },
+  {
+    seed: 50,
+    given: { variants: { paging: 'ignored', 'date-to': 'exclusive' } },
+    was: 'a list that does not turn pages was taken to end where its first page came again, since a row had come in between',
+  },
+  {
+    seed: 63,
+    given: { variants: { 'transaction-ids': 'no', 'date-filter': 'pair-only' }, pageSize: 10 },
+    was: 'rows that came while windows were read were taken for undated ones, and equal rows on two pages were stored twice',
+  },
+  {
+    seed: 2001,
+    given: {
+      variants: { paging: 'whole', 'invoice-fields': 'bare', undated: 'yes', filters: 'ignored' },
+      pageSize: 10,
+    },
+    was: 'rows without a date that only the unfiltered list shows were deleted, since no window showed them',
+  },
 ];
