@@ -1,4 +1,4 @@
-// First sync of a source without a request limit: rows per second and peak memory of the syncing process, by rows a page.
+// First sync of a source without a request limit, and `sluice verify` after it: time and peak memory of their processes, by rows a page.
 //   npm run build && npx tsx bench/first-sync.ts [small|medium|large|extreme]
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,47 +27,54 @@ async function measure(page: string): Promise<void> {
     const [told] = (await once(sandbox.stdout, 'data')) as [Buffer];
     const { url: source } = JSON.parse(told.toString()) as { url: string };
     const { url } = await openEmbedded({ dataDir: home, log });
-    const started = performance.now();
-    const sync = spawn(process.execPath, [main, 'sync', '--json'], {
-      env: {
-        ...process.env,
-        SOURCE_URL: source,
-        SOURCE_API_KEY: 'sandbox-key',
-        SOURCE_RATE_LIMIT: '1000000',
-        DATABASE_URL: url,
-      },
-      stdio: ['ignore', 'ignore', 'ignore'],
-    });
-    let peakKb = 0;
-    const watch = setInterval(() => {
-      const kb = Number(execFileSync('ps', ['-o', 'rss=', '-p', String(sync.pid)]).toString());
-      peakKb = Math.max(peakKb, kb);
-    }, 500);
-    const [exit] = (await once(sync, 'exit')) as [number];
-    clearInterval(watch);
-    const seconds = (performance.now() - started) / 1000;
+    const env = {
+      ...process.env,
+      SOURCE_URL: source,
+      SOURCE_API_KEY: 'sandbox-key',
+      SOURCE_RATE_LIMIT: '1000000',
+      DATABASE_URL: url,
+    };
+    const sync = await run(['sync'], env);
     const database = await openDatabase({ url, applicationName: 'bench', log });
-    const { rows } = await database.query<{ rows: string; items: string }>(
-      `select (select count(*) from warehouse.customers) + (select count(*) from warehouse.invoices)
-         + (select count(*) from warehouse.transactions) as rows, (select count(*) from warehouse.invoice_items) as items`,
+    const { rows } = await database.query<{ rows: number; items: number }>(
+      `select ((select count(*) from warehouse.customers) + (select count(*) from warehouse.invoices)
+         + (select count(*) from warehouse.transactions))::int as rows, (select count(*)::int from warehouse.invoice_items) as items`,
     );
     await database.close();
-    const total = Number(rows[0]?.rows);
-    console.log(
-      JSON.stringify({
-        size,
-        rowsPerPage: Number(page),
-        exit,
-        rows: total,
-        items: Number(rows[0]?.items),
-        seconds: Math.round(seconds),
-        rowsPerSecond: Math.round(total / seconds),
-        peakMb: Math.round(peakKb / 1024),
-      }),
-    );
+    const { rows: stored = 0, items } = rows[0] ?? {};
+    const rowsPerSecond = Math.round((stored / sync.ms) * 1000);
+    report(page, 'sync', sync, { rows: stored, items, rowsPerSecond });
+    const verify = await run(['verify'], env);
+    report(page, 'verify', verify, { equal: (verify.document as { equal: boolean }).equal });
   } finally {
     sandbox.kill();
     await stopEmbedded(home);
     await rm(home, { recursive: true, force: true });
   }
+}
+
+function report(page: string, what: string, measured: Awaited<ReturnType<typeof run>>, more: object): void {
+  const { exit, ms, peakKb, document } = measured;
+  const { resources } = document as { resources: { requests: number }[] };
+  const requests = resources.reduce((sum, each) => sum + each.requests, 0);
+  const seconds = Math.round(ms / 100) / 10;
+  const peakMb = Math.round(peakKb / 1024);
+  console.log(JSON.stringify({ size, rowsPerPage: Number(page), what, exit, requests, seconds, peakMb, ...more }));
+}
+
+async function run(args: string[], env: NodeJS.ProcessEnv) {
+  const started = performance.now();
+  const child = spawn(process.execPath, [main, ...args, '--json'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', part => {
+    text += part;
+  });
+  let peakKb = 0;
+  const watch = setInterval(() => {
+    const kb = Number(execFileSync('ps', ['-o', 'rss=', '-p', String(child.pid)]).toString());
+    peakKb = Math.max(peakKb, kb);
+  }, 250);
+  child.on('exit', () => clearInterval(watch));
+  const [exit] = (await once(child, 'close')) as [number];
+  return { exit, ms: performance.now() - started, peakKb, document: JSON.parse(text) as unknown };
 }

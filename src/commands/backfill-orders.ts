@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { wakeUp } from '../engine/wake-ups.ts';
 import { SluiceError } from '../errors.ts';
+import { count, moment } from '../service/words.ts';
 import type { Database } from '../warehouse/database.ts';
 import { databaseNow } from '../warehouse/now.ts';
 import { listOrders, type Order, type OrderState, setOrderState } from '../warehouse/orders.ts';
@@ -8,7 +9,7 @@ import { orderProgress } from '../warehouse/report.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
 import { leftText, orderLeft } from './order-left.ts';
 import { isServed } from './service.ts';
-import { count, moment, table } from './table.ts';
+import { table } from './table.ts';
 import { whatIsPending } from './up-to-date.ts';
 
 const MOST = 50;

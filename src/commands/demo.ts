@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { HOUR, SECOND } from '../clock.ts';
 import { type Change, changeKinds } from '../sandbox/changes.ts';
 import { openSandbox, type Sandbox } from '../sandbox/sandbox.ts';
+import { count, plural } from '../service/words.ts';
 import { type Database, openDatabase } from '../warehouse/database.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import type { OrderKind } from '../warehouse/orders.ts';
@@ -13,7 +14,7 @@ import { createProgress } from './progress.ts';
 import { type Served, serveOrders } from './serve-orders.ts';
 import type { OpenSource, SourceSettings } from './source-settings.ts';
 import { failures, served, summaryTable } from './summary.ts';
-import { count, plural, table } from './table.ts';
+import { table } from './table.ts';
 
 const DATABASE = 'sluice_demo';
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { SluiceError } from '../errors.ts';
+import { budgetLine, moment } from '../service/words.ts';
 import { type Client, openClient } from '../source/client.ts';
 import { createMemoryBudget } from '../source/memory-budget.ts';
 import type { Database } from '../warehouse/database.ts';
@@ -8,8 +9,7 @@ import { readTraits, type Trait } from '../warehouse/traits.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
 import { habits } from './habits.ts';
 import { type NamedSource, openLedger, type SourceSettings } from './source-settings.ts';
-import { budgetLine } from './status.ts';
-import { moment, table } from './table.ts';
+import { table } from './table.ts';
 import { whatIsPending } from './up-to-date.ts';
 
 interface Check {

@@ -1,12 +1,13 @@
 import { HOUR } from '../clock.ts';
 import { openResource, pageSize, partition } from '../engine/resource.ts';
 import { wants } from '../engine/task.ts';
+import { count, moment, plural } from '../service/words.ts';
 import { pendingMigrations } from '../warehouse/migrate.ts';
 import { sliceText } from '../warehouse/slice.ts';
 import { rangeText } from './backfill-orders.ts';
 import type { Session } from './cli.ts';
 import type { Range } from './given.ts';
-import { count, moment, plural, table } from './table.ts';
+import { table } from './table.ts';
 
 const MOST_LINES = 40;
 

@@ -1,6 +1,6 @@
 import { SECOND } from '../clock.ts';
+import { count, plural } from '../service/words.ts';
 import type { OrderProgress } from '../warehouse/report.ts';
-import { count, plural } from './table.ts';
 
 /** What an open order still needs. */
 export interface OrderLeft {

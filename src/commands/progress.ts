@@ -3,7 +3,7 @@ import { type Clock, SECOND } from '../clock.ts';
 import type { LoopEvent } from '../engine/engine.ts';
 import { partition } from '../engine/resource.ts';
 import { type Task, wants } from '../engine/task.ts';
-import { count, plural } from './table.ts';
+import { count, plural } from '../service/words.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Where one resource stands. `share`: of its rows, 0 to 1. */

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import { moment, plural } from '../service/words.ts';
 import { pendingMigrations } from '../warehouse/migrate.ts';
 import { countCleaned, listQuarantine } from '../warehouse/quarantine.ts';
 import { type Cli, newCommand } from './cli.ts';
-import { moment, plural, table } from './table.ts';
+import { table } from './table.ts';
 
 const MOST = 1000;
 

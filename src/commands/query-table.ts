@@ -1,6 +1,7 @@
+import { plural } from '../service/words.ts';
 import type { ColumnInfo, TextRow } from '../warehouse/read-query.ts';
 import { type Format, NUMBERS } from './query-formats.ts';
-import { draw, GAP, plural } from './table.ts';
+import { draw, GAP } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 const LEAST = 4;

@@ -2,13 +2,13 @@ import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { tableDeclaration } from '../engine/resource.ts';
 import { SluiceError } from '../errors.ts';
+import { plural } from '../service/words.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import { resetResource } from '../warehouse/reset.ts';
 import { acquireSourceLock } from '../warehouse/source-lock.ts';
 import { forgetSource } from '../warehouse/sources.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
 import { chosenResources } from './given.ts';
-import { plural } from './table.ts';
 
 export function resetCommand(cli: Cli): Command {
   return newCommand(

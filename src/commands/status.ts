@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { budgetLine, count, moment, plural } from '../service/words.ts';
 import type { Database } from '../warehouse/database.ts';
 import { embeddedStatus } from '../warehouse/embedded.ts';
-import type { Usage } from '../warehouse/ledger.ts';
 import { databaseNow } from '../warehouse/now.ts';
 import { openOrders } from '../warehouse/orders.ts';
 import { orderProgress, resourceState, type Spending, spending } from '../warehouse/report.ts';
@@ -10,7 +10,7 @@ import { type Cli, newCommand, type Session } from './cli.ts';
 import { leftText, orderLeft } from './order-left.ts';
 import { isServed } from './service.ts';
 import { type NamedSource, openLedger } from './source-settings.ts';
-import { count, moment, plural, table } from './table.ts';
+import { table } from './table.ts';
 import { whatIsPending } from './up-to-date.ts';
 
 export function statusCommand(cli: Cli): Command {
@@ -174,12 +174,4 @@ function spentLine(spent: readonly Spending[]): string {
   const shown = spent.slice(0, MOST_SPENDERS).map(each => `${each.kind} ${each.resource} ${count(each.requests)}`);
   const rest = spent.slice(MOST_SPENDERS).reduce((sum, each) => sum + each.requests, 0);
   return `${shown.join(', ')}${rest > 0 ? ` and ${count(rest)} for others` : ''}`;
-}
-
-export function budgetLine(usage: Usage, at: (value: string | null) => string): string {
-  const { used, limit, free, withheld, blockedUntil, nextFreeAt } = usage;
-  const others = withheld > 0 ? `, ${count(withheld)} by other programs on this key` : '';
-  const blocked = blockedUntil ? `; the source asks to wait until ${at(blockedUntil)}` : '';
-  const next = !blockedUntil && free === 0 && nextFreeAt ? `; the next is free at ${at(nextFreeAt)}` : '';
-  return `${count(used)} of ${count(limit)} in the window used${others}, ${count(free)} left${blocked}${next}`;
 }

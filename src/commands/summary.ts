@@ -1,8 +1,9 @@
 import { explain } from '../errors.ts';
+import { count } from '../service/words.ts';
 import type { Outcome, Session } from './cli.ts';
 import type { Read } from './read.ts';
 import type { Served } from './serve-orders.ts';
-import { count, table } from './table.ts';
+import { table } from './table.ts';
 
 /** What reading did, by resource, for scripts. */
 export function served({ order, work }: Served) {

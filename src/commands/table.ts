@@ -59,16 +59,3 @@ export function table(
     ...(options.wrap ? { colWidths: widths, wordWrap: true } : {}),
   });
 }
-
-/** 12345 as `12,345`. */
-export const count = (value: number): string => value.toLocaleString('en-US');
-
-/** `1 row`, `12 rows`. */
-export const plural = (value: number, word: string): string => `${count(value)} ${word}${value === 1 ? '' : 's'}`;
-
-/** A moment (epoch ms or Postgres text) as `2026-01-15 10:00:05`, in the zone people think in. */
-export function moment(at: number | string | null, timeZone: string): string {
-  if (at === null) return '';
-  const date = typeof at === 'number' ? new Date(at) : new Date(at.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
-  return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }).format(date);
-}

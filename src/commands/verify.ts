@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
+import { count } from '../service/words.ts';
 import { type Cli, newCommand, type Outcome, type Session } from './cli.ts';
 import { chosenResources } from './given.ts';
 import { type Read, read } from './read.ts';
 import { failures, nameIn, outcomeOf, served, showServed } from './summary.ts';
-import { count, table } from './table.ts';
+import { table } from './table.ts';
 
 const EXAMPLE = `sluice verify                     report what differs from the source; change nothing
 sluice verify invoices --repair   and make the warehouse equal`;

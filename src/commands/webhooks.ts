@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { SluiceError } from '../errors.ts';
+import { moment } from '../service/words.ts';
 import { openClient } from '../source/client.ts';
 import type { Database } from '../warehouse/database.ts';
 import { listWebhooks, noteWebhook, receiverSecret, type Webhook } from '../warehouse/receivers.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
 import { isServed } from './service.ts';
 import { openLedger, type SourceSettings } from './source-settings.ts';
-import { moment, table } from './table.ts';
+import { table } from './table.ts';
 import { bringUpToDate, whatIsPending } from './up-to-date.ts';
 
 const PATH = '/api/v2/webhooks';

@@ -177,6 +177,13 @@ export function learnFromPage(
   return learnt;
 }
 
+/** A page that comes again whatever page is asked for. */
+export const pagingIgnored = (answer: PageAnswer, before = 1): Learnt[number] => ({
+  trait: 'paging',
+  value: 'ignored',
+  evidence: `page ${answer.page} repeated the ${answer.rows.length} rows of page ${before}`,
+});
+
 /** The very next page, and not the same rows again, as some sources answer past the end. */
 function follows(before: PageAnswer, answer: PageAnswer): boolean {
   if (answer.rows.length === 0 || answer.page !== before.page + 1 || answer.limit !== before.limit) return false;

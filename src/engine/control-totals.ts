@@ -9,7 +9,7 @@ import { type Draft, noteTrait } from './draft.ts';
 import { partition, partitionOf, type Resource } from './resource.ts';
 import type { End, Step } from './step.ts';
 import type { Task } from './task.ts';
-import { type DateRange, monthRange, overlapDays } from './windows.ts';
+import { type DateRange, lengthInDays, monthRange, overlapDays } from './windows.ts';
 
 export type TotalSlice = Extract<Slice, { by: 'total' }>;
 
@@ -70,8 +70,8 @@ function costOf(parts: readonly Entry[], range: DateRange): number {
   let cost = 0;
   for (const { slice, requests } of parts) {
     if (slice.by !== 'date') continue;
-    const days = slice.from === null || slice.to === null ? 0 : overlapDays(slice, { from: slice.from, to: slice.to });
-    cost += days === 0 ? 0 : (requests * overlapDays(slice, range)) / days;
+    const days = lengthInDays(slice);
+    cost += Number.isFinite(days) ? (requests * overlapDays(slice, range)) / days : 0;
   }
   return cost;
 }

@@ -50,7 +50,8 @@ export async function settleShownByNone(
 ): Promise<void> {
   const { resource } = draft;
   const oldest = oldestProof(drafted(draft));
-  if (oldest === null) return;
+  // Only when the oldest proof moves on are there rows that were not shown since; all of them are looked through for it.
+  if (oldest === null || oldest === oldestProof(resource)) return;
   const left = await shownByNone(tx, placeOf(resource), resource.table, new Date(oldest).toISOString());
   await settleLeft(tx, draft, task, left, end.slice, end.startedAt, counts);
 }

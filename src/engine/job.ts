@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Sum } from '../warehouse/stored.ts';
 import { BadValue, dateText, decimalText, integerText, plainText, stampText } from './values.ts';
 
 /**
@@ -42,12 +43,6 @@ export interface ControlTotals {
   readonly path: string;
   readonly query: (month: string) => Readonly<Record<string, string>>;
   readonly sums: Readonly<Record<string, Sum>>;
-}
-
-/** `of`: the field added up, over the rows that have the values of `where`. */
-export interface Sum {
-  readonly of: string;
-  readonly where: Readonly<Record<string, string>>;
 }
 
 export type Slicing = IdRange | DateWindow | Value | One;

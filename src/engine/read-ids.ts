@@ -9,6 +9,7 @@ import {
   isFull,
   learnFromPage,
   type PageAnswer,
+  pagingIgnored,
   parseRows,
   type Reader,
 } from './ask.ts';
@@ -61,7 +62,7 @@ export async function* readIds(
     if (shown !== null && placed.first !== null && repeats(shown, answer)) {
       const top = (await rankOf(database.kysely, resource.table, placed.first, descending)) === 0;
       if (top) {
-        yield { ...stepOf(task, range, answer, placed, null), learnt: [pagesIgnored(shown, answer)] };
+        yield { ...stepOf(task, range, answer, placed, null), learnt: [pagingIgnored(answer, shown.page)] };
         return;
       }
     }
@@ -121,12 +122,6 @@ const repeats = (before: PageAnswer, answer: PageAnswer): boolean =>
   answer.meta === undefined &&
   answer.page !== before.page &&
   JSON.stringify(answer.rows) === JSON.stringify(before.rows);
-
-const pagesIgnored = (before: PageAnswer, answer: PageAnswer) => ({
-  trait: 'paging',
-  value: 'ignored',
-  evidence: `page ${answer.page} repeated the ${answer.rows.length} rows of page ${before.page}`,
-});
 
 interface Placed {
   readonly parsed: ReturnType<typeof parseRows>;

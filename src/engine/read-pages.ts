@@ -10,6 +10,7 @@ import {
   learnFromPage,
   mayBeCut,
   type PageAnswer,
+  pagingIgnored,
   parseRows,
   type Reader,
 } from './ask.ts';
@@ -194,7 +195,7 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
         if (round === 1 && answer.page === 2 && taken.fresh === 0 && answer.rows.length > 0) {
           const end =
             reading.cut?.(state.totalRecords, answer.rows.length) ?? cappedEnd(answer, state.startedAt as string);
-          yield step(answer, taken, { learnt: [pagingTrait(true, answer)], end });
+          yield step(answer, taken, { learnt: [pagingIgnored(answer)], end });
           return;
         }
         if (answer.meta?.totalRecords !== undefined && answer.meta.totalRecords !== state.totalRecords) steady = false;
@@ -228,7 +229,7 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
         const firstKeys = new Set([...seen].slice(0, answer.rows.length));
         const keys = again ? parseRows(resource, answer, new Set()).keys : taken.keys;
         const repeated = 2 * keys.filter(key => firstKeys.has(key)).length > answer.rows.length;
-        const learnt = round === 1 && (repeated || page === 2) ? [pagingTrait(repeated, answer)] : [];
+        const learnt = round === 1 && (repeated || page === 2) ? [repeated ? pagingIgnored(answer) : UNTIL_EMPTY] : [];
         const standing = step(answer, taken, { learnt });
         const end =
           repeated && mayBeCut(resource, answer)
@@ -311,11 +312,7 @@ function cappedEnd(answer: PageAnswer, startedAt: string): End {
   return { kind: 'unproven', reason, startedAt };
 }
 
-function pagingTrait(repeated: boolean, answer: PageAnswer) {
-  return repeated
-    ? { trait: 'paging', value: 'ignored', evidence: `page 2 repeated the ${answer.rows.length} rows of page 1` }
-    : { trait: 'paging', value: 'until empty', evidence: 'pages follow each other without a count' };
-}
+const UNTIL_EMPTY = { trait: 'paging', value: 'until empty', evidence: 'pages follow each other without a count' };
 
 // A filter is believed only while every row it returns satisfies it; rows on the very edges show that these are included.
 function learnFilter(

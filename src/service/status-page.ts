@@ -1,7 +1,7 @@
 import { html, raw } from 'hono/html';
-import type { Usage } from '../warehouse/ledger.ts';
 import { TITLES } from './alerts.ts';
 import type { SourceState } from './source-state.ts';
+import { budgetLine, count, moment } from './words.ts';
 
 type Html = ReturnType<typeof html>;
 
@@ -128,14 +128,6 @@ ${
 }`;
 }
 
-function budgetLine(usage: Usage, at: (value: string | null) => string): string {
-  const { used, limit, free, withheld, blockedUntil, nextFreeAt } = usage;
-  const others = withheld > 0 ? `, ${count(withheld)} by other programs on this key` : '';
-  const blocked = blockedUntil ? `; the source asks to wait until ${at(blockedUntil)}` : '';
-  const next = !blockedUntil && free === 0 && nextFreeAt ? `; the next is free at ${at(nextFreeAt)}` : '';
-  return `${count(used)} of ${count(limit)} in the window used${others}, ${count(free)} left${blocked}${next}`;
-}
-
 function table(
   head: readonly string[],
   numbers: readonly number[],
@@ -146,13 +138,4 @@ function table(
 <tr>${head.map((cell, column) => html`<th class="${side(column)}">${cell}</th>`)}</tr>
 ${rows.map(row => html`<tr>${row.map((cell, column) => html`<td class="${side(column)}">${cell}</td>`)}</tr>`)}
 </table></div>`;
-}
-
-const count = (value: number): string => value.toLocaleString('en-US');
-
-/** A moment (epoch ms or Postgres text) as `2026-01-15 10:00:05`, in the zone people think in. */
-function moment(at: number | string | null, timeZone: string): string {
-  if (at === null) return '';
-  const date = typeof at === 'number' ? new Date(at) : new Date(at.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
-  return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }).format(date);
 }

@@ -60,12 +60,18 @@ export async function forgetWindows(tx: Db, place: Place, keys: readonly string[
 
 /** Rows that were last returned before `since` for days that no slice asks for as they were, or for none. */
 export async function shownByNone(tx: Db, place: Place, table: Table, since: string): Promise<string[]> {
+  const key = sql.id(table.key.name);
+  // Many rows share few windows: only these are held against the coverage.
   const { rows } = await sql<{ key: string }>`
-    select t.${sql.id(table.key.name)}::text as key from ${sql.id(table.schema, table.name)} t
-    left join sluice.row_windows w on w.source = ${place.source} and w.resource = ${place.resource}
-      and w.key = t.${sql.id(table.key.name)}::text
-    where t._read_at < cast(${since} as timestamptz) and (w.key is null or (w.seen_at < cast(${since} as timestamptz)
-      and not exists (select from sluice.coverage c where c.source = w.source and c.resource = w.resource and c.slice like 'date %'
-        and w.date_from >= c.date_from - 1 and w.date_to <= c.date_to + 1)))`.execute(tx);
+    with old as (select key, date_from, date_to from sluice.row_windows
+      where source = ${place.source} and resource = ${place.resource} and seen_at < cast(${since} as timestamptz)),
+    unasked as (select date_from, date_to from (select distinct date_from, date_to from old) d
+      where not exists (select from sluice.coverage c where c.source = ${place.source} and c.resource = ${place.resource}
+        and c.slice like 'date %' and d.date_from >= c.date_from - 1 and d.date_to <= c.date_to + 1))
+    select t.${key}::text as key from ${sql.id(table.schema, table.name)} t
+    where t._read_at < cast(${since} as timestamptz) and (
+      exists (select from old join unasked using (date_from, date_to) where old.key = t.${key}::text)
+      or not exists (select from sluice.row_windows w where w.source = ${place.source} and w.resource = ${place.resource}
+        and w.key = t.${key}::text))`.execute(tx);
   return rows.map(row => row.key);
 }

@@ -4,14 +4,13 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
 import { createPulse } from '../../src/service/health.ts';
-import { openService } from '../../src/service/service.ts';
 import { noteTroubles } from '../../src/warehouse/incidents.ts';
 import { pendingMigrations } from '../../src/warehouse/migrate.ts';
 import { createOrder } from '../../src/warehouse/orders.ts';
 import { endRun, startRun } from '../../src/warehouse/runs.ts';
 import { createTestDatabase, MIGRATIONS, withDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';
-import { ask, servedSource, silent, withService } from './open.ts';
+import { ask, withService } from './open.ts';
 
 const TOKEN = 'token-5f/+&"x';
 
@@ -169,21 +168,11 @@ test('requests to paths that are not there are told which are', async () => {
 
 test('it closes although a client stays connected', async () => {
   await withDatabase(async database => {
-    const service = await openService({
-      host: '127.0.0.1',
-      port: 0,
-      token: null,
-      database,
-      sources: [servedSource(database)],
-      pending: async () => [],
-      pulse: { stuck: () => [] },
-      onHints: async () => undefined,
-      hide: text => text,
-      clock: systemClock,
-      log: silent,
+    let served = '';
+    await withService(database, {}, async ({ url }) => {
+      served = url;
+      await fetch(`${url}/healthz`);
     });
-    await fetch(`${service.url}/healthz`);
-    await service.close();
-    await expect(fetch(`${service.url}/healthz`)).rejects.toThrow();
+    await expect(fetch(`${served}/healthz`)).rejects.toThrow();
   });
 });

@@ -2,7 +2,7 @@ import { SECOND } from '../../src/clock.ts';
 import type { LoopEvent } from '../../src/engine/engine.ts';
 import { isKind } from '../../src/errors.ts';
 import { createLog } from '../../src/log.ts';
-import { isListFault, listFaults } from '../../src/sandbox/fault-kinds.ts';
+import { isListFault } from '../../src/sandbox/fault-kinds.ts';
 import { createRandom, mix, type Random } from '../../src/sandbox/random.ts';
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
@@ -284,7 +284,7 @@ async function comeToRest(world: World): Promise<void> {
   const { plan, database, sandbox, clock, problems, watch } = world;
   // Lists that look healthy and are not would go on changing what is seen.
   sandbox.forgetFaults();
-  if (listFaults.some(fault => fault === plan.variants.fault)) sandbox.setVariants({ fault: 'none' });
+  if (isListFault(faultOf(plan))) sandbox.setVariants({ fault: 'none' });
   const affordable = requestsForAll(plan) <= (plan.limit * 3_600_000) / plan.windowMs / 2;
   if (affordable) await endEqual(world, 'sync');
   if (problems.length > 0) return;

@@ -1,6 +1,7 @@
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { parseSlice, type Slice } from '../../src/warehouse/slice.ts';
+import { isVisible } from '../support/compare.ts';
 
 /** What must hold at every moment, looked at after every commit. */
 export interface Watch {
@@ -45,9 +46,7 @@ export function createWatch(database: Database, sandbox: Sandbox, honest = true)
     const slices = proven.map(({ slice }) => parseSlice(slice));
     for (const row of sandbox.rows(table)) {
       const id = String(row.id);
-      if (here.has(id) || changed.has(id) || aside.has(id)) continue;
-      if (sandbox.variants.visible !== 'all' && (sandbox.variants.visible !== 'half' || Number(row.id) % 2 !== 0))
-        continue;
+      if (here.has(id) || changed.has(id) || aside.has(id) || !isVisible(sandbox, row)) continue;
       if (atFirst.get(table)?.get(id) !== JSON.stringify(row)) continue;
       const index = slices.findIndex(slice => lies(row, slice));
       if (index >= 0) problems.add(`${table} ${id} is absent ${when}, though ${proven[index]?.slice} is proven`);

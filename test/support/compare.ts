@@ -104,12 +104,13 @@ export async function differences(database: Database, sandbox: Sandbox, most = 5
   return found.slice(0, most);
 }
 
+/** Whether the key may see a row. */
+export const isVisible = ({ variants: { visible } }: Sandbox, row: { readonly id: unknown }): boolean =>
+  visible === 'all' || (visible === 'half' && Number(row.id) % 2 === 0);
+
 /** What the key may see is all there is to be equal to. */
 function* visible<R extends 'customers' | 'invoices' | 'transactions'>(sandbox: Sandbox, resource: R) {
-  const shown = sandbox.variants.visible;
-  for (const row of sandbox.rows(resource)) {
-    if (shown === 'all' || (shown === 'half' && Number(row.id) % 2 === 0)) yield row;
-  }
+  for (const row of sandbox.rows(resource)) if (isVisible(sandbox, row)) yield row;
 }
 
 const text = (value: unknown): string | null => (value === null || value === undefined ? null : String(value));
