@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
+import type { Lane } from '../source/budget.ts';
 import type { Client } from '../source/client.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { Retention } from '../warehouse/retention.ts';
@@ -40,7 +41,7 @@ export type LoopEvent =
 export interface Loop {
   readonly engine: Engine;
   readonly committer: Committer;
-  readonly reader: Reader;
+  readonly readerOf: (lane: Lane) => Reader;
   tasks: Task[];
   readonly running: Set<Promise<void>>;
   /** What stops the whole loop. */

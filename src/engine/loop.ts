@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import { HOUR, SECOND, stopped } from '../clock.ts';
 import { isKind, SluiceError } from '../errors.ts';
+import type { Lane } from '../source/budget.ts';
 import type { Entry } from '../warehouse/coverage.ts';
 import { takeCursors } from '../warehouse/cursors.ts';
 import { holdsMissing, listMissing } from '../warehouse/missing.ts';
@@ -56,28 +57,21 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
       for (const listener of committed.splice(0)) listener();
     },
   });
-  const admission = pLimit(2 * engine.concurrency);
-  const reader: Reader = {
+  // Live answers have places of their own: a backfill's hold theirs until they are committed.
+  const live = createAdmission(engine.concurrency);
+  const others = createAdmission(2 * engine.concurrency);
+  const over = AbortSignal.any([signal, abort.signal]);
+  const readerOf = (lane: Lane): Reader => ({
     client: engine.client,
     pageSize: engine.pageSize,
     ahead: engine.concurrency,
-    signal: AbortSignal.any([signal, abort.signal]),
-    admit: ask =>
-      new Promise((resolve, reject) => {
-        void admission(async () => {
-          try {
-            const value = await ask();
-            await new Promise<void>(release => resolve({ value, release }));
-          } catch (error) {
-            reject(error);
-          }
-        });
-      }),
-  };
-  const loop: Loop = { engine, committer, reader, tasks: [], running: new Set(), fatal: null, abort };
+    signal: over,
+    admit: lane === 'live' ? live : others,
+  });
+  const loop: Loop = { engine, committer, readerOf, tasks: [], running: new Set(), fatal: null, abort };
   try {
     const nextCommit = () => new Promise<void>(resolve => committed.push(resolve));
-    const waitMs = await serve(loop, serves, reader.signal, nextCommit);
+    const waitMs = await serve(loop, serves, over, nextCommit);
     if (waitMs !== null) {
       abort.abort(new SluiceError('stopped', 'The request limit is used up; the source is free for others meanwhile.'));
       await Promise.allSettled(loop.running);
@@ -92,6 +86,22 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     await leaveTasks(loop, loop.fatal);
     throw loop.fatal;
   }
+}
+
+/** So many answers at a time, each from its request until it is released. */
+function createAdmission(most: number): Reader['admit'] {
+  const admission = pLimit(most);
+  return ask =>
+    new Promise((resolve, reject) => {
+      void admission(async () => {
+        try {
+          const value = await ask();
+          await new Promise<void>(release => resolve({ value, release }));
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
 }
 
 /** Returns null when nothing is left to do, or for how long everything has to wait, where `serves.yields`. */

@@ -34,7 +34,8 @@ export async function read(loop: Loop, task: Task, choice: Choice, now: number):
 function stepsOf(loop: Loop, task: Task, choice: Choice, now: number): AsyncGenerator<Step, void, Committed> {
   const { engine } = loop;
   const { slice } = choice;
-  const reader: Reader = { ...loop.reader, signal: AbortSignal.any([loop.reader.signal, task.abort.signal]) };
+  const given = loop.readerOf(task.lane);
+  const reader: Reader = { ...given, signal: AbortSignal.any([given.signal, task.abort.signal]) };
   switch (slice.by) {
     case 'id':
       return readIds(reader, engine.database, task, slice, choice.answers);
