@@ -7,7 +7,7 @@ export async function bringUpToDate(session: Session, database: Database): Promi
   const applied: string[] = [];
   for (const { schema } of session.settings.sources) {
     const options = session.migrations(database, schema);
-    // Kysely's migrator lists the columns of all tables of the database several times, which grows with the square of the sources.
+    // Whether anything is to be done takes one statement, and no lock that others wait for.
     if ((await pendingMigrations(options)).length > 0) applied.push(...(await migrate(options)));
   }
   return applied;

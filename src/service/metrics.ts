@@ -4,7 +4,7 @@ import { freshness, openIncidents } from '../warehouse/incidents.ts';
 import { resourceMeasures, runMeasures } from '../warehouse/measures.ts';
 import { openOrders } from '../warehouse/orders.ts';
 import { orderProgress } from '../warehouse/report.ts';
-import type { ServedSource } from './served-source.ts';
+import { ofEach, type ServedSource } from './served-source.ts';
 
 /**
  * Every metric by its name: what it says, and its labels. All but the last are read from Postgres at each scrape, so that every
@@ -96,9 +96,7 @@ export function createMetrics(options: { database: Database; sources: readonly S
   };
 
   async function measure(): Promise<Found[]> {
-    const found: Found[] = [];
-    for (const source of sources) found.push(...(await measureSource(database, source)));
-    return found;
+    return (await ofEach(sources, source => measureSource(database, source))).flat();
   }
 }
 

@@ -1,6 +1,20 @@
 import type { Job } from '../engine/job.ts';
 import type { Usage } from '../warehouse/ledger.ts';
 
+/** Sources looked at side by side; more would take the connections from those who read. */
+const SIDE_BY_SIDE = 4;
+
+/** What `look` finds in each of the sources, in their order. */
+export async function ofEach<T>(
+  sources: readonly ServedSource[],
+  look: (source: ServedSource) => Promise<T>,
+): Promise<T[]> {
+  const found: T[] = [];
+  for (let first = 0; first < sources.length; first += SIDE_BY_SIDE)
+    found.push(...(await Promise.all(sources.slice(first, first + SIDE_BY_SIDE).map(look))));
+  return found;
+}
+
 /** One source of this process, as far as the service shows it. */
 export interface ServedSource {
   readonly name: string;

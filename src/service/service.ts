@@ -13,7 +13,7 @@ import { createReadiness, type Pulse } from './health.ts';
 import { createInbox } from './inbox.ts';
 import { createMetrics } from './metrics.ts';
 import { createReceiver } from './receiver.ts';
-import type { ServedSource } from './served-source.ts';
+import { ofEach, type ServedSource } from './served-source.ts';
 import { sourceState } from './source-state.ts';
 import { STYLE, statusPage } from './status-page.ts';
 
@@ -84,8 +84,7 @@ function createApp(options: ServiceOptions, inbox: ReturnType<typeof createInbox
   const metrics = createMetrics({ database, sources });
   const readiness = createReadiness({ database, pending: options.pending, clock });
   const page = shared(async () => {
-    const states = [];
-    for (const source of sources) states.push(await sourceState(database, source, hide));
+    const states = await ofEach(sources, source => sourceState(database, source, hide));
     return String(await statusPage(states, await databaseNow(database)));
   });
 
