@@ -21,6 +21,7 @@ const WORDS: Readonly<Record<string, (value: string) => string | undefined>> = {
   edits: value => (value === 'in place' ? 'edited rows keep their place' : undefined),
   'page size': value => `page size ${value}`,
   'goes beyond': value => `answers of more than ${value} rows seen`,
+  'more than asked': value => (value === 'yes' ? 'answers may hold more rows than asked for' : undefined),
   limit: value => (value === 'ignored' ? 'the size asked for is ignored' : undefined),
   ids: value => (value === 'no' ? 'no ids' : value === 'yes' ? 'every row has its id' : undefined),
   dates: value => (value === 'no' ? 'rows do not show their date' : undefined),

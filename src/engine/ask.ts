@@ -41,7 +41,8 @@ type Learnt = NonNullable<Step['learnt']>;
 
 /** As many rows as were asked for, or as sources are known to stop at, unless this one was seen to go on. */
 export function mayBeCut(resource: Resource, { rows, limit }: PageAnswer): boolean {
-  return rows.length === limit || (CAPS.includes(rows.length) && rows.length > goesBeyond(resource));
+  const keepsToLimit = resource.traits.get('more than asked') !== 'yes';
+  return (rows.length === limit && keepsToLimit) || (CAPS.includes(rows.length) && rows.length > goesBeyond(resource));
 }
 
 /** The greatest of the usual caps that an answer of this list was longer than. */
@@ -216,10 +217,15 @@ function learnKeys(resource: Resource, answer: PageAnswer): Learning {
 }
 
 // Only what comes without a count can be cut in silence.
-function learnCap(resource: Resource, { rows, meta }: PageAnswer): Learning {
+function learnCap(resource: Resource, { rows, meta, limit }: PageAnswer): Learning {
+  if (meta !== undefined) return [];
+  const learnt: Learning = [];
+  if (rows.length > limit && !resource.traits.has('more than asked'))
+    learnt.push({ trait: 'more than asked', value: 'yes', evidence: `asked for ${limit} rows, got ${rows.length}` });
   const below = CAPS.findLast(cap => cap < rows.length);
-  if (meta !== undefined || below === undefined || below <= goesBeyond(resource)) return [];
-  return [{ trait: 'goes beyond', value: String(below), evidence: `an answer held ${rows.length} rows` }];
+  if (below !== undefined && below > goesBeyond(resource))
+    learnt.push({ trait: 'goes beyond', value: String(below), evidence: `an answer held ${rows.length} rows` });
+  return learnt;
 }
 
 // Asked for less than it returns, a source that keeps to its own size returns more, or counts its pages by another size.
