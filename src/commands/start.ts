@@ -12,6 +12,7 @@ import { dueHints } from '../warehouse/hints.ts';
 import { databaseNow } from '../warehouse/now.ts';
 import { recogniseSource } from '../warehouse/sources.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
+import { keepEmbedded } from './keep-embedded.ts';
 import { openEngine } from './open-engine.ts';
 import { serveBeside } from './open-service.ts';
 import { readUnderLock } from './read-under-lock.ts';
@@ -42,6 +43,7 @@ export function startCommand(cli: Cli): Command {
       const closing: (() => Promise<void>)[] = [];
       // Also when one of them cannot begin: what goes on holding a connection would keep the process from ending.
       try {
+        closing.push(keepEmbedded(session));
         const beside = await serveBeside(session, database, sources);
         closing.push(() => beside.close());
         const planned = sources.flatMap(source => plan(source, session));
@@ -63,7 +65,7 @@ export function startCommand(cli: Cli): Command {
           log,
         });
         // After the schedule: nothing new is recorded while the last readings end.
-        closing.splice(1, 0, () => wakeUps.stop());
+        closing.splice(-1, 0, () => wakeUps.stop());
         log.info(
           { sources: [...byName.keys()], resources: [...jobs.keys()], readings, database: database.place },
           'sluice is running',

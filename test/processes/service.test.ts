@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database.ts';
-import { begin, run, until, useBuild, withInstallation } from '../commands/run.ts';
+import { embeddedStatus } from '../../src/warehouse/embedded.ts';
+import { begin, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
 import { inSchema } from './in-schema.ts';
+import { openWarehouse, withDataDir } from './own-server.ts';
 
 useBuild();
 vi.setConfig({ testTimeout: 240_000 });
@@ -210,6 +212,29 @@ test('a service whose database connections are all ended goes on, and is woken a
     service.child.kill('SIGTERM');
     expect((await service.ended).code).toBe(0);
   });
+});
+
+test('a service starts its embedded Postgres again after a crash, and does what was ordered since', async () => {
+  const sandbox = await openSandbox({ ...SOURCE, apiKey: KEY, rateLimit: 0 });
+  await withDataDir(async dataDir => {
+    const env = { SOURCE_URL: sandbox.url, SOURCE_API_KEY: KEY, SLUICE_DATA_DIR: dataDir, SOURCE_RATE_LIMIT: '100000' };
+    const service = begin(['start'], { env: { ...env, ...RARELY } });
+    await until(() => sandbox.stats.total >= 15);
+    const { pid } = await embeddedStatus(dataDir);
+    // What `pg_ctl stop -m immediate` sends: no checkpoint, no goodbye.
+    process.kill(pid as number, 'SIGQUIT');
+    await until(async () => {
+      const { state, pid: next } = await embeddedStatus(dataDir);
+      return state === 'running' && next !== pid;
+    });
+    const { database, close } = await openWarehouse(dataDir);
+    await until(async () => (await doneSlots(database)) === 3);
+    expect(await differences(database, sandbox)).toEqual([]);
+    await close();
+    service.child.kill('SIGTERM');
+    expect((await service.ended).code).toBe(0);
+  });
+  await sandbox.close();
 });
 
 test('a detached backfill is paused within a page, goes on at once when resumed, and live slots come first', async () => {
