@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
+import { TITLES } from '../service/alerts.ts';
 import { budgetLine, count, moment, plural } from '../service/words.ts';
 import type { Database } from '../warehouse/database.ts';
 import { embeddedStatus } from '../warehouse/embedded.ts';
+import { openIncidents } from '../warehouse/incidents.ts';
 import { databaseNow } from '../warehouse/now.ts';
 import { openOrders } from '../warehouse/orders.ts';
 import { orderProgress, resourceState, type Spending, spending } from '../warehouse/report.ts';
@@ -66,6 +68,7 @@ async function readSource(session: Session, database: Database, source: NamedSou
     resources,
     runs: runs.filter(run => run.endedAt === null),
     failed: lastEnded(runs).filter(run => run.state === 'failed'),
+    incidents: await openIncidents(kysely, name),
     orders,
     budget: source.settings ? await openLedger(database, name, source.settings).usage() : null,
     lastHour: await spending(kysely, name),
@@ -158,7 +161,15 @@ function drawSource(session: Session, state: SourceState, at: (value: number | s
     ]);
     parts.push('', table(colors, ['order', 'kind', 'resource', 'state', 'given', 'requests left'], orders));
   }
-  for (const run of state.failed)
+  for (const { resource, kind, openedAt, message, next } of state.incidents)
+    parts.push(
+      '',
+      colors.red(`${resource ?? state.source}: ${TITLES[kind]} since ${at(openedAt)}. ${message}`),
+      next ?? '',
+    );
+  // What is an incident, too, is told once.
+  const told = (run: Run) => state.incidents.some(({ resource }) => resource === null || resource === run.resource);
+  for (const run of state.failed.filter(each => !told(each)))
     parts.push(
       '',
       colors.red(`The last ${run.kind} of ${run.resource} failed at ${at(run.endedAt)}: ${run.reason}`),

@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { noteTroubles } from '../../src/warehouse/incidents.ts';
 import { acquireSourceLock } from '../../src/warehouse/source-lock.ts';
 import { differences } from '../support/compare.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -51,6 +52,23 @@ test('verify reports what differs and exits with 1; --repair makes it equal', as
 
     expect((await sluice('verify', '--repair')).code).toBe(0);
     expect(await differences(database, sandbox)).toEqual([]);
+  });
+});
+
+test('status tells what is wrong, once: an incident in place of the failed run it came from', async () => {
+  await withInstallation({}, async ({ database, env, sluice }) => {
+    const refused = await run(['sync', 'invoices'], { env: { ...env, SOURCE_API_KEY: 'wrong' } });
+    expect(refused.code).toBe(1);
+    const failed = (await sluice('status')).stdout;
+    expect(failed).toContain('The last sync of invoices failed at ');
+    const message = 'The source refused the API key.';
+    await noteTroubles(database.kysely, 'main', [
+      { kind: 'unauthorized', resource: null, message, next: 'Set a key.' },
+    ]);
+    const status = (await sluice('status')).stdout;
+    expect(status).toMatch(/^main: API key rejected since \d{4}-.*\. The source refused the API key\.\nSet a key\.$/m);
+    expect(status).not.toContain('The last sync of invoices failed');
+    expect((await sluice('status', '--json')).json().incidents).toMatchObject([{ kind: 'unauthorized', message }]);
   });
 });
 
