@@ -227,12 +227,11 @@ function start(loop: Loop, task: Task, choice: Choice, now: number): void {
         tried(task, sliceText(choice.slice));
         return;
       }
-      // Whatever was read, a slice that stays as it was must not be chosen for ever.
+      // A chain of answers need not reach all of the slices it was begun for; but where nothing came of it, they must not be chosen
+      // for ever.
       const after = dueIn(resource, choice.slice);
-      for (const [text, known] of before) {
-        if (after.get(text) !== known) continue;
-        tried(task, text);
-      }
+      if ([...before].every(([text, known]) => after.get(text) === known))
+        for (const text of before.keys()) tried(task, text);
     })
     .catch(error => {
       // A paused or cancelled order stops its own readings only.
