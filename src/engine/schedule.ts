@@ -6,10 +6,11 @@ import type { Database } from '../warehouse/database.ts';
 import { databaseNow } from '../warehouse/now.ts';
 import { lastSlotAt, recordSlot } from '../warehouse/slots.ts';
 
-/** How far back a missed tick is looked for at the start. Rarer schedules wait for their next tick. */
+/** The farthest back that a missed tick is looked for, as at the start. Rarer schedules wait for their next tick. */
 const LOOK_BACK_MS = 40 * DAY;
 /** While it runs, ticks are looked for once more every minute: one that could not be recorded, or that node-cron was too busy for. */
 const SWEEP_MS = MINUTE;
+/** How far back then at least, whatever was looked at before; farther where looking has failed for longer. */
 const SWEEP_BACK_MS = 10 * MINUTE;
 
 /** A resource and when it is read: a cron expression of five fields in its zone. */
@@ -33,19 +34,21 @@ export async function startSchedule(options: {
   onSlot: (source: string) => Promise<void>;
 }): Promise<{ stop(): Promise<void> }> {
   const { planned, database, clock, log, onSlot } = options;
-  const record = async ({ source, resource }: Planned, task: ScheduledTask, backMs: number) => {
+  const record = async (entry: Entry) => {
+    const { source, resource } = entry.each;
     const now = await databaseNow(database);
-    const tick = latestTick(task, now, await lastSlotAt(database.kysely, source, resource), backMs);
-    if (!tick) return;
-    const recorded = await recordSlot(database.kysely, source, resource, tick);
-    log.debug({ source, resource, slot: tick.toISOString(), recorded }, 'slot');
+    const backMs = Math.min(Math.max(now - entry.lookedAt, SWEEP_BACK_MS), LOOK_BACK_MS);
+    const tick = latestTick(entry.task, now, await lastSlotAt(database.kysely, source, resource), backMs);
+    const recorded = tick !== null && (await recordSlot(database.kysely, source, resource, tick));
+    entry.lookedAt = now;
+    if (tick) log.debug({ source, resource, slot: tick.toISOString(), recorded }, 'slot');
     if (recorded) await onSlot(source);
   };
-  const attempt = async (each: Planned, task: ScheduledTask) => {
+  const attempt = async (entry: Entry) => {
     try {
-      await record(each, task, SWEEP_BACK_MS);
+      await record(entry);
     } catch (error) {
-      const { source, resource } = each;
+      const { source, resource } = entry.each;
       log.warn({ source, resource, reason: explain(error) }, 'a slot could not be recorded, and will be');
     }
   };
@@ -54,25 +57,42 @@ export async function startSchedule(options: {
       // Our clock may be ahead of the database's, for which this tick is still to come.
       const early = date.getTime() - (await databaseNow(database).catch(() => Number.POSITIVE_INFINITY));
       if (early > 0 && early < MINUTE) await clock.sleep(early);
-      await attempt(each, task);
+      await attempt(entry);
     };
     const { source, resource, timeZone } = each;
     const name = `${source} ${resource}`;
     const task = createTask(cronOf(each), onTick, { timezone: timeZone, name, suppressMissedWarning: true });
     task.on('execution:missed', onTick);
-    return { each, task };
+    const entry: Entry = { each, task, lookedAt: Number.NEGATIVE_INFINITY };
+    return entry;
   });
-  for (const { each, task } of entries) await record(each, task, LOOK_BACK_MS);
+  for (const entry of entries) await record(entry);
   for (const { task } of entries) await task.start();
-  const sweep = setInterval(() => {
-    for (const { each, task } of entries) void attempt(each, task);
-  }, SWEEP_MS);
+  const stopping = new AbortController();
+  const sweeping = sweep();
   return {
     async stop() {
-      clearInterval(sweep);
+      stopping.abort();
+      await sweeping;
       for (const { task } of entries) await task.destroy();
     },
   };
+
+  async function sweep(): Promise<void> {
+    for (;;) {
+      await clock.sleep(SWEEP_MS, stopping.signal).catch(() => undefined);
+      if (stopping.signal.aborted) return;
+      await Promise.all(entries.map(attempt));
+    }
+  }
+}
+
+/** One schedule at work. */
+interface Entry {
+  readonly each: Planned;
+  readonly task: ScheduledTask;
+  /** When a tick was last looked for without an error, by the database's clock. */
+  lookedAt: number;
 }
 
 function cronOf({ source, resource, schedule }: Planned): string {

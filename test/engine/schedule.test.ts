@@ -1,7 +1,12 @@
 import { createTask } from 'node-cron';
 import { describe, expect, test } from 'vitest';
-import { latestTick } from '../../src/engine/schedule.ts';
+import { MINUTE } from '../../src/clock.ts';
+import { latestTick, startSchedule } from '../../src/engine/schedule.ts';
 import { shareOf } from '../../src/engine/tasks.ts';
+import { createLog } from '../../src/log.ts';
+import { recordSlot } from '../../src/warehouse/slots.ts';
+import { withDatabase } from '../support/database.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const task = (pattern: string) => createTask(pattern, () => undefined, { timezone: 'UTC' });
 const at = (text: string) => Date.parse(text);
@@ -31,6 +36,34 @@ test('a tick belongs to its zone, where the clock is set forward too', () => {
   expect(latestTick(early, at('2026-07-15T10:00:00Z'), at('2026-07-14T12:00:00Z'))).toEqual(
     new Date('2026-07-15T00:30:00Z'),
   );
+});
+
+test('a tick during which the database was away for longer than any look back is recorded when it is there again, once', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database, '2026-01-15T01:50:00.000Z');
+    const nextMinute = async () => {
+      const next = clock.now() + MINUTE;
+      while (clock.now() < next) await new Promise(resolve => setTimeout(resolve, 1));
+    };
+    await recordSlot(database.kysely, 'main', 'invoices', new Date('2026-01-14T02:00:00Z'));
+    const woken: string[] = [];
+    const schedule = await startSchedule({
+      planned: [{ source: 'main', resource: 'invoices', schedule: '0 2 * * *', timeZone: 'UTC' }],
+      database,
+      clock,
+      log: createLog({ level: 'silent', secrets: [] }),
+      onSlot: async source => void woken.push(source),
+    });
+    while (clock.now() < at('2026-01-15T01:58:00Z')) await nextMinute();
+    await database.query('alter table sluice.slots rename to away');
+    while (clock.now() < at('2026-01-15T02:30:00Z')) await nextMinute();
+    await database.query('alter table sluice.away rename to slots');
+    for (let minute = 0; minute < 3; minute++) await nextMinute();
+    await schedule.stop();
+    const { rows } = await database.query('select slot_at from sluice.slots order by 1');
+    expect(rows.map(row => row.slot_at)).toEqual(['2026-01-14 02:00:00+00', '2026-01-15 02:00:00+00']);
+    expect(woken).toEqual(['main']);
+  });
 });
 
 describe('what a resource may spend', () => {
