@@ -1,6 +1,13 @@
 import { MINUTE } from '../clock.ts';
 import type { Db } from '../warehouse/database.ts';
-import { freshness, type IncidentKind, type LastRun, lastEndedRuns, type Trouble } from '../warehouse/incidents.ts';
+import {
+  freshness,
+  type Incident,
+  type LastRun,
+  lastEndedRuns,
+  openIncidents,
+  type Trouble,
+} from '../warehouse/incidents.ts';
 
 /** What is wrong with a source now, by its last runs and its schedule. Waiting for the request limit is not. */
 export async function troublesOf(
@@ -10,35 +17,44 @@ export async function troublesOf(
   freshnessLimitMs: number,
 ): Promise<Trouble[]> {
   const failed = (await lastEndedRuns(db, source, resources)).filter(run => run.state === 'failed');
+  const open = await openIncidents(db, source);
   const troubles = new Map<string, Trouble>();
+  // Why the data grows old is told already: the age would be a second alert of the same trouble. Only what a sync met tells it.
+  const told = new Set<string | null>();
   for (const run of failed) {
-    const trouble = troubleOf(run);
+    const trouble = troubleOf(run, open);
+    if (!trouble) continue;
     const name = `${trouble.kind} ${trouble.resource}`;
     if (!troubles.has(name)) troubles.set(name, trouble);
+    if (run.kind === 'slot' || run.kind === 'sync') told.add(trouble.resource);
   }
-  // Why the data grows old is told already: the age would be a second alert of the same trouble.
-  const told = new Set([...troubles.values()].map(({ resource }) => resource));
   for (const { resource, ageSeconds, overdueSeconds } of await freshness(db, source, resources)) {
     if (overdueSeconds === null || overdueSeconds * 1000 <= freshnessLimitMs) continue;
-    if (told.has(null) || told.has(resource)) continue;
     const age = ageSeconds === null ? 'was never synced' : `was last synced ${minutes(ageSeconds)} ago`;
     troubles.set(`outdated ${resource}`, {
       kind: 'outdated',
       resource,
       message: `${resource} ${age}, and a sync is due for ${minutes(overdueSeconds)}, longer than the ${minutes(freshnessLimitMs / 1000)} of FRESHNESS_LIMIT_MINUTES.`,
       next: 'See what is going on: sluice status. The log tells what the service waits for.',
+      explained: told.has(null) || told.has(resource),
     });
   }
   return [...troubles.values()];
 }
 
-/** A refused key and a source that does not answer befall all resources at once: they are one trouble of the source. */
-function troubleOf({ resource, kind: work, failure, reason, next }: LastRun): Trouble {
-  const kind: IncidentKind =
-    failure === 'fuse' || failure === 'unauthorized' || failure === 'unavailable' ? failure : 'failed';
-  const whole = kind === 'unauthorized' || kind === 'unavailable';
+/**
+ * A refused key and a source that does not answer befall all resources at once: they are one trouble of the source, and over as
+ * soon as any sync ends well. Where others are read all the while (a key that may not read one list), it is the resource's own,
+ * and stays so: what one resource meets again and again would otherwise be told again with every success of the others.
+ */
+function troubleOf(run: LastRun, open: readonly Incident[]): Trouble | null {
+  const { resource, kind: work, failure, reason, next } = run;
   const message = `The ${work === 'slot' ? 'scheduled sync' : work} of ${resource} failed: ${reason ?? 'no reason was kept.'}`;
-  return { kind, resource: whole ? null : resource, message, next };
+  if (failure !== 'unauthorized' && failure !== 'unavailable')
+    return { kind: failure === 'fuse' ? failure : 'failed', resource, message, next };
+  const isOpen = open.some(incident => incident.kind === failure && incident.resource === resource);
+  if (isOpen || run.othersMeanwhile) return { kind: failure, resource, message, next };
+  return run.othersSince ? null : { kind: failure, resource: null, message, next };
 }
 
 function minutes(seconds: number): string {

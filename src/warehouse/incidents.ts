@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 import type { Db } from './database.ts';
 
 /**
- * - `unauthorized`, `unavailable`: the source refuses the key, or does not answer; of the source as a whole.
+ * - `unauthorized`, `unavailable`: the source refuses the key, or does not answer; of the source as a whole, or of the one
+ *   resource that it befalls while others are read.
  * - `fuse`, `failed`: a run of the resource ended so.
  * - `outdated`: the last sync that ended well is too long ago.
  */
@@ -15,10 +16,12 @@ export interface Trouble {
   readonly resource: string | null;
   readonly message: string;
   readonly next: string | null;
+  /** Another trouble tells it already: where it is open it stays so, and it is not opened. */
+  readonly explained?: boolean;
 }
 
 /** A trouble from its beginning to its end, once over all processes. */
-export interface Incident extends Trouble {
+export interface Incident extends Omit<Trouble, 'explained'> {
   readonly id: string;
   readonly source: string;
   /** As Postgres writes them. */
@@ -39,19 +42,27 @@ export interface LastRun {
   readonly failure: string | null;
   readonly reason: string | null;
   readonly next: string | null;
+  /** A sync of the source ended well while this run was under way; after it. */
+  readonly othersMeanwhile: boolean;
+  readonly othersSince: boolean;
 }
 
 /**
  * For each resource how its last sync, its last backfill and its last verification ended. A backfill or verification that failed
- * and was not repeated is let be after a day. Readings for hints decide nothing: they are narrower than what failed.
+ * and was not repeated is let be after a day. Readings for hints decide nothing: they are narrower than what failed; nor does a
+ * run that asked for nothing, which proves nothing.
  */
 export async function lastEndedRuns(db: Db, source: string, resources: readonly string[]): Promise<LastRun[]> {
+  const endedWell = sql`from sluice.runs where source = ${source} and resource = any(cast(${resources} as text[]))
+        and kind in ('slot', 'sync') and state = 'done' and requests > 0`;
   const { rows } = await sql<LastRun>`
-    select resource, r.kind, state, failure, reason, next
+    select resource, r.kind, state, failure, reason, next,
+      state = 'failed' and exists (select ${endedWell} and ended_at > r.started_at and started_at < r.ended_at) as "othersMeanwhile",
+      state = 'failed' and exists (select ${endedWell} and ended_at > r.ended_at) as "othersSince"
     from unnest(cast(${resources} as text[])) as of_resource(name)
     cross join (values (array['slot', 'sync'], null), (array['backfill'], interval '1 day'), (array['verify'], interval '1 day')) as work(kinds, within)
     cross join lateral (select * from sluice.runs where source = ${source} and resource = of_resource.name
-      and kind = any(work.kinds) and state in ('done', 'failed') and (within is null or ended_at > sluice.now() - within)
+      and kind = any(work.kinds) and (state = 'failed' or state = 'done' and requests > 0) and (within is null or ended_at > sluice.now() - within)
       order by ended_at desc, id desc limit 1) r
     order by 1, 2`.execute(db);
   return rows;
@@ -82,14 +93,14 @@ export async function freshness(db: Db, source: string, resources: readonly stri
 export async function noteTroubles(db: Db, source: string, troubles: readonly Trouble[]): Promise<void> {
   const data = JSON.stringify(troubles);
   await sql`
-    with seen as (select * from jsonb_to_recordset(cast(${data} as jsonb)) as d(kind text, resource text, message text, next text)),
+    with seen as (select * from jsonb_to_recordset(cast(${data} as jsonb)) as d(kind text, resource text, message text, next text, explained boolean)),
     over as (
       update sluice.incidents i set ended_at = sluice.now(), attempts = 0, retry_at = null
       where source = ${source} and ended_at is null and not exists (
         select from seen where seen.kind = i.kind and seen.resource is not distinct from i.resource))
     insert into sluice.incidents (source, resource, kind, message, next, opened_at)
     select ${source}, resource, kind, message, next, sluice.now() from seen
-    where not exists (select from sluice.incidents i where source = ${source} and ended_at is null
+    where explained is not true and not exists (select from sluice.incidents i where source = ${source} and ended_at is null
       and seen.kind = i.kind and seen.resource is not distinct from i.resource)
     on conflict do nothing`.execute(db);
   await sql`delete from sluice.incidents where source = ${source}

@@ -106,8 +106,8 @@ test('a refused key, an outage and the fuse are incidents of their own kind; the
       await run('slot', 'failed', new SluiceError('unauthorized', 'The key is refused.'), resource);
     await look();
     expect(alerts.map(alert => alert.text.split('\n')[0])).toEqual(['Sluice: API key rejected (main)']);
-    await run('slot', 'failed', new SluiceError('unavailable', 'No answer.'), 'customers');
     await run('sync', 'done', undefined, 'transactions');
+    await run('slot', 'failed', new SluiceError('unavailable', 'No answer.'), 'customers');
     await run('slot', 'failed', new SluiceError('fuse', '30 rows.'));
     await look();
     expect(
@@ -143,6 +143,83 @@ test('data is stale when a tick of its schedule is older than the limit and no s
     await run('slot', 'done');
     await look();
     expect(alerts[1]?.text).toContain('Over: data is stale');
+  });
+});
+
+test('data that is stale stays so, told once, when a sync of it fails, and no other sort of work hides it', async () => {
+  await withWatch(async ({ database, clock, alerts, look, run }) => {
+    const titles = () => alerts.splice(0).map(alert => alert.text.split('\n')[0]);
+    await run('sync', 'done');
+    await recordSlot(database.kysely, 'main', 'invoices', new Date(clock.now()));
+    await run('backfill', 'failed', new SluiceError('failed', 'Its window is too large.'));
+    await run('verify', 'failed', new SluiceError('unavailable', 'No answer.'));
+    await clock.advance(61 * 60_000);
+    await look();
+    expect(titles().sort()).toEqual([
+      'Sluice: data is stale (main, invoices)',
+      'Sluice: run failed (main, invoices)',
+      'Sluice: source does not answer (main)',
+    ]);
+    await run('slot', 'failed', new SluiceError('failed', 'Again.'));
+    await look();
+    expect(titles()).toEqual([]);
+    await run('slot', 'done');
+    await look();
+    // The backfill that failed is still to be repeated.
+    expect(titles().sort()).toEqual(['Over: data is stale (main, invoices)', 'Over: source does not answer (main)']);
+  });
+});
+
+test('why data grows old is told instead of its age', async () => {
+  await withWatch(async ({ database, clock, alerts, look, run }) => {
+    await run('sync', 'done');
+    await recordSlot(database.kysely, 'main', 'invoices', new Date(clock.now()));
+    await run('slot', 'failed', new SluiceError('failed', 'Wrong.'));
+    await clock.advance(61 * 60_000);
+    await look();
+    expect(alerts.map(alert => alert.text.split('\n')[0])).toEqual(['Sluice: run failed (main, invoices)']);
+  });
+});
+
+test('an outage is over when any sync ends well, whatever is not tried again, and data that goes stale after it is told', async () => {
+  await withWatch(async ({ database, clock, alerts, look, run }) => {
+    const titles = () => alerts.splice(0).map(alert => alert.text.split('\n')[0]);
+    await run('sync', 'failed', new SluiceError('unavailable', 'No answer.'), 'customers');
+    await look();
+    expect(titles()).toEqual(['Sluice: source does not answer (main)']);
+    await run('slot', 'done');
+    await look();
+    expect(titles()).toEqual(['Over: source does not answer (main)']);
+    await recordSlot(database.kysely, 'main', 'invoices', new Date(clock.now()));
+    await clock.advance(61 * 60_000);
+    await look();
+    expect(titles()).toEqual(['Sluice: data is stale (main, invoices)']);
+  });
+});
+
+test('a list that the key may not read is an incident of its own while the others are read, told once over many ticks', async () => {
+  await withWatch(async ({ database, clock, alerts, look, run }) => {
+    const { kysely } = database;
+    for (let tick = 0; tick < 3; tick++) {
+      const id = await startRun(kysely, {
+        source: 'main',
+        resource: 'customers',
+        kind: 'slot',
+        orderId: null,
+        slotAt: null,
+      });
+      await clock.advance(1000);
+      await run('slot', 'done');
+      await look();
+      await endRun(kysely, id, { state: 'failed', reason: 'The key is refused.', failure: 'unauthorized' });
+      await look();
+      await clock.advance(15 * 60_000);
+      await run('slot', 'failed', new SluiceError('unauthorized', 'The key is refused.'), 'customers');
+      await look();
+      await run('slot', 'done');
+      await look();
+    }
+    expect(alerts.map(alert => alert.text.split('\n')[0])).toEqual(['Sluice: API key rejected (main, customers)']);
   });
 });
 

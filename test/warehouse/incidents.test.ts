@@ -64,11 +64,24 @@ test('of one that was over before it could be told, only the end is told, and no
   });
 });
 
-test('the run that ended last decides for its kind of work; one that was stopped, and readings for hints, decide nothing', async () => {
+test('one that another trouble explains stays open and is not opened', async () => {
+  await withDatabase(async database => {
+    const explained = { ...fuse, explained: true };
+    await noteTroubles(database.kysely, 'main', [explained]);
+    expect(await openIncidents(database.kysely, 'main')).toEqual([]);
+    await noteTroubles(database.kysely, 'main', [fuse]);
+    await noteTroubles(database.kysely, 'main', [explained, key]);
+    expect(await openIncidents(database.kysely, 'main')).toMatchObject([{ kind: 'fuse' }, { kind: 'unauthorized' }]);
+    await noteTroubles(database.kysely, 'main', [key]);
+    expect(await openIncidents(database.kysely, 'main')).toMatchObject([{ kind: 'unauthorized' }]);
+  });
+});
+
+test('the run that ended last decides for its kind of work; one that was stopped or asked for nothing, and readings for hints, decide nothing', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
-    const run = async (kind: string, state: 'done' | 'failed' | 'stopped', failure?: string) => {
-      await ended(database, kind, state, failure);
+    const run = async (kind: string, state: 'done' | 'failed' | 'stopped', failure?: string, requests = 3) => {
+      await ended(database, kind, state, failure, requests);
       await clock.advance(1000);
     };
     const last = () => lastEndedRuns(database.kysely, 'main', ['invoices', 'customers']);
@@ -76,6 +89,7 @@ test('the run that ended last decides for its kind of work; one that was stopped
     await run('slot', 'failed', 'unavailable');
     await run('hint', 'done');
     await run('slot', 'stopped');
+    await run('slot', 'done', undefined, 0);
     await run('backfill', 'failed', 'refused');
     expect(await last()).toMatchObject([
       { kind: 'backfill', state: 'failed', failure: 'refused' },
@@ -87,8 +101,15 @@ test('the run that ended last decides for its kind of work; one that was stopped
   });
 });
 
-async function ended(database: Database, kind: string, state: 'done' | 'failed' | 'stopped', failure?: string) {
+async function ended(
+  database: Database,
+  kind: string,
+  state: 'done' | 'failed' | 'stopped',
+  failure: string | undefined,
+  requests: number,
+) {
   const place = { source: 'main', resource: 'invoices' };
   const id = await startRun(database.kysely, { ...place, kind, orderId: null, slotAt: null });
+  await database.query('update sluice.runs set requests = $2 where id = $1', [id, requests]);
   await endRun(database.kysely, id, { state, failure });
 }
