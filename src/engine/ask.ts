@@ -3,9 +3,10 @@ import { type Client, isTimeout, type Meta } from '../source/client.ts';
 import type { BadRecord } from '../warehouse/quarantine.ts';
 import type { Row } from '../warehouse/rows.ts';
 import { type Slice, sliceText } from '../warehouse/slice.ts';
-import { holdsRows, isContentKeyed, isPageless, type Resource } from './resource.ts';
+import { holdsRows, isContentKeyed, isPageless, partition, type Resource } from './resource.ts';
 import type { Step } from './step.ts';
 import type { Task } from './task.ts';
+import { within } from './windows.ts';
 
 /** What readings need of the loop that runs them. */
 export interface Reader {
@@ -37,12 +38,34 @@ const SIZES = [1000, 500, 250, 100, 50, 20];
 /** Row counts at which sources are known to cap an answer in silence. */
 const CAPS = [20, 50, 100, 200, 250, 500, 1000, 2500];
 
+/** So many rows of one answer may come twice. */
+const MOST_TWICE = 5;
+
 type Learnt = NonNullable<Step['learnt']>;
 
-/** As many rows as were asked for, or as sources are known to stop at, unless this one was seen to go on. */
-export function mayBeCut(resource: Resource, { rows, limit }: PageAnswer): boolean {
-  const keepsToLimit = resource.traits.get('more than asked') !== 'yes';
-  return (rows.length === limit && keepsToLimit) || (CAPS.includes(rows.length) && rows.length > goesBeyond(resource));
+/**
+ * As many rows as were asked for, or as sources are known to stop at, unless this one was seen to go on, and no more are stored of
+ * what was asked for: a source may come to stop sooner.
+ */
+export function mayBeCut(resource: Resource, answer: PageAnswer, slice: Slice): boolean {
+  const shown = distinctRows(answer);
+  if (shown === answer.limit && resource.traits.get('more than asked') !== 'yes') return true;
+  return CAPS.includes(shown) && (shown > goesBeyond(resource) || shown < rowsKnownOf(resource, slice));
+}
+
+/** A row that comes twice must not make a full answer look like one that goes beyond. Only near a cap it is worth the look. */
+function distinctRows({ rows, limit }: PageAnswer): number {
+  const near = [limit, ...CAPS].some(cap => rows.length > cap && rows.length <= cap + MOST_TWICE);
+  return near ? new Set(rows.map(row => JSON.stringify(row))).size : rows.length;
+}
+
+/** Rows that the slice had when it was last read, as far as the windows in it tell. */
+function rowsKnownOf(resource: Resource, slice: Slice): number {
+  if (slice.by !== 'date') return 0;
+  const parts = partition(resource).filter(
+    ({ slice: part }) => part.by === 'date' && within(part, slice.from, slice.to),
+  );
+  return parts.reduce((sum, entry) => sum + (entry.rows ?? 0), 0);
 }
 
 /** The greatest of the usual caps that an answer of this list was longer than. */
@@ -88,9 +111,13 @@ export async function askPage(
       );
       const { grantedAt, requests } = answer;
       const page = { grantedAt, requests, limit, page: ask.page, refused, release };
-      return answer.kind === 'gone'
-        ? { ...page, rows: [], meta: undefined }
-        : { ...page, rows: answer.rows, meta: answer.meta };
+      if (answer.kind === 'rows') return { ...page, rows: answer.rows, meta: answer.meta };
+      // Past the end of a list, or of what a filter shows of it, there may be nothing. The list itself is there.
+      if (ask.page > 1 || Object.keys(query).length > 0) return { ...page, rows: [], meta: undefined };
+      release();
+      throw new SluiceError('refused', `The source has no ${resource.job.path}.`, {
+        next: 'Check the address in SOURCE_URL, and whether this installation offers the list.',
+      });
     } catch (error) {
       const tooLarge = isKind(error, 'refused') || (isTimeout(error) && limit > 100);
       if (smaller !== undefined && tooLarge) {
@@ -131,9 +158,27 @@ export async function askFirst(
 ): Promise<PageAnswer> {
   const ask = (size: number) => askPage(reader, task, slice, query, { page: 1, limit: size, flexible: true });
   const answer = await ask(limit);
-  if (answer.rows.length > 0 || !holdsRows(task.resource, slice)) return answer;
+  return holdsRows(task.resource, slice) ? orAgain(answer, () => ask(answer.limit)) : answer;
+}
+
+/** Where nothing counts the pages, an empty one behind a full one would end the list: it is asked for once more. */
+export async function sureOfEnd(
+  task: Task,
+  before: PageAnswer | null,
+  ask: () => Promise<PageAnswer>,
+  answer?: PageAnswer,
+): Promise<PageAnswer> {
+  const given = answer ?? (await ask());
+  if (before === null || before.meta !== undefined) return given;
+  return before.rows.length >= Math.min(before.limit, Number(task.resource.traits.get('page size') ?? before.limit))
+    ? orAgain(given, ask)
+    : given;
+}
+
+async function orAgain(answer: PageAnswer, ask: () => Promise<PageAnswer>): Promise<PageAnswer> {
+  if (answer.rows.length > 0) return answer;
   answer.release();
-  const again = await ask(answer.limit);
+  const again = await ask();
   return { ...again, requests: answer.requests + again.requests };
 }
 
@@ -217,14 +262,16 @@ function learnKeys(resource: Resource, answer: PageAnswer): Learning {
 }
 
 // Only what comes without a count can be cut in silence.
-function learnCap(resource: Resource, { rows, meta, limit }: PageAnswer): Learning {
+function learnCap(resource: Resource, answer: PageAnswer): Learning {
+  const { meta, limit } = answer;
   if (meta !== undefined) return [];
   const learnt: Learning = [];
-  if (rows.length > limit && !resource.traits.has('more than asked'))
-    learnt.push({ trait: 'more than asked', value: 'yes', evidence: `asked for ${limit} rows, got ${rows.length}` });
-  const below = CAPS.findLast(cap => cap < rows.length);
+  const shown = distinctRows(answer);
+  if (shown > limit && !resource.traits.has('more than asked'))
+    learnt.push({ trait: 'more than asked', value: 'yes', evidence: `asked for ${limit} rows, got ${shown}` });
+  const below = CAPS.findLast(cap => cap < shown);
   if (below !== undefined && below > goesBeyond(resource))
-    learnt.push({ trait: 'goes beyond', value: String(below), evidence: `an answer held ${rows.length} rows` });
+    learnt.push({ trait: 'goes beyond', value: String(below), evidence: `an answer held ${shown} rows` });
   return learnt;
 }
 

@@ -54,15 +54,9 @@ export async function choose(
   const all =
     task.kind === 'verify' || task.kind === 'backfill' || (task.kind === 'sync' && context.affordable === true);
   // How many rows there are is asked for before all is read, too, to be compared with what was read in the end.
-  if (
-    task.kind === 'verify' &&
-    !task.reportOnly &&
-    task.counted === null &&
-    partitionOf(resource) === 'date' &&
-    quiet
-  ) {
+  if (task.kind === 'verify' && !task.reportOnly && task.counted === null && partitionOf(resource) === 'date') {
     const slice: Slice = { by: 'newest' };
-    if (!task.settled.has(sliceText(slice))) return { ...single(slice, counted), answers: 1 };
+    if (!task.settled.has(sliceText(slice))) return quiet ? { ...single(slice, counted), answers: 1 } : 'blocked';
   }
   if (task.kind === 'sync' || task.kind === 'slot') {
     // What a sync reads in full anyway, or for the first time, needs no watching beside it.

@@ -6,11 +6,13 @@ import { countElsewhere, keepWindows } from '../warehouse/row-windows.ts';
 import { type Row, type WriteResult, writeRows } from '../warehouse/rows.ts';
 import { addToRun, type Counts, noCounts } from '../warehouse/runs.ts';
 import { beginLoad, rollbackTo, savepoint } from '../warehouse/savepoint.ts';
-import { sliceText } from '../warehouse/slice.ts';
+import { overlap, sliceText } from '../warehouse/slice.ts';
+import { countUnchanged } from '../warehouse/stored.ts';
 import { holdsBadData } from './bad-data.ts';
 import { conclude } from './conclude.ts';
-import { type Draft, noteTrait } from './draft.ts';
-import { isIdOrdered, keepsWindows, orderOf, partitionOf, placeOf, type Resource } from './resource.ts';
+import { type Draft, drafted, noteTrait } from './draft.ts';
+import { isBeyondWindows } from './read-pages.ts';
+import { isIdOrdered, keepsWindows, orderOf, partition, placeOf, type Resource } from './resource.ts';
 import type { Committed, Step } from './step.ts';
 import { count, type Task } from './task.ts';
 import { wholeTime, widened } from './windows.ts';
@@ -141,6 +143,7 @@ async function writeGroup(
   // A task that only reports is rolled back to here; the others of the group are written together.
   for (const [reportOnly, steps] of groupBy(group, step => step.task.reportOnly)) {
     if (reportOnly) await savepoint(tx, 'report');
+    const afterwards: (() => Promise<void>)[] = [];
     const rows = steps.flatMap(step => step.rows);
     const { written, refused } = await writeAll(tx, resource, rows, { steps, careful });
     const inserted = new Set(written.inserted);
@@ -171,15 +174,21 @@ async function writeGroup(
       counts.requests += step.requests;
       counts.rowsRead += step.rows.length + step.bad.length;
       results.set(step, { changed: changed.size });
-      const learnt = reportOnly ? null : learnEdits(step, changed, edited);
+      const learnt = reportOnly ? null : await learnEdits(tx, draft, step, changed, edited);
       if (learnt) await noteTrait(tx, draft, step.task, learnt);
-      await conclude(tx, draft, step, { changed, bad: bad.map(record => record.key), counts });
+      const outcome = { changed, bad: bad.map(record => record.key), counts };
+      // How a list is best cut is worth keeping, whoever found it out.
+      if (reportOnly && cuts(step)) afterwards.push(() => conclude(tx, draft, step, outcome));
+      else await conclude(tx, draft, step, outcome);
     }
     const first = steps[0];
-    if (first) countsOf(draft, first.task).revived += written.revived;
+    if (first && !reportOnly) countsOf(draft, first.task).revived += written.revived;
     if (reportOnly) await rollbackTo(tx, 'report');
+    for (const conclusion of afterwards) await conclusion();
   }
 }
+
+const cuts = ({ end }: Step): boolean => end?.kind === 'split' || end?.kind === 'larger';
 
 /** Which windows returned the rows. Windows that do not meet and return the same rows are no windows. */
 async function noteWindows(tx: Db, draft: Draft, steps: readonly Step[]): Promise<void> {
@@ -198,12 +207,14 @@ async function noteWindows(tx: Db, draft: Draft, steps: readonly Step[]): Promis
   }
 }
 
-/** A row without a date lies in no window. */
+/** A row without a date lies in no window, nor does one with a date that no window asks for. */
 function learnUndated({ resource, rows }: Step): NonNullable<Step['learnt']> {
   const { dates, traits } = resource;
   if (!dates || traits.get('undated') === 'yes') return [];
-  const undated = rows.filter(row => row.values[dates.field] === null).length;
-  const evidence = `${undated} of ${rows.length} rows came without a ${dates.field}`;
+  const undated = rows.filter(
+    ({ values: { [dates.field]: day } }) => day === null || (day && isBeyondWindows(day)),
+  ).length;
+  const evidence = `${undated} of ${rows.length} rows came without a ${dates.field} that can be asked for`;
   return undated > 0 ? [{ trait: 'undated', value: 'yes', evidence }] : [];
 }
 
@@ -214,23 +225,30 @@ const ENOUGH_BEHIND = 5;
  * Whether an edited row keeps its place by id. In a list ordered by its last changes, which looks ordered by id until there are
  * any, rows that did not change never come behind it.
  */
-function learnEdits({ resource, slice, rows }: Step, changed: ReadonlySet<string>, edited: readonly string[]) {
+async function learnEdits(
+  tx: Db,
+  draft: Draft,
+  { resource, slice, rows }: Step,
+  changed: ReadonlySet<string>,
+  edited: readonly string[],
+) {
   if (edited.length === 0 || resource.traits.has('edits') || !isIdOrdered(resource)) return null;
-  if (slice.by !== partitionOf(resource)) return null;
+  const parts = partition(drafted(draft)).filter(entry => entry.slice.by === slice.by && overlap(entry.slice, slice));
+  const provenBy = Math.min(...parts.map(entry => entry.provenAt ?? Number.NEGATIVE_INFINITY));
+  if (!Number.isFinite(provenBy)) return null;
   const keys = rows.map(row => row.key);
   // In the order in which a list of last changes would end with the newest.
   if (orderOf(resource) === 'id-desc') keys.reverse();
   if (keys.some((key, index) => index > 0 && !(Number(keys[index - 1]) < Number(key)))) return null;
-  const kept = edited.find(key => {
-    const behind = keys.slice(keys.indexOf(key) + 1);
-    return behind.filter(each => !changed.has(each)).length >= ENOUGH_BEHIND;
-  });
-  if (kept === undefined) return null;
-  return {
-    trait: 'edits',
-    value: 'in place',
-    evidence: `row ${kept} was edited, and kept its place in "${sliceText(slice)}"`,
-  };
+  for (const key of edited) {
+    const behind = keys.slice(keys.indexOf(key) + 1).filter(each => !changed.has(each));
+    // Brought by another reading since, they may have been edited after it all the same.
+    if (behind.length < ENOUGH_BEHIND || (await countUnchanged(tx, resource.table, behind, provenBy)) < ENOUGH_BEHIND)
+      continue;
+    const evidence = `row ${key} was edited, and kept its place in "${sliceText(slice)}"`;
+    return { trait: 'edits', value: 'in place', evidence };
+  }
+  return null;
 }
 
 export function countsOf(draft: Draft, task: Task): Counts {

@@ -1,7 +1,7 @@
 import type { Db } from '../warehouse/database.ts';
 import { lackedElsewhere, markMissing, markSeen } from '../warehouse/missing.ts';
 import type { Counts } from '../warehouse/runs.ts';
-import { sliceText } from '../warehouse/slice.ts';
+import { type DateSlice, sliceText } from '../warehouse/slice.ts';
 import { valuesOf } from '../warehouse/stored.ts';
 import { stampMs } from './ask.ts';
 import { concludeTotal } from './control-totals.ts';
@@ -16,7 +16,17 @@ import {
   settleShownByNone,
 } from './gone.ts';
 import { covers, inInterval, proveInterval, proveWindows, share } from './prove.ts';
-import { keepsWindows, oldestProof, pageSize, partition, partitionOf, placeOf, watched } from './resource.ts';
+import {
+  keepsWindows,
+  narrowEdges,
+  oldestProof,
+  pageSize,
+  partition,
+  partitionOf,
+  placeOf,
+  type Resource,
+  watched,
+} from './resource.ts';
 import type { End, Step } from './step.ts';
 import { holds } from './windows.ts';
 
@@ -95,6 +105,7 @@ export async function conclude(tx: Db, draft: Draft, step: Step, outcome: Outcom
         );
         break;
       }
+      if (task.reportOnly) break;
       const entries = partition(drafted(draft)).filter(entry => covers(step.slice, entry.slice));
       await replaceEntries(
         tx,
@@ -131,6 +142,17 @@ async function concludeProven(
 ): Promise<void> {
   const { resource, task } = step;
   const left = await leftOf(tx, resource, end.slice, step.seen, end.startedAt);
+  const edges = end.slice.by === 'date' ? await edgesInDoubt(tx, resource, end.slice, left) : [];
+  if (edges.length > 0 && !task.reportOnly) {
+    // The next reading asks a day wider, and what that lacks, too, is missing.
+    for (const trait of edges)
+      await noteTrait(tx, draft, task, {
+        trait,
+        value: 'in doubt',
+        evidence: `${sliceText(end.slice)} lacks rows of that day`,
+      });
+    return;
+  }
   await settleLeft(tx, draft, task, left, end.slice, end.startedAt, outcome.counts);
 
   if (end.slice.by !== partitionOf(resource)) return;
@@ -149,6 +171,16 @@ async function concludeProven(
   if (keepsWindows(resource)) await settleShownByNone(tx, draft, task, end, outcome.counts);
 
   if (confirmedBy(resource) === 'cover') await removeUncovered(tx, draft, task, outcome.counts);
+}
+
+/** The edges of a window that was asked for by just its days, and lacks stored rows of the first or the last of them. */
+async function edgesInDoubt(tx: Db, resource: Resource, slice: DateSlice, left: readonly string[]): Promise<string[]> {
+  const { dates, table } = resource;
+  if (left.length === 0 || !dates) return [];
+  const asked = narrowEdges(resource, slice);
+  if (asked.length === 0) return [];
+  const days = await valuesOf(tx, table, dates.field, left);
+  return asked.filter(edge => days.includes((edge === 'date from' ? slice.from : slice.to) ?? ''));
 }
 
 async function concludeTargeted(

@@ -120,7 +120,8 @@ export async function remove(tx: Db, draft: Draft, task: Task, keys: readonly st
   const { resource } = draft;
   const result = await deleteRows(tx, resource.table, placeOf(resource), keys, {
     runId: task.runId,
-    accepted: task.accepted,
+    // What this transaction has deleted counts already.
+    accepted: Math.max(task.accepted - counts.deleted, 0),
   });
   if ('deleted' in result) {
     counts.deleted += result.deleted.length;

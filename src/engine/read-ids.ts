@@ -12,6 +12,7 @@ import {
   pagingIgnored,
   parseRows,
   type Reader,
+  sureOfEnd,
 } from './ask.ts';
 import { addressFor } from './intervals.ts';
 import { type Order, orderOf, pagesOf } from './resource.ts';
@@ -34,26 +35,31 @@ export async function* readIds(
   most: number,
 ): AsyncGenerator<Step> {
   const { resource } = task;
-  const known = orderOf(resource);
-  const descending = known !== 'id-asc';
+  const order = orderOf(resource);
+  const descending = order !== 'id-asc';
   const start = descending ? range.to : range.from;
   let fixed = resource.traits.get('limit') === 'ignored';
   const sized = reader.pageSize !== 'auto' || resource.traits.has('page size');
   // Addresses count by the pages that the source turns, whatever is asked for.
   const asked = firstLimit(reader, resource);
-  const size = fixed ? Number(resource.traits.get('page size') ?? asked) : asked;
+  const known = Number(resource.traits.get('page size') ?? asked);
+  const size = fixed ? known : Math.min(asked, known);
 
   // The row before the range is asked for too: it closes the gap to the neighbour's answer. Where the source's pages are not
   // known yet, only the first has a known place.
   let offset =
-    start === null || known === undefined || !sized
+    start === null || order === undefined || !sized
       ? 0
       : Math.max((await rankOf(database.kysely, resource.table, start, descending)) - 1, 0);
   let answer: PageAnswer;
   let placed: Placed;
   let shown: PageAnswer | null = null;
   for (let correction = 0; ; correction++) {
-    const address = fixed ? { page: Math.floor(offset / size) + 1, limit: size } : addressFor(offset, size);
+    const address = fixed
+      ? { page: Math.floor(offset / size) + 1, limit: size }
+      : offset === 0
+        ? { page: 1, limit: asked }
+        : addressFor(offset, size);
     answer =
       address.page === 1 && correction === 0
         ? await askFirst(reader, task, range, {}, address.limit)
@@ -107,7 +113,8 @@ export async function* readIds(
   }
   const ask = (address: { page: number; limit: number }) =>
     askPage(reader, task, range, {}, { ...address, flexible: false });
-  for await (const further of inOrder(reader, addresses, ask)) {
+  for await (const shown of inOrder(reader, addresses, ask)) {
+    const further = await sureOfEnd(task, answer, () => ask(shown), shown);
     const reached = place(task, further, fixed ? placed : null, placed);
     yield stepOf(task, range, further, reached, answer);
     if (reached.interval === null || reached.order === 'none' || covers(reached, range, descending)) return;
@@ -146,16 +153,17 @@ function place(task: Task, answer: PageAnswer, neighbour: Placed | null = null, 
   // Every row's place counts, also of one that does not parse; one without a readable id leaves the interval in doubt.
   const ids = idsOf(task, answer);
   const order = ids === null ? 'none' : orderOfIds(ids, orderOf(resource));
+  const { totalRecords, totalPages } = answer.meta ?? {};
   const end =
-    answer.meta?.totalRecords !== undefined
-      ? firstOffset + answer.rows.length >= answer.meta.totalRecords
+    totalRecords !== undefined
+      ? firstOffset + answer.rows.length >= totalRecords && answer.page >= (totalPages ?? 1)
       : pages !== null && answer.page >= pages;
   const base = {
     parsed,
     order,
     firstOffset,
     lastOffset: firstOffset + answer.rows.length - 1,
-    total: answer.meta?.totalRecords ?? null,
+    total: totalRecords ?? null,
     pages,
   };
   // Past its end, a list without a count shows nothing, or its last page again.

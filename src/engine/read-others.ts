@@ -105,7 +105,7 @@ function orderOfRows(task: Task, answer: PageAnswer): Order | undefined {
 /** Where pages are not turned, whether the one answer is the whole list. */
 function learnWhetherCut({ resource }: Task, answer: PageAnswer): NonNullable<Step['learnt']> {
   if (!isPageless(resource)) return [];
-  const value = mayBeCut(resource, answer) ? 'cut' : 'complete';
+  const value = mayBeCut(resource, answer, { by: 'newest' }) ? 'cut' : 'complete';
   if (resource.traits.get('one answer') === value) return [];
   return [{ trait: 'one answer', value, evidence: `the unfiltered list showed ${answer.rows.length} rows` }];
 }

@@ -13,11 +13,20 @@ import {
   pagingIgnored,
   parseRows,
   type Reader,
+  sureOfEnd,
 } from './ask.ts';
-import { isContentKeyed, isIdOrdered, isPageless, keepsWindows, pagesOf, type Resource } from './resource.ts';
+import {
+  isContentKeyed,
+  isIdOrdered,
+  isPageless,
+  narrowEdges,
+  PAGE_CEILING,
+  pagesOf,
+  type Resource,
+} from './resource.ts';
 import type { End, Step } from './step.ts';
 import type { Task } from './task.ts';
-import { type Day, lengthInDays, splitWindow, widened } from './windows.ts';
+import { type Day, splitWindow, widened } from './windows.ts';
 
 /** A slice has at most this many answers, as long as it can be cut. */
 export const MOST_PAGES = 10;
@@ -28,6 +37,11 @@ const MOST_ROUNDS = 8;
 /** The oldest and newest dates a source's database is sure to take as a parameter (those of MySQL's DATE). */
 const OLDEST = '1000-01-01';
 const NEWEST = '9999-12-31';
+
+export const isBeyondWindows = (day: Day): boolean => day < OLDEST || day > NEWEST;
+
+/** Ends of a reading that has counted all it showed. */
+const PROVES: ReadonlySet<End['kind']> = new Set(['proven', 'targeted']);
 
 export interface PageReading {
   readonly slice: Slice;
@@ -47,14 +61,12 @@ export function askForWindow(
   task: Task,
   window: DateSlice,
 ): { query: Record<string, string>; asked: { from: Day; to: Day; field: string } } {
-  const { dates, traits } = task.resource;
+  const { dates } = task.resource;
   if (!dates) throw new Error(`${task.resource.name} has no dates to ask by`);
-  // What rows without a date belong to is judged by the question, which therefore is always put alike.
-  const wider = (edge: string) =>
-    lengthInDays(window) >= 28 || traits.get(edge) !== 'inclusive' || keepsWindows(task.resource);
+  const narrow = narrowEdges(task.resource, window);
   const wide = widened(window);
-  const from = (wider('date from') ? wide : window).from ?? OLDEST;
-  const to = (wider('date to') ? wide : window).to ?? NEWEST;
+  const from = (narrow.includes('date from') ? window : wide).from ?? OLDEST;
+  const to = (narrow.includes('date to') ? window : wide).to ?? NEWEST;
   return { query: { [dates.from]: from, [dates.to]: to }, asked: { from, to, field: dates.field } };
 }
 
@@ -127,7 +139,7 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     };
   };
   const ended = (standing: Step, end: End | null): Step =>
-    end ? { ...standing, end, rows: end.kind === 'unproven' ? standing.rows : [...standing.rows, ...held] } : standing;
+    end ? { ...standing, end, rows: PROVES.has(end.kind) ? [...standing.rows, ...held] : standing.rows } : standing;
   const unproven = (reason: string): End => ({ kind: 'unproven', reason, startedAt: state.startedAt as string });
   const finish = (): End => {
     if (!steady) return unproven('the list changed while it was read');
@@ -217,7 +229,7 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     // Without a count of pages, the list ends at a page that brings nothing new in this round.
     const here = new Set(round === 1 ? seen : []);
     for (let before = first; ; page++) {
-      const answer = await ask(page);
+      const answer = await sureOfEnd(task, before, () => ask(page));
       // Rows keyed by content would be counted as new ones, however often the same page comes.
       const again = before !== null && showsAgain(resource, before, answer);
       const taken = again ? { rows: [], bad: [], keys: [], fresh: 0 } : take(answer);
@@ -232,7 +244,7 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
         const learnt = round === 1 && (repeated || page === 2) ? [repeated ? pagingIgnored(answer) : UNTIL_EMPTY] : [];
         const standing = step(answer, taken, { learnt });
         const end =
-          repeated && mayBeCut(resource, answer)
+          repeated && mayBeCut(resource, answer, slice)
             ? (reading.cut?.(null, answer.rows.length) ?? cappedEnd(answer, state.startedAt as string))
             : conclude(page - 1);
         yield ended(standing, end);
@@ -240,6 +252,10 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
         break;
       }
       const cut = page > MOST_PAGES ? reading.cut?.(null, seen.size) : null;
+      if (page >= PAGE_CEILING) {
+        yield step(answer, taken, { end: unproven(`it did not end in ${PAGE_CEILING} pages`) });
+        return;
+      }
       if (cut) {
         yield step(answer, taken, { end: cut });
         return;
@@ -276,7 +292,7 @@ function endOfFirst(
   const pageless = isPageless(resource);
   // Rows keyed by content can only be counted inside one answer.
   const onePageOnly = pageless || taken.rows.some(row => row.key.startsWith('#'));
-  const capped = pageless && totalPages === null && mayBeCut(resource, answer);
+  const capped = pageless && totalPages === null && mayBeCut(resource, answer, reading.slice);
   const tooLarge = capped || (totalPages ?? 1) > (onePageOnly ? 1 : MOST_PAGES);
   const cut = tooLarge ? reading.cut?.(answer.meta?.totalRecords ?? null, answer.rows.length) : null;
   if (cut) return cut;

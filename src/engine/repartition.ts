@@ -23,6 +23,7 @@ export async function recount(engine: Engine, task: Task): Promise<Next> {
   const { rows } = await countRows(engine.database.kysely, resource.table, null);
   const held = rows + (resource.quarantined ? await countQuarantined(engine.database.kysely, placeOf(resource)) : 0);
   if (resource.total !== null && resource.total <= held) return 'done';
+  if (task.counted === null) return 'done';
   if (!task.settled.has('recount')) {
     task.settled.add('recount');
     return { slice: { by: 'newest' }, answers: MOST_PAGES, gathered: false, counted: false };

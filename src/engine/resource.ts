@@ -4,12 +4,12 @@ import type { Cursor } from '../warehouse/cursors.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { MissingRow } from '../warehouse/missing.ts';
 import type { Place } from '../warehouse/place.ts';
-import { overlap, type Slice, sliceText } from '../warehouse/slice.ts';
+import { type DateSlice, overlap, type Slice, sliceText } from '../warehouse/slice.ts';
 import { readTable, type Table } from '../warehouse/tables.ts';
 import { readTraits } from '../warehouse/traits.ts';
 import { type DateWindow, type Job, slicingOf } from './job.ts';
 import { childShape, createRecordParser } from './records.ts';
-import { wholeTime } from './windows.ts';
+import { lengthInDays, wholeTime } from './windows.ts';
 
 /** How a list was found to be ordered. */
 export type Order = 'id-desc' | 'id-asc' | 'updated-desc' | 'none';
@@ -126,6 +126,16 @@ export function partitionOf(resource: Resource): 'date' | 'id' | 'whole' {
 /** Rows do not show their date: the windows that return them are kept in its stead. */
 export const keepsWindows = (resource: Resource): boolean =>
   resource.traits.get('dates') === 'no' && partitionOf(resource) === 'date';
+
+/** A window of so many days costs little more when it is asked for a day wider on both sides. */
+const LONG_DAYS = 28;
+
+/** The edges at which a window is asked for by just its days: where the source was seen to include them. */
+export function narrowEdges(resource: Resource, window: DateSlice): ('date from' | 'date to')[] {
+  // What rows without a date belong to is judged by the question, which therefore is always put alike.
+  if (lengthInDays(window) >= LONG_DAYS || keepsWindows(resource)) return [];
+  return (['date from', 'date to'] as const).filter(edge => resource.traits.get(edge) === 'inclusive');
+}
 
 const unread = (slice: Slice): Entry => ({
   slice,

@@ -25,7 +25,10 @@ export interface Cursor {
   readonly readings: Readonly<Record<string, ReadingState>>;
 }
 
-/** Readings begun longer ago than this are started again: what they have seen is too old to prove anything together with the rest. */
+/**
+ * Readings begun longer ago than this are started again: what they have seen is too old to prove anything together with the rest.
+ * Not that of a whole list, which may take longer than the request limit gives in this time, and would never come to its end.
+ */
 const MAX_READING_SECONDS = 15 * 60;
 
 /**
@@ -38,7 +41,7 @@ export async function takeCursors(db: Db, source: string, resources: readonly st
     select ${source}, r from unnest(cast(${resources} as text[])) r order by r
     on conflict (source, resource) do update set version = c.version + 1, readings = (
       select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(c.readings)
-      where cast(value->>'startedAt' as timestamptz) > sluice.now() - make_interval(secs => ${MAX_READING_SECONDS}))
+      where key = 'whole' or cast(value->>'startedAt' as timestamptz) > sluice.now() - make_interval(secs => ${MAX_READING_SECONDS}))
     returning resource, version, readings`.execute(db);
   return new Map(rows.map(row => [row.resource, { version: row.version, readings: row.readings }]));
 }

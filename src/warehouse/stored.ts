@@ -16,6 +16,16 @@ export async function countRows(
   return rows[0] ?? { rows: 0, changed: 0 };
 }
 
+/** How many of these rows were last new or different at `at` (epoch ms) or before. */
+export async function countUnchanged(db: Db, table: Table, keys: readonly string[], at: number): Promise<number> {
+  const { rows } = await sql<{
+    count: number;
+  }>`select count(*)::int as count from unnest(${arrayOf(table.key.type, keys)}) as k(key)
+    join ${sql.id(table.schema, table.name)} t on t.${sql.id(table.key.name)} = k.key
+    where t._read_at < to_timestamp((${at}::float8 + 1) / 1000)`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
 /** The distinct values that the stored rows of these keys have in a column, as text; null is none. */
 export async function valuesOf(db: Db, table: Table, column: string, keys: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ value: string | null }>`
