@@ -6,8 +6,15 @@ import { embeddedStatus } from '../warehouse/embedded.ts';
 import { openIncidents } from '../warehouse/incidents.ts';
 import { databaseNow } from '../warehouse/now.ts';
 import { openOrders } from '../warehouse/orders.ts';
-import { orderProgress, resourceState, type Spending, spending } from '../warehouse/report.ts';
-import { lastRuns, type Run } from '../warehouse/runs.ts';
+import {
+  failedLast,
+  orderProgress,
+  resourceState,
+  runsUnderWay,
+  type Spending,
+  spending,
+} from '../warehouse/report.ts';
+import type { Run } from '../warehouse/runs.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
 import { leftText, orderLeft } from './order-left.ts';
 import { isServed } from './service.ts';
@@ -51,10 +58,9 @@ async function readState(session: Session) {
 async function readSource(session: Session, database: Database, source: NamedSource) {
   const { name, schema } = source;
   const { kysely } = database;
+  const names = [...session.jobs.keys()];
   const resources = [];
-  for (const resource of session.jobs.keys())
-    resources.push(await resourceState(kysely, { source: name, resource, schema }));
-  const runs = await lastRuns(kysely, name, 100);
+  for (const resource of names) resources.push(await resourceState(kysely, { source: name, resource, schema }));
   const open = await openOrders(kysely, name);
   const now = await databaseNow(database);
   const abreast = open.filter(order => order.state !== 'paused').length;
@@ -66,19 +72,13 @@ async function readSource(session: Session, database: Database, source: NamedSou
     schema,
     service: await isServed(database, name),
     resources,
-    runs: runs.filter(run => run.endedAt === null),
-    failed: lastEnded(runs).filter(run => run.state === 'failed'),
+    runs: await runsUnderWay(kysely, name),
+    failed: await failedLast(kysely, name, names),
     incidents: await openIncidents(kysely, name),
     orders,
     budget: source.settings ? await openLedger(database, name, source.settings).usage() : null,
     lastHour: await spending(kysely, name),
   };
-}
-
-/** The last run of each resource that has ended; the newest come first. */
-function lastEnded(runs: readonly Run[]): Run[] {
-  const ended = runs.filter(run => run.endedAt !== null);
-  return ended.filter(run => ended.find(other => other.resource === run.resource) === run);
 }
 
 const someOf = (months: readonly string[]): string =>

@@ -2,8 +2,16 @@ import type { Database } from '../warehouse/database.ts';
 import { type Incident, openIncidents } from '../warehouse/incidents.ts';
 import type { Usage } from '../warehouse/ledger.ts';
 import { type Order, openOrders } from '../warehouse/orders.ts';
-import { orderProgress, type ResourceState, resourceState, type Spending, spending } from '../warehouse/report.ts';
-import { lastRuns, type Run } from '../warehouse/runs.ts';
+import {
+  lastFailures,
+  orderProgress,
+  type ResourceState,
+  resourceState,
+  runsUnderWay,
+  type Spending,
+  spending,
+} from '../warehouse/report.ts';
+import type { Run } from '../warehouse/runs.ts';
 import type { ServedSource } from './served-source.ts';
 
 /** All that the status page tells of one source. */
@@ -29,10 +37,10 @@ export async function sourceState(
 ): Promise<SourceState> {
   const { kysely } = database;
   const { name, schema } = source;
+  const names = [...source.jobs.keys()];
   const resources = [];
-  for (const resource of source.jobs.keys())
-    resources.push(await resourceState(kysely, { source: name, resource, schema }));
-  const runs = await lastRuns(kysely, name, 200);
+  for (const resource of names) resources.push(await resourceState(kysely, { source: name, resource, schema }));
+  const failures = await lastFailures(kysely, name, names, MOST_FAILURES);
   const orders = [];
   for (const order of await openOrders(kysely, name))
     orders.push({ ...order, ...(await orderProgress(kysely, order.id)) });
@@ -41,11 +49,12 @@ export async function sourceState(
     usage: await source.usage(),
     spending: await spending(kysely, name),
     resources,
-    underWay: runs.filter(run => run.endedAt === null),
-    failures: runs
-      .filter(run => run.state === 'failed')
-      .slice(0, MOST_FAILURES)
-      .map(run => ({ ...run, reason: run.reason && hide(run.reason), next: run.next && hide(run.next) })),
+    underWay: await runsUnderWay(kysely, name),
+    failures: failures.map(run => ({
+      ...run,
+      reason: run.reason && hide(run.reason),
+      next: run.next && hide(run.next),
+    })),
     orders,
     incidents: await openIncidents(kysely, name),
   };

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from './database.ts';
 import { epochMs } from './now.ts';
-import type { Counts } from './runs.ts';
+import type { Counts, Run } from './runs.ts';
 
 // Read-only questions about the work and its state, for people; nothing that decides uses them.
 
@@ -15,21 +15,24 @@ export interface OrderWork extends Counts {
   readonly missingNow: number;
 }
 
-const counters = sql.raw(
-  Object.entries({
-    requests: 'requests',
-    slices: 'slices',
-    rowsRead: 'rows_read',
-    inserted: 'inserted',
-    updated: 'updated',
-    unchanged: 'unchanged',
-    revived: 'revived',
-    missing: 'missing',
-    deleted: 'deleted',
-    quarantined: 'quarantined',
-  } satisfies Record<keyof Counts, string>)
-    .map(([name, column]) => `sum(${column})::float8 as "${name}"`)
-    .join(', '),
+const COUNTERS = Object.entries({
+  requests: 'requests',
+  slices: 'slices',
+  rowsRead: 'rows_read',
+  inserted: 'inserted',
+  updated: 'updated',
+  unchanged: 'unchanged',
+  revived: 'revived',
+  missing: 'missing',
+  deleted: 'deleted',
+  quarantined: 'quarantined',
+} satisfies Record<keyof Counts, string>);
+const counters = sql.raw(COUNTERS.map(([name, column]) => `sum(${column})::float8 as "${name}"`).join(', '));
+const runColumns = sql.raw(
+  [
+    'id, resource, kind, state, reason, next, waiting_until as "waitingUntil", started_at as "startedAt", ended_at as "endedAt"',
+    ...COUNTERS.map(([name, column]) => `${column}::float8 as "${name}"`),
+  ].join(', '),
 );
 
 /** The slices that prove a range, and so together cover the resource. */
@@ -45,6 +48,31 @@ export async function orderWork(db: Db, ids: readonly string[], since: number): 
     from sluice.runs r where order_id = any(cast(${ids} as bigint[]))
       and (ended_at is null or ended_at >= to_timestamp(${since} / 1000.0))
     group by order_id`.execute(db);
+  return rows;
+}
+
+/** All of them, however long ago they began: a backfill may take days, and thousands of runs begin after it. */
+export async function runsUnderWay(db: Db, source: string): Promise<Run[]> {
+  const { rows } = await sql<Run>`select ${runColumns} from sluice.runs
+    where source = ${source} and state in ('running', 'waiting') order by id desc`.execute(db);
+  return rows;
+}
+
+/** The newest failures of the last week, newest first. */
+export async function lastFailures(db: Db, source: string, resources: readonly string[], most: number): Promise<Run[]> {
+  const { rows } = await sql<Run>`select ${runColumns} from sluice.runs
+    where source = ${source} and resource = any(cast(${resources} as text[])) and state = 'failed'
+      and ended_at > sluice.now() - interval '7 days' order by ended_at desc, id desc limit ${most}`.execute(db);
+  return rows;
+}
+
+/** The last run of each resource that has ended, where it failed; newest first. */
+export async function failedLast(db: Db, source: string, resources: readonly string[]): Promise<Run[]> {
+  const { rows } = await sql<Run>`select ${runColumns}
+    from unnest(cast(${resources} as text[])) as of_resource(name)
+    cross join lateral (select * from sluice.runs where source = ${source} and resource = of_resource.name
+      and ended_at is not null order by ended_at desc, id desc limit 1) r
+    where state = 'failed' order by ended_at desc, id desc`.execute(db);
   return rows;
 }
 

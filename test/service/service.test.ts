@@ -7,6 +7,7 @@ import { createPulse } from '../../src/service/health.ts';
 import { noteTroubles } from '../../src/warehouse/incidents.ts';
 import { pendingMigrations } from '../../src/warehouse/migrate.ts';
 import { createOrder } from '../../src/warehouse/orders.ts';
+import { failedLast, runsUnderWay } from '../../src/warehouse/report.ts';
 import { endRun, startRun } from '../../src/warehouse/runs.ts';
 import { createTestDatabase, MIGRATIONS, withDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';
@@ -152,6 +153,29 @@ test('the page tells the state of the source, works without anything from elsewh
     await engine.close();
   });
   await sandbox.close();
+});
+
+test('the page and the queries of status show a run under way and the last failure behind any number of newer runs', async () => {
+  await withDatabase(async database => {
+    const { kysely } = database;
+    const of = (resource: string, kind: string) => ({ source: 'main', resource, kind, orderId: null, slotAt: null });
+    await startRun(kysely, of('transactions', 'backfill'));
+    const failed = await startRun(kysely, of('invoices', 'slot'));
+    await endRun(kysely, failed, { state: 'failed', reason: 'It answered nonsense.' });
+    await database.query(
+      `insert into sluice.runs (source, resource, kind, state, started_at, ended_at)
+       select 'main', 'customers', 'slot', 'done', sluice.now(), sluice.now() from generate_series(1, 500)`,
+    );
+    expect(await runsUnderWay(kysely, 'main')).toMatchObject([{ resource: 'transactions', state: 'running' }]);
+    expect(await failedLast(kysely, 'main', ['customers', 'invoices', 'transactions'])).toMatchObject([{ id: failed }]);
+    await withService(database, {}, async ({ url }) => {
+      const { text } = await ask(`${url}/`);
+      expect(text).toMatch(/Under way[\s\S]*<td class="text">transactions<\/td><td class="text">backfill<\/td>/);
+      expect(text).toContain('It answered nonsense.');
+    });
+    await endRun(kysely, await startRun(kysely, of('invoices', 'slot')), { state: 'done' });
+    expect(await failedLast(kysely, 'main', ['customers', 'invoices', 'transactions'])).toEqual([]);
+  });
 });
 
 test('requests to paths that are not there are told which are', async () => {
