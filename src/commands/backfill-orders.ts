@@ -4,7 +4,7 @@ import { SluiceError } from '../errors.ts';
 import { count, moment } from '../service/words.ts';
 import type { Database } from '../warehouse/database.ts';
 import { databaseNow } from '../warehouse/now.ts';
-import { listOrders, type Order, type OrderState, setOrderState } from '../warehouse/orders.ts';
+import { listOrders, type Order, type OrderState, openOrders, setOrderState } from '../warehouse/orders.ts';
 import { orderProgress } from '../warehouse/report.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
 import { leftText, orderLeft } from './order-left.ts';
@@ -12,6 +12,7 @@ import { isServed } from './service.ts';
 import { table } from './table.ts';
 import { whatIsPending } from './up-to-date.ts';
 
+/** Ended ones that are listed; open ones always are. */
 const MOST = 50;
 
 /** `backfill list | pause | resume | cancel`. */
@@ -38,9 +39,13 @@ export function backfillOrders(cli: Cli): Command[] {
 async function backfills(session: Session): Promise<{ database: Database; orders: Order[] }> {
   const database = await session.openDatabase();
   if ((await whatIsPending(session, database)).length > 0) return { database, orders: [] };
-  const { sources } = session.settings;
-  const listed = await Promise.all(sources.map(({ name }) => listOrders(database.kysely, name, 'backfill', MOST)));
-  return { database, orders: listed.flat().sort((a, b) => Number(b.id) - Number(a.id)) };
+  const byId = new Map<string, Order>();
+  for (const { name } of session.settings.sources) {
+    const open = (await openOrders(database.kysely, name)).filter(order => order.kind === 'backfill');
+    for (const order of [...(await listOrders(database.kysely, name, 'backfill', MOST)), ...open])
+      byId.set(order.id, order);
+  }
+  return { database, orders: [...byId.values()].sort((a, b) => Number(b.id) - Number(a.id)) };
 }
 
 async function showList(session: Session): Promise<0> {

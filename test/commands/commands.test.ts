@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { noteTroubles } from '../../src/warehouse/incidents.ts';
+import { createOrder, readOrders } from '../../src/warehouse/orders.ts';
 import { acquireSourceLock } from '../../src/warehouse/source-lock.ts';
 import { differences } from '../support/compare.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -103,6 +104,22 @@ test('status, doctor and quarantine tell the state in at most 100 columns', asyn
     expect(quarantine.stdout).toMatch(new RegExp(`^invoices +${invoice?.id} +amount: `, 'm'));
     const { records } = (await sluice('quarantine', '--json')).json();
     expect(JSON.parse(records[0].payload)).toMatchObject({ amount: 'a lot' });
+  });
+});
+
+test('an open backfill is listed and can be paused however many were ordered and ended after it', async () => {
+  await withInstallation({}, async ({ database, sluice }) => {
+    const place = { source: 'main', resource: 'invoices', kind: 'backfill' } as const;
+    const { id } = await createOrder(database.kysely, place);
+    await database.query(
+      `insert into sluice.orders (source, resource, kind, state, created_at, ended_at)
+       select 'main', 'invoices', 'backfill', 'done', sluice.now(), sluice.now() from generate_series(1, 60)`,
+    );
+    const { backfills } = (await sluice('backfill', 'list', '--json')).json();
+    expect(backfills.at(-1)).toMatchObject({ id: Number(id), state: 'waiting' });
+    expect((await sluice('backfill', 'pause', id)).code).toBe(0);
+    expect((await sluice('backfill', 'cancel')).code).toBe(0);
+    expect(await readOrders(database.kysely, [id])).toMatchObject([{ state: 'cancelled' }]);
   });
 });
 
