@@ -19,7 +19,7 @@ import { read } from './reading.ts';
 import { dropOtherPartitions, recount } from './repartition.ts';
 import { partition, placeOf, type Resource, refreshResource, wholeCost } from './resource.ts';
 import type { Serves } from './serves.ts';
-import { fail, MOST_TRIES, type Task } from './task.ts';
+import { fail, MOST_TRIES, type Task, type UnderWay } from './task.ts';
 import { endTask, leaveTasks, refreshTasks } from './tasks.ts';
 import { dayIn } from './windows.ts';
 import { leaveWaiting, longWait } from './yield.ts';
@@ -132,6 +132,7 @@ async function serve(
     // Only after some seconds in which no reading ended: what was granted before the limit was met is home by then.
     const event = await nextEvent(loop, nextCommit);
     if (event === 'page') refreshedAt = Number.NEGATIVE_INFINITY;
+    if (event === 'idle') leaveQueue(loop);
     const waitMs = serves.yields && event === 'idle' ? longWait(loop) : null;
     if (waitMs !== null) return waitMs;
   }
@@ -168,12 +169,12 @@ async function begin(loop: Loop, now: number): Promise<boolean> {
   let moved = false;
   const affordable = isAffordable(engine, loop.tasks);
   const lanes = [...loop.tasks].sort((a, b) => rank(a) - rank(b));
-  // What a hint points to is soon read: until then nothing else of its resource is begun that could be in its way.
-  const held = new Set<Resource>();
+  // Until a live task of a resource can go on, nothing below it is begun there: a backfill would always be in its way.
+  const held = new Map<Resource, number>();
   for (const task of lanes) {
     // One place more for live readings: a backfill's hold theirs until their slices end.
     if (loop.running.size >= engine.concurrency + (task.lane === 'live' ? 1 : 0)) break;
-    if (held.has(task.resource)) continue;
+    if (rank(task) > (held.get(task.resource) ?? Number.POSITIVE_INFINITY)) continue;
     await dropOtherPartitions(engine, task.resource);
     const { resource } = task;
     const missing = async () => {
@@ -191,7 +192,10 @@ async function begin(loop: Loop, now: number): Promise<boolean> {
       : await choose(task, { now, today: dayIn(now, engine.timeZone), affordable, missing });
     if (next === 'done' && !unreachable) next = await recount(engine, task);
     if (next === 'blocked') {
-      if (task.kind === 'hint') held.add(task.resource);
+      if (task.lane !== 'live' || resource.reading.size === 0 || waitsForOtherLists(task, affordable)) continue;
+      held.set(resource, Math.min(rank(task), held.get(resource) ?? Number.POSITIVE_INFINITY));
+      for (const reading of below(loop, task))
+        reading.room.abort(new SluiceError('stopped', 'A live reading goes first.'));
       continue;
     }
     moved = true;
@@ -202,6 +206,22 @@ async function begin(loop: Loop, now: number): Promise<boolean> {
 }
 
 const rank = (task: Task): number => (task.kind === 'hint' ? -1 : LANES[task.lane]);
+
+/** All that is left is to hear whether everything is read again: no reading is in its way. */
+const waitsForOtherLists = (task: Task, affordable: boolean | null): boolean =>
+  task.kind === 'sync' && affordable === null && !partition(task.resource).some(entry => isToBeRead(task, entry));
+
+/** Readings of the task's resource on lower lanes. */
+const below = (loop: Loop, { resource, lane }: Task): UnderWay[] =>
+  loop.tasks
+    .filter(other => other.resource === resource && LANES[other.lane] > LANES[lane])
+    .flatMap(other => [...other.underWay]);
+
+/** Those that were to make room and still wait for the request limit, which may take an hour, have nothing in flight by now. */
+function leaveQueue(loop: Loop): void {
+  for (const { room, abort } of loop.tasks.flatMap(task => [...task.underWay]))
+    if (room.signal.aborted) abort.abort(room.signal.reason);
+}
 
 /** Half the hourly limit is enough to read everything again that is to be synced; null while parts never read leave that open. */
 function isAffordable(engine: Engine, tasks: readonly Task[]): boolean | null {
@@ -221,7 +241,9 @@ function start(loop: Loop, task: Task, choice: Choice, now: number): void {
   resource.reading.add(choice.slice);
   resource.turn++;
   const before = dueIn(resource, choice.slice);
-  const reading = read(loop, task, choice, now)
+  const underWay = { room: new AbortController(), abort: new AbortController() };
+  task.underWay.add(underWay);
+  const reading = read({ ...loop, readerOf: lane => stoppable(loop.readerOf(lane), underWay) }, task, choice, now)
     .then(() => {
       if (task.reportOnly) {
         tried(task, sliceText(choice.slice));
@@ -236,6 +258,7 @@ function start(loop: Loop, task: Task, choice: Choice, now: number): void {
     .catch(error => {
       // A paused or cancelled order stops its own readings only.
       if (task.abort.signal.aborted && loop.fatal === null) return;
+      if (underWay.room.signal.aborted && isKind(error, 'stopped')) return;
       if (isKind(error, 'refused', 'unavailable', 'failed')) {
         fail(task, error);
         task.settled.add(sliceText(choice.slice));
@@ -244,9 +267,22 @@ function start(loop: Loop, task: Task, choice: Choice, now: number): void {
     })
     .finally(() => {
       resource.reading.delete(choice.slice);
+      task.underWay.delete(underWay);
       loop.running.delete(reading);
     });
   loop.running.add(reading);
+}
+
+function stoppable(reader: Reader, { room, abort }: UnderWay): Reader {
+  return {
+    ...reader,
+    signal: AbortSignal.any([reader.signal, abort.signal]),
+    admit: ask =>
+      reader.admit(() => {
+        if (room.signal.aborted) throw stopped(room.signal);
+        return ask();
+      }),
+  };
 }
 
 function tried(task: Task, text: string): void {

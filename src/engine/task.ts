@@ -44,8 +44,16 @@ export interface Task {
   readonly intervals: IdSlice[];
   /** Stops this task's readings. */
   readonly abort: AbortController;
+  readonly underWay: Set<UnderWay>;
   /** What keeps the task from a good end, though the rest goes on. */
   failure: SluiceError | null;
+}
+
+/** A slice being read. What was committed of it stands with its cursor, so the next reading of it goes on there. */
+export interface UnderWay {
+  /** Once aborted, it asks for nothing more; what is in flight is still committed. */
+  readonly room: AbortController;
+  readonly abort: AbortController;
 }
 
 /** What `verify` found, by key. */
@@ -73,6 +81,7 @@ export function createTask(
     lookedAgain: 0,
     intervals: [],
     abort: new AbortController(),
+    underWay: new Set(),
     failure: null,
     ...given,
   };
