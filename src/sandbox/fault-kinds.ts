@@ -36,6 +36,7 @@ export const faultKinds = {
   'moved-total': 'a list whose total_records is off by three',
   'empty-list': 'a list without its rows, meta as it was',
   'empty-list-zero': 'a list without its rows, meta counting none',
+  'list-changes': 'rows are inserted, edited and deleted just before the list is answered',
 } as const;
 
 export type Fault = keyof typeof faultKinds;
@@ -43,7 +44,7 @@ export type Fault = keyof typeof faultKinds;
 /** They end only by the time-out of the client, which is real time whatever clock the sandbox goes by. */
 export const endlessFaults = ['hang', 'hang-body', 'drip'] as const satisfies readonly Fault[];
 
-/** A healthy look: status 200 and sound JSON that is not true. They befall lists only. */
+/** A healthy look: status 200 and sound JSON that is not true, or no longer what the page before was part of. They befall lists only. */
 export const listFaults = [
   'row-twice',
   'rows-missing',
@@ -51,6 +52,7 @@ export const listFaults = [
   'moved-total',
   'empty-list',
   'empty-list-zero',
+  'list-changes',
 ] as const satisfies readonly Fault[];
 
 export type ListFault = (typeof listFaults)[number];

@@ -24,6 +24,7 @@ export function guard(app: Hono<Env>, parts: AppParts): void {
     const { socket } = c.env.incoming;
     if (fault === 'hang' || fault === 'drop' || fault === 'reset') return await breakOff(fault, socket);
     if (isListFault(fault)) c.set('fault', fault);
+    if (fault === 'list-changes') parts.change();
     if (!known) c.res = fail(Number(variants()['auth-error']), 'Invalid API key or unauthorized access');
     else if (!verdict.allowed)
       c.res =

@@ -29,4 +29,6 @@ export interface AppParts {
   variants(): Variants;
   /** Lets due changes happen before a request is answered. */
   catchUp(): void;
+  /** Rows are inserted, edited and deleted. */
+  change(): void;
 }

@@ -146,6 +146,9 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
     now,
     variants: () => variants,
     catchUp: () => activity.catchUp(),
+    change: () => {
+      for (let index = 0; index < CHANGES_AT_ONCE; index += 1) note(changes.makeMixed(now()));
+    },
   });
   const server = await listen(app.fetch, options.port ?? 0, host);
 
@@ -192,6 +195,7 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
   };
 }
 
+const CHANGES_AT_ONCE = 3;
 const FIXED = ['rate-window', 'rejected-count', 'states', 'undated', 'digits'] as const;
 
 function noonOf(date: string): number {

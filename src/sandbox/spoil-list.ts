@@ -15,6 +15,7 @@ export function spoilList(fault: ListFault | undefined, count: number, meta: Met
   const sound: SentPage = { count, place: index => index, meta };
   switch (fault) {
     case undefined:
+    case 'list-changes':
       return sound;
     case 'row-twice': {
       const twice = Math.floor(count / 2);

@@ -322,6 +322,17 @@ describe('lists that look healthy and are not true', () => {
     expect((await spoilt('empty-list-zero'))[1]).toEqual({ success: true, data: [], meta: none });
   });
 
+  test('list-changes: rows come, go and change before a page is shown, and the page is a true one', async () => {
+    const sandbox = await open();
+    sandbox.failNext('list-changes', 20);
+    for (let page = 1; page <= 20; page++) expect((await ask(sandbox, `${CUSTOMERS}?page=${page}`)).status).toBe(200);
+    expect(sandbox.changes).toHaveLength(60);
+    const kinds = new Set(sandbox.changes.map(({ kind }) => kind.replace(/^.*-/, '')));
+    expect([...kinds]).toEqual(expect.arrayContaining(['new', 'deleted']));
+    const { body } = await ask(sandbox, `${CUSTOMERS}?page=1`);
+    expect(body).toMatchObject({ meta: { total_records: [...sandbox.rows('customers')].length } });
+  });
+
   test('a list that is empty or has no meta anyway stays as it is', async () => {
     const sandbox = await open({ variants: { paging: 'no-meta', visible: 'none' } });
     for (const fault of listFaults) {

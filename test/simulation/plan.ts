@@ -110,7 +110,7 @@ export function planOf(seed: number, given: Given = {}): Plan {
 /** Small pages are what a source that gives no more shows, so what cannot be asked under that is not asked under them. */
 function pageSizeOf(seed: number, variants: Partial<Variants>): number | 'auto' {
   // By a stream of its own, so that plans stay as they were.
-  const size = createRandom(mix(seed, 0x9a6e)).pick(['auto', 'auto', 10, 20] as const);
+  const size = createRandom(mix(seed, 0x9a6e)).pick(['auto', 'auto', 'auto', 10, 20, 500] as const);
   return isHonest({ ...variants, 'limit-max': '20-reject' }) || !isHonest(variants) ? size : 'auto';
 }
 

@@ -140,4 +140,9 @@ export const REGRESSIONS: readonly { readonly seed: number; readonly given?: Giv
     given: { variants: { paging: 'capped', cap: '1000' }, pageSize: 10 },
     was: 'an answer of just as many rows as asked for was taken for cut where answers hold more, so that a row was never proven gone',
   },
+  {
+    seed: 621,
+    given: { variants: { undated: 'yes', 'date-filter': 'pair-only' }, pageSize: 10 },
+    was: 'a slice at the end of a long chain of answers was given up after three chains that had not reached it',
+  },
 ];

@@ -69,8 +69,8 @@ export async function runSeed(
       variants: plan.variants,
       logRequests: 200,
     });
-    const hides =
-      isListFault(faultOf(plan)) || plan.actions.some(({ faults }) => faults.some(({ fault }) => isListFault(fault)));
+    const faults = [faultOf(plan), ...plan.actions.flatMap(action => action.faults.map(({ fault }) => fault))];
+    const hides = faults.some(fault => isListFault(fault) && fault !== 'list-changes');
     const watch = createWatch(database, sandbox, !hides && isHonest(plan.variants));
     const random = createRandom(mix(seed, 0xd1ce));
     const problems: string[] = [];
@@ -124,11 +124,13 @@ async function act(world: World, action: Action): Promise<void> {
   const ids = await place(world, action);
   world.trace(`${action.kind} of ${action.resources.join(', ')}`);
   const crashes = [...action.crashes];
+  const before = action.kind === 'verify' ? await writesSeen(world.database) : null;
   for (;;) {
     const crash = crashes.shift();
     const outcome = await serve(world, action, crash);
     if (!goesOn(world, outcome, crash)) break;
   }
+  if (before !== null && (await writesSeen(world.database)) !== before) world.problems.push('a verify wrote rows');
   await watch.done();
   await watch.lookAtAll(`after ${action.kind}`);
   await allEnded(world, ids, action.kind);
