@@ -1,7 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Database } from '../warehouse/database.ts';
 import { freshness, openIncidents } from '../warehouse/incidents.ts';
-import { resourceMeasures, runMeasures } from '../warehouse/measures.ts';
+import { resourceMeasures, runMeasures, waitingSeconds } from '../warehouse/measures.ts';
 import { openOrders } from '../warehouse/orders.ts';
 import { orderProgress } from '../warehouse/report.ts';
 import { ofEach, type ServedSource } from './served-source.ts';
@@ -34,6 +34,10 @@ export const METRICS = {
   sluice_requests_left: ['Requests that may be sent now.', 'source'],
   sluice_requests_in_window: ['Requests sent during the last window, by lane.', 'source', 'lane'],
   sluice_runs_under_way: ['Runs under way, by state: running, or waiting for the request limit.', 'source', 'state'],
+  sluice_waiting_seconds: [
+    'Until the first run that waits for the request limit goes on. Absent while none waits.',
+    'source',
+  ],
   sluice_runs_in_a_day: [
     'Runs that ended in the last 24 hours, by outcome: done, failed, stopped.',
     'source',
@@ -142,6 +146,7 @@ async function measureSource(database: Database, served: ServedSource): Promise<
     if (sum) for (const change of CHANGES) sum[change] += changed[change];
   }
   for (const [state, runs] of Object.entries(underWay)) add('sluice_runs_under_way', { state }, runs);
+  add('sluice_waiting_seconds', {}, await waitingSeconds(kysely, source));
   for (const [resource, sum] of changes)
     for (const change of CHANGES) add('sluice_changes_in_a_day', { resource, change }, sum[change]);
 

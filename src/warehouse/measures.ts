@@ -56,3 +56,12 @@ export async function runMeasures(db: Db, source: string): Promise<RunMeasures[]
     group by 1, 2, 3 order by 1, 2, 3`.execute(db);
   return rows;
 }
+
+/** Until the first of the runs that wait for the request limit goes on; null when none waits. */
+export async function waitingSeconds(db: Db, source: string): Promise<number | null> {
+  const { rows } = await sql<{ seconds: number }>`
+    select greatest(extract(epoch from min(waiting_until) - sluice.now()), 0)::float8 as seconds
+    from sluice.runs where source = ${source} and state = 'waiting'
+    having min(waiting_until) is not null`.execute(db);
+  return rows[0]?.seconds ?? null;
+}

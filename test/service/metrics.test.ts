@@ -5,9 +5,11 @@ import { alertOf } from '../../src/service/alerts.ts';
 import { METRICS } from '../../src/service/metrics.ts';
 import { noteTroubles } from '../../src/warehouse/incidents.ts';
 import { createOrder } from '../../src/warehouse/orders.ts';
+import { endRun, setRunWaiting, startRun } from '../../src/warehouse/runs.ts';
 import { recordSlot } from '../../src/warehouse/slots.ts';
 import { withDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
 import { ask, servedSource, withService } from './open.ts';
 
 const text = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
@@ -45,7 +47,7 @@ test('every metric is there after a sync, labelled by source and resource, and h
       );
       for (const [name, [, ...labels]] of Object.entries(METRICS)) {
         expect(text).toContain(`# TYPE ${name} `);
-        if (name.endsWith('_total')) continue;
+        if (name.endsWith('_total') || name === 'sluice_waiting_seconds') continue;
         expect(text).toMatch(new RegExp(`^${name}\\{${labels.map(label => `${label}="[^"]*"`).join(',')}\\} `, 'm'));
       }
       expect(text).not.toContain(sandbox.apiKey);
@@ -53,6 +55,29 @@ test('every metric is there after a sync, labelled by source and resource, and h
     await engine.close();
   });
   await sandbox.close();
+});
+
+test('when waiting for the request limit ends is told while a run waits, and not otherwise', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const place = { source: 'main', resource: 'invoices', orderId: null, slotAt: null };
+    const waits = [900, 300];
+    const runs: string[] = [];
+    for (const [index, seconds] of waits.entries()) {
+      const id = await startRun(database.kysely, { ...place, kind: index === 0 ? 'backfill' : 'slot' });
+      await setRunWaiting(database.kysely, [id], seconds * 1000);
+      runs.push(id);
+    }
+    await withService(database, {}, async ({ url }) => {
+      const waiting = async () => /^sluice_waiting_seconds\S* .*$/m.exec((await ask(`${url}/metrics`)).text)?.[0];
+      expect(await waiting()).toBe('sluice_waiting_seconds{source="main"} 300');
+      // It is about to go on, and nobody has yet.
+      await clock.advance(400_000);
+      expect(await waiting()).toBe('sluice_waiting_seconds{source="main"} 0');
+      for (const id of runs) await endRun(database.kysely, id, { state: 'done' });
+      expect(await waiting()).toBeUndefined();
+    });
+  });
 });
 
 test('docs/operations.md lists every metric with its labels, and shows an alert as it is posted', () => {
