@@ -41,14 +41,15 @@ export function alertOf(incident: Incident, hide: (text: string) => string): obj
   };
 }
 
-/** Posts one alert; rejects when it was not taken. */
-export async function postAlert(url: string, alert: object): Promise<void> {
+/** Posts one alert; rejects when it was not taken, or as soon as `stopping` aborts. */
+export async function postAlert(url: string, alert: object, stopping: AbortSignal): Promise<void> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(alert),
     redirect: 'error',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    // On Node 20 each stays in memory for as long as the process; alerts are few.
+    signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stopping]),
   });
   await response.body?.cancel();
   if (!response.ok) throw new Error(`ALERT_WEBHOOK_URL answered with HTTP ${response.status}`);

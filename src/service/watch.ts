@@ -27,8 +27,9 @@ export interface WatchOptions {
 export async function watch(options: WatchOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     for (const source of options.sources) {
+      if (signal.aborted) return;
       try {
-        await watchOnce(options, source);
+        await watchOnce(options, source, signal);
       } catch (error) {
         options.log.debug({ source: source.name, reason: explain(error) }, 'incidents could not be looked at');
       }
@@ -37,8 +38,15 @@ export async function watch(options: WatchOptions, signal: AbortSignal): Promise
   }
 }
 
-/** One look at one source: what is new becomes an incident, what is over ends, and what nobody was told of is told. */
-export async function watchOnce(options: WatchOptions, source: Pick<ServedSource, 'name' | 'jobs'>): Promise<void> {
+/**
+ * One look at one source: what is new becomes an incident, what is over ends, and what nobody was told of is told. Once `signal`
+ * aborts nothing more is told: the next process does it, after the lease of the one that was under way.
+ */
+export async function watchOnce(
+  options: WatchOptions,
+  source: Pick<ServedSource, 'name' | 'jobs'>,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<void> {
   const { database, alertUrl, hide, log } = options;
   const { kysely } = database;
   const troubles = await troublesOf(kysely, source.name, [...source.jobs.keys()], options.freshnessLimitMs);
@@ -48,12 +56,13 @@ export async function watchOnce(options: WatchOptions, source: Pick<ServedSource
     troubles.map(trouble => ({ ...trouble, message: hide(trouble.message), next: trouble.next && hide(trouble.next) })),
   );
   if (alertUrl === null) return;
-  for (;;) {
+  while (!signal.aborted) {
     const incident = await claimUntold(kysely, source.name, LEASE_SECONDS);
     if (!incident) return;
     try {
-      await postAlert(alertUrl, alertOf(incident, hide));
+      await postAlert(alertUrl, alertOf(incident, hide), signal);
     } catch (error) {
+      if (signal.aborted) return;
       // The address is a secret, and fetch quotes it in some of its errors.
       log.warn(
         { incident: incident.id, reason: hide(explain(error)) },

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { SluiceError } from '../../src/errors.ts';
-import { watchOnce } from '../../src/service/watch.ts';
+import { watch, watchOnce } from '../../src/service/watch.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { endRun, startRun } from '../../src/warehouse/runs.ts';
 import { recordSlot } from '../../src/warehouse/slots.ts';
@@ -239,5 +239,32 @@ test('a receiver that fails stops nothing: it is tried again after a growing pau
     await clock.advance(3_600_000);
     await look();
     expect(alerts).toHaveLength(1);
+  });
+});
+
+test('it stops at once, however many alerts are still to be told to an address that does not answer, and the next process tells them', async () => {
+  await withWatch(async ({ database, clock, alerts, look, run }) => {
+    for (const resource of ['customers', 'invoices', 'transactions'])
+      await run('slot', 'failed', new SluiceError('failed', 'Wrong.'), resource);
+    const stopping = new AbortController();
+    let asked = 0;
+    const silentOne = createServer(() => {
+      asked++;
+      stopping.abort();
+    });
+    await new Promise<void>(resolve => silentOne.listen(0, '127.0.0.1', resolve));
+    const alertUrl = `http://127.0.0.1:${(silentOne.address() as AddressInfo).port}/`;
+    const served = servedSource(database);
+    const sources = [served, served];
+    await watch(
+      { database, sources, alertUrl, freshnessLimitMs: 60 * 60_000, hide: String, clock, log: silent },
+      stopping.signal,
+    );
+    expect(asked).toBe(1);
+    silentOne.closeAllConnections();
+    await new Promise(resolve => silentOne.close(resolve));
+    await clock.advance(30_000);
+    await look();
+    expect(alerts).toHaveLength(3);
   });
 });
