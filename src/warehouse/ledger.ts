@@ -210,7 +210,8 @@ const lock = (key: string) => `
   insert into sluice.budgets (key) values ('${key}') on conflict do nothing;
   select from sluice.budgets where key = '${key}' for update`;
 
-// `sluice.now()` is volatile, hence read once, and handed to the index as a value.
+// `sluice.now()` is volatile, hence read once, and handed to the index as a value. A pace that lies ahead was set before the clock
+// was put back: nothing would be granted until it is reached again, so it counts for nothing, and the next grant sets it anew.
 const STATE = `
   with clock as materialized (select sluice.now() as now),
   budget as (
@@ -226,7 +227,7 @@ const STATE = `
     case when withheld_for is not null then withheld else 0 end as withheld,
     (select count(*)::int from sluice.requests where requests.key = $1 and counts_until > budget.now) as used,
     (extract(epoch from blocked_until - now) * 1000)::float8 as blocked_ms,
-    (extract(epoch from now - paced_at) * 1000)::float8 as since_paced_ms,
+    (extract(epoch from now - case when paced_at <= now then paced_at end) * 1000)::float8 as since_paced_ms,
     (extract(epoch from least(withheld_for, server_limit_for, rate_limit_for) - now) * 1000)::float8 as lowered_ms,
     rate_limit_for is null
       and (rate_limit is distinct from $2::int or rate_limit_until is null

@@ -103,6 +103,30 @@ test.each(['backfill', 'verify'] as const)('%s bursts over half of the limit, th
   });
 });
 
+test('a database clock that was put back by hours holds the pace up for no time, and it is kept from then on', async () => {
+  await withLedger(async (ledger, _clock, database) => {
+    expect((await ledger.take('backfill', 100)).grants).toHaveLength(50);
+    await database.query(`update sluice.budgets set paced_at = paced_at + interval '5 hours'`);
+    expect((await ledger.take('backfill', 100)).grants).toHaveLength(1);
+    expect(await ledger.take('backfill', 100)).toEqual({ grants: [], waitMs: 36 * SECOND });
+  });
+});
+
+test('after a database clock that jumped ahead, the Remaining of the first answer holds, and not our empty window', async () => {
+  await withLedger(async (ledger, clock) => {
+    const { grants } = await ledger.take('live', 90);
+    await settleAll(ledger, grants);
+    // For the source no time has passed.
+    await clock.advance(2 * HOUR);
+    const [first] = (await ledger.take('live', 1)).grants;
+    expect(await ledger.usage()).toMatchObject({ used: 1, withheld: 0, free: 99 });
+    await ledger.settle(first as Grant, { ...SETTLED, remaining: 9 });
+    expect(await ledger.usage()).toMatchObject({ used: 1, withheld: 90, free: 9 });
+    expect((await ledger.take('live', 100)).grants).toHaveLength(9);
+    expect((await ledger.take('live', 1)).grants).toHaveLength(0);
+  });
+});
+
 test.each([
   [1000, 10],
   [100, 1],
