@@ -21,7 +21,7 @@ export async function serveBeside(
   const { settings, jobs, clock, log, terminal } = session;
   // A source may ask to wait for a whole window before the next attempt.
   const longestMs = Math.max(0, ...sources.map(({ settings }) => settings.windowMs + ATTEMPTS * settings.timeoutMs));
-  const pulse = createPulse(clock, longestMs + SPARE_MS);
+  const pulse = createPulse(longestMs + SPARE_MS);
   const served = sources.map(({ name, schema, timeZone, settings }) => {
     const ledger = openLedger(database, name, settings);
     return { name, schema, timeZone, jobs, usage: () => ledger.usage() };

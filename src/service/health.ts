@@ -12,13 +12,16 @@ export interface Pulse {
   stuck(): string[];
 }
 
-/** `limitMs`: the longest that a loop at work may be silent; a request with all its retries has to fit. */
-export function createPulse(clock: Clock, limitMs: number): Pulse {
+/**
+ * `limitMs`: the longest that a loop at work may be silent; a request with all its retries has to fit. `now`, in milliseconds, must not
+ * jump: the time of day may, and a restart would be asked for.
+ */
+export function createPulse(limitMs: number, now: () => number = () => performance.now()): Pulse {
   const beats = new Map<string, number>();
   return {
-    beat: loop => void beats.set(loop, clock.now()),
+    beat: loop => void beats.set(loop, now()),
     rest: loop => void beats.delete(loop),
-    stuck: () => [...beats].filter(([, at]) => clock.now() - at > limitMs).map(([loop]) => loop),
+    stuck: () => [...beats].filter(([, at]) => now() - at > limitMs).map(([loop]) => loop),
   };
 }
 

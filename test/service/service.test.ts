@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
 import { createPulse } from '../../src/service/health.ts';
 import { noteTroubles } from '../../src/warehouse/incidents.ts';
@@ -89,7 +88,7 @@ test('healthz tells that a loop does not go round; readyz that the database is o
   const empty = await createTestDatabase({ empty: true });
   const database = await empty.open();
   let now = 0;
-  const pulse = createPulse({ ...systemClock, now: () => now }, 1000);
+  const pulse = createPulse(1000, () => now);
   const pending = () => pendingMigrations({ database, ...MIGRATIONS });
   await withService(database, { pulse, pending }, async ({ url }) => {
     pulse.beat('main');
