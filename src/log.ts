@@ -10,22 +10,43 @@ export type Log = Logger;
 export function createLog(options: {
   level: string;
   secrets: readonly string[];
+  /** Takes out what becomes known as a secret later, such as the password of a server that is started meanwhile. Default: nothing. */
+  hide?: (line: string) => string;
   destination?: NodeJS.WritableStream;
 }): Log {
   const destination = options.destination ?? process.stderr;
   const readable = options.destination === undefined && process.stderr.isTTY;
-  const hide = hideSecrets(options.secrets);
+  const hideKnown = hideSecrets(options.secrets);
+  const { hide = String } = options;
   return pino(
-    { level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime, hooks: { streamWrite: hide } },
+    {
+      level: options.level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      hooks: { streamWrite: line => hide(hideKnown(line)) },
+    },
     readable ? pretty({ destination: 2, colorize: true, ignore: 'pid,hostname', sync: true }) : destination,
   );
 }
 
-/** Replaces each secret, also as it looks inside JSON and URLs, by `[secret]`. */
+/** A key of `k` turned every k of the log into [secret]. */
+const SHORTEST = 4;
+
+/** Replaces each secret of at least four characters, also as it looks inside JSON, URLs and base64, by `[secret]`. */
 export function hideSecrets(secrets: readonly string[]): (text: string) => string {
   const forms = secrets
-    .filter(secret => secret.length > 0)
-    .flatMap(secret => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])
+    .filter(secret => secret.length >= SHORTEST)
+    .flatMap(secret => {
+      const encoded = encodeURIComponent(secret);
+      const bytes = Buffer.from(secret);
+      return [
+        secret,
+        JSON.stringify(secret).slice(1, -1),
+        encoded,
+        encoded.replaceAll(/%../g, each => each.toLowerCase()),
+        ...[bytes.toString('base64'), bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')],
+      ];
+    })
     .sort((a, b) => b.length - a.length);
   const unique = [...new Set(forms)];
   return text => unique.reduce((line, secret) => line.replaceAll(secret, '[secret]'), text);

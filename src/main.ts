@@ -61,7 +61,7 @@ function openSession(
   drains = isService;
   // Commands tell by themselves what they do; a service is followed by its log.
   const level = config.logLevel === 'info' && !isService ? 'warn' : config.logLevel;
-  let log = createLog({ level, secrets: config.secrets });
+  const log = createLog({ level, secrets: [], hide: terminal.hidden });
 
   async function open(
     options: { name?: string; embedded?: boolean; max?: number } = {},
@@ -73,9 +73,7 @@ function openSession(
       if (state === 'absent' && !isService)
         terminal.note(`Setting up Postgres in ${config.dataDir} (once, some seconds).`);
       url = (await openEmbedded({ dataDir: config.dataDir, log })).url;
-      const { password } = new URL(url);
-      terminal.hide([password]);
-      log = createLog({ level, secrets: [...config.secrets, password] });
+      terminal.hide([new URL(url).password]);
     }
     const database = await openDatabase({ url, applicationName, log, max });
     closing.push(() => database.close());
@@ -88,9 +86,7 @@ function openSession(
     signal: stopping.signal,
     draining: draining.signal,
     clock: systemClock,
-    get log() {
-      return log;
-    },
+    log,
     jobs,
     openDatabase: open,
     migrations: (database, schema = settings.schema) => ({

@@ -1,0 +1,41 @@
+import { Writable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { createLog, hideSecrets } from '../src/log.ts';
+
+const SECRET = 'kö"??>/+ 7';
+
+test('a secret is hidden as it is, and as it looks inside JSON, URLs of either case, and base64', () => {
+  const encoded = encodeURIComponent(SECRET);
+  const forms = [
+    SECRET,
+    JSON.stringify(SECRET).slice(1, -1),
+    encoded,
+    encoded.toLowerCase(),
+    Buffer.from(SECRET).toString('base64'),
+    Buffer.from(SECRET).toString('base64').replaceAll('=', ''),
+    Buffer.from(SECRET).toString('base64url'),
+  ];
+  expect(new Set(forms).size).toBe(7);
+  const hide = hideSecrets([SECRET]);
+  for (const form of forms) expect(hide(`a ${form} b`)).toBe('a [secret] b');
+});
+
+test('what is shorter than four characters is no secret that could be hidden', () => {
+  expect(hideSecrets(['', 'k', 'abc', 'abcd'])('k abc abcd')).toBe('k abc [secret]');
+});
+
+test('a line hides what became a secret after its logger was made', () => {
+  let written = '';
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      written += String(chunk);
+      done();
+    },
+  });
+  let hide = (line: string) => line;
+  const log = createLog({ level: 'info', secrets: ['first-secret'], hide: line => hide(line), destination });
+  hide = hideSecrets(['later-secret']);
+  log.child({ from: 'later-secret' }).info({ err: new Error('first-secret') }, 'said later-secret');
+  expect(written).toContain('"msg":"said [secret]"');
+  expect(written).not.toMatch(/first-secret|later-secret/);
+});
