@@ -63,7 +63,10 @@ async function register(session: Session, options: { url: string; dryRun?: boole
   const database = await session.openDatabase();
   await bringUpToDate(session, database);
   const known = await listWebhooks(database.kysely, name);
-  const url = addressOf(base, await receiverSecret(database.kysely, name));
+  const secret = await receiverSecret(database.kysely, name);
+  // The source may repeat the address in what it says; the result alone shows it.
+  terminal.hide([secret]);
+  const url = addressOf(base, secret);
   const before = known.some(webhook => webhook.url === base);
   if (!before || options.again) {
     await post(session, database, { name, source: settings.source as SourceSettings, body: { url, events } });

@@ -159,3 +159,32 @@ test('an address over which others would read the secret is not registered', asy
     expect(sandbox.stats.total).toBe(0);
   });
 });
+
+test('a source that repeats the address in its refusal does not make the secret of it known', async () => {
+  const secrets: string[] = [];
+  const source = createHttpServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (part: string) => {
+      text += part;
+    });
+    request.on('end', () => {
+      const { url } = JSON.parse(text) as { url: string };
+      secrets.push(url.split('/').at(-1) as string);
+      response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ success: false, message: `The address ${url} is not reachable.` }));
+    });
+  });
+  await new Promise<void>(resolve => source.listen(0, '127.0.0.1', resolve));
+  const { port } = source.address() as AddressInfo;
+  await withInstallation({}, async ({ env }) => {
+    const settings = { ...env, SOURCE_URL: `http://127.0.0.1:${port}`, LOG_LEVEL: 'trace' };
+    const args = ['webhooks', 'register', '--url', 'https://sluice.example.com'];
+    for (const each of [args, [...args, '--json']]) {
+      const { code, stdout, stderr } = await run(each, { env: settings });
+      expect([code, stdout + stderr]).toEqual([1, expect.stringMatching(/webhooks\/\[secret\] is not reachable/)]);
+      expect(stdout + stderr).not.toContain(secrets.at(-1));
+    }
+  });
+  source.closeAllConnections();
+  await new Promise(resolve => source.close(resolve));
+});
