@@ -100,7 +100,8 @@ async function untilEnded(reading: Reading, orders: readonly Order[], since: num
   for (;;) {
     if (signal.aborted) throw stopped(signal);
     const now = await readOrders(database.kysely, ids);
-    if (now.every(order => order.state !== 'waiting' && order.state !== 'running')) return;
+    // One that waits with a reason failed, and is the service's to try again.
+    if (now.every(({ state, reason }) => state !== 'running' && (state !== 'waiting' || reason !== null))) return;
     const serves = { orders: (order: Order) => ids.includes(order.id), slots: await reading.isServed() };
     if (await readUnderLock({ database, source, signal, openEngine }, serves)) continue;
     if (!told) terminal.note('Another process reads this source; following its progress.');

@@ -11,7 +11,7 @@ import { forgetOldWork } from '../warehouse/retention.ts';
 import { endAbandonedRuns, setRunWaiting } from '../warehouse/runs.ts';
 import { overlap, type Slice, sliceText } from '../warehouse/slice.ts';
 import type { Reader } from './ask.ts';
-import { type Choice, choose, idle } from './choose.ts';
+import { type Choice, choose } from './choose.ts';
 import { createCommitter } from './commit.ts';
 import type { Engine, Loop } from './engine.ts';
 import { confirmingField } from './gone.ts';
@@ -83,7 +83,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   if (loop.fatal !== null) {
     abort.abort(loop.fatal);
     await Promise.allSettled(loop.running);
-    await leaveTasks(loop, loop.fatal);
+    await leaveTasks(loop, loop.fatal, serves);
     throw loop.fatal;
   }
 }
@@ -126,7 +126,7 @@ async function serve(
       await refreshTasks(loop, serves, now);
       refreshedAt = now;
     }
-    const begun = await begin(loop, now);
+    const begun = await begin(loop, serves, now);
     if (loop.tasks.length === 0 && loop.running.size === 0) return null;
     if (loop.running.size < engine.concurrency && (begun || loop.running.size === 0)) continue;
     // Only after some seconds in which no reading ended: what was granted before the limit was met is home by then.
@@ -164,7 +164,7 @@ async function nextEvent(loop: Loop, nextCommit: () => Promise<void>): Promise<'
 }
 
 /** Starts what can be started, and ends the tasks that have nothing left. Returns whether anything moved. */
-async function begin(loop: Loop, now: number): Promise<boolean> {
+async function begin(loop: Loop, serves: Serves, now: number): Promise<boolean> {
   const { engine } = loop;
   let moved = false;
   const affordable = isAffordable(engine, loop.tasks);
@@ -186,11 +186,11 @@ async function begin(loop: Loop, now: number): Promise<boolean> {
       if (resource.cursor === cursor) resource.missing = rows;
       return rows;
     };
-    const unreachable = task.failure?.kind === 'unavailable';
-    let next = unreachable
-      ? idle(task)
-      : await choose(task, { now, today: dayIn(now, engine.timeZone), affordable, missing });
-    if (next === 'done' && !unreachable) next = await recount(engine, task);
+    // Nothing more is tried where the source does not answer, or a newer tick waits.
+    const over = task.failure?.kind === 'unavailable' || task.overtaken;
+    const ended = task.underWay.size > 0 ? 'blocked' : 'done';
+    let next = over ? ended : await choose(task, { now, today: dayIn(now, engine.timeZone), affordable, missing });
+    if (next === 'done' && !over) next = await recount(engine, task);
     if (next === 'blocked') {
       if (task.lane !== 'live' || resource.reading.size === 0 || waitsForOtherLists(task, affordable)) continue;
       held.set(resource, Math.min(rank(task), held.get(resource) ?? Number.POSITIVE_INFINITY));
@@ -199,7 +199,7 @@ async function begin(loop: Loop, now: number): Promise<boolean> {
       continue;
     }
     moved = true;
-    if (next === 'done') await endTask(loop, task);
+    if (next === 'done') await endTask(loop, task, serves);
     else start(loop, task, next, now);
   }
   return moved;
@@ -263,7 +263,10 @@ function start(loop: Loop, task: Task, choice: Choice, now: number): void {
         fail(task, error);
         task.settled.add(sliceText(choice.slice));
         for (const text of before.keys()) task.settled.add(text);
-      } else loop.fatal ??= error;
+      } else {
+        if (task.kind === 'hint') task.targets.unshift(choice.slice);
+        loop.fatal ??= error;
+      }
     })
     .finally(() => {
       resource.reading.delete(choice.slice);

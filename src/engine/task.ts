@@ -38,6 +38,8 @@ export interface Task {
   readonly tries: Map<string, number>;
   /** Rows that the source said the whole list has when the task first asked; null before. */
   counted: number | null;
+  /** A newer tick waits for its end: nothing more is begun for it. */
+  overtaken: boolean;
   /** How often what was given up was taken up again. */
   lookedAgain: number;
   /** Id intervals read by a task that only reports. */
@@ -78,6 +80,7 @@ export function createTask(
     settled: new Set(),
     tries: new Map(),
     counted: null,
+    overtaken: false,
     lookedAgain: 0,
     intervals: [],
     abort: new AbortController(),

@@ -1,11 +1,13 @@
 import { isKind, SluiceError } from '../errors.ts';
+import type { Db } from '../warehouse/database.ts';
+import { returnHints } from '../warehouse/hints.ts';
 import { type Order, openOrders, setOrderState } from '../warehouse/orders.ts';
-import { endRun, startRun } from '../warehouse/runs.ts';
+import { endRun, spentOnSlot, startRun } from '../warehouse/runs.ts';
 import { sliceText } from '../warehouse/slice.ts';
 import { lastSlotAt, openSlots, takeSlot } from '../warehouse/slots.ts';
 import type { Loop } from './engine.ts';
 import { takeHinted } from './hints.ts';
-import { partition } from './resource.ts';
+import { partition, placeOf } from './resource.ts';
 import { createTask, fail, MOST_TRIES, type Task, wants } from './task.ts';
 
 /** Orders, hints and slots that are new become tasks; paused and cancelled orders stop being tasks. */
@@ -25,7 +27,12 @@ export async function refreshTasks(
     await dropTask(loop, task, state === 'paused' ? 'The order was paused.' : 'The order was cancelled.');
   }
   for (const order of orders) {
-    if (order.state === 'paused' || !serves.orders(order) || loop.tasks.some(task => task.orderId === order.id))
+    if (
+      order.state === 'paused' ||
+      order.rests ||
+      !serves.orders(order) ||
+      loop.tasks.some(task => task.orderId === order.id)
+    )
       continue;
     const resource = engine.resources.find(each => each.name === order.resource);
     if (!resource) {
@@ -65,18 +72,27 @@ export async function refreshTasks(
   for (const task of await takeHinted(loop, now)) addTask(loop, task);
   for (const slot of await openSlots(database.kysely, source)) {
     const resource = engine.resources.find(each => each.name === slot.resource);
-    if (!resource) continue;
-    // A newer tick takes over: what is watched comes first again, and the rest goes on where it was.
-    const older = loop.tasks.find(task => task.kind === 'slot' && task.resource === resource);
-    if (older) await endTask(loop, older);
+    // A newer tick takes over: what is watched comes first again, and the rest goes on where it was. The older one ends with
+    // its readings, whose failures are its own; where it could ask for nothing yet, the newer one waits until it has.
+    const older = loop.tasks.find(task => task.kind === 'slot' && task.resource.name === slot.resource);
+    if (older) {
+      older.overtaken = older.counts.requests > 0;
+      continue;
+    }
+    const spent = await spentOnSlot(database.kysely, source, slot);
     const runId = await startRun(database.kysely, {
       source,
-      resource: resource.name,
+      resource: slot.resource,
       kind: 'slot',
       orderId: null,
       slotAt: slot.slotAt,
     });
     await takeSlot(database.kysely, source, slot, runId);
+    if (!resource) {
+      // Left open it would be due for ever.
+      await endRun(database.kysely, runId, { state: 'failed', reason: `There is no job for "${slot.resource}".` });
+      continue;
+    }
     addTask(
       loop,
       createTask({
@@ -86,7 +102,7 @@ export async function refreshTasks(
         orderId: null,
         since: slot.at,
         lane: 'live',
-        allowance: shareOf(loop, resource, slot.previousAt, slot.at),
+        allowance: Math.max(shareOf(loop, resource, slot.previousAt, slot.at) - spent, 0),
       }),
     );
   }
@@ -120,7 +136,8 @@ function addTask(loop: Loop, task: Task): void {
   loop.engine.onEvent?.({ kind: 'begun', task });
 }
 
-export async function endTask(loop: Loop, task: Task): Promise<void> {
+/** `slots`: a service is there, which tries again what an outage ended. */
+export async function endTask(loop: Loop, task: Task, serves: { readonly slots: boolean }): Promise<void> {
   const { engine } = loop;
   const { kysely } = engine.database;
   loop.tasks = loop.tasks.filter(each => each !== task);
@@ -155,7 +172,8 @@ export async function endTask(loop: Loop, task: Task): Promise<void> {
             unproven,
           }
         : undefined;
-    await setOrderState(kysely, task.orderId, ['waiting', 'running'], state, {
+    const again = serves.slots && isKind(task.failure, 'unavailable');
+    await setOrderState(kysely, task.orderId, ['waiting', 'running'], again ? 'waiting' : state, {
       reason: task.failure ? [task.failure.message, task.failure.next].filter(Boolean).join(' ') : null,
       ...(report ? { report } : {}),
     });
@@ -174,8 +192,13 @@ async function dropTask(loop: Loop, task: Task, reason: string): Promise<void> {
   loop.engine.onEvent?.({ kind: 'ended', task, state: 'paused' });
 }
 
+/** What hints pointed to and was not read is a hint again. */
+export async function leaveTargets(db: Db, { resource, targets }: Task): Promise<void> {
+  if (targets.length > 0) await returnHints(db, placeOf(resource), targets);
+}
+
 /** The loop cannot go on: runs end with the reason, orders stay open so that the next process goes on from the last commit. */
-export async function leaveTasks(loop: Loop, error: unknown): Promise<void> {
+export async function leaveTasks(loop: Loop, error: unknown, serves: { readonly slots: boolean }): Promise<void> {
   const { engine } = loop;
   const kept = isKind(error, 'stopped', 'quota', 'stale', 'database');
   const message = error instanceof Error ? error.message : String(error);
@@ -189,12 +212,20 @@ export async function leaveTasks(loop: Loop, error: unknown): Promise<void> {
         next,
         failure: error instanceof SluiceError ? error.kind : undefined,
       });
+      await leaveTargets(engine.database.kysely, task);
       if (task.orderId === null) continue;
       if (kept) await setOrderState(engine.database.kysely, task.orderId, ['running'], 'waiting');
-      else
-        await setOrderState(engine.database.kysely, task.orderId, ['waiting', 'running'], 'failed', {
-          reason: message,
-        });
+      else {
+        // A key can be put right, and a service is there to go on.
+        const again = serves.slots && isKind(error, 'unauthorized');
+        await setOrderState(
+          engine.database.kysely,
+          task.orderId,
+          ['waiting', 'running'],
+          again ? 'waiting' : 'failed',
+          { reason: message },
+        );
+      }
     } catch (cause) {
       // The database may be what failed; the next holder of the lock ends these runs.
       engine.log.debug({ reason: String(cause) }, 'could not record the end of a run');

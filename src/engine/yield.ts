@@ -2,15 +2,16 @@ import { MINUTE } from '../clock.ts';
 import { setOrderState } from '../warehouse/orders.ts';
 import { keepWaiting } from '../warehouse/runs.ts';
 import type { Loop } from './engine.ts';
+import { leaveTargets } from './tasks.ts';
 
 /** A shorter wait is not worth a reader that has to find out everything anew. */
 const WORTH_MS = MINUTE;
 const LANES = ['live', 'backfill', 'verify'] as const;
 
-/** Milliseconds that all tasks have to wait for the request limit, where that is long: then somebody else may have the source. */
+/** Milliseconds that all that is being read has to wait for the request limit, where that is long: then somebody else may have the source. */
 export function longWait({ engine, tasks }: Loop): number | null {
-  // The limit serves the highest lane first, so the others wait behind it.
-  const lane = LANES.find(each => tasks.some(task => task.lane === each));
+  // A live task behind a backfill's reading asks for nothing itself.
+  const lane = LANES.find(each => tasks.some(task => task.lane === each && task.underWay.size > 0));
   const left = lane === undefined ? 0 : engine.waiting.leftOf(lane);
   return left > WORTH_MS ? left : null;
 }
@@ -24,4 +25,5 @@ export async function leaveWaiting({ engine, tasks }: Loop, waitMs: number): Pro
     waitMs,
   );
   for (const { orderId } of tasks) if (orderId !== null) await setOrderState(kysely, orderId, ['running'], 'waiting');
+  for (const task of tasks) await leaveTargets(kysely, task);
 }

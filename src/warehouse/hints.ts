@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from './database.ts';
 import type { Place } from './place.ts';
-import { parseSlice, type Slice } from './slice.ts';
+import { parseSlice, type Slice, sliceText } from './slice.ts';
 
 /** Hints of one resource that wait at the same time. Beyond it they tell no more than that much has changed, which slots find. */
 const MOST_OPEN = 50;
@@ -30,10 +30,29 @@ export async function leaveHints(
     on conflict do nothing`.execute(db);
 }
 
+/** Gives back slices that hints pointed to and nobody read. A window is left to the next slot. */
+export async function returnHints(db: Db, place: Place, slices: readonly Slice[]): Promise<void> {
+  const windows = slices.filter(slice => slice.by === 'date').map(sliceText);
+  await sql`update sluice.coverage set due_since = sluice.now(), due_reason = 'a hint' where source = ${place.source}
+    and resource = ${place.resource} and slice = any(cast(${windows} as text[]))`.execute(db);
+  const hints = slices
+    .filter(slice => slice.by !== 'date')
+    .map(slice => ({ ...place, slice: sliceText(hintOf(slice)) }));
+  if (hints.length > 0) await leaveHints(db, hints);
+}
+
+/** A range of ids is pointed to by its row, or as where the list grows. */
+function hintOf(slice: Slice): Slice {
+  if (slice.by !== 'id') return slice;
+  return slice.to === null ? { by: 'newest' } : { by: 'one', key: String(slice.to) };
+}
+
 /** Resources of the source with hints that may be read for now. */
 export async function dueHints(db: Db, source: string, { limit, windowMs }: HintLimit): Promise<string[]> {
   const { rows } = await sql<{ resource: string }>`
     select resource from sluice.hints h where source = ${source}
+      and not exists (select from sluice.runs r where r.source = h.source and r.resource = h.resource and r.kind = 'hint'
+        and r.ended_at is null and r.state = 'waiting' and r.waiting_until > sluice.now())
       and not exists (select from sluice.runs r where r.source = h.source and r.resource = h.resource
         and (r.ended_at is null or r.ended_at > sluice.now() - make_interval(secs => ${windowMs / 4000}))
         and r.kind = 'hint' and r.started_at > sluice.now() - make_interval(secs => ${REST_SECONDS}))

@@ -20,6 +20,8 @@ export interface Order {
   readonly deleted: number;
   readonly state: OrderState;
   readonly reason: string | null;
+  /** Its last run failed for an outage a short while ago, and it is to be tried again. */
+  readonly rests: boolean;
   readonly requests: number;
   readonly report: unknown;
   /** Epoch milliseconds. What is proven since needs no reading. */
@@ -27,8 +29,15 @@ export interface Order {
   readonly endedAt: number | null;
 }
 
+/**
+ * An order that waits with a reason was put back after a run that failed. It rests for ten minutes before the next try, so that an
+ * outage of a day costs some hundred tries.
+ */
+export const rests = sql<boolean>`(orders.state = 'waiting' and orders.reason is not null and exists (select from sluice.runs r
+  where r.order_id = orders.id and r.state = 'failed' and r.ended_at > sluice.now() - interval '10 minutes'))`;
+
 const columns = sql`id, source, resource, kind, date_from as "dateFrom", date_to as "dateTo", repair,
-  accept_deletes::int as "acceptDeletes", deleted::int as deleted, state, reason, requests::int as requests, report,
+  accept_deletes::int as "acceptDeletes", deleted::int as deleted, state, reason, ${rests} as rests, requests::int as requests, report,
   ${epochMs('created_at')} as "createdAt", ${epochMs('ended_at')} as "endedAt"`;
 
 export async function createOrder(
@@ -44,13 +53,14 @@ export async function createOrder(
   return rows[0] as Order;
 }
 
-/** The open order that asks for just this, if there is one: the same command after an interruption goes on with it. */
+/** The open order that asks for just this, if there is one: the same command after an interruption goes on with it, at once. */
 export async function adoptOrder(
   db: Db,
   order: Pick<Order, 'source' | 'resource' | 'kind' | 'dateFrom' | 'dateTo' | 'repair' | 'acceptDeletes'>,
 ): Promise<Order | null> {
   const { rows } = await sql<Order>`
-    update sluice.orders set accept_deletes = greatest(accept_deletes, deleted + ${order.acceptDeletes})
+    update sluice.orders set accept_deletes = greatest(accept_deletes, deleted + ${order.acceptDeletes}),
+      reason = null
     where id = (select min(id) from sluice.orders where source = ${order.source} and resource = ${order.resource}
       and kind = ${order.kind} and state in ('waiting', 'running', 'paused') and repair = ${order.repair}
       and date_from is not distinct from cast(${order.dateFrom} as date) and date_to is not distinct from cast(${order.dateTo} as date))

@@ -67,7 +67,15 @@ export async function startRun(
   return (rows[0] as { id: string }).id;
 }
 
-/** Adds to the counters of a run, and of its order, in the transaction that wrote the rows. */
+/** Requests that the runs for a slot have used so far: a run that was stopped leaves the rest of its share to the next. */
+export async function spentOnSlot(db: Db, source: string, slot: { resource: string; slotAt: string }): Promise<number> {
+  const { rows } = await sql<{ requests: number }>`select coalesce(sum(requests), 0)::int as requests from sluice.runs
+    where source = ${source} and resource = ${slot.resource} and kind = 'slot'
+      and (slot_at = cast(${slot.slotAt} as timestamptz) or (state = 'waiting' and ended_at is null))`.execute(db);
+  return rows[0]?.requests ?? 0;
+}
+
+/** Adds to the counters of a run, and of its order, in the transaction that wrote the rows. What was in flight when the run ended counts, too. */
 export async function addToRun(tx: Db, id: string, orderId: string | null, more: Partial<Counts>): Promise<void> {
   const counts = { ...noCounts(), ...more };
   await sql`
@@ -78,7 +86,8 @@ export async function addToRun(tx: Db, id: string, orderId: string | null, more:
     update sluice.runs set requests = requests + ${counts.requests}, slices = slices + ${counts.slices},
       rows_read = rows_read + ${counts.rowsRead}, inserted = inserted + ${counts.inserted}, updated = updated + ${counts.updated},
       unchanged = unchanged + ${counts.unchanged}, revived = revived + ${counts.revived}, missing = missing + ${counts.missing},
-      deleted = deleted + ${counts.deleted}, quarantined = quarantined + ${counts.quarantined}, state = 'running', waiting_until = null
+      deleted = deleted + ${counts.deleted}, quarantined = quarantined + ${counts.quarantined}, waiting_until = null,
+      state = case when ended_at is null then 'running' else state end
     where id = cast(${id} as bigint)`.execute(tx);
 }
 
@@ -89,6 +98,7 @@ export async function setRunWaiting(db: Db, ids: readonly string[], waitMs: numb
       for update skip locked)`.execute(db);
 }
 
+/** Ends a run. Its slot is another run's where this one was stopped, or the warehouse was what failed. */
 export async function endRun(
   db: Db,
   id: string,
@@ -98,8 +108,9 @@ export async function endRun(
     with ended as (
       update sluice.runs set state = ${end.state}, reason = ${end.reason ?? null}, next = ${end.next ?? null},
         failure = ${end.failure ?? null}, waiting_until = null, ended_at = sluice.now()
-      where id = cast(${id} as bigint) and ended_at is null returning id, state)
-    update sluice.slots set run_id = null where run_id in (select id from ended where state = 'stopped')`.execute(db);
+      where id = cast(${id} as bigint) and ended_at is null returning id, state, failure)
+    update sluice.slots set run_id = null
+    where run_id in (select id from ended where state = 'stopped' or failure = 'database')`.execute(db);
 }
 
 /** Leaves runs waiting for the request limit, and gives their slots back, so that whoever reads next goes on with both. */
@@ -111,20 +122,37 @@ export async function keepWaiting(db: Db, ids: readonly string[], waitMs: number
     update sluice.slots set run_id = null where run_id in (select id from kept)`.execute(db);
 }
 
+/** So many runs of a resource in a row whose process ended before they had read a slice are no accident. */
+const MOST_ABANDONED = 5;
+
 /**
  * Runs whose process is gone: the new holder of the source's lock ends them, and takes up their slots again. Those that were left
  * waiting for the request limit go on, as long as their order or slot is open.
  */
 export async function endAbandonedRuns(db: Db, source: string): Promise<void> {
   await sql`
-    with ended as (
-      update sluice.runs r set state = 'stopped', reason = 'Its process ended without a word; the next run went on from the last commit.',
-        waiting_until = null, ended_at = sluice.now()
+    with gone as (
+      select id, state = 'running' and slices = 0 and ${MOST_ABANDONED - 1} = (
+          select count(*) filter (where p.failure = 'abandoned' and p.slices = 0) from (
+            select failure, slices from sluice.runs p where p.source = r.source and p.resource = r.resource and p.kind = r.kind and p.id < r.id
+              and p.ended_at is not null order by p.id desc limit ${MOST_ABANDONED - 1}) p) as hopeless
+      from sluice.runs r
       where source = ${source} and ended_at is null and not (state = 'waiting' and (
         exists (select from sluice.orders o where o.id = r.order_id and o.state = 'waiting')
         or exists (select from sluice.slots s where s.source = r.source and s.resource = r.resource
-          and s.slot_at >= r.slot_at and s.run_id is null)))
-      returning id)
+          and s.slot_at >= r.slot_at and s.run_id is null)))),
+    ended as (
+      update sluice.runs r set
+        state = case when hopeless then 'failed' else 'stopped' end,
+        failure = case when state = 'running' then 'abandoned' end,
+        reason = case
+          when hopeless then ${`Its process ended without a word, as did those of the ${MOST_ABANDONED - 1} runs before, and none of them read a slice.`}
+          when state = 'waiting' then 'It waited for the request limit, and another run went on.'
+          else 'Its process ended without a word; the next run went on from the last commit.' end,
+        next = case when hopeless then 'It is tried again. See how the process ends: in its log, or that of what runs it (out of memory?).' end,
+        waiting_until = null, ended_at = sluice.now()
+      from gone where gone.id = r.id
+      returning r.id)
     update sluice.slots set run_id = null where run_id in (select id from ended)`.execute(db);
 }
 
