@@ -35,6 +35,7 @@ const cli: Cli = {
         resources: [...jobs.keys()],
       });
       terminal.hide(config.secrets);
+      await checkSchedules(config);
       debugging ||= config.logLevel === 'debug' || config.logLevel === 'trace';
       const command = given.at(-1) as unknown as Command;
       const closing: (() => Promise<void>)[] = [];
@@ -48,6 +49,13 @@ const cli: Cli = {
       await end(outcome);
     },
 };
+
+/** Before anything is started: whether a field of a schedule is in its range only the scheduler knows, which takes 50 ms to load. */
+async function checkSchedules({ sources }: Config): Promise<void> {
+  for (const { name: source, schedules } of sources)
+    for (const [resource, schedule] of Object.entries(schedules))
+      if (schedule !== 'off') (await import('./engine/schedule.ts')).cronOf({ source, resource, schedule });
+}
 
 function openSession(
   config: Config,

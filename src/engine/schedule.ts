@@ -95,10 +95,11 @@ interface Entry {
   lookedAt: number;
 }
 
-function cronOf({ source, resource, schedule }: Planned): string {
+/** Kind `configuration` for a schedule that is none. */
+export function cronOf({ source, resource, schedule }: Omit<Planned, 'timeZone'>): string {
   if (validate(schedule)) return schedule;
   throw new SluiceError('configuration', `The schedule of ${resource} (source ${source}) is "${schedule}".`, {
-    next: 'Expected: five fields such as */15 * * * * (minute, hour, day, month, day of week), or off.',
+    next: `Expected: five fields such as */15 * * * * (minute, hour, day, month, day of week), or off. Correct SCHEDULE_${resource.toUpperCase()}, or "schedules" in the sources file.`,
   });
 }
 

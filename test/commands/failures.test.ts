@@ -48,6 +48,24 @@ test('wrong settings exit with 2, a wrong key with 1, and both with one document
   });
 });
 
+test('a schedule that has no such tick is named with its setting before anything is started', async () => {
+  const nobody = await freePort();
+  const env = { ...SETTINGS, DATABASE_URL: `postgres://127.0.0.1:${nobody}/warehouse` };
+  for (const schedule of ['99 * * * *', '0 0 31 2 *']) {
+    const { code, stderr } = await run(['start'], { env: { ...env, SCHEDULE_INVOICES: schedule } });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(`The schedule of invoices (source main) is "${schedule}".`),
+    ]);
+    expect(stderr).toContain('Correct SCHEDULE_INVOICES');
+  }
+  const fine = { ...env, SCHEDULE_INVOICES: '0 6 L * mon', SCHEDULE_CUSTOMERS: 'off' };
+  expect(await run(['start'], { env: fine })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('nothing answers there') as string,
+  });
+});
+
 test('an unreachable source or database is one clear message and exit code 1', async () => {
   const nobody = await freePort();
   const url = `postgres://sluice:pass-5e1f@127.0.0.1:${nobody}/warehouse`;
