@@ -115,7 +115,7 @@ export async function askPage(
       // Past the end of a list, or of what a filter shows of it, there may be nothing. The list itself is there.
       if (ask.page > 1 || Object.keys(query).length > 0) return { ...page, rows: [], meta: undefined };
       release();
-      throw new SluiceError('refused', `The source has no ${resource.job.path}.`, {
+      throw new SluiceError('failed', `The source has no ${resource.job.path}.`, {
         next: 'Check the address in SOURCE_URL, and whether this installation offers the list.',
       });
     } catch (error) {

@@ -3,7 +3,7 @@ import type { MissingRow } from '../warehouse/missing.ts';
 import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../warehouse/slice.ts';
 import { stampMs } from './ask.ts';
 import { totalToAsk } from './control-totals.ts';
-import { confirmedBy, confirmingField, showsUndated } from './gone.ts';
+import { confirmedBy, confirmingField, showsAll } from './gone.ts';
 import { byIds, subtract } from './intervals.ts';
 import { nextSlice, pooledPrior } from './next-slice.ts';
 import { MOST_PAGES } from './read-pages.ts';
@@ -153,6 +153,8 @@ function latest(missing: readonly MissingRow[]): number {
 /** Rows that went missing, one by one or by the customer they belong to. */
 function confirm(task: Task, missing: readonly MissingRow[], counted: boolean): Next {
   const { resource } = task;
+  // None of them may go: asking for each would cost a request a row.
+  if (task.failure?.kind === 'fuse') return idle(task);
   const way = confirmedBy(resource);
   const field = confirmingField(resource);
   if (way === 'cover') {
@@ -162,7 +164,7 @@ function confirm(task: Task, missing: readonly MissingRow[], counted: boolean): 
     const covered = missing.length > 0 && (oldestProof(resource) ?? 0) >= since;
     if (!covered || !part || resource.reading.size > 0 || task.settled.has('confirm cover')) return idle(task);
     const unfiltered: Slice = { by: 'newest' };
-    if (showsUndated(resource) && (resource.entries.get(sliceText(unfiltered))?.readAt ?? 0) < since)
+    if (showsAll(resource) && (resource.entries.get(sliceText(unfiltered))?.readAt ?? 0) < since)
       return single(unfiltered, counted);
     task.settled.add('confirm cover');
     return { ...single(part.slice, counted), answers: Number.POSITIVE_INFINITY };

@@ -12,8 +12,8 @@ import {
   ignoresFilter,
   isIdOrdered,
   isPageless,
-  keepsWindows,
   oldestProof,
+  partitionOf,
   placeOf,
   type Resource,
 } from './resource.ts';
@@ -37,8 +37,9 @@ export function confirmedBy(resource: Resource): 'one' | 'id' | 'value' | 'cover
   return inPlace && !isPageless(resource) && traits.get('ids') !== 'no' ? 'id' : 'cover';
 }
 
-/** One answer holds the unfiltered list, and its rows do not show their date: only there are those seen that lie in no window. */
-export const showsUndated = (resource: Resource): boolean => isPageless(resource) && keepsWindows(resource);
+/** One answer holds the unfiltered list: what it shows is there, whatever the windows lack. */
+export const showsAll = (resource: Resource): boolean =>
+  isPageless(resource) && resource.traits.get('one answer') !== 'cut' && partitionOf(resource) === 'date';
 
 /** Rows whose window was cut anew have left the list when all windows were read since, and none returned them. */
 export async function settleShownByNone(
@@ -63,7 +64,7 @@ export async function removeUncovered(tx: Db, draft: Draft, task: Task, counts: 
   if (oldest === null) return;
   const missing = await listMissing(tx, placeOf(resource), resource.table, null);
   const unfiltered = draft.entries.get(sliceText({ by: 'newest' }))?.readAt ?? 0;
-  const readBy = showsUndated(resource) ? Math.min(oldest, unfiltered) : oldest;
+  const readBy = showsAll(resource) ? Math.min(oldest, unfiltered) : oldest;
   // The slice that lacked a row first has lacked it again since.
   const gone = missing.filter(row => stampMs(row.since) < readBy);
   await remove(

@@ -186,8 +186,8 @@ async function begin(loop: Loop, serves: Serves, now: number): Promise<boolean> 
       if (resource.cursor === cursor) resource.missing = rows;
       return rows;
     };
-    // Nothing more is tried where the source does not answer, or a newer tick waits.
-    const over = task.failure?.kind === 'unavailable' || task.overtaken;
+    // Nothing more is tried where the source does not answer or the list as a whole is not what it was, or a newer tick waits.
+    const over = isKind(task.failure, 'unavailable', 'failed') || task.overtaken;
     const ended = task.underWay.size > 0 ? 'blocked' : 'done';
     let next = over ? ended : await choose(task, { now, today: dayIn(now, engine.timeZone), affordable, missing });
     if (next === 'done' && !over) next = await recount(engine, task);

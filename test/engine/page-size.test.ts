@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
+import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';
 
@@ -23,4 +24,19 @@ test('a short outage at the first page does not make every later reading dearer'
     }
   };
   expect(await costAfter(3)).toBe(await costAfter(0));
+});
+
+test('asked for more rows a page than the source gives, pages are still counted by what comes', async () => {
+  const size = { customers: 1200, invoices: 900, transactions: 700 };
+  const sandbox = await openSandbox({ size, rateLimit: 0 });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, pageSize: 500 });
+    for (let turn = 0; turn < 2; turn++) {
+      const orders = await serveOrders(engine, 'sync');
+      expect(orders.map(order => order.reason ?? order.state)).toEqual(['done', 'done', 'done']);
+      expect(await differences(database, sandbox)).toEqual([]);
+    }
+    await engine.close();
+  });
+  await sandbox.close();
 });
