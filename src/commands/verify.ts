@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { count } from '../service/words.ts';
+import { count, plural } from '../service/words.ts';
 import { type Cli, newCommand, type Outcome, type Session } from './cli.ts';
 import { chosenResources } from './given.ts';
 import { type Read, read } from './read.ts';
@@ -41,13 +41,30 @@ function showReport(session: Session, all: Read): Outcome {
   const resources = all.served.map(each => {
     const { source, resource, order, state, reason, requests, seconds } = served(each);
     const { absent = [], different = [], extra = [], unproven = [] } = (each.order.report ?? {}) as Partial<Report>;
-    return { source, resource, order, state, reason, requests, seconds, absent, different, extra, unproven };
+    const quarantined = each.work?.quarantinedNow ?? 0;
+    return {
+      source,
+      resource,
+      order,
+      state,
+      reason,
+      requests,
+      seconds,
+      absent,
+      different,
+      extra,
+      unproven,
+      quarantined,
+    };
   });
   const error = failures(all.served.map(served), all.failed);
   const name = nameIn(resources);
-  const equal = resources.every(each =>
-    [each.absent, each.different, each.extra, each.unproven].every(keys => keys.length === 0),
+  const repairable = resources.some(each =>
+    [each.absent, each.different, each.extra, each.unproven].some(keys => keys.length > 0),
   );
+  // What did not parse is not here as the source has it, and reading it once more makes nothing of it.
+  const quarantined = resources.reduce((sum, each) => sum + each.quarantined, 0);
+  const equal = !repairable && quarantined === 0;
 
   terminal.show({ equal: equal && !error, resources, ...(error ? { error } : {}) }, () => {
     const lines = resources.map(each => [
@@ -55,13 +72,14 @@ function showReport(session: Session, all: Read): Outcome {
       keysOf(each.absent),
       keysOf(each.different),
       keysOf(each.extra),
+      count(each.quarantined),
       count(each.requests),
     ]);
     const drawn = table(
       terminal.colors,
-      ['resource', 'absent here', 'different', 'not at the source', 'requests'],
+      ['resource', 'absent here', 'different', 'not at the source', 'quarantined', 'requests'],
       lines,
-      { right: [4], wrap: { 1: 23, 2: 23, 3: 23 } },
+      { right: [4, 5], wrap: { 1: 21, 2: 21, 3: 21 } },
     );
     const unproven = resources.flatMap(each => each.unproven.map(slice => `${name(each)} ${slice}`));
     return [
@@ -70,7 +88,11 @@ function showReport(session: Session, all: Read): Outcome {
       ...(unproven.length > 0
         ? [`Did not hold still while it was read, so not compared: ${unproven.slice(0, MOST_EXAMPLES).join(', ')}`]
         : []),
-      equal ? 'The warehouse equals the source.' : 'Make it equal: sluice verify --repair',
+      ...(quarantined > 0
+        ? [`Not here, because they did not parse: ${plural(quarantined, 'record')}. See: sluice quarantine`]
+        : []),
+      ...(repairable ? ['Make it equal: sluice verify --repair'] : []),
+      ...(equal ? ['The warehouse equals the source.'] : []),
     ].join('\n');
   });
   if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));

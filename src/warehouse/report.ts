@@ -13,6 +13,8 @@ export interface OrderWork extends Counts {
   readonly waitingUntil: number | null;
   /** Rows of the resource that are missing now. */
   readonly missingNow: number;
+  /** Records of the resource that are in quarantine now. */
+  readonly quarantinedNow: number;
 }
 
 const COUNTERS = Object.entries({
@@ -44,7 +46,9 @@ export async function orderWork(db: Db, ids: readonly string[], since: number): 
     select order_id as "orderId", ${counters},
       sum(extract(epoch from coalesce(ended_at, sluice.now()) - started_at))::float8 as seconds,
       ${epochMs("max(waiting_until) filter (where state = 'waiting')")} as "waitingUntil",
-      (select count(*)::float8 from sluice.missing m where m.source = min(r.source) and m.resource = min(r.resource)) as "missingNow"
+      (select count(*)::float8 from sluice.missing m where m.source = min(r.source) and m.resource = min(r.resource)) as "missingNow",
+      (select count(*)::float8 from sluice.quarantine q where q.source = min(r.source) and q.resource = min(r.resource)
+        and q.resolved_at is null) as "quarantinedNow"
     from sluice.runs r where order_id = any(cast(${ids} as bigint[]))
       and (ended_at is null or ended_at >= to_timestamp(${since} / 1000.0))
     group by order_id`.execute(db);

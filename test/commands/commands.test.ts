@@ -56,6 +56,30 @@ test('verify reports what differs and exits with 1; --repair makes it equal', as
   });
 });
 
+test('verify calls nothing equal while a record is in quarantine, and tells how many there are', async () => {
+  await withInstallation({}, async ({ sandbox, sluice }) => {
+    const [invoice] = sandbox.rows('invoices');
+    sandbox.update('invoices', invoice?.id as number, { amount: 'a lot' });
+    await sluice('sync');
+    const report = await sluice('verify', 'invoices');
+    expect(report.code).toBe(1);
+    expect(report.stdout).toMatch(/^invoices +0 +0 +0 +1 +\d+$/m);
+    expect(report.stdout).toContain('did not parse: 1 record. See: sluice quarantine');
+    expect(report.stdout).not.toMatch(/equals the source|--repair/);
+    for (const line of report.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+    expect((await sluice('verify', '--json')).json()).toMatchObject({
+      equal: false,
+      resources: [{ quarantined: 0 }, { resource: 'invoices', quarantined: 1, absent: [] }, { quarantined: 0 }],
+    });
+    sandbox.update('invoices', invoice?.id as number, { amount: 12.5 });
+    expect((await sluice('verify', '--repair')).code).toBe(0);
+    expect(await sluice('verify', 'invoices')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('The warehouse equals the source.') as string,
+    });
+  });
+});
+
 test('status tells what is wrong, once: an incident in place of the failed run it came from', async () => {
   await withInstallation({}, async ({ database, env, sluice }) => {
     const refused = await run(['sync', 'invoices'], { env: { ...env, SOURCE_API_KEY: 'wrong' } });
