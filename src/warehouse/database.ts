@@ -45,6 +45,10 @@ export interface Database extends Queryable {
 
 const OLDEST_MAJOR = 14;
 
+/** How long a server may take to let a connection in, and how long work may wait for one of ours that is busy. */
+const CONNECT_TIMEOUT_MS = 15 * SECOND;
+const QUEUE_TIMEOUT_MS = MINUTE;
+
 /** Types that JavaScript would round or shift: 8-byte integers, dates and stamps (a `Date` lost a day west of Greenwich), numeric. */
 const AS_TEXT: ReadonlySet<number> = new Set([
   pg.types.builtins.INT8,
@@ -79,12 +83,19 @@ export async function openDatabase(options: {
     types: TYPES,
     keepAlive: true,
     keepAliveInitialDelayMillis: 30 * SECOND,
-    connectionTimeoutMillis: 15 * SECOND,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: 5 * MINUTE,
     idle_in_transaction_session_timeout: 2 * MINUTE,
   });
   const pool = new pg.Pool({
     ...connection(applicationName),
+    // The pool has one setting for both times, and hands it on to its connections.
+    connectionTimeoutMillis: QUEUE_TIMEOUT_MS,
+    Client: class extends pg.Client {
+      constructor(config?: string | pg.ClientConfig) {
+        super({ ...(config as pg.ClientConfig), connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+      }
+    },
     max: options.max ?? 10,
     idleTimeoutMillis: 30 * SECOND,
     // The pool awaits what its types call void.
@@ -100,7 +111,7 @@ export async function openDatabase(options: {
     try {
       return await work;
     } catch (error) {
-      throw explainDatabaseError(error, place);
+      throw isQueueTimeout(error) ? allBusy(error, place) : explainDatabaseError(error, place);
     }
   };
 
@@ -169,6 +180,18 @@ export async function openDatabase(options: {
     throw error;
   }
   return database;
+}
+
+/** The pool gives this error no code and no class of its own. */
+const isQueueTimeout = (error: unknown): error is Error =>
+  error instanceof Error && error.message === 'timeout exceeded when trying to connect';
+
+function allBusy(cause: Error, place: string): SluiceError {
+  return new SluiceError(
+    'database',
+    `The database at ${place}: all connections of this process were busy for ${QUEUE_TIMEOUT_MS / SECOND} seconds.`,
+    { next: 'Look for locks or load on the server, then repeat the command; it goes on where it was.', cause },
+  );
 }
 
 async function checkVersion(database: Database): Promise<void> {

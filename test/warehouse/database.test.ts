@@ -160,6 +160,22 @@ test('a connection ended while idle is replaced without a word', async () => {
   });
 });
 
+test('work that waited too long for a connection of its own process is told so, and not that the server is away', async () => {
+  const test = await createTestDatabase();
+  const database = await openDatabase({ url: test.url, applicationName: 'test', log, max: 1 });
+  database.pool.options.connectionTimeoutMillis = 50;
+  const held = await database.pool.connect();
+  for (const work of [database.query('select 1'), database.transaction(async () => undefined)])
+    await expect(work).rejects.toMatchObject({
+      kind: 'database',
+      message: expect.stringContaining('all connections of this process were busy') as string,
+    });
+  held.release();
+  await database.query('select 1');
+  await database.close();
+  await test.drop();
+});
+
 test('missing permissions name what to grant; read-only names the primary', async () => {
   await withDatabase(async database => {
     const role = `reader_${process.pid}`;
