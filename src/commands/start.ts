@@ -54,10 +54,11 @@ export function startCommand(cli: Cli): Command {
           database,
           sources: [...byName.keys()],
           most: readings,
-          wake: async name => {
+          wake: async (name, turn) => {
             const source = byName.get(name) as OpenSource;
             try {
-              return await readWhatIsDue({ ...session, signal: stopping }, database, source, beside.pulse);
+              const reading = { ...session, signal: stopping, draining: AbortSignal.any([draining, turn]) };
+              return await readWhatIsDue(reading, database, source, beside.pulse);
             } finally {
               beside.pulse.rest(name);
             }

@@ -12,6 +12,8 @@ const AGAIN_MS = MINUTE;
 const RESTART_MS = 5 * SECOND;
 /** A process that the queue has forgotten for so long, as it may after an outage of the database, wakes itself. */
 const FORGOTTEN_MS = 2 * MINUTE;
+/** Where others wait for a place, a source gives up its own after this time, and queues again. */
+const TURN_MS = MINUTE;
 
 export interface WakeUps {
   /** Ends when none of the wakings is under way any more. */
@@ -29,11 +31,16 @@ export async function startWakeUps(options: {
   sources: readonly string[];
   /** Wakings at the same time; the others wait their turn, oldest wake-up first. */
   most: number;
-  /** Never called twice at the same time for one source; resolves with when it wants to be called again, if that is known. */
-  wake: (source: string) => Promise<Date | null>;
+  /**
+   * Never called twice at the same time for one source; resolves with when it wants to be called again, if that is known. Once
+   * `turn` aborts, others wait for its place: it is to come to an end, and is called again when it is its turn.
+   */
+  wake: (source: string, turn: AbortSignal) => Promise<Date | null>;
+  /** How long a source may keep others waiting. Default: a minute. */
+  turnMs?: number;
   log: Log;
 }): Promise<WakeUps> {
-  const { database, sources, most, log } = options;
+  const { database, sources, most, log, turnMs = TURN_MS } = options;
   const ours = new Set(sources);
   const inTurn = pLimit(most);
   /** By source, what it is doing; `again` when it was woken meanwhile. */
@@ -48,15 +55,28 @@ export async function startWakeUps(options: {
   async function wake(source: string, self: { again: boolean }): Promise<void> {
     do {
       self.again = false;
+      const turn = new AbortController();
+      const begunAt = performance.now();
+      const timer = setInterval(
+        () => {
+          if (inTurn.pendingCount === 0 || performance.now() - begunAt < turnMs) return;
+          turn.abort(new SluiceError('stopped', 'Other sources wait for their turn; this one goes on in its next.'));
+        },
+        Math.min(turnMs, SECOND),
+      );
       try {
-        const at = await options.wake(source);
-        if (at) await addWakeUp(database, source, at);
+        const at = await options.wake(source, turn.signal);
+        const goesOn = turn.signal.aborted || (self.again && inTurn.pendingCount > 0);
+        // Now is behind all that are due.
+        if (at || goesOn) await addWakeUp(database, source, goesOn ? null : at);
       } catch (error) {
         // A retry by the queue would come later and later; the next wake-up comes within a minute.
         const kind = error instanceof SluiceError ? error.kind : 'bug';
         log.error({ source, kind, ...(kind === 'bug' ? { err: error } : {}) }, explain(error));
+      } finally {
+        clearInterval(timer);
       }
-    } while (self.again && !stopped);
+    } while (self.again && !stopped && inTurn.pendingCount === 0);
     awake.delete(source);
   }
 

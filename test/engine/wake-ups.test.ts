@@ -64,3 +64,27 @@ test('woken again while it waits for its turn, a source keeps its place', async 
     expect(woken.slice(0, 5).sort().join()).toBe('a,b,c,d,e');
   });
 });
+
+test('where one place is there for two sources, one that could go on for ever ends its turn and queues again', async () => {
+  await withDatabase(async database => {
+    const woken: string[] = [];
+    const wakeUps = await startWakeUps({
+      database,
+      sources: ['a', 'b'],
+      most: 1,
+      turnMs: 0,
+      wake: async (source, turn) => {
+        woken.push(source);
+        // Nobody but the other's waiting ends it.
+        if (woken.length <= 6 && !turn.aborted)
+          await new Promise<void>(resolve => turn.addEventListener('abort', () => resolve(), { once: true }));
+        return null;
+      },
+      log: createLog({ level: 'silent', secrets: [] }),
+    });
+    await vi.waitFor(() => expect(woken.length).toBeGreaterThanOrEqual(7), { timeout: 50_000 });
+    await wakeUps.stop();
+    const turns = woken.slice(0, 6).join('');
+    expect(['ababab', 'bababa']).toContain(turns);
+  });
+});
