@@ -2,6 +2,7 @@ import { MINUTE } from '../clock.ts';
 import { setOrderState } from '../warehouse/orders.ts';
 import { keepWaiting } from '../warehouse/runs.ts';
 import type { Loop } from './engine.ts';
+import type { Task } from './task.ts';
 import { leaveTargets } from './tasks.ts';
 
 /** A shorter wait is not worth a reader that has to find out everything anew. */
@@ -10,8 +11,9 @@ const LANES = ['live', 'backfill', 'verify'] as const;
 
 /** Milliseconds that all that is being read has to wait for the request limit, where that is long: then somebody else may have the source. */
 export function longWait({ engine, tasks }: Loop): number | null {
-  // A live task behind a backfill's reading asks for nothing itself.
-  const lane = LANES.find(each => tasks.some(task => task.lane === each && task.underWay.size > 0));
+  // A live task behind a backfill's reading asks for nothing itself; it may go on once that has made room.
+  const waits = ({ underWay }: Task) => [...underWay].some(({ room }) => !room.signal.aborted);
+  const lane = LANES.find(each => tasks.some(task => task.lane === each && waits(task)));
   const left = lane === undefined ? 0 : engine.waiting.leftOf(lane);
   return left > WORTH_MS ? left : null;
 }

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
+import { HOUR } from '../../src/clock.ts';
 import { runLoop } from '../../src/engine/loop.ts';
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database.ts';
+import { whatIsDue } from '../../src/warehouse/due.ts';
 import { dueHints, leaveHints } from '../../src/warehouse/hints.ts';
-import { createOrder } from '../../src/warehouse/orders.ts';
+import { createOrder, setOrderState } from '../../src/warehouse/orders.ts';
 import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';
@@ -144,5 +146,48 @@ test('the same word twice is one hint, and a resource holds fifty at most', asyn
     for (let time = 0; time < 2; time++) await leaveHints(database.kysely, hints);
     const { rows } = await database.query('select count(*)::int as hints from sluice.hints');
     expect(rows).toEqual([{ hints: 50 }]);
+  });
+});
+
+test('at an empty bucket hints are left for later, behind a backfill that waits for it too, and are read when it allows', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z', { quietMs: 10 });
+    const sandbox = await openSandbox({ rateLimit: 1000, today: '2026-01-15', clock });
+    const engine = await openEngine(database, sandbox, { clock, limit: 1000, resources: ['invoices'] });
+    const read = () => runLoop(engine, { ...SERVICE, yields: true }, new AbortController().signal);
+    await serveOrders(engine, 'sync');
+    await clock.advance(2 * HOUR);
+    const [oldest] = sandbox.rows('invoices');
+    sandbox.update('invoices', oldest?.id as number, { notes: 'now' });
+    const id = invoice(sandbox);
+    sandbox.spend(1000);
+    const { id: order } = await createOrder(database.kysely, {
+      source: 'main',
+      resource: 'invoices',
+      kind: 'backfill',
+    });
+    await leaveHints(
+      database.kysely,
+      [`one ${oldest?.id}`, `one ${id}`].map(slice => ({ source: 'main', resource: 'invoices', slice })),
+    );
+    await read();
+    const { rows } = await database.query('select kind, state from sluice.runs where ended_at is null order by kind');
+    expect(rows).toEqual([
+      { kind: 'backfill', state: 'waiting' },
+      { kind: 'hint', state: 'waiting' },
+    ]);
+    const left = await database.query('select from sluice.hints');
+    expect(left.rows.length).toBeGreaterThan(1);
+    expect(await dueHints(database.kysely, 'main', { limit: 1000, windowMs: HOUR })).toEqual([]);
+    expect((await whatIsDue(database.kysely, 'main')).now).toBe(false);
+
+    await setOrderState(database.kysely, order, ['waiting'], 'cancelled');
+    await clock.advance(2 * HOUR);
+    await read();
+    expect(await differences(database, sandbox, Number.POSITIVE_INFINITY)).not.toContainEqual(
+      expect.stringMatching(/^invoices/),
+    );
+    await engine.close();
+    await sandbox.close();
   });
 });

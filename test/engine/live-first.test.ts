@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { runLoop } from '../../src/engine/loop.ts';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
 import { createOrder, readOrders } from '../../src/warehouse/orders.ts';
@@ -7,6 +7,8 @@ import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
 
 const CONCURRENCY = 4;
 const SERVICE = { orders: () => true, slots: true };
