@@ -9,6 +9,9 @@ import type { Progress } from './progress.ts';
 import { readUnderLock } from './read-under-lock.ts';
 import type { Terminal } from './terminal.ts';
 
+/** A service may come and go while a command reads; its schedule waits no longer than this for being served. */
+const LOOK_MS = 10 * SECOND;
+
 /** What a command wants read of one resource. */
 export interface Wish {
   readonly resource: string;
@@ -103,11 +106,26 @@ async function untilEnded(reading: Reading, orders: readonly Order[], since: num
     // One that waits with a reason failed, and is the service's to try again.
     if (now.every(({ state, reason }) => state !== 'running' && (state !== 'waiting' || reason !== null))) return;
     const serves = { orders: (order: Order) => ids.includes(order.id), slots: await reading.isServed() };
-    if (await readUnderLock({ database, source, signal, openEngine }, serves)) continue;
+    const looked = new AbortController();
+    const looking = lookForService(reading, serves, looked.signal);
+    const read = await readUnderLock({ database, source, signal, openEngine }, serves).finally(() => {
+      looked.abort();
+      return looking;
+    });
+    if (read) continue;
     if (!told) terminal.note('Another process reads this source; following its progress.');
     told = true;
     await follow(reading, now, since);
     await clock.sleep(SECOND, signal);
+  }
+}
+
+/** Keeps `serves.slots` up to date until `over`. */
+async function lookForService(reading: Reading, serves: { slots: boolean }, over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    await reading.clock.sleep(LOOK_MS, over).catch(() => undefined);
+    // An outage of the database is the reading's to tell.
+    if (!over.aborted) serves.slots = await reading.isServed().catch(() => serves.slots);
   }
 }
 

@@ -272,6 +272,23 @@ test('a detached backfill is paused within a page, goes on at once when resumed,
   });
 });
 
+test('a service that begins while a command reads has its schedule served by that', async () => {
+  await withInstallation({ ...SOURCE, latencyMs: 250 }, async ({ sandbox, database, env }) => {
+    const small = { SOURCE_PAGE_SIZE: '20', SOURCE_CONCURRENCY: '1' };
+    // A hundred answers, half a minute: the service is looked for every ten seconds.
+    const sync = begin(['sync', 'transactions'], { env: { ...env, ...small } });
+    await until(() => sandbox.stats.total > 3);
+    const service = begin(['start'], { env: { ...env, ...RARELY } });
+    const slots = `select count(*)::int as n from sluice.runs where kind = 'slot'`;
+    await until(async () => (await database.query<{ n: number }>(slots)).rows[0]?.n === 3);
+    expect(sync.child.exitCode).toBe(null);
+    sync.child.kill('SIGINT');
+    await sync.ended;
+    service.child.kill('SIGTERM');
+    expect((await service.ended).code).toBe(0);
+  });
+});
+
 test('the sources.json of the README works as it is written', async () => {
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
   const example = /```json\n(\[[\s\S]*?\])\n```/.exec(readme)?.[1] ?? '';
