@@ -14,6 +14,7 @@ interface Report {
   readonly absent: readonly string[];
   readonly different: readonly string[];
   readonly extra: readonly string[];
+  readonly unreadable: readonly string[];
   readonly unproven: readonly string[];
 }
 
@@ -40,8 +41,10 @@ function showReport(session: Session, all: Read): Outcome {
   const { terminal } = session;
   const resources = all.served.map(each => {
     const { source, resource, order, state, reason, requests, seconds } = served(each);
-    const { absent = [], different = [], extra = [], unproven = [] } = (each.order.report ?? {}) as Partial<Report>;
-    const quarantined = each.work?.quarantinedNow ?? 0;
+    const report = (each.order.report ?? {}) as Partial<Report>;
+    const { absent = [], different = [], extra = [], unreadable = [], unproven = [] } = report;
+    // What stopped to parse since the last sync is not in quarantine yet.
+    const quarantined = Math.max(each.work?.quarantinedNow ?? 0, unreadable.length);
     return {
       source,
       resource,

@@ -158,6 +158,7 @@ async function writeGroup(
         counts.quarantined += await quarantine(tx, placeOf(resource), sliceText(step.slice), bad);
         resource.quarantined = true;
       }
+      if (reportOnly) for (const { key } of bad) step.task.findings.unreadable.add(key);
       const changed = new Set<string>();
       const edited = step.rows.filter(row => updated.has(row.key)).map(row => row.key);
       for (const row of step.rows) {

@@ -63,6 +63,8 @@ export interface Findings {
   readonly absent: Set<string>;
   readonly different: Set<string>;
   readonly extra: Set<string>;
+  /** Records that do not parse. */
+  readonly unreadable: Set<string>;
 }
 
 export function createTask(
@@ -76,7 +78,7 @@ export function createTask(
     accepted: 0,
     targets: [],
     counts: noCounts(),
-    findings: { absent: new Set(), different: new Set(), extra: new Set() },
+    findings: { absent: new Set(), different: new Set(), extra: new Set(), unreadable: new Set() },
     settled: new Set(),
     tries: new Map(),
     counted: null,

@@ -157,7 +157,7 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
   const { kind: failure, message: reason, next } = task.failure ?? {};
   await endRun(kysely, task.runId, { state, reason, next, failure });
   if (task.orderId !== null) {
-    const { absent, different } = task.findings;
+    const { absent, different, unreadable } = task.findings;
     // A row that moved is missed in one slice and found different in another.
     const extra = [...task.findings.extra].filter(key => !different.has(key));
     const unproven = partition(task.resource)
@@ -169,6 +169,7 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
             absent: [...absent],
             different: [...different],
             extra,
+            unreadable: [...unreadable],
             unproven,
           }
         : undefined;

@@ -155,12 +155,3 @@ export async function endAbandonedRuns(db: Db, source: string): Promise<void> {
       returning r.id)
     update sluice.slots set run_id = null where run_id in (select id from ended)`.execute(db);
 }
-
-export async function lastRuns(db: Db, source: string, most: number): Promise<Run[]> {
-  const { rows } = await sql<Run>`
-    select id, resource, kind, state, reason, next, waiting_until as "waitingUntil", started_at as "startedAt", ended_at as "endedAt",
-      requests::int as requests, slices::int as slices, rows_read::int as "rowsRead", inserted::int as inserted, updated::int as updated,
-      unchanged::int as unchanged, revived::int as revived, missing::int as missing, deleted::int as deleted, quarantined::int as quarantined
-    from sluice.runs where source = ${source} order by id desc limit ${most}`.execute(db);
-  return rows;
-}

@@ -71,6 +71,13 @@ test('verify calls nothing equal while a record is in quarantine, and tells how 
       equal: false,
       resources: [{ quarantined: 0 }, { resource: 'invoices', quarantined: 1, absent: [] }, { quarantined: 0 }],
     });
+    const [, customer] = sandbox.rows('customers');
+    sandbox.update('customers', customer?.id as number, { created_at: 'long ago' });
+    expect((await sluice('verify', 'customers', '--json')).json()).toMatchObject({
+      equal: false,
+      resources: [{ quarantined: 1, absent: [], different: [], extra: [] }],
+    });
+    sandbox.update('customers', customer?.id as number, { created_at: '2024-01-01T00:00:00Z' });
     sandbox.update('invoices', invoice?.id as number, { amount: 12.5 });
     expect((await sluice('verify', '--repair')).code).toBe(0);
     expect(await sluice('verify', 'invoices')).toMatchObject({

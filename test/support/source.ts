@@ -53,7 +53,7 @@ export async function openEngine(
     clock,
     log,
     noWait: options.noWait ?? false,
-    onWait: (_lane, waitMs) => waiting.note(waitMs),
+    onWait: (lane, waitMs) => waiting.note(waitMs, lane),
   });
   const names = options.resources ?? (Object.keys(JOBS) as TestResource[]);
   const resources = await Promise.all(
