@@ -62,6 +62,8 @@ async function withWatch(fn: (given: Given) => Promise<void>): Promise<void> {
   await new Promise(resolve => receiver.close(resolve));
 }
 
+const byText = (a: string, b: string) => (a < b ? -1 : 1);
+
 test('a failed run is told once, by one of two processes, and once more when it is over', async () => {
   await withWatch(async ({ database, test, alerts, look, run }) => {
     const other = await test.open();
@@ -155,7 +157,7 @@ test('data that is stale stays so, told once, when a sync of it fails, and no ot
     await run('verify', 'failed', new SluiceError('unavailable', 'No answer.'));
     await clock.advance(61 * 60_000);
     await look();
-    expect(titles().sort()).toEqual([
+    expect(titles().sort(byText)).toEqual([
       'Sluice: data is stale (main, invoices)',
       'Sluice: run failed (main, invoices)',
       'Sluice: source does not answer (main)',
@@ -166,7 +168,10 @@ test('data that is stale stays so, told once, when a sync of it fails, and no ot
     await run('slot', 'done');
     await look();
     // The backfill that failed is still to be repeated.
-    expect(titles().sort()).toEqual(['Over: data is stale (main, invoices)', 'Over: source does not answer (main)']);
+    expect(titles().sort(byText)).toEqual([
+      'Over: data is stale (main, invoices)',
+      'Over: source does not answer (main)',
+    ]);
   });
 });
 
