@@ -150,7 +150,7 @@ test('data is stale when a tick of its schedule is older than the limit and no s
 
 test('data that is stale stays so, told once, when a sync of it fails, and no other sort of work hides it', async () => {
   await withWatch(async ({ database, clock, alerts, look, run }) => {
-    const titles = () => alerts.splice(0).map(alert => alert.text.split('\n')[0]);
+    const titles = () => alerts.splice(0).map(alert => alert.text.split('\n', 1).join());
     await run('sync', 'done');
     await recordSlot(database.kysely, 'main', 'invoices', new Date(clock.now()));
     await run('backfill', 'failed', new SluiceError('failed', 'Its window is too large.'));
@@ -188,7 +188,7 @@ test('why data grows old is told instead of its age', async () => {
 
 test('an outage is over when any sync ends well, whatever is not tried again, and data that goes stale after it is told', async () => {
   await withWatch(async ({ database, clock, alerts, look, run }) => {
-    const titles = () => alerts.splice(0).map(alert => alert.text.split('\n')[0]);
+    const titles = () => alerts.splice(0).map(alert => alert.text.split('\n', 1).join());
     await run('sync', 'failed', new SluiceError('unavailable', 'No answer.'), 'customers');
     await look();
     expect(titles()).toEqual(['Sluice: source does not answer (main)']);
