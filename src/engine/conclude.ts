@@ -1,7 +1,7 @@
 import type { Db } from '../warehouse/database.ts';
 import { lackedElsewhere, markMissing, markSeen } from '../warehouse/missing.ts';
 import type { Counts } from '../warehouse/runs.ts';
-import { type DateSlice, sliceText } from '../warehouse/slice.ts';
+import { sliceText } from '../warehouse/slice.ts';
 import { valuesOf } from '../warehouse/stored.ts';
 import { stampMs } from './ask.ts';
 import { concludeTotal } from './control-totals.ts';
@@ -17,8 +17,8 @@ import {
 } from './gone.ts';
 import { covers, inInterval, proveInterval, proveWindows, share } from './prove.ts';
 import {
+  type Edge,
   keepsWindows,
-  narrowEdges,
   oldestProof,
   pageSize,
   partition,
@@ -142,7 +142,7 @@ async function concludeProven(
 ): Promise<void> {
   const { resource, task } = step;
   const left = await leftOf(tx, resource, end.slice, step.seen, end.startedAt);
-  const edges = end.slice.by === 'date' ? await edgesInDoubt(tx, resource, end.slice, left) : [];
+  const edges = await edgesInDoubt(tx, step, end, left);
   if (edges.length > 0 && !task.reportOnly) {
     // The next reading asks a day wider, and what that lacks, too, is missing.
     for (const trait of edges)
@@ -173,14 +173,20 @@ async function concludeProven(
   if (confirmedBy(resource) === 'cover') await removeUncovered(tx, draft, task, outcome.counts);
 }
 
-/** The edges of a window that was asked for by just its days, and lacks stored rows of the first or the last of them. */
-async function edgesInDoubt(tx: Db, resource: Resource, slice: DateSlice, left: readonly string[]): Promise<string[]> {
-  const { dates, table } = resource;
-  if (left.length === 0 || !dates) return [];
-  const asked = narrowEdges(resource, slice);
-  if (asked.length === 0) return [];
-  const days = await valuesOf(tx, table, dates.field, left);
-  return asked.filter(edge => days.includes((edge === 'date from' ? slice.from : slice.to) ?? ''));
+/** The edges of a window that was asked for by just its days, and shows none of the stored rows of the first or the last of them. */
+async function edgesInDoubt(
+  tx: Db,
+  { resource: { dates, table }, seen }: Ended,
+  { slice, narrow = [] }: Extract<End, { kind: 'proven' }>,
+  left: readonly string[],
+): Promise<Edge[]> {
+  if (left.length === 0 || narrow.length === 0 || !dates || slice.by !== 'date') return [];
+  const lacking = await valuesOf(tx, table, dates.field, left);
+  const shown = await valuesOf(tx, table, dates.field, seen);
+  return narrow.filter(edge => {
+    const day = (edge === 'date from' ? slice.from : slice.to) ?? '';
+    return lacking.includes(day) && !shown.includes(day);
+  });
 }
 
 async function concludeTargeted(

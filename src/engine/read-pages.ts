@@ -16,6 +16,7 @@ import {
   sureOfEnd,
 } from './ask.ts';
 import {
+  type Edge,
   isContentKeyed,
   isIdOrdered,
   isPageless,
@@ -60,22 +61,24 @@ export interface PageReading {
 export function askForWindow(
   task: Task,
   window: DateSlice,
-): { query: Record<string, string>; asked: { from: Day; to: Day; field: string } } {
+): { query: Record<string, string>; asked: { from: Day; to: Day; field: string }; narrow: readonly Edge[] } {
   const { dates } = task.resource;
   if (!dates) throw new Error(`${task.resource.name} has no dates to ask by`);
   const narrow = narrowEdges(task.resource, window);
   const wide = widened(window);
   const from = (narrow.includes('date from') ? window : wide).from ?? OLDEST;
   const to = (narrow.includes('date to') ? window : wide).to ?? NEWEST;
-  return { query: { [dates.from]: from, [dates.to]: to }, asked: { from, to, field: dates.field } };
+  return { query: { [dates.from]: from, [dates.to]: to }, asked: { from, to, field: dates.field }, narrow };
 }
 
 /** How a window is read: its pages in full, or not at all when there are too many. */
 export function windowReading(task: Task, window: DateSlice, today: Day, gathered: boolean): PageReading {
+  const { query, asked, narrow } = askForWindow(task, window);
   return {
     slice: window,
-    ...askForWindow(task, window),
-    whenRead: startedAt => ({ kind: 'proven', slice: window, startedAt }),
+    query,
+    asked,
+    whenRead: startedAt => ({ kind: 'proven', slice: window, startedAt, narrow }),
     gathered,
     cut: (total, shown) => {
       // Without a count, twice of what was shown is as good a guess as any: the next try gathers half as much.

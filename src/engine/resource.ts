@@ -130,8 +130,11 @@ export const keepsWindows = (resource: Resource): boolean =>
 /** A window of so many days costs little more when it is asked for a day wider on both sides. */
 const LONG_DAYS = 28;
 
+/** What is learnt of a window's first and last day, by the trait's name. */
+export type Edge = 'date from' | 'date to';
+
 /** The edges at which a window is asked for by just its days: where the source was seen to include them. */
-export function narrowEdges(resource: Resource, window: DateSlice): ('date from' | 'date to')[] {
+export function narrowEdges(resource: Resource, window: DateSlice): Edge[] {
   // What rows without a date belong to is judged by the question, which therefore is always put alike.
   if (lengthInDays(window) >= LONG_DAYS || keepsWindows(resource)) return [];
   return (['date from', 'date to'] as const).filter(edge => resource.traits.get(edge) === 'inclusive');

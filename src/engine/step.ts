@@ -1,7 +1,7 @@
 import type { BadRecord } from '../warehouse/quarantine.ts';
 import type { Row } from '../warehouse/rows.ts';
 import type { DateSlice, Slice } from '../warehouse/slice.ts';
-import type { Resource } from './resource.ts';
+import type { Edge, Resource } from './resource.ts';
 import type { Task } from './task.ts';
 
 /** One answer of a reading, ready to be committed. Steps of a reading are committed in their order. */
@@ -33,8 +33,8 @@ export interface Step {
 }
 
 export type End =
-  /** `slice` was shown in full: stored rows of it that were not seen have left it. */
-  | { readonly kind: 'proven'; readonly slice: Slice; readonly startedAt: string }
+  /** `slice` was shown in full: stored rows of it that were not seen have left it. `narrow`: a window's edges asked for by just their days. */
+  | { readonly kind: 'proven'; readonly slice: Slice; readonly startedAt: string; readonly narrow?: readonly Edge[] }
   /** Too large to be read in one go. `total`: the rows it was said to have. */
   | { readonly kind: 'split'; readonly into: readonly DateSlice[]; readonly total: number | null }
   /** Several slices asked for in one go are more than thought: what was believed of their size is corrected. */

@@ -145,4 +145,9 @@ export const REGRESSIONS: readonly { readonly seed: number; readonly given?: Giv
     given: { variants: { undated: 'yes', 'date-filter': 'pair-only' }, pageSize: 10 },
     was: 'a slice at the end of a long chain of answers was given up after three chains that had not reached it',
   },
+  {
+    seed: 631,
+    given: { variants: { 'transaction-ids': 'no', 'date-to': 'exclusive', fault: 'list-changes' }, pageSize: 10 },
+    was: 'a day whose rows had gone was asked for wider, and then doubted again, as if it had not been',
+  },
 ];
