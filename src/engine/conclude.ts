@@ -24,7 +24,6 @@ import {
   partition,
   partitionOf,
   placeOf,
-  type Resource,
   watched,
 } from './resource.ts';
 import type { End, Step } from './step.ts';
