@@ -1,7 +1,10 @@
-import { expect, inject, test } from 'vitest';
+import { expect, inject, test, vi } from 'vitest';
 import type { Given } from './plan.ts';
 import { REGRESSIONS } from './regressions.ts';
 import { runSeed } from './run-seed.ts';
+
+// A slow seed beside others may take more than a minute.
+vi.setConfig({ testTimeout: 300_000 });
 
 const server = () => ({ url: inject('postgresUrl'), template: inject('postgresTemplate') });
 
@@ -11,9 +14,9 @@ async function play(seed: number, given?: Given): Promise<void> {
   expect(problems, `npm run simulate -- --seeds 1 --seed ${seed}${size}`).toEqual([]);
 }
 
-test.each(Array.from({ length: 100 }, (_, index) => 1001 + index))('seed %i holds', seed =>
+test.concurrent.each(Array.from({ length: 100 }, (_, index) => 1001 + index))('seed %i holds', seed =>
   // Small pages take several times as long; `npm run simulate` has them.
   play(seed, { pageSize: 'auto' }),
 );
 
-test.each(REGRESSIONS)('seed $seed holds, where once $was', ({ seed, given }) => play(seed, given));
+test.concurrent.each(REGRESSIONS)('seed $seed holds, where once $was', ({ seed, given }) => play(seed, given));
