@@ -3,7 +3,7 @@ import { type Client, isTimeout, type Meta } from '../source/client.ts';
 import type { BadRecord } from '../warehouse/quarantine.ts';
 import type { Row } from '../warehouse/rows.ts';
 import { type Slice, sliceText } from '../warehouse/slice.ts';
-import { holdsRows, isContentKeyed, isPageless, partition, type Resource } from './resource.ts';
+import { holdsRows, isContentKeyed, isPageless, pageSize, partition, type Resource } from './resource.ts';
 import type { Step } from './step.ts';
 import type { Task } from './task.ts';
 import { within } from './windows.ts';
@@ -74,7 +74,7 @@ const goesBeyond = (resource: Resource): number => Number(resource.traits.get('g
 /** Rows to ask for at the start of a reading. */
 export function firstLimit(reader: Reader, resource: Resource): number {
   if (reader.pageSize !== 'auto') return reader.pageSize;
-  const size = Number(resource.traits.get('page size') ?? SIZES[0]);
+  const size = pageSize(resource, SIZES[0]);
   // One answer is all there is: only a size that was refused is a reason to ask for less.
   return isPageless(resource) ? (SIZES.find(each => each <= size) ?? size) : size;
 }
@@ -139,7 +139,7 @@ export function isFull(resource: Resource, { rows, meta, page, limit }: PageAnsw
   if (totalPages === undefined || totalRecords === undefined) return true;
   if (page < totalPages) return rows.length * totalPages >= totalRecords;
   // The last page holds what the others leave over. They hold what was asked for, or what the source keeps to.
-  const sizes = [limit, Number(resource.traits.get('page size') ?? limit)];
+  const sizes = [limit, pageSize(resource, limit)];
   const fitting = sizes.filter(size => totalPages === Math.ceil(totalRecords / size));
   if (fitting.length === 0 || page > totalPages) return true;
   return fitting.some(size => rows.length >= totalRecords - (page - 1) * size);
@@ -163,16 +163,14 @@ export async function askFirst(
 
 /** Where nothing counts the pages, an empty one behind a full one would end the list: it is asked for once more. */
 export async function sureOfEnd(
-  task: Task,
+  resource: Resource,
   before: PageAnswer | null,
+  answer: PageAnswer,
   ask: () => Promise<PageAnswer>,
-  answer?: PageAnswer,
 ): Promise<PageAnswer> {
-  const given = answer ?? (await ask());
-  if (before === null || before.meta !== undefined) return given;
-  return before.rows.length >= Math.min(before.limit, Number(task.resource.traits.get('page size') ?? before.limit))
-    ? orAgain(given, ask)
-    : given;
+  if (before === null || before.meta !== undefined) return answer;
+  const full = before.rows.length >= Math.min(before.limit, pageSize(resource, before.limit));
+  return full ? orAgain(answer, ask) : answer;
 }
 
 async function orAgain(answer: PageAnswer, ask: () => Promise<PageAnswer>): Promise<PageAnswer> {

@@ -60,6 +60,7 @@ export async function settleShownByNone(
 /** Every slice of a whole cover has been read since these rows went missing. */
 export async function removeUncovered(tx: Db, draft: Draft, task: Task, counts: Counts): Promise<void> {
   const { resource } = draft;
+  if (!resource.holdsMissing) return;
   const oldest = oldestProof(drafted(draft));
   if (oldest === null) return;
   const missing = await listMissing(tx, placeOf(resource), resource.table, null);

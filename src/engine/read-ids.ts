@@ -15,7 +15,7 @@ import {
   sureOfEnd,
 } from './ask.ts';
 import { addressFor } from './intervals.ts';
-import { type Order, orderOf, pagesOf } from './resource.ts';
+import { type Order, orderOf, pageSize, pagesOf } from './resource.ts';
 import type { Step } from './step.ts';
 import type { Task } from './task.ts';
 
@@ -42,7 +42,7 @@ export async function* readIds(
   const sized = reader.pageSize !== 'auto' || resource.traits.has('page size');
   // Addresses count by the pages that the source turns, whatever is asked for.
   const asked = firstLimit(reader, resource);
-  const known = Number(resource.traits.get('page size') ?? asked);
+  const known = pageSize(resource, asked);
   const size = fixed ? known : Math.min(asked, known);
 
   // The row before the range is asked for too: it closes the gap to the neighbour's answer. Where the source's pages are not
@@ -114,7 +114,7 @@ export async function* readIds(
   const ask = (address: { page: number; limit: number }) =>
     askPage(reader, task, range, {}, { ...address, flexible: false });
   for await (const shown of inOrder(reader, addresses, ask)) {
-    const further = await sureOfEnd(task, answer, () => ask(shown), shown);
+    const further = await sureOfEnd(resource, answer, shown, () => ask(shown));
     const reached = place(task, further, fixed ? placed : null, placed);
     yield stepOf(task, range, further, reached, answer);
     if (reached.interval === null || reached.order === 'none' || covers(reached, range, descending)) return;

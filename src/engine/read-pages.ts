@@ -27,19 +27,13 @@ import {
 } from './resource.ts';
 import type { End, Step } from './step.ts';
 import type { Task } from './task.ts';
-import { type Day, splitWindow, widened } from './windows.ts';
+import { type Day, NEWEST, OLDEST, splitWindow, widened } from './windows.ts';
 
 /** A slice has at most this many answers, as long as it can be cut. */
 export const MOST_PAGES = 10;
 
 /** Times that what cannot be cut is gone through before it is left in doubt. */
 const MOST_ROUNDS = 8;
-
-/** The oldest and newest dates a source's database is sure to take as a parameter (those of MySQL's DATE). */
-const OLDEST = '1000-01-01';
-const NEWEST = '9999-12-31';
-
-export const isBeyondWindows = (day: Day): boolean => day < OLDEST || day > NEWEST;
 
 /** Ends of a reading that has counted all it showed. */
 const PROVES: ReadonlySet<End['kind']> = new Set(['proven', 'targeted']);
@@ -120,10 +114,9 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     const parsed = parseRows(resource, answer, seen);
     const fresh = parsed.keys.filter(key => !seen.has(key)).length;
     for (const key of parsed.keys) seen.add(key);
-    if (!parsed.rows.some(row => row.key.startsWith('#'))) return { ...parsed, fresh };
-    const own = new Set(parseRows(resource, answer, new Set()).keys);
-    held.push(...parsed.rows.filter(row => !own.has(row.key)));
-    return { ...parsed, rows: parsed.rows.filter(row => own.has(row.key)), fresh };
+    const { sure, unsure } = byCount(parsed.rows);
+    held.push(...unsure);
+    return { ...parsed, rows: sure, fresh };
   };
   const step = (answer: PageAnswer, taken: ReturnType<typeof take>, rest: Pick<Step, 'end' | 'learnt'>): Step => {
     const first = anew;
@@ -232,7 +225,7 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     // Without a count of pages, the list ends at a page that brings nothing new in this round.
     const here = new Set(round === 1 ? seen : []);
     for (let before = first; ; page++) {
-      const answer = await sureOfEnd(task, before, () => ask(page));
+      const answer = await sureOfEnd(resource, before, await ask(page), () => ask(page));
       // Rows keyed by content would be counted as new ones, however often the same page comes.
       const again = before !== null && showsAgain(resource, before, answer);
       const taken = again ? { rows: [], bad: [], keys: [], fresh: 0 } : take(answer);
@@ -269,6 +262,16 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     }
     first = null;
   }
+}
+
+/** Of the equal rows without an id in one answer, as many are sure as it holds, whichever number the reading has come to. */
+function byCount(rows: readonly Row[]): { sure: Row[]; unsure: Row[] } {
+  const content = ({ key }: Row) => key.slice(0, key.lastIndexOf('/'));
+  const counts = new Map<string, number>();
+  for (const row of rows) if (row.key.startsWith('#')) counts.set(content(row), (counts.get(content(row)) ?? 0) + 1);
+  const isSure = (row: Row) =>
+    !row.key.startsWith('#') || Number(row.key.slice(content(row).length + 1)) <= (counts.get(content(row)) ?? 0);
+  return { sure: rows.filter(isSure), unsure: rows.filter(row => !isSure(row)) };
 }
 
 /** Whether the first page is all there is to a reading, and then how it ends. */

@@ -182,9 +182,9 @@ export function watched(resource: Resource): Entry[] {
   return slices.map(slice => resource.entries.get(sliceText(slice)) ?? unread(slice));
 }
 
-/** Rows a request brings: what the source was found to return. */
-export function pageSize(resource: Resource): number {
-  return Number(resource.traits.get('page size') ?? 100);
+/** Rows a request brings: what the source was found to return, `unknown` before. */
+export function pageSize(resource: Resource, unknown = 100): number {
+  return Number(resource.traits.get('page size') ?? unknown);
 }
 
 /** Requests that reading the whole list again would take, as far as known. */

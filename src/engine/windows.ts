@@ -131,3 +131,9 @@ export function overlapDays(window: DateSlice, { from, to }: DateRange): number 
   const last = window.to === null || window.to > to ? to : window.to;
   return first > last ? 0 : (Date.parse(last) - Date.parse(first)) / DAY + 1;
 }
+
+/** The oldest and newest dates a source's database is sure to take as a parameter (those of MySQL's DATE). */
+export const OLDEST = '1000-01-01';
+export const NEWEST = '9999-12-31';
+
+export const isBeyondWindows = (day: Day): boolean => day < OLDEST || day > NEWEST;

@@ -2,35 +2,43 @@ import { expect, test } from 'vitest';
 import { MINUTE } from '../../src/clock.ts';
 import { runLoop } from '../../src/engine/loop.ts';
 import type { Serves } from '../../src/engine/serves.ts';
-import { openSandbox } from '../../src/sandbox/sandbox.ts';
+import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { FAILURES } from '../../src/source/retry.ts';
+import type { Database } from '../../src/warehouse/database.ts';
 import { whatIsDue } from '../../src/warehouse/due.ts';
 import { adoptOrder, createOrder, readOrders } from '../../src/warehouse/orders.ts';
 import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';
-import { createVirtualClock } from '../support/virtual-clock.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 const SERVICE: Serves = { orders: () => true, slots: true };
 const ALONE: Serves = { orders: () => true, slots: false };
 const WISH = { source: 'main', resource: 'invoices', kind: 'backfill' } as const;
 
-test('an outage or a refused key ends the run of an order, and a service goes on with it ten minutes later', async () => {
+async function withInvoices(
+  fn: (given: {
+    database: Database;
+    clock: VirtualClock;
+    sandbox: Sandbox;
+    open: (source: Sandbox) => ReturnType<typeof openEngine>;
+  }) => Promise<void>,
+): Promise<void> {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database, undefined, { quietMs: 5 });
     const sandbox = await openSandbox({ rateLimit: 0, clock });
-    const engine = await openEngine(database, sandbox, {
-      clock,
-      limit: 100_000,
-      concurrency: 1,
-      resources: ['invoices'],
-    });
+    const open = (source: Sandbox) =>
+      openEngine(database, source, { clock, limit: 100_000, concurrency: 1, resources: ['invoices'] });
+    await fn({ database, clock, sandbox, open });
+    await sandbox.close();
+  });
+}
+
+test('an outage or a refused key ends the run of an order, and a service goes on with it ten minutes later', async () => {
+  await withInvoices(async ({ database, clock, sandbox, open }) => {
+    const engine = await open(sandbox);
     await serveOrders(engine, 'sync');
-    const refused = await openEngine(
-      database,
-      { ...sandbox, apiKey: 'wrong' },
-      { clock, limit: 100_000, concurrency: 1, resources: ['invoices'] },
-    );
+    const refused = await open({ ...sandbox, apiKey: 'wrong' });
     await clock.advance(MINUTE);
     const { id, createdAt } = await createOrder(database.kysely, WISH);
     const read = (by = engine) => runLoop(by, SERVICE, new AbortController().signal).catch(error => error.kind);
@@ -68,20 +76,12 @@ test('an outage or a refused key ends the run of an order, and a service goes on
     expect((await differences(database, sandbox)).filter(text => text.startsWith('invoices'))).toEqual([]);
     await refused.close();
     await engine.close();
-    await sandbox.close();
   });
 });
 
 test('where no service is there to go on, the order ends failed; who orders the same again does not wait', async () => {
-  await withDatabase(async database => {
-    const clock = await createVirtualClock(database, undefined, { quietMs: 5 });
-    const sandbox = await openSandbox({ rateLimit: 0, clock });
-    const engine = await openEngine(database, sandbox, {
-      clock,
-      limit: 100_000,
-      concurrency: 1,
-      resources: ['invoices'],
-    });
+  await withInvoices(async ({ database, sandbox, open }) => {
+    const engine = await open(sandbox);
     const { id } = await createOrder(database.kysely, WISH);
     sandbox.failNext('json-500', 100);
     await runLoop(engine, ALONE, new AbortController().signal);
@@ -94,6 +94,5 @@ test('where no service is there to go on, the order ends failed; who orders the 
     expect(await adoptOrder(database.kysely, same)).toMatchObject({ id: next.id, rests: false });
     expect((await whatIsDue(database.kysely, 'main')).now).toBe(true);
     await engine.close();
-    await sandbox.close();
   });
 });
