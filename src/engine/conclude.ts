@@ -1,7 +1,7 @@
 import type { Db } from '../warehouse/database.ts';
-import { lackedElsewhere, markMissing, markSeen } from '../warehouse/missing.ts';
+import { forgetLacked, lackedElsewhere, markMissing, markSeen, type SeenRow } from '../warehouse/missing.ts';
 import type { Counts } from '../warehouse/runs.ts';
-import { sliceText } from '../warehouse/slice.ts';
+import { overlap, parseSlice, sliceText } from '../warehouse/slice.ts';
 import { valuesOf } from '../warehouse/stored.ts';
 import { stampMs } from './ask.ts';
 import { concludeTotal } from './control-totals.ts';
@@ -27,6 +27,7 @@ import {
   watched,
 } from './resource.ts';
 import type { End, Step } from './step.ts';
+import { MOST_TRIES } from './task.ts';
 import { holds } from './windows.ts';
 
 interface Outcome {
@@ -42,7 +43,7 @@ export async function conclude(tx: Db, draft: Draft, step: Step, outcome: Outcom
   const { resource, task, end } = step;
   const name = task.reportOnly ? `report ${sliceText(step.slice)}` : sliceText(step.slice);
   const shown = [...step.rows.map(row => row.key), ...outcome.bad];
-  if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, draft, step, shown);
+  if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, draft, step, shown, outcome);
 
   const startedAt = step.position?.startedAt ?? (end && 'startedAt' in end ? end.startedAt : null);
   const kept = draft.readings[name];
@@ -120,14 +121,52 @@ export async function conclude(tx: Db, draft: Draft, step: Step, outcome: Outcom
  * The rows that are shown are no longer missing. Where they do not show their date, one that the unfiltered list shows though all
  * windows lack it has none.
  */
-async function settleSeen(tx: Db, draft: Draft, step: Step, shown: readonly string[]): Promise<void> {
+async function settleSeen(
+  tx: Db,
+  draft: Draft,
+  step: Step,
+  shown: readonly string[],
+  { changed }: Outcome,
+): Promise<void> {
   const { resource, task, slice } = step;
   const seen = await markSeen(tx, placeOf(resource), shown);
-  if (!keepsWindows(resource) || slice.by === 'date') return;
+  if (seen.length === 0 || slice.by === partitionOf(resource)) return;
+  if (!keepsWindows(resource)) {
+    for (const row of seen) if (!changed.has(row.key)) await doubtReading(tx, draft, step, row);
+    return;
+  }
   const oldest = oldestProof(drafted(draft));
   const undated = seen.filter(row => oldest !== null && stampMs(row.since) <= oldest);
   const evidence = `${sliceText(slice)} shows row ${undated[0]?.key}, which no window of all time does`;
   if (undated.length > 0) await noteTrait(tx, draft, task, { trait: 'undated', value: 'yes', evidence });
+}
+
+/**
+ * A row is shown as it is stored, though a reading of the slice that holds it lacked it: what else that reading lacked is not missing
+ * until the slice is read again. A source that contradicts itself every time is asked no further: then each row is looked at by itself.
+ */
+async function doubtReading(tx: Db, draft: Draft, { resource, task, slice, rows }: Step, seen: SeenRow): Promise<void> {
+  const lacking = parseSlice(seen.slice);
+  const at = stampMs(rows.find(row => row.key === seen.key)?.readAt ?? seen.since);
+  const doubted = partition(drafted(draft)).filter(
+    entry => entry.slice.by === lacking.by && overlap(entry.slice, lacking) && (entry.provenAt ?? at) < at,
+  );
+  const name = `doubt ${seen.slice}`;
+  const times = task.tries.get(name) ?? 0;
+  if (doubted.length === 0 || times >= MOST_TRIES) return;
+  const forgotten = await forgetLacked(tx, placeOf(resource), seen);
+  if (forgotten.length === 0) return;
+  const dueReason = `${sliceText(slice)} shows row ${seen.key}, which it lacked`;
+  await replaceEntries(
+    tx,
+    draft,
+    [],
+    doubted.map(entry => ({ ...entry, dueSince: at, dueReason })),
+  );
+  draft.after.push(() => {
+    task.tries.set(name, times + 1);
+    for (const key of [seen.key, ...forgotten]) task.settled.delete(`confirm ${key}`);
+  });
 }
 
 type Ended = Step & { end: End; seen: readonly string[] };

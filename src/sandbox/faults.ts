@@ -25,7 +25,7 @@ interface Arrived {
 
 /** Decides which requests go wrong, and how. */
 export interface Faults {
-  /** Makes the next `count` requests, or those whose path contains `path`, go wrong. */
+  /** Makes the next `count` requests, or those whose path or query contains `path`, go wrong. */
   failNext(fault: Fault, count?: number, path?: string): void;
   /** Nothing more of what is planned goes wrong. */
   forgetPlanned(): void;

@@ -19,7 +19,10 @@ export function guard(app: Hono<Env>, parts: AppParts): void {
     const known = keyOf(c, target) === parts.apiKey;
     const verdict = known ? gate.enter(arrivedAt) : gate.unknown(arrivedAt);
     const list = c.req.method === 'GET' && isListPath(target.path);
-    const fault = known && verdict.allowed ? parts.faults.of({ index, path: target.path, list }) : undefined;
+    const fault =
+      known && verdict.allowed
+        ? parts.faults.of({ index, path: `${target.path}?${target.query.toString()}`, list })
+        : undefined;
     if (parts.latencyMs > 0) await clock.sleep(parts.latencyMs);
     const { socket } = c.env.incoming;
     if (fault === 'hang' || fault === 'drop' || fault === 'reset') return await breakOff(fault, socket);

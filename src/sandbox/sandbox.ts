@@ -76,7 +76,7 @@ export interface Sandbox {
   restore: Edits['restore'];
   /** Behaves differently from now on; the points fixed at opening are refused. */
   setVariants(variants: Partial<Variants>): void;
-  /** Makes the next requests (whose path contains `path`) go wrong; a fault of lists waits for one. */
+  /** Makes the next requests (whose path or query contains `path`) go wrong; a fault of lists waits for one. */
   failNext(fault: Fault, count?: number, path?: string): void;
   /** What is planned to go wrong goes well. */
   forgetFaults(): void;

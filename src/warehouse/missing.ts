@@ -19,17 +19,24 @@ export interface MissingRow {
   readonly value: string | null;
 }
 
-/** The rows seen again are no longer missing; returns those that were, with the moment since when. */
-export async function markSeen(
-  tx: Db,
-  place: Place,
-  keys: readonly string[],
-): Promise<Pick<MissingRow, 'key' | 'since'>[]> {
+/** A row that was missing until now: the slice that lacked it first, and since when. */
+export type SeenRow = Pick<MissingRow, 'key' | 'slice' | 'since'>;
+
+/** The rows seen again are no longer missing; returns those that were. */
+export async function markSeen(tx: Db, place: Place, keys: readonly string[]): Promise<SeenRow[]> {
   if (keys.length === 0) return [];
-  const { rows } = await sql<Pick<MissingRow, 'key' | 'since'>>`
+  const { rows } = await sql<SeenRow>`
     delete from sluice.missing where source = ${place.source} and resource = ${place.resource}
-    and key = any(cast(${keys} as text[])) returning key, since`.execute(tx);
+    and key = any(cast(${keys} as text[])) returning key, slice, since`.execute(tx);
   return rows;
+}
+
+/** What a reading that told wrong lacked is not missing for that; returns the keys. */
+export async function forgetLacked(tx: Db, place: Place, { slice, since }: SeenRow): Promise<string[]> {
+  const { rows } = await sql<{ key: string }>`
+    delete from sluice.missing where source = ${place.source} and resource = ${place.resource}
+    and slice = ${slice} and since = ${since} returning key`.execute(tx);
+  return rows.map(row => row.key);
 }
 
 /** Stored rows of the slice that the reading granted at `readAt` did not show, and that nothing newer has brought. */

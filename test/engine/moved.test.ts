@@ -46,3 +46,31 @@ test.each(['invoices', 'transactions'] as const)(
     }
   },
 );
+
+test('a window that lacks rows which the lists of their customers show is read again before any other of its rows goes', async () => {
+  const sandbox = await openSandbox({ size: { customers: 60, invoices: 300, transactions: 20 }, rateLimit: 0 });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices'], pageSize: 5 });
+    await serveOrders(engine, 'sync');
+    const { rows: windows } = await database.query<{ slice: string }>(
+      "select slice from sluice.coverage where slice like 'date 2%..2%' and rows between 5 and 19 order by slice",
+    );
+    const [dateFrom = '', dateTo = ''] = windows[0]?.slice.slice('date '.length).split('..') ?? [];
+    const { rows: lacked } = await database.query<{ customer: string }>(
+      'select customer_id::text as customer from warehouse.invoices where date between $1 and $2 order by id::text',
+      [dateFrom, dateTo],
+    );
+    const second = lacked.find(row => row.customer !== lacked[0]?.customer);
+    // Each empty answer is asked for once more before it is believed.
+    sandbox.failNext('empty-list-zero', 2, 'date_from');
+    sandbox.failNext('empty-list-zero', 2, `customer_id=${second?.customer}&`);
+    const [order] = await serveOrders(engine, 'backfill', { dateFrom, dateTo });
+    expect(order?.reason ?? order?.state).toBe('done');
+    expect(await database.query("select from warehouse.row_history where ended_by = 'deleted'")).toMatchObject({
+      rows: [],
+    });
+    expect(await database.query('select from sluice.missing')).toMatchObject({ rows: [] });
+    await engine.close();
+  });
+  await sandbox.close();
+});

@@ -159,3 +159,15 @@ function crashOf(random: Random): Crash {
   if (dice < 0.8) return { kind: 'stop', atCommit: random.int(1, Math.ceil(soon / 12)) };
   return { kind: 'zombie', atCommit: random.int(1, Math.ceil(soon / 12)) };
 }
+
+/** The command that plays a seed again. */
+export function replay(seed: number, { variants, only, faults, pageSize }: Given): string {
+  const points = Object.entries(variants ?? {}).map(([name, value]) => `${name}=${value}`);
+  const flags = [
+    points.length > 0 ? `--variant ${points.join(',')}` : '',
+    only ? '--only' : '',
+    faults ? `--faults ${faults}` : '',
+    pageSize ? `--page-size ${pageSize}` : '',
+  ];
+  return ['npm run simulate -- --seeds 1 --seed', seed, ...flags.filter(Boolean)].join(' ');
+}

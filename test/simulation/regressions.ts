@@ -150,4 +150,9 @@ export const REGRESSIONS: readonly { readonly seed: number; readonly given?: Giv
     given: { variants: { 'transaction-ids': 'no', 'date-to': 'exclusive', fault: 'list-changes' }, pageSize: 10 },
     was: 'a day whose rows had gone was asked for wider, and then doubted again, as if it had not been',
   },
+  {
+    seed: 150,
+    given: { variants: { 'limit-max': '20-reject', 'rate-reset': 'http-date' }, only: true },
+    was: "a window and then one customer's list came empty by mistake, though other customers' lists showed the window's rows",
+  },
 ];

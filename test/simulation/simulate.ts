@@ -3,7 +3,7 @@ import { SECOND } from '../../src/clock.ts';
 import { createRandom, mix } from '../../src/sandbox/random.ts';
 import { parseVariants, type Variants, variantPoints } from '../../src/sandbox/variants.ts';
 import { alone, pairOf } from './choose-variants.ts';
-import type { Given } from './plan.ts';
+import { type Given, replay } from './plan.ts';
 import { runSeed } from './run-seed.ts';
 import { openServer } from './server.ts';
 
@@ -93,12 +93,6 @@ function tellProgress(): void {
   told = now;
   const minutes = ((now - begun) / (60 * SECOND)).toFixed(1);
   process.stderr.write(`${next} of ${plays.length} seeds begun after ${minutes} min, ${failed.length} failed\n`);
-}
-
-function replay(seed: number, { variants, only, faults, pageSize }: Given): string {
-  const text = Object.entries(variants ?? {}).map(([name, value]) => `${name}=${value}`);
-  const variant = text.length > 0 ? ` --variant ${text.join(',')}` : '';
-  return `npm run simulate -- --seeds 1 --seed ${seed}${variant}${only ? ' --only' : ''}${faults ? ` --faults ${faults}` : ''}${pageSize ? ` --page-size ${pageSize}` : ''}`;
 }
 
 function faultOf(text: string): Variants['fault'] {

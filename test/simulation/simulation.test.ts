@@ -1,5 +1,5 @@
 import { expect, inject, test, vi } from 'vitest';
-import type { Given } from './plan.ts';
+import { type Given, replay } from './plan.ts';
 import { REGRESSIONS } from './regressions.ts';
 import { runSeed } from './run-seed.ts';
 
@@ -8,10 +8,9 @@ vi.setConfig({ testTimeout: 300_000 });
 
 const server = () => ({ url: inject('postgresUrl'), template: inject('postgresTemplate') });
 
-async function play(seed: number, given?: Given): Promise<void> {
+async function play(seed: number, given: Given = {}): Promise<void> {
   const { problems } = await runSeed(server(), seed, given);
-  const size = given?.pageSize ? ` --page-size ${given.pageSize}` : '';
-  expect(problems, `npm run simulate -- --seeds 1 --seed ${seed}${size}`).toEqual([]);
+  expect(problems, replay(seed, given)).toEqual([]);
 }
 
 test.concurrent.each(Array.from({ length: 100 }, (_, index) => 1001 + index))('seed %i holds', seed =>
