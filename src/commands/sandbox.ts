@@ -18,12 +18,15 @@ sluice sandbox --faults-script faults.txt
   10 json-500
   25 reset-body 3 /api/v2/invoices`;
 
+/** The other lists are shorter by as much, and change as much less. */
+const OTHERS_SHARE = 10;
 const SIZES: readonly Size[] = ['small', 'medium', 'large', 'extreme'];
 
 interface Options {
   seed: number;
   size: Size;
   activity: number;
+  dailyReset?: boolean;
   rateLimit: number;
   latency: number;
   port: number;
@@ -38,7 +41,13 @@ export function sandboxCommand(cli: Cli): Command {
   return newCommand('sandbox', 'Run a local server that answers as the source does, with made-up data', EXAMPLE)
     .option('--seed <n>', 'which data; the same seed and size give the same', wholeNumber('--seed', 0, most), 1)
     .option('--size <size>', `how much data: ${SIZES.join(', ')}`, size, 'small')
-    .option('--activity <n>', 'random changes a minute', wholeNumber('--activity', 0, 100_000), 0)
+    .option(
+      '--activity <n>',
+      'random changes a minute of customers, invoices and transactions, and a tenth as many of the other lists',
+      wholeNumber('--activity', 0, 100_000),
+      0,
+    )
+    .option('--daily-reset', 'take the data back to the start at midnight UTC, and forget webhooks')
     .option('--rate-limit <n>', 'requests an hour; 0 without limit', wholeNumber('--rate-limit', 0, most), 1000)
     .option('--latency <ms>', 'milliseconds that each answer takes', wholeNumber('--latency', 0, 60_000), 0)
     .option('--port <port>', 'port to listen on; 0 any free one', wholeNumber('--port', 0, 65_535), 0)
@@ -52,7 +61,7 @@ export function sandboxCommand(cli: Cli): Command {
     )
     .option('--faults-script <file>', 'which requests go wrong, and how')
     .action(
-      cli.action({ source: false }, async ({ terminal, signal }, options: Options) => {
+      cli.action({ source: false }, async ({ terminal, signal, clock }, options: Options) => {
         if (options.variants) {
           terminal.show({ variants: describeVariants() }, describeVariants);
           return 0;
@@ -65,6 +74,9 @@ export function sandboxCommand(cli: Cli): Command {
           seed,
           size: options.size,
           activityPerMinute: options.activity,
+          otherActivityPerMinute: options.activity / OTHERS_SHARE,
+          dailyReset: options.dailyReset ?? false,
+          clock,
           rateLimit,
           latencyMs: options.latency,
           port,

@@ -39,7 +39,7 @@ function serveLists(app: Hono<Env>, parts: AppParts): void {
       if (other === '404') return fail(404, 'Not found');
       if (other === '405') return fail(405, 'Method not allowed');
       const { query } = readTarget(c.req.url);
-      return parts.lists(resource, query, variants, { salt: parts.traffic.stats.total, fault: c.get('fault') });
+      return parts.world().lists(resource, query, variants, { salt: parts.traffic.stats.total, fault: c.get('fault') });
     });
   }
 }
@@ -74,7 +74,8 @@ function serveCreates(app: Hono<Env>, parts: AppParts): void {
 
 function create<R extends Creatable>(parts: AppParts, resource: R, body: z.infer<(typeof createBodies)[R]>): object {
   const stamp = stampOf(Math.floor(parts.now() / SECOND));
-  const row = parts.edits.insert(resource, completeRow(resource, body, parts.data[resource].nextId, stamp));
+  const { data, edits } = parts.world();
+  const row = edits.insert(resource, completeRow(resource, body, data[resource].nextId, stamp));
   return renderRow(resource, row, parts.variants(), false);
 }
 
@@ -89,7 +90,7 @@ function serveRest(app: Hono<Env>, parts: AppParts): void {
     if (!Number.isInteger(year) || year < 1000 || year > 9998) errors.year = 'Invalid year';
     if (month !== undefined && !(Number.isInteger(month) && month >= 1 && month <= 12)) errors.month = 'Invalid month';
     if (Object.keys(errors).length > 0) return invalid(Number(variants.validation), errors);
-    return succeed(renderSums(financialReport(parts.data, year, month, variants.report), variants));
+    return succeed(renderSums(financialReport(parts.world().data, year, month, variants.report), variants));
   });
   app.post('/api/v2/webhooks', async c => {
     const body = await readBody(c, webhookBody, parts.variants());

@@ -1,10 +1,11 @@
-import { DAY, SECOND } from '../clock.ts';
+import { SECOND } from '../clock.ts';
 import { dateOf, stampOf } from './calendar.ts';
 import type { Data } from './data.ts';
 import type { Edits } from './edits.ts';
 import { someItems, sumOf } from './generate-invoices.ts';
 import type { Random } from './random.ts';
-import type { Resource, Rows } from './rows.ts';
+import type { Rows } from './rows.ts';
+import { befall, otherDate, type Scene, somePosition, today } from './scene.ts';
 import { firstNames, lastNames, notes, payments, places, trades } from './words.ts';
 
 /** What can happen at a source. *Backdated*: new with an old date; *moved*: given another date. */
@@ -69,13 +70,6 @@ export function createChanges(data: Data, edits: Edits, random: Random): Changes
   return { make, makeMixed: at => make(random.pick(hat), at) };
 }
 
-interface Scene {
-  data: Data;
-  edits: Edits;
-  random: Random;
-  at: number;
-}
-
 const effects: Record<ChangeKind, (scene: Scene) => number | undefined> = {
   'customer-new': scene => scene.edits.insert('customers', newCustomer(scene)).id,
   'customer-edited': scene =>
@@ -110,29 +104,6 @@ const effects: Record<ChangeKind, (scene: Scene) => number | undefined> = {
     ),
   'transaction-deleted': scene => befall(scene, 'transactions', row => scene.edits.remove('transactions', row.id)),
 };
-
-/** Picks any row of the list, old or new, and lets it happen to it. */
-function befall<R extends Change['resource']>(
-  scene: Scene,
-  resource: R,
-  happen: (row: Rows[R]) => unknown,
-): number | undefined {
-  const position = somePosition(scene, resource);
-  if (position === undefined) return undefined;
-  const row = scene.data[resource].at(position);
-  happen(row);
-  return row.id;
-}
-
-function somePosition({ data, random }: Scene, resource: Resource): number | undefined {
-  const table = data[resource];
-  if (table.size === 0) return undefined;
-  for (let attempt = 0; attempt < 64; attempt += 1) {
-    const position = random.int(0, table.length - 1);
-    if (table.isLive(position)) return position;
-  }
-  return random.pick([...table.select({})]);
-}
 
 function pay({ data, edits, random }: Scene): number | undefined {
   const unpaid = data.invoices.select({ state: 'Unpaid' });
@@ -183,11 +154,6 @@ function newTransaction(scene: Scene, daysAgo: number): Omit<Rows['transactions'
   };
 }
 
-function otherDate(scene: Scene, date: string | null): string {
-  const other = dateOf(today(scene) - scene.random.int(0, 2000));
-  return other === date ? dateOf(today(scene) - 2001) : other;
-}
-
 function newAmount(random: Random): number {
   return random.int(1, 500_000) / 100;
 }
@@ -199,8 +165,4 @@ function newPhone(random: Random): string {
 function someTown({ random }: Scene) {
   const [city, state, zip, country] = random.pick(places);
   return { city, state, zip, country };
-}
-
-function today({ at }: Scene): number {
-  return Math.floor(at / DAY);
 }

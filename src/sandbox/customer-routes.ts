@@ -8,7 +8,6 @@ import type { Customer } from './rows.ts';
 
 /** One customer by its id: read, change, delete. */
 export function serveCustomers(app: Hono<Env>, parts: AppParts): void {
-  const { data, edits } = parts;
   const variants = () => parts.variants();
   const path = '/api/v2/customers/:id{[0-9]+}';
   const missing = () => fail(404, 'Customer not found');
@@ -16,7 +15,7 @@ export function serveCustomers(app: Hono<Env>, parts: AppParts): void {
   const find = (c: Context<Env>) => {
     const id = Number(c.req.param('id'));
     const seen = variants().visible === 'all' || (variants().visible === 'half' && id % 2 === 0);
-    return seen ? data.customers.get(id) : undefined;
+    return seen ? parts.world().data.customers.get(id) : undefined;
   };
 
   app.get(path, c => {
@@ -31,12 +30,12 @@ export function serveCustomers(app: Hono<Env>, parts: AppParts): void {
     const given = await c.req.json<object>();
     // Only the fields that were sent: the schema fills the others with null.
     const patch = Object.fromEntries(Object.entries(raw).filter(([field]) => field in given));
-    return succeed(show(edits.update('customers', row.id, patch) ?? row), 200, 'Updated');
+    return succeed(show(parts.world().edits.update('customers', row.id, patch) ?? row), 200, 'Updated');
   });
   app.delete(path, c => {
     const row = find(c);
     if (row === undefined) return missing();
-    edits.remove('customers', row.id);
+    parts.world().edits.remove('customers', row.id);
     return succeed({ id: row.id }, 200, 'Deleted');
   });
 }

@@ -3,7 +3,11 @@ import { stampOf } from './calendar.ts';
 import type { Data } from './data.ts';
 import type { Resource, Rows } from './rows.ts';
 
-export type EventKind = 'invoice.created' | 'payment.received';
+export const eventKinds = ['invoice.created', 'payment.received'] as const;
+export type EventKind = (typeof eventKinds)[number];
+
+/** Tells of an event; `data` is the row it is about. */
+export type EmitEvent = <R extends 'invoices' | 'transactions'>(event: EventKind, resource: R, row: Rows[R]) => void;
 
 /** Changes of single rows, with the traces the source leaves: customers move `updated_at`, nothing else moves a stamp. */
 export interface Edits {
@@ -14,19 +18,26 @@ export interface Edits {
   restore(resource: Resource, id: number): boolean;
 }
 
-export function createEdits(data: Data, now: () => number, emit: (event: EventKind, id: number) => void): Edits {
+/**
+ * When the events occur is not documented. A payment is an invoice that becomes paid, in whole or in part, and an Income that
+ * is booked: only the latter can be done through the API.
+ */
+export function createEdits(data: Data, now: () => number, emit: EmitEvent): Edits {
   const seconds = () => Math.floor(now() / SECOND);
   return {
     insert(resource, row) {
       const inserted = data[resource].insert(row, seconds());
-      if (resource === 'invoices') emit('invoice.created', inserted.id);
+      if (resource === 'invoices') emit('invoice.created', 'invoices', inserted as Rows['invoices']);
+      if (resource === 'transactions' && 'type' in inserted && inserted.type === 'Income')
+        emit('payment.received', 'transactions', inserted as Rows['transactions']);
       return inserted;
     },
     update(resource, id, patch) {
       const stamped = resource === 'customers' ? { updated_at: stampOf(seconds()), ...patch } : patch;
       const updated = data[resource].update(id, stamped, seconds());
       const status = resource === 'invoices' && 'status' in patch ? patch.status : undefined;
-      if (updated && (status === 'Paid' || status === 'Partially Paid')) emit('payment.received', id);
+      if (updated && (status === 'Paid' || status === 'Partially Paid'))
+        emit('payment.received', 'invoices', updated as Rows['invoices']);
       return updated;
     },
     remove: (resource, id) => data[resource].remove(id),

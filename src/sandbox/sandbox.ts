@@ -3,19 +3,20 @@ import { SluiceError } from '../errors.ts';
 import { createActivity } from './activity.ts';
 import { createApp } from './app.ts';
 import { dateOf, dayOf, NO_DAY } from './calendar.ts';
-import { type Change, type ChangeKind, createChanges } from './changes.ts';
-import { type Counts, createData, type Data, type Size, sizes } from './data.ts';
-import { createEdits, type Edits } from './edits.ts';
+import type { Change, ChangeKind } from './changes.ts';
+import { type Counts, type Data, type Size, sizes } from './data.ts';
+import type { Edits, EmitEvent } from './edits.ts';
 import { createFaults, type Fault, type FaultRates, type PlannedFault } from './faults.ts';
 import { createGate } from './gate.ts';
 import { listen } from './listen.ts';
-import { createLists } from './lists.ts';
+import type { OtherChange, OtherChangeKind } from './other-changes.ts';
 import { createRandom, mix } from './random.ts';
 import { renderRow } from './render.ts';
 import type { Resource, Rows } from './rows.ts';
 import { createTraffic, type Stats } from './traffic.ts';
 import { completeVariants, type Variants } from './variants.ts';
 import { createWebhooks } from './webhooks.ts';
+import { createWorlds } from './world.ts';
 
 /** The key a sandbox takes unless told otherwise; it protects nothing. */
 export const SANDBOX_KEY = 'sandbox-key';
@@ -25,8 +26,12 @@ export interface SandboxOptions {
   seed?: number;
   /** Default small: 150 customers, 600 invoices, 1,500 transactions. */
   size?: Size | Counts;
-  /** Random changes a minute, by the clock. Default 0. */
+  /** Random changes a minute of customers, invoices and transactions, by the clock. Default 0. */
   activityPerMinute?: number;
+  /** The same of products, quotes, tickets, users, orders, suppliers and purchases. Default 0. */
+  otherActivityPerMinute?: number;
+  /** At each midnight UTC of the source the data go back to the start and webhooks are forgotten. Default false. */
+  dailyReset?: boolean;
   /** Requests per window and key; 0 switches the limit and its headers off. Default 1000. */
   rateLimit?: number;
   /** Default an hour. */
@@ -59,8 +64,10 @@ export interface Sandbox {
   readonly data: Data;
   readonly stats: Stats;
   readonly variants: Variants;
-  /** All changes made by `change`, `changeRandom` and activity, oldest first. */
+  /** All changes made by `change`, `changeRandom` and activity, oldest first; a daily reset leaves them standing. */
   readonly changes: readonly Change[];
+  /** The same for `changeOther`, `changeOthers` and activity on the other lists. */
+  readonly otherChanges: readonly OtherChange[];
   /** The source's own time, in milliseconds since the epoch. */
   now(): number;
   /** The rows there are, by ascending id, with all documented fields, whatever the variants hide. */
@@ -68,6 +75,10 @@ export interface Sandbox {
   /** Makes one change of this kind; throws when there is no row it could befall. */
   change(kind: ChangeKind): Change;
   changeRandom(count: number): Change[];
+  /** Makes one change of this kind on a list other than customers, invoices and transactions. */
+  changeOther(kind: OtherChangeKind): OtherChange;
+  /** Random changes of those lists; what `changeRandom` does stays the same, however many there are. */
+  changeOthers(count: number): OtherChange[];
   insert: Edits['insert'];
   /** Sets any fields of a row, right or wrong; undefined when there is no such row. */
   update: Edits['update'];
@@ -95,34 +106,51 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
   const now = () => startedAt + (clock.now() - openedAt);
   let variants = completeVariants(options.variants);
 
-  const data = createData({
-    seed,
-    counts: typeof options.size === 'object' ? options.size : sizes[options.size ?? 'small'],
-    today: dateOf(Math.floor(startedAt / DAY)),
-    moreStates: variants.states === 'more',
-    undated: variants.undated === 'yes',
-    beyondDouble: variants.digits === 'beyond',
-  });
   const webhooks = createWebhooks(() => variants.webhooks);
   let moment: number | undefined;
-  const edits = createEdits(
-    data,
-    () => moment ?? now(),
-    (event, id) =>
-      webhooks.emit(event, () => renderRow('invoices', data.invoices.get(id) as Rows['invoices'], variants, false)),
+  const emit: EmitEvent = (event, resource, row) =>
+    webhooks.emit(event, () => renderRow(resource, row, variants, false));
+  const worldAt = createWorlds(
+    {
+      seed,
+      counts: typeof options.size === 'object' ? options.size : sizes[options.size ?? 'small'],
+      today: dateOf(Math.floor(startedAt / DAY)),
+      moreStates: variants.states === 'more',
+      undated: variants.undated === 'yes',
+      beyondDouble: variants.digits === 'beyond',
+      moment: () => moment ?? now(),
+      emit,
+      random: createRandom(mix(seed, 0xac71)),
+      otherRandom: createRandom(mix(seed, 0x07e5)),
+    },
+    { resets: options.dailyReset ?? false, startedAt, onReset: () => webhooks.forget() },
   );
-  const changes = createChanges(data, edits, createRandom(mix(seed, 0xac71)));
   const made: Change[] = [];
-  const note = (change: Change | undefined) => {
-    if (change !== undefined) made.push(change);
-    return change;
-  };
-  const activity = createActivity(options.activityPerMinute ?? 0, now, at => {
-    // A change that is caught up with bears the time it was due at.
+  const otherMade: OtherChange[] = [];
+  const change = (at: number) => note(made, worldAt(at).changes.makeMixed(at));
+  const changeOther = (at: number) => note(otherMade, worldAt(at).otherChanges.makeMixed(at));
+  // A change that is caught up with bears the time it was due at.
+  const belated = (make: (at: number) => unknown) => (at: number) => {
     moment = at;
-    note(changes.makeMixed(at));
+    make(at);
     moment = undefined;
-  });
+  };
+  const activity = createActivity(
+    [
+      { perMinute: options.activityPerMinute ?? 0, change: belated(change) },
+      { perMinute: options.otherActivityPerMinute ?? 0, change: belated(changeOther) },
+    ],
+    now,
+  );
+  const world = () => {
+    // What was still due before the reset must not befall the new rows.
+    if (options.dailyReset) activity.catchUp();
+    return worldAt(now());
+  };
+  const mixed = <C>(count: number, make: (at: number) => C | undefined) => {
+    world();
+    return Array.from({ length: count }, () => make(now())).filter(each => each !== undefined);
+  };
   const gate = createGate({ limit: rateLimit, windowMs: rateWindowMs, variants: () => variants });
   const traffic = createTraffic({ windowMs: rateWindowMs, logRequests: options.logRequests ?? 10_000 });
   const faults = createFaults({
@@ -136,9 +164,7 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
     apiKey,
     clock,
     latencyMs: options.latencyMs ?? 0,
-    data,
-    edits,
-    lists: createLists(data, seed),
+    world,
     gate,
     traffic,
     faults,
@@ -147,7 +173,7 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
     variants: () => variants,
     catchUp: () => activity.catchUp(),
     change: () => {
-      for (let index = 0; index < CHANGES_AT_ONCE; index += 1) note(changes.makeMixed(now()));
+      for (let index = 0; index < CHANGES_AT_ONCE; index += 1) change(now());
     },
   });
   const server = await listen(app.fetch, options.port ?? 0, host);
@@ -156,7 +182,9 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
     url: `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`,
     port: server.port,
     apiKey,
-    data,
+    get data() {
+      return world().data;
+    },
     stats: traffic.stats,
     get variants() {
       return variants;
@@ -165,20 +193,23 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
       activity.catchUp();
       return made;
     },
+    get otherChanges() {
+      activity.catchUp();
+      return otherMade;
+    },
     now,
     rows(resource) {
       activity.catchUp();
-      return data[resource].rows();
+      return world().data[resource].rows();
     },
-    change(kind) {
-      const change = note(changes.make(kind, now()));
-      if (change === undefined) throw new RangeError(`There is no row left for ${kind}.`);
-      return change;
-    },
-    changeRandom(count) {
-      return Array.from({ length: count }, () => note(changes.makeMixed(now()))).filter(change => change !== undefined);
-    },
-    ...edits,
+    change: kind => certain(kind, note(made, world().changes.make(kind, now()))),
+    changeRandom: count => mixed(count, change),
+    changeOther: kind => certain(kind, note(otherMade, world().otherChanges.make(kind, now()))),
+    changeOthers: count => mixed(count, changeOther),
+    insert: (resource, row) => world().edits.insert(resource, row),
+    update: (resource, id, patch) => world().edits.update(resource, id, patch),
+    remove: (resource, id) => world().edits.remove(resource, id),
+    restore: (resource, id) => world().edits.restore(resource, id),
     setVariants(given) {
       const fixed = FIXED.filter(name => given[name] !== undefined && given[name] !== variants[name]);
       if (fixed.length > 0) throw new RangeError(`Fixed when the sandbox is opened: ${fixed.join(', ')}.`);
@@ -197,6 +228,16 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
 
 const CHANGES_AT_ONCE = 3;
 const FIXED = ['rate-window', 'rejected-count', 'states', 'undated', 'digits'] as const;
+
+function note<C>(made: C[], change: C | undefined): C | undefined {
+  if (change !== undefined) made.push(change);
+  return change;
+}
+
+function certain<C>(kind: string, change: C | undefined): C {
+  if (change === undefined) throw new RangeError(`There is no row left for ${kind}.`);
+  return change;
+}
 
 function noonOf(date: string): number {
   const day = dayOf(date);

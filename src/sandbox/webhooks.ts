@@ -11,6 +11,8 @@ interface Registration {
 export interface Webhooks {
   register(url: string, events: string[]): Registration;
   emit(event: EventKind, data: () => object): void;
+  /** Nothing is registered any more, and what is held back is dropped. */
+  forget(): void;
   /** Resolves when everything emitted so far has been sent or has failed. */
   settled(): Promise<void>;
 }
@@ -57,6 +59,10 @@ export function createWebhooks(style: () => Variants['webhooks']): Webhooks {
       }
       for (const each of events) for (let time = 0; time < times; time += 1) queue(each);
       release();
+    },
+    forget() {
+      registered.length = 0;
+      held = [];
     },
     settled() {
       release();

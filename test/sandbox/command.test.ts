@@ -2,12 +2,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { type Clock, HOUR } from '../../src/clock.ts';
 import type { Session } from '../../src/commands/cli.ts';
 import { sandboxCommand } from '../../src/commands/sandbox.ts';
 import { explain, isKind } from '../../src/errors.ts';
+import { createManualClock } from './ask.ts';
 
 /** Runs the command until `use` is done with the sandbox it opens; what it refuses is thrown. */
-async function run(args: readonly string[], use: (url: string, key: string) => Promise<void> = async () => {}) {
+async function run(
+  args: readonly string[],
+  use: (url: string, key: string) => Promise<void> = async () => {},
+  clock: Clock = createManualClock(),
+) {
   const stop = new AbortController();
   let used: Promise<void> = Promise.resolve();
   const terminal = {
@@ -16,7 +22,7 @@ async function run(args: readonly string[], use: (url: string, key: string) => P
       used = use(shown.url as string, shown.apiKey as string).finally(() => stop.abort());
     },
   };
-  const session = { terminal, signal: stop.signal } as unknown as Session;
+  const session = { terminal, signal: stop.signal, clock } as unknown as Session;
   const command = sandboxCommand({
     action:
       (_needs, work) =>
@@ -58,6 +64,25 @@ test('variants and faults by commas and by repeating, a script, and all of them 
     expect((await list('invoices')).status).toBe(502);
     expect((await list('users')).status).toBe(503);
   });
+});
+
+test('activity on all lists, until a daily reset', async () => {
+  const clock = createManualClock();
+  const use = async (url: string, key: string) => {
+    const total = async (name: string) => {
+      const response = await fetch(`${url}/api/v2/${name}`, { headers: { authorization: `Bearer ${key}` } });
+      return ((await response.json()) as { meta: { total_records: number } }).meta.total_records;
+    };
+    expect([await total('invoices'), await total('users')]).toEqual([600, 8]);
+    clock.advance(12 * HOUR - 1);
+    expect(await total('invoices')).toBeGreaterThan(1500);
+    expect(await total('users')).not.toBe(8);
+    clock.advance(1);
+    // Of the new day there is one change of each stream: that of midnight.
+    expect(Math.abs((await total('invoices')) - 600)).toBeLessThanOrEqual(1);
+    expect(Math.abs((await total('users')) - 8)).toBeLessThanOrEqual(1);
+  };
+  await run(['--activity', '10', '--daily-reset'], use, clock);
 });
 
 test('what is wrong is named with what is expected', async () => {
