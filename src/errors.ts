@@ -31,11 +31,19 @@ export class SluiceError extends Error {
   /** For `refused` and `unauthorized`: the HTTP status, and the field messages of a validation error. */
   readonly status: number | undefined;
   readonly fields: Readonly<Record<string, string>> | undefined;
+  /** A request that changes something may have been carried out, though no sound answer came: look before repeating it. */
+  readonly outcomeUnknown: boolean;
 
   constructor(
     kind: ErrorKind,
     message: string,
-    options: { next?: string; cause?: unknown; status?: number; fields?: Record<string, string> } = {},
+    options: {
+      next?: string;
+      cause?: unknown;
+      status?: number;
+      fields?: Record<string, string>;
+      outcomeUnknown?: boolean;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'SluiceError';
@@ -43,6 +51,7 @@ export class SluiceError extends Error {
     this.next = options.next;
     this.status = options.status;
     this.fields = options.fields;
+    this.outcomeUnknown = options.outcomeUnknown ?? false;
   }
 }
 

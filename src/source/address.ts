@@ -1,5 +1,6 @@
 import { SluiceError } from '../errors.ts';
 import { hideSecrets } from '../log.ts';
+import { COMMAND_WORDING, type Wording } from './wording.ts';
 
 /** Where and how one installation is asked. */
 export interface Address {
@@ -14,14 +15,19 @@ export interface Address {
 }
 
 /** Checks the base address and the key, and knows both documented ways to send the key. Throws the kind `configuration`. */
-export function createAddress(options: { url: string; apiKey: string; auth: 'bearer' | 'query' }): Address {
-  const { apiKey, auth } = options;
+export function createAddress(options: {
+  url: string;
+  apiKey: string;
+  auth: 'bearer' | 'query';
+  wording?: Wording;
+}): Address {
+  const { apiKey, auth, wording = COMMAND_WORDING } = options;
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new SluiceError('configuration', 'SOURCE_API_KEY is empty or holds characters no API key has.', {
+    throw new SluiceError('configuration', `${wording.apiKey} is empty or holds characters no API key has.`, {
       next: 'Copy the key again from the source: Settings → API Access.',
     });
   }
-  const base = checkedBase(options.url);
+  const base = checkedBase(options.url, wording);
   const formEncoded = new URLSearchParams({ k: apiKey }).toString().slice(2);
   return {
     origin: base.origin,
@@ -39,14 +45,14 @@ export function createAddress(options: { url: string; apiKey: string; auth: 'bea
   };
 }
 
-function checkedBase(text: string): { origin: string; hostname: string; prefix: string } {
-  if (!URL.canParse(text)) throw wrongUrl('is not a web address');
+function checkedBase(text: string, wording: Wording): { origin: string; hostname: string; prefix: string } {
+  if (!URL.canParse(text)) throw wrongUrl(wording, 'is not a web address');
   const url = new URL(text);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw wrongUrl('must begin with https://');
-  if (url.username || url.password) throw wrongUrl('must not hold a user name or password');
-  if (url.search || url.hash) throw wrongUrl('must end before any ? or #');
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw wrongUrl(wording, 'must begin with https://');
+  if (url.username || url.password) throw wrongUrl(wording, 'must not hold a user name or password');
+  if (url.search || url.hash) throw wrongUrl(wording, 'must end before any ? or #');
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    throw wrongUrl(`must be https: over plain http the key could be read on its way to ${url.hostname}`);
+    throw wrongUrl(wording, `must be https: over plain http the key could be read on its way to ${url.hostname}`);
   }
   // The base of the documented paths ends before /api/v2, but people paste the address of the API itself.
   const prefix = url.origin + url.pathname.replace(/\/+$/, '').replace(/\/api\/v2$/, '');
@@ -58,8 +64,8 @@ function isLoopback(hostname: string): boolean {
 }
 
 /** Does not repeat the address: what people paste there may hold a key. */
-function wrongUrl(problem: string): SluiceError {
-  return new SluiceError('configuration', `SOURCE_URL ${problem}.`, {
-    next: 'Example: SOURCE_URL=https://books.example.com',
+function wrongUrl(wording: Wording, problem: string): SluiceError {
+  return new SluiceError('configuration', `${wording.url} ${problem}.`, {
+    next: `Example: ${wording.exampleUrl}`,
   });
 }

@@ -8,6 +8,7 @@ import { codeOf, describeFailure, type Exchange, exchange } from './exchange.ts'
 import type { Limiter } from './limiter.ts';
 import { parseRateHeaders } from './rate-headers.ts';
 import { BLOCKED, retryDelayMs } from './retry.ts';
+import { stoppedUnderWay } from './unknown-outcome.ts';
 
 /** A request made ready to be sent any number of times. */
 export interface Call {
@@ -107,7 +108,10 @@ export function createAttempt(
       const status = came.kind === 'answer' || came.kind === 'too large' ? came.status : null;
       const ms = clock.now() - startedMs;
       log?.debug({ asked: call.asked, lane: context.lane, status, came: came.kind, ms }, 'request');
-      if (came.kind === 'aborted') throw stopped(context.signal?.aborted ? context.signal : closing);
+      if (came.kind === 'aborted') {
+        const reason = stopped(context.signal?.aborted ? context.signal : closing);
+        throw call.method === 'GET' ? reason : stoppedUnderWay(call.asked, reason);
+      }
       return {
         verdict,
         status,

@@ -12,6 +12,7 @@ import { createLimiter } from './limiter.ts';
 import { type Meta, readMeta } from './meta.ts';
 import { exhausted, rejected } from './outcome-errors.ts';
 import { BLOCKED, FAILURES, retryDelayMs } from './retry.ts';
+import { COMMAND_WORDING, type Wording } from './wording.ts';
 
 export type { Meta } from './meta.ts';
 
@@ -37,6 +38,8 @@ export interface ClientOptions {
   log?: Log;
   /** For the jitter of retries. Default `Math.random`. */
   random?: () => number;
+  /** How messages name the settings. Default as the commands' environment does. */
+  wording?: Wording;
 }
 
 export interface RequestContext {
@@ -103,7 +106,7 @@ export interface Client {
  * await client.close();
  */
 export function openClient(options: ClientOptions): Client {
-  const { clock, log, timeoutMs, random = Math.random } = options;
+  const { clock, log, timeoutMs, random = Math.random, wording = COMMAND_WORDING } = options;
   const address = createAddress(options);
   const agent = openAgent({ connections: options.concurrency, timeoutMs });
   const closing = new AbortController();
@@ -138,18 +141,20 @@ export function openClient(options: ClientOptions): Client {
     let requests = 0;
     let failures = 0;
     let blocks = 0;
+    let unknown = false;
     for (;;) {
       const tried = await attempt(call, context, blocks + 1);
       const { verdict, grantedAt, bytes } = tried;
       if (tried.sent) requests++;
       if (verdict.kind === 'success') return { kind: 'success', body: verdict.body, grantedAt, requests, bytes };
       if (verdict.kind === 'gone') return { kind: 'gone', grantedAt, requests };
-      if (verdict.kind !== 'retry') throw rejected(call, tried.status, verdict);
+      if (verdict.kind !== 'retry') throw rejected(call, tried.status, verdict, wording);
       const tries = verdict.blocksKey ? ++blocks : ++failures;
       const law = verdict.blocksKey ? BLOCKED : failing;
       // Repeating a POST that may have arrived could create the thing twice.
       const mayRepeat = call.method !== 'POST' || verdict.blocksKey || !tried.sent;
-      if (tries >= law.attempts || !mayRepeat) throw exhausted(call, tried, verdict, { tries, mayRepeat });
+      unknown ||= call.method !== 'GET' && tried.sent && !verdict.blocksKey;
+      if (tries >= law.attempts || !mayRepeat) throw exhausted(call, tried, verdict, { tries, unknown, wording });
       // After a 429 the ledger itself holds back everyone on this key, so the next grant is the wait.
       const waitMs = verdict.blocksKey ? 0 : retryDelayMs(law, tries, random, verdict.minimumMs);
       log?.info({ asked: call.asked, attempt: tries, waitMs, came: verdict.what }, 'request is repeated');

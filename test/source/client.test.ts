@@ -238,8 +238,36 @@ describe('what is tried again, each time with a grant of its own', () => {
   it('never a POST that may have arrived', async () => {
     const { client, peer } = await setUp(response => json(response, '', 500));
     const error = await failure(client.request({ method: 'POST', path: '/api/v2/customers', body: {} }, context));
-    expect(error).toMatchObject({ kind: 'unavailable', next: expect.stringContaining('may have been carried out') });
+    expect(error).toMatchObject({
+      kind: 'unavailable',
+      outcomeUnknown: true,
+      next: expect.stringContaining('may have been carried out'),
+    });
     expect(peer.seen).toHaveLength(1);
+  });
+
+  it.each(['GET', 'PUT', 'DELETE'] as const)('%s, and whether it may have been carried out is told', async method => {
+    const { client, peer } = await setUp((response, nth) => json(response, '', nth === 6 ? 429 : 500));
+    const error = await failure(client.request({ method, path: `${path}/1` }, context));
+    expect(error).toMatchObject({ kind: 'unavailable', outcomeUnknown: method !== 'GET' });
+    expect(peer.seen).toHaveLength(7);
+  });
+
+  it.each(['GET', 'POST'] as const)(
+    'a %s that is stopped under way may have been carried out if it changes something',
+    async method => {
+      const stop = new AbortController();
+      const { client } = await setUp(() => stop.abort());
+      const error = await failure(client.request({ method, path }, { ...context, signal: stop.signal }));
+      expect(error).toMatchObject({ kind: 'stopped', outcomeUnknown: method === 'POST' });
+    },
+  );
+
+  it('a POST that nothing answered is sent again until it arrives', async () => {
+    const { client, clock } = await setUp(() => {}, { url: `http://127.0.0.1:${await closedPort()}` });
+    const error = await failure(client.request({ method: 'POST', path, body: {} }, context));
+    expect(error).toMatchObject({ kind: 'unavailable', outcomeUnknown: false });
+    expect(clock.slept).toHaveLength(5);
   });
 });
 
