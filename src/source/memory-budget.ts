@@ -3,7 +3,8 @@ import type { Budget, Grant, Lane } from './budget.ts';
 
 /**
  * A request ledger of one process, by its clock: a request counts from its grant until one window after it was settled.
- * Live may use the whole limit; the other lanes leave it 1%, at least one request where the limit is 50 or more.
+ * Live may use the whole limit; the other lanes leave it 1%, at least one request where the limit is 50 or more, and burst only while
+ * more than half of the limit is free: after that they get a request every `windowMs / limit`, so that live never waits long.
  * It forgets at the end of the process, so a service uses the warehouse's ledger instead.
  */
 export function createMemoryBudget(options: { clock: Clock; limit: number; windowMs?: number }): Budget {
@@ -12,6 +13,8 @@ export function createMemoryBudget(options: { clock: Clock; limit: number; windo
   const counted = new Map<string, number>();
   let limit = options.limit;
   let blockedUntilMs = 0;
+  /** When a lane below live was last granted something. */
+  let pacedMs = Number.NEGATIVE_INFINITY;
   let issued = 0;
   let lastMicros = 0;
 
@@ -38,11 +41,18 @@ export function createMemoryBudget(options: { clock: Clock; limit: number; windo
       const nowMs = clock.now();
       forgetPast(nowMs);
       const capacity = limit - reserve(lane, limit);
-      const free = blockedUntilMs > nowMs ? 0 : Math.max(0, Math.min(want, capacity - counted.size));
-      const grants = Array.from({ length: free }, grant);
-      if (free > 0) return Promise.resolve({ grants, waitMs: 0 });
-      const fullMs = counted.size >= capacity ? freeAfterMs(nowMs, capacity) : 0;
-      return Promise.resolve({ grants, waitMs: Math.max(1, blockedUntilMs - nowMs, fullMs) });
+      const left = capacity - counted.size;
+      const blockedMs = blockedUntilMs - nowMs;
+      if (blockedMs > 0 || left <= 0) {
+        const fullMs = left <= 0 ? freeAfterMs(nowMs, capacity) : 0;
+        return Promise.resolve({ grants: [], waitMs: Math.max(1, blockedMs, fullMs) });
+      }
+      const burst = lane === 'live' ? left : Math.ceil(limit / 2) - counted.size;
+      const pauseMs = burst > 0 ? 0 : Math.ceil(pacedMs + windowMs / limit - nowMs);
+      if (pauseMs > 0) return Promise.resolve({ grants: [], waitMs: pauseMs });
+      if (lane !== 'live') pacedMs = nowMs;
+      const grants = Array.from({ length: Math.min(want, left, Math.max(burst, 1)) }, grant);
+      return Promise.resolve({ grants, waitMs: 0 });
     },
     settle(granted, settlement) {
       const nowMs = clock.now();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { HOUR, MINUTE } from '../../src/clock.ts';
+import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
 import type { Budget, Grant } from '../../src/source/budget.ts';
 import { createMemoryBudget } from '../../src/source/memory-budget.ts';
 import { manualClock } from './manual-clock.ts';
@@ -27,17 +27,43 @@ it('counts a request from its grant until one window after it was settled', asyn
   expect((await budget.take('live', 5)).grants).toHaveLength(1);
 });
 
-it('leaves 1% of the limit, at least one request from 50 on, to live', async () => {
-  for (const [limit, lower] of [
-    [1000, 990],
-    [60, 59],
-    [10, 10],
-  ] as const) {
-    const budget = createMemoryBudget({ clock: manualClock(), limit });
-    expect((await budget.take('backfill', 5000)).grants).toHaveLength(lower);
-    expect((await budget.take('verify', 1)).grants).toHaveLength(0);
-    expect((await budget.take('live', 5000)).grants).toHaveLength(limit - lower);
+it.each([
+  [1000, 500, 990],
+  [60, 30, 59],
+  [10, 5, 10],
+])('of %i leaves 1%% to live, at least one from 50 on; a burst of half, then a pace', async (limit, burst, lower) => {
+  const clock = manualClock();
+  const budget = createMemoryBudget({ clock, limit });
+  expect((await budget.take('backfill', 5000)).grants).toHaveLength(burst);
+  const pauseMs = Math.ceil(HOUR / limit);
+  expect(await budget.take('verify', 5)).toEqual({ grants: [], waitMs: pauseMs });
+  for (let granted = burst; granted < lower; granted++) {
+    clock.advance(pauseMs - 1);
+    expect((await budget.take('backfill', 5)).waitMs).toBe(1);
+    clock.advance(1);
+    expect((await budget.take('backfill', 5)).grants).toHaveLength(1);
   }
+  clock.advance(pauseMs);
+  expect((await budget.take('verify', 1)).grants).toHaveLength(0);
+  expect((await budget.take('live', 5000)).grants).toHaveLength(limit - lower);
+  expect((await budget.take('live', 1)).grants).toHaveLength(0);
+});
+
+it('paces to the end of a window and beyond without ever holding more than the limit', async () => {
+  const clock = manualClock();
+  const budget = createMemoryBudget({ clock, limit: 20, windowMs: MINUTE });
+  const sent: number[] = [];
+  for (let second = 0; second < 300; second++) {
+    const lane = second % 7 === 0 ? 'live' : 'backfill';
+    for (const grant of (await budget.take(lane, 3)).grants) {
+      sent.push(clock.now());
+      await budget.settle(grant, done);
+    }
+    clock.advance(SECOND);
+  }
+  const most = Math.max(...sent.map(end => sent.filter(at => at > end - MINUTE && at <= end).length));
+  expect(most).toBe(20);
+  expect(sent.length).toBeGreaterThanOrEqual(95);
 });
 
 it('forgets released grants at once', async () => {
