@@ -5,6 +5,7 @@
  * - `stopped`: asked to stop (Ctrl-C, SIGTERM); the same command goes on where it was.
  * - `unauthorized`: the source refuses the key; stop the run, keep the data, tell the operator.
  * - `refused`: the source rejects this request (4xx); repeating it cannot help.
+ * - `absent`: the source does not offer what was asked for, and need not; the rest goes on.
  * - `unavailable`: the source stayed out of reach through every retry; a later run goes on.
  * - `database`: Postgres is out of reach, full or refuses; nothing of the open transaction was written.
  * - `stale`: another process took over this cursor; this one has written nothing and must not go on.
@@ -18,6 +19,7 @@ export type ErrorKind =
   | 'stopped'
   | 'unauthorized'
   | 'refused'
+  | 'absent'
   | 'unavailable'
   | 'database'
   | 'stale'

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { validate } from 'node-cron';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Job } from '../src/engine/job.ts';
+import { type Job, wholeRowOf } from '../src/engine/job.ts';
 import { childShape, createRecordParser } from '../src/engine/records.ts';
 import { tableDeclaration } from '../src/engine/resource.ts';
 import type { Database } from '../src/warehouse/database.ts';
@@ -20,7 +20,7 @@ const jobs = await Promise.all(
     })),
 );
 
-type Kind = 'text' | 'integer' | 'decimal' | 'date' | 'timestamp';
+type Kind = 'text' | 'integer' | 'decimal' | 'date' | 'timestamp' | 'row';
 
 /** What a column must be to hold all that a field lets through. */
 const FITTING: Record<Kind, readonly string[]> = {
@@ -29,10 +29,11 @@ const FITTING: Record<Kind, readonly string[]> = {
   decimal: ['numeric'],
   date: ['date'],
   timestamp: ['timestamp with time zone'],
+  row: ['jsonb'],
 };
 
 /** A value of each kind that a careless column would lose something of. */
-const PROBES: Record<Kind, { given: string; stored: string }> = {
+const PROBES: Record<Exclude<Kind, 'row'>, { given: string; stored: string }> = {
   text: { given: 'Zoë “Ωmega” 🧾\n', stored: 'Zoë “Ωmega” 🧾\n' },
   integer: { given: '2147483647', stored: '2147483647' },
   decimal: { given: '12345678901234567890.123456789', stored: '12345678901234567890.123456789' },
@@ -42,13 +43,20 @@ const PROBES: Record<Kind, { given: string; stored: string }> = {
 
 /** A field is known by what it accepts. */
 function kindOf(field: unknown): Kind {
-  const accepts = (value: string) => z.object({ value: field as z.ZodType }).safeParse({ value });
+  const accepts = (value: unknown) => z.object({ value: field as z.ZodType }).safeParse({ value });
+  if (accepts({ any: 'thing' }).success) return 'row';
   if (accepts('x').success) return 'text';
   if (accepts('7.5').success) return 'decimal';
   if (accepts('7').success) return 'integer';
   const stamp = accepts('2026-01-15T10:00:00Z');
   if (!stamp.success) throw new Error('a field that is none of text, integer, decimal, date, timestamp');
   return stamp.data.value === '2026-01-15' ? 'date' : 'timestamp';
+}
+
+function probeOf(schema: unknown) {
+  const kind = kindOf(schema);
+  if (kind === 'row') throw new Error('a whole row holds the others');
+  return PROBES[kind];
 }
 
 interface StoredColumn {
@@ -209,9 +217,14 @@ describe.each(jobs)('$name', ({ name, job }) => {
 
   test('a record of it is stored exactly as it came', async () => {
     const table = await readTable(database.kysely, tableDeclaration(name, job, MIGRATIONS.schema));
+    const whole = wholeRowOf(job);
+    const single = () => fields().filter(([field]) => field !== whole);
     const probe = (shape: Record<string, unknown>) =>
-      Object.fromEntries(Object.entries(shape).map(([field, schema]) => [field, PROBES[kindOf(schema)].given]));
-    const record: Record<string, unknown> = { ...probe(Object.fromEntries(fields())), unheard_of: [1, 'two'] };
+      Object.fromEntries(Object.entries(shape).map(([field, schema]) => [field, probeOf(schema).given]));
+    const record: Record<string, unknown> = {
+      ...probe(Object.fromEntries(single())),
+      unheard_of: [1, 'two'],
+    };
     for (const field of Object.keys(job.children)) record[field] = [probe(childShape(job, field))];
     for (const field of job.never) record[field] = 'never';
 
@@ -225,13 +238,14 @@ describe.each(jobs)('$name', ({ name, job }) => {
       .execute(tx => writeRows(tx, table, [parsed.row], { resource: name, runId: null, deep: false }));
 
     const { rows } = await database.query(`select * from ${MIGRATIONS.schema}.${name}`);
-    for (const [field, schema] of fields()) expect(String(rows[0]?.[field]), field).toBe(PROBES[kindOf(schema)].stored);
-    expect(rows[0]?._extra).toEqual({ unheard_of: [1, 'two'] });
+    for (const [field, schema] of single()) expect(String(rows[0]?.[field]), field).toBe(probeOf(schema).stored);
+    expect(rows[0]?._extra).toEqual(whole === undefined ? { unheard_of: [1, 'two'] } : null);
+    if (whole !== undefined) expect(rows[0]?.[whole]).toEqual(record);
     for (const [field, child] of Object.entries(job.children)) {
       const lines = await database.query(`select * from ${MIGRATIONS.schema}.${child.table}`);
       expect(lines.rows).toHaveLength(1);
       for (const [each, schema] of Object.entries(childShape(job, field)))
-        expect(String(lines.rows[0]?.[each]), each).toBe(PROBES[kindOf(schema)].stored);
+        expect(String(lines.rows[0]?.[each]), each).toBe(probeOf(schema).stored);
     }
   });
 });

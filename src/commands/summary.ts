@@ -76,6 +76,9 @@ export function showServed(session: Pick<Session, 'terminal'>, read: Read): Outc
   const resources = read.served.map(served);
   const error = failures(resources, read.failed);
   terminal.show({ resources, ...(error ? { error } : {}) }, () => summaryTable(session, resources));
+  const name = nameIn(resources);
+  for (const each of resources)
+    if (each.state === 'done' && each.reason !== null && !terminal.json) terminal.note(`${name(each)}: ${each.reason}`);
   if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
   return outcomeOf(error, read);
 }

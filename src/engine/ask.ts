@@ -3,7 +3,7 @@ import { type Client, isTimeout, type Meta } from '../source/client.ts';
 import type { BadRecord } from '../warehouse/quarantine.ts';
 import type { Row } from '../warehouse/rows.ts';
 import { type Slice, sliceText } from '../warehouse/slice.ts';
-import { holdsRows, isContentKeyed, isPageless, pageSize, partition, type Resource } from './resource.ts';
+import { holdsRows, isContentKeyed, isOffered, isPageless, pageSize, partition, type Resource } from './resource.ts';
 import type { Step } from './step.ts';
 import type { Task } from './task.ts';
 import { within } from './windows.ts';
@@ -115,10 +115,9 @@ export async function askPage(
       // Past the end of a list, or of what a filter shows of it, there may be nothing. The list itself is there.
       if (ask.page > 1 || Object.keys(query).length > 0) return { ...page, rows: [], meta: undefined };
       release();
-      throw new SluiceError('failed', `The source has no ${resource.job.path}.`, {
-        next: 'Check the address in SOURCE_URL, and whether this installation offers the list.',
-      });
-    } catch (error) {
+      throw noSuchList(resource);
+    } catch (cause) {
+      const error = orAbsent(resource, cause);
       const tooLarge = isKind(error, 'refused') || (isTimeout(error) && limit > 100);
       if (smaller !== undefined && tooLarge) {
         refused = isKind(error, 'refused');
@@ -130,6 +129,23 @@ export async function askPage(
     }
   }
 }
+
+/** What a list that is not there is answered with, or one that this key may not see. */
+const NOT_THERE: ReadonlySet<number | undefined> = new Set([403, 404, 405, 501]);
+
+/** A list that need not be there, and never was, is absent; any other has to be. */
+export const noSuchList = (resource: Resource): SluiceError =>
+  isOffered(resource)
+    ? new SluiceError('failed', `The source has no ${resource.job.path}.`, {
+        next: 'Check the address in SOURCE_URL, and whether this installation offers the list.',
+      })
+    : new SluiceError('absent', `The source does not offer ${resource.job.path}.`);
+
+/** What the source refuses because it does not offer it. */
+export const orAbsent = (resource: Resource, error: unknown): unknown =>
+  !isOffered(resource) && isKind(error, 'refused', 'unauthorized') && NOT_THERE.has(error.status)
+    ? noSuchList(resource)
+    : error;
 
 /**
  * False when the page shows fewer rows than its own count says it has: whoever drops rows from a page says nothing of what is gone.
@@ -273,14 +289,17 @@ function learnCap(resource: Resource, answer: PageAnswer): Learning {
   return learnt;
 }
 
-// Asked for less than it returns, a source that keeps to its own size returns more, or counts its pages by another size.
-function keepsOwnSize(resource: Resource, answer: PageAnswer): boolean {
-  if (answer.page > 1 && answer.rows.length > answer.limit) return true;
-  const { totalPages, totalRecords } = answer.meta ?? {};
-  const size = resource.traits.get('page size');
-  if (totalPages === undefined || totalRecords === undefined || size === undefined || answer.limit >= Number(size))
-    return false;
-  return totalPages !== Math.ceil(totalRecords / answer.limit) && totalPages === Math.ceil(totalRecords / Number(size));
+// Asked for less than it returns, a source that keeps to its own size returns more, counts its pages by another size, or leaves
+// over for the last page what another size leaves.
+function keepsOwnSize(resource: Resource, { meta, rows, page, limit }: PageAnswer): boolean {
+  if (page > 1 && rows.length > limit) return true;
+  const { totalPages, totalRecords } = meta ?? {};
+  const size = Number(resource.traits.get('page size') ?? 0);
+  if (totalPages === undefined || totalRecords === undefined || limit >= size) return false;
+  const fits = (each: number) =>
+    totalPages === Math.ceil(totalRecords / each) &&
+    (page === 1 || page !== totalPages || rows.length === totalRecords - (page - 1) * each);
+  return !fits(limit) && fits(size);
 }
 
 /** Parses an answer's rows. Rows without an id are told apart inside the reading by counting equals: `seen` holds the keys so far. */

@@ -1,3 +1,4 @@
+import { DAY } from '../clock.ts';
 import type { Entry } from '../warehouse/coverage.ts';
 import type { MissingRow } from '../warehouse/missing.ts';
 import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../warehouse/slice.ts';
@@ -8,6 +9,7 @@ import { byIds, subtract } from './intervals.ts';
 import { nextSlice, pooledPrior } from './next-slice.ts';
 import { MOST_PAGES } from './read-pages.ts';
 import {
+  foundAbsentAt,
   isPageless,
   keepsWindows,
   oldestProof,
@@ -44,6 +46,10 @@ export async function choose(
   context: { now: number; today: Day; affordable: boolean | null; missing: () => Promise<readonly MissingRow[]> },
 ): Promise<Next> {
   const { resource } = task;
+  // A schedule asks once a day for a list that the source had not.
+  if (task.kind === 'slot' && context.now - (foundAbsentAt(resource) ?? Number.NEGATIVE_INFINITY) < DAY)
+    task.absent = true;
+  if (task.absent) return idle(task);
   if (task.kind === 'hint') return chooseHinted(task);
   // What is being read now may still change what is left to do.
   const quiet = resource.reading.size === 0;

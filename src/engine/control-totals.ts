@@ -9,7 +9,7 @@ import { type Draft, noteTrait } from './draft.ts';
 import { partition, partitionOf, type Resource } from './resource.ts';
 import type { End, Step } from './step.ts';
 import type { Task } from './task.ts';
-import { type DateRange, lengthInDays, monthRange, overlapDays } from './windows.ts';
+import { type DateRange, lengthInDays, monthBefore, monthRange, overlapDays } from './windows.ts';
 
 export type TotalSlice = Extract<Slice, { by: 'total' }>;
 
@@ -56,11 +56,7 @@ function monthsBack(parts: readonly Entry[], today: string): string[] {
   const months: string[] = [];
   for (let month = today.slice(0, 7); month >= first && months.length < MOST_MONTHS; ) {
     months.push(month);
-    const [year = 0, number = 0] = month.split('-').map(Number);
-    month =
-      number === 1
-        ? `${String(year - 1).padStart(4, '0')}-12`
-        : `${month.slice(0, 5)}${String(number - 1).padStart(2, '0')}`;
+    month = monthBefore(today, months.length);
   }
   return months;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Sum } from '../warehouse/stored.ts';
-import { BadValue, dateText, decimalText, integerText, plainText, stampText } from './values.ts';
+import { BadValue, dateText, decimalText, integerText, plainText, rowText, stampText } from './values.ts';
 
 /**
  * The whole vocabulary of a file in `jobs/`. The file's name is the resource and the table; its default export is
@@ -45,7 +45,7 @@ export interface ControlTotals {
   readonly sums: Readonly<Record<string, Sum>>;
 }
 
-export type Slicing = IdRange | DateWindow | Value | One;
+export type Slicing = IdRange | DateWindow | Value | One | Monthly;
 
 /** The list comes ordered by the key: one answer proves the interval between its first and last row. */
 export interface IdRange {
@@ -70,10 +70,19 @@ export interface One {
   readonly path: string;
 }
 
+/** There is no list: the source sums each month up, and its answer is the month's row. `month` counts from 1, `year` has four digits. */
+export interface Monthly {
+  readonly by: 'month';
+  readonly query: (year: string, month: string) => Readonly<Record<string, string>>;
+  /** Fields of the row that the answer does not hold, the key among them. */
+  readonly fields: (year: string, month: string) => Readonly<Record<string, string>>;
+}
+
 export const idRange = (): IdRange => ({ by: 'id' });
 export const dateWindow = (field: string, from: string, to: string): DateWindow => ({ by: 'date', field, from, to });
 export const value = (field: string, watch: readonly string[] = []): Value => ({ by: 'value', field, watch });
 export const one = (path: string): One => ({ by: 'one', path });
+export const monthly = (of: Pick<Monthly, 'query' | 'fields'>): Monthly => ({ by: 'month', ...of });
 
 export function defineJob(
   declaration: Pick<Job, 'path' | 'record' | 'key' | 'slicings'> &
@@ -105,6 +114,18 @@ export const decimal = () => field(decimalText);
 export const date = () => field(dateText);
 /** A moment; without a zone it is read in SOURCE_TIMEZONE. */
 export const timestamp = () => field(stampText);
+/** The row itself, whole, for `jsonb`: where the source's fields are not documented, nor whether it offers the list at all. */
+export const wholeRow = () => WHOLE_ROW;
+const WHOLE_ROW = field(rowText);
+
+/** The field that holds the whole row, if there is one. */
+export const wholeRowOf = (job: Job): string | undefined =>
+  Object.entries(job.record.shape).find(([, schema]) => schema === WHOLE_ROW)?.[0];
+
+/** A list that the source may not offer: what is not documented, and what sums others up. */
+export const mayBeAbsent = (job: Job): boolean =>
+  wholeRowOf(job) !== undefined || slicingOf(job, 'month') !== undefined;
+
 /** A list of records, kept as child rows (see `children`). */
 export const list = (item: z.ZodObject) => z.array(item).nullable().optional();
 

@@ -16,7 +16,7 @@ import { createCommitter } from './commit.ts';
 import type { Engine, Loop } from './engine.ts';
 import { confirmingField } from './gone.ts';
 import { read } from './reading.ts';
-import { dropOtherPartitions, recount } from './repartition.ts';
+import { dropOtherPartitions, leaveOut, recount } from './repartition.ts';
 import { partition, placeOf, type Resource, refreshResource, wholeCost } from './resource.ts';
 import type { Serves } from './serves.ts';
 import { fail, MOST_TRIES, type Task, type UnderWay } from './task.ts';
@@ -234,7 +234,7 @@ function isAffordable(engine: Engine, tasks: readonly Task[]): boolean | null {
 
 /** Never read, and not given up. */
 const isToBeRead = (task: Task, entry: Entry): boolean =>
-  entry.provenAt === null && !task.settled.has(sliceText(entry.slice)) && task.failure === null;
+  entry.provenAt === null && !task.settled.has(sliceText(entry.slice)) && task.failure === null && !task.absent;
 
 function start(loop: Loop, task: Task, choice: Choice, now: number): void {
   const { resource } = task;
@@ -255,7 +255,8 @@ function start(loop: Loop, task: Task, choice: Choice, now: number): void {
       if ([...before].every(([text, known]) => after.get(text) === known))
         for (const text of before.keys()) tried(task, text);
     })
-    .catch(error => {
+    .catch(async error => {
+      if (isKind(error, 'absent')) return await leaveOut(loop.engine, task, now);
       // A paused or cancelled order stops its own readings only.
       if (task.abort.signal.aborted && loop.fatal === null) return;
       if (underWay.room.signal.aborted && isKind(error, 'stopped')) return;

@@ -2,7 +2,9 @@ import type { Reader } from './ask.ts';
 import type { Choice } from './choose.ts';
 import { readTotal } from './control-totals.ts';
 import type { Loop } from './engine.ts';
+import { slicingOf } from './job.ts';
 import { readIds } from './read-ids.ts';
+import { readMonths } from './read-months.ts';
 import { readNewest, readOne } from './read-others.ts';
 import { readPages, windowReading } from './read-pages.ts';
 import type { Committed, Step } from './step.ts';
@@ -36,6 +38,8 @@ function stepsOf(loop: Loop, task: Task, choice: Choice, now: number): AsyncGene
   const { slice } = choice;
   const given = loop.readerOf(task.lane);
   const reader: Reader = { ...given, signal: AbortSignal.any([given.signal, task.abort.signal]) };
+  if (slicingOf(task.resource.job, 'month') && (slice.by === 'newest' || slice.by === 'whole'))
+    return readMonths(reader, task, slice, { now, zone: engine.timeZone });
   switch (slice.by) {
     case 'id':
       return readIds(reader, engine.database, task, slice, choice.answers);

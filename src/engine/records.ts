@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { BadRecord } from '../warehouse/quarantine.ts';
 import type { ChildRow, Row } from '../warehouse/rows.ts';
-import type { Job } from './job.ts';
+import { type Job, wholeRowOf } from './job.ts';
 import { BadValue, jsonText, uncleanIn, wholeJson } from './values.ts';
 
 /** Stands in `_extra` beside the unknown fields: how many characters were removed or replaced, by field. */
@@ -18,6 +18,7 @@ export function createRecordParser(
   job: Job,
   options: { hashed: boolean; contentKeyed: boolean },
 ): (raw: unknown, readAt: string) => Parsed {
+  const whole = wholeRowOf(job);
   const known = new Set([...Object.keys(job.record.shape), ...job.never]);
   const children = Object.keys(job.children).map(field => ({
     field,
@@ -28,16 +29,16 @@ export function createRecordParser(
 
   return (raw, readAt) => {
     if (!isObject(raw)) return { bad: badRecord(job, raw, { '(record)': 'expected an object' }) };
-    const record = raw;
+    const record = whole === undefined ? raw : { [job.key]: raw[job.key], [whole]: shown(job, raw) };
     const parsed = job.record.safeParse(record);
-    if (!parsed.success) return { bad: badRecord(job, record, reasonsOf(parsed.error)) };
+    if (!parsed.success) return { bad: badRecord(job, raw, reasonsOf(parsed.error)) };
 
     const values: Record<string, string | null> = {};
     for (const [name, value] of Object.entries(parsed.data)) {
       if (value !== undefined && !(name in job.children)) values[name] = value as string | null;
     }
     const key = values[job.key] ?? (options.contentKeyed ? `#${digestOf(sorted(values))}` : null);
-    if (key === null) return { bad: badRecord(job, record, { [job.key]: 'a row needs it' }) };
+    if (key === null) return { bad: badRecord(job, raw, { [job.key]: 'a row needs it' }) };
 
     const lists: Record<string, ChildRow[]> = {};
     let extra: string | null;
@@ -54,7 +55,7 @@ export function createRecordParser(
       extra = extraOf(record, known, values);
     } catch (error) {
       if (!(error instanceof BadValue)) throw error;
-      return { bad: badRecord(job, record, { '(unknown fields)': error.message }) };
+      return { bad: badRecord(job, raw, { '(unknown fields)': error.message }) };
     }
     const digest = options.hashed ? digestOf([version, values, lists, extra]) : null;
     return { row: { key, values, children: lists, extra, hash: digest, readAt } };
@@ -85,7 +86,7 @@ function extraOf(
   const cleaned: [string, number][] = [];
   for (const name in values) {
     const raw = record[name];
-    const unclean = typeof raw === 'string' ? uncleanIn(raw) : 0;
+    const unclean = typeof raw === 'string' ? uncleanIn(raw) : isObject(raw) ? jsonText(raw).cleaned : 0;
     if (unclean > 0) cleaned.push([name, unclean]);
   }
   const names = Object.keys(record).filter(name => !known.has(name));
@@ -98,10 +99,14 @@ function extraOf(
   return jsonText({ ...unknown, [CLEANED]: Object.fromEntries(cleaned) }).text;
 }
 
+/** What may be kept of a row. */
+function shown(job: Job, raw: unknown): unknown {
+  if (job.never.length === 0 || !isObject(raw)) return raw;
+  return Object.fromEntries(Object.entries(raw).filter(([name]) => !job.never.includes(name)));
+}
+
 function badRecord(job: Job, raw: unknown, reasons: Record<string, string>): BadRecord {
-  const hidden = job.never.length > 0 && isObject(raw) ? { ...raw } : raw;
-  if (isObject(hidden)) for (const field of job.never) delete hidden[field];
-  const payload = wholeJson(hidden);
+  const payload = wholeJson(shown(job, raw));
   let key: string | null | undefined;
   try {
     const field = job.record.shape[job.key] as z.ZodType | undefined;

@@ -6,7 +6,7 @@ import { writeTrait } from '../warehouse/traits.ts';
 import type { Next } from './choose.ts';
 import type { Engine } from './engine.ts';
 import { MOST_PAGES } from './read-pages.ts';
-import { partition, partitionOf, placeOf, type Resource } from './resource.ts';
+import { absentEntries, partition, partitionOf, placeOf, type Resource } from './resource.ts';
 import type { Task } from './task.ts';
 
 /**
@@ -50,4 +50,14 @@ export async function dropOtherPartitions(engine: Engine, resource: Resource): P
   if (others.length === 0) return;
   await writeCoverage(engine.database.kysely, placeOf(resource), others, []);
   for (const slice of others) resource.entries.delete(sliceText(slice));
+}
+
+/** The source does not offer the list: nothing of it is left to read. */
+export async function leaveOut(engine: Engine, task: Task, now: number): Promise<void> {
+  const { resource } = task;
+  task.absent = true;
+  if (task.reportOnly) return;
+  const entries = absentEntries(resource, now);
+  await writeCoverage(engine.database.kysely, placeOf(resource), [], entries);
+  for (const entry of entries) resource.entries.set(sliceText(entry.slice), entry);
 }

@@ -1,5 +1,5 @@
 import type { Meta } from '../source/client.ts';
-import { type Entry, readCoverage } from '../warehouse/coverage.ts';
+import { type Entry, NOT_OFFERED, readCoverage } from '../warehouse/coverage.ts';
 import type { Cursor } from '../warehouse/cursors.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { MissingRow } from '../warehouse/missing.ts';
@@ -7,7 +7,7 @@ import type { Place } from '../warehouse/place.ts';
 import { type DateSlice, overlap, type Slice, sliceText } from '../warehouse/slice.ts';
 import { readTable, type Table } from '../warehouse/tables.ts';
 import { readTraits } from '../warehouse/traits.ts';
-import { type DateWindow, type Job, slicingOf } from './job.ts';
+import { type DateWindow, type Job, mayBeAbsent, slicingOf } from './job.ts';
 import { childShape, createRecordParser } from './records.ts';
 import { lengthInDays, wholeTime } from './windows.ts';
 
@@ -160,6 +160,20 @@ export function partition(resource: Resource): Entry[] {
   const all: Slice = by === 'date' ? wholeTime : by === 'id' ? { by, from: null, to: null } : { by };
   return [unread(all)];
 }
+
+/** The list is there, or must be: what was read once does not cease to be offered. */
+export const isOffered = (resource: Resource): boolean =>
+  !mayBeAbsent(resource.job) || partition(resource).some(entry => entry.provenAt !== null);
+
+/** When the source was last asked for a list that it has not (epoch ms); null where it has, or was never asked. */
+export function foundAbsentAt(resource: Resource): number | null {
+  const [part] = partition(resource);
+  return part?.dueReason === NOT_OFFERED ? part.readAt : null;
+}
+
+/** The list as coverage has it once the source said that there is none. */
+export const absentEntries = (resource: Resource, now: number): Entry[] =>
+  partition(resource).map(entry => ({ ...entry, readAt: now, dueReason: NOT_OFFERED }));
 
 /** As of when the whole list is proven (epoch ms); null while parts of it were never read. */
 export function oldestProof(resource: Resource): number | null {

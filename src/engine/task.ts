@@ -38,6 +38,8 @@ export interface Task {
   readonly tries: Map<string, number>;
   /** Rows that the source said the whole list has when the task first asked; null before. */
   counted: number | null;
+  /** The source does not offer the list: there is nothing to read. */
+  absent: boolean;
   /** A newer tick waits for its end: nothing more is begun for it. */
   overtaken: boolean;
   /** How often what was given up was taken up again. */
@@ -82,6 +84,7 @@ export function createTask(
     settled: new Set(),
     tries: new Map(),
     counted: null,
+    absent: false,
     overtaken: false,
     lookedAgain: 0,
     intervals: [],

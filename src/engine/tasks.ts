@@ -1,4 +1,5 @@
 import { isKind, SluiceError } from '../errors.ts';
+import { NOT_OFFERED } from '../warehouse/coverage.ts';
 import type { Db } from '../warehouse/database.ts';
 import { returnHints } from '../warehouse/hints.ts';
 import { type Order, openOrders, setOrderState } from '../warehouse/orders.ts';
@@ -154,14 +155,16 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
     );
   }
   const state = task.failure ? 'failed' : 'done';
-  const { kind: failure, message: reason, next } = task.failure ?? {};
+  const { kind: failure, message: reason = task.absent ? NOT_OFFERED : undefined, next } = task.failure ?? {};
   await endRun(kysely, task.runId, { state, reason, next, failure });
   if (task.orderId !== null) {
     const { absent, different, unreadable } = task.findings;
     // A row that moved is missed in one slice and found different in another.
     const extra = [...task.findings.extra].filter(key => !different.has(key));
     const unproven = partition(task.resource)
-      .filter(entry => wants(task, entry.slice) && (entry.provenAt === null || doubtful.includes(entry)))
+      .filter(
+        entry => !task.absent && wants(task, entry.slice) && (entry.provenAt === null || doubtful.includes(entry)),
+      )
       .map(entry => sliceText(entry.slice));
     const report =
       task.kind === 'verify'
@@ -175,7 +178,7 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
         : undefined;
     const again = serves.slots && isKind(task.failure, 'unavailable');
     await setOrderState(kysely, task.orderId, ['waiting', 'running'], again ? 'waiting' : state, {
-      reason: task.failure ? [task.failure.message, task.failure.next].filter(Boolean).join(' ') : null,
+      reason: reason === undefined ? null : [reason, next].filter(Boolean).join(' '),
       ...(report ? { report } : {}),
     });
   }

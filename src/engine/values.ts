@@ -124,6 +124,18 @@ export function jsonText(value: unknown): { text: string; cleaned: number } {
   return { text: clear, cleaned };
 }
 
+/** A whole row as JSON for `jsonb`, its names in order, so that equal rows have equal text. */
+export function rowText(value: unknown): string {
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    throw new BadValue(`expected an object, got ${kindOf(value)}`);
+  const { text } = jsonText(value);
+  return JSON.stringify(JSON.parse(text), (_name, inner: unknown) =>
+    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}
+
 /** JSON exactly as it came, escapes for what no text can hold, and however deep it nests. */
 export function wholeJson(value: unknown): string {
   return nestsDeeperThan(MAX_DEPTH, value) ? deepJson(value) : JSON.stringify(value);

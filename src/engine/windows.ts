@@ -125,6 +125,12 @@ export const widened = ({ from, to }: DateSlice): DateSlice => ({
 /** The first and last day of a month given as `YYYY-MM`. */
 export const monthRange = (month: string): DateRange => ({ from: `${month}-01`, to: lastOfMonth(`${month}-01`) });
 
+/** The month (`YYYY-MM`) that lies so many months before that of the day. */
+export function monthBefore(day: Day, months: number): string {
+  const number = Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7)) - 1 - months;
+  return `${pad(Math.floor(number / 12), 4)}-${pad((number % 12) + 1, 2)}`;
+}
+
 /** Days of the range that lie in the window. */
 export function overlapDays(window: DateSlice, { from, to }: DateRange): number {
   const first = window.from === null || window.from < from ? from : window.from;

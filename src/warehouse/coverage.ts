@@ -22,6 +22,9 @@ export interface Entry {
   readonly dueReason: string | null;
 }
 
+/** Why a list was never read that the source was asked for and has not. */
+export const NOT_OFFERED = 'not offered by this source';
+
 const stamp = (value: string) => sql.raw(`to_timestamp(${value} / 1000.0)`);
 
 export async function readCoverage(db: Db, place: Place): Promise<Entry[]> {

@@ -40,3 +40,20 @@ test('asked for more rows a page than the source gives, pages are still counted 
   });
   await sandbox.close();
 });
+
+test('what the last page holds tells that a source keeps to its own page size, so that pages which only meet cover the list', async () => {
+  const size = { customers: 28, invoices: 10, transactions: 10 };
+  const sandbox = await openSandbox({ size, rateLimit: 0, variants: { 'limit-max': 'ignored' } });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['customers'] });
+    await serveOrders(engine, 'sync');
+    // Between the two pages there is an id that no row has, so that they have to be seen to meet.
+    const [edge] = [...sandbox.rows('customers')].reverse().slice(20);
+    sandbox.remove('customers', edge?.id as number);
+    const orders = await serveOrders(engine, 'sync');
+    expect(orders.map(order => order.reason ?? order.state)).toEqual(['done']);
+    expect((await differences(database, sandbox)).filter(text => text.startsWith('customers'))).toEqual([]);
+    await engine.close();
+  });
+  await sandbox.close();
+});

@@ -3,7 +3,7 @@ import type { Counts } from '../../src/sandbox/data.ts';
 import { endlessFaults, type Fault, faultKinds } from '../../src/sandbox/fault-kinds.ts';
 import { createRandom, mix, type Random } from '../../src/sandbox/random.ts';
 import type { Variants } from '../../src/sandbox/variants.ts';
-import type { TestResource } from '../support/source.ts';
+import type { TestResource } from '../support/resources.ts';
 import { chooseVariants, isHonest } from './choose-variants.ts';
 
 export interface Given {

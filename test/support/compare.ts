@@ -1,106 +1,194 @@
+import { renderRow, toJson } from '../../src/sandbox/render.ts';
+import { financialReport } from '../../src/sandbox/report.ts';
+import type { Rows } from '../../src/sandbox/rows.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { parseJson } from '../../src/source/json.ts';
 import type { Database } from '../../src/warehouse/database.ts';
+import { MAIN, type TestResource } from './resources.ts';
+
+/** How the rows of a list are compared: what the source holds, and the same of the warehouse as a JSON array. */
+interface Comparison {
+  /** Id and content of every row that the key may see. */
+  readonly source: (sandbox: Sandbox) => Iterable<readonly [string, readonly unknown[]]>;
+  readonly warehouse: string;
+  /** The column that holds the id. */
+  readonly key: 'id' | '_key' | 'period';
+  /** Rows that come without an id can only be compared by what they say, equals told apart by counting. */
+  readonly bare?: (variants: Sandbox['variants']) => boolean;
+}
+
+const withoutIds = ({ 'other-ids': ids }: Sandbox['variants']) => ids === 'no';
+const stamp = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+const decimal = (column: string) => `trim_scale(${column})::text`;
+const itemsOf = (table: string, parent: string, key: string) =>
+  `(select coalesce(jsonb_agg(jsonb_build_array(i.description, ${decimal('i.amount')}, ${decimal('i.qty')}) order by i.line), '[]')
+    from warehouse.${table} i where i.${parent} = t.${key})`;
+const items = (list: Rows['invoices']['items']) =>
+  list.map(item => [text(item.description), number(item.amount), number(item.qty)]);
+
+const COMPARISONS: Readonly<Record<TestResource, Comparison>> = {
+  customers: {
+    *source(sandbox) {
+      const stamped = sandbox.variants['customer-fields'] === 'full';
+      for (const c of visible(sandbox, 'customers')) {
+        const stamps = stamped ? [moment(c.created_at), moment(c.updated_at)] : [null, null];
+        yield [String(c.id), [c.account, c.email, c.phone, c.address, c.city, c.state, c.zip, c.country, ...stamps]];
+      }
+    },
+    warehouse: `account, email, phone, address, city, state, zip, country, ${stamp('created_at')}, ${stamp('updated_at')}`,
+    key: 'id',
+  },
+  invoices: {
+    *source(sandbox) {
+      const shown = sandbox.variants['invoice-fields'] === 'full';
+      for (const i of visible(sandbox, 'invoices')) {
+        const dates = [shown ? day(i.date) : null, day(i.due_date)];
+        const rest = [number(i.amount), i.status, shown ? text(i.notes) : null, items(i.items)];
+        yield [String(i.id), [i.invoice_number, text(i.customer_id), ...dates, ...rest]];
+      }
+    },
+    warehouse: `invoice_number, customer_id::text, date::text, due_date::text, ${decimal('amount')}, status, notes,
+      ${itemsOf('invoice_items', 'invoice_id', 'id')}`,
+    key: 'id',
+  },
+  transactions: {
+    *source(sandbox) {
+      for (const t of visible(sandbox, 'transactions')) {
+        const ids = [text(t.account_id), text(t.category_id)];
+        yield [String(t.id), [t.type, ...ids, number(t.amount), text(t.description), day(t.date)]];
+      }
+    },
+    warehouse: `type, account_id::text, category_id::text, ${decimal('amount')}, description, date::text`,
+    key: '_key',
+    bare: variants => variants['transaction-ids'] === 'no',
+  },
+  products: {
+    *source(sandbox) {
+      for (const p of visible(sandbox, 'products'))
+        yield [String(p.id), [p.name, number(p.price), text(p.description), p.type, number(p.tax_rate)]];
+    },
+    warehouse: `name, ${decimal('price')}, description, type, ${decimal('tax_rate')}`,
+    key: '_key',
+    bare: withoutIds,
+  },
+  quotes: {
+    *source(sandbox) {
+      for (const q of visible(sandbox, 'quotes'))
+        yield [String(q.id), [text(q.customer_id), day(q.valid_until), items(q.items)]];
+    },
+    warehouse: `customer_id::text, valid_until::text, ${itemsOf('quote_items', 'quote_key', '_key')}`,
+    key: '_key',
+    bare: withoutIds,
+  },
+  tickets: {
+    *source(sandbox) {
+      for (const t of visible(sandbox, 'tickets')) {
+        const rest = [text(t.department_id), t.priority, t.status];
+        yield [String(t.id), [text(t.customer_id), t.subject, text(t.message), ...rest]];
+      }
+    },
+    warehouse: 'customer_id::text, subject, message, department_id::text, priority, status',
+    key: '_key',
+    bare: withoutIds,
+  },
+  users: {
+    *source(sandbox) {
+      for (const u of visible(sandbox, 'users')) yield [String(u.id), [u.name, u.email, u.role]];
+    },
+    warehouse: 'name, email, role',
+    key: '_key',
+    bare: withoutIds,
+  },
+  financial_summaries: {
+    source: summaries,
+    warehouse: `year, month, ${decimal('income')}, ${decimal('expenses')}, ${decimal('profit')}, ${decimal('outstanding_invoices')}`,
+    key: 'period',
+  },
+  orders: whole('orders'),
+  suppliers: whole('suppliers'),
+  purchases: whole('purchases'),
+};
+
+/** Lists whose fields are not documented are kept as they come. */
+function whole(resource: 'orders' | 'suppliers' | 'purchases'): Comparison {
+  return {
+    *source(sandbox) {
+      if (sandbox.variants['other-lists'] !== 'list') return;
+      for (const row of visible(sandbox, resource)) {
+        const shown = parseJson(toJson(renderRow(resource, row, sandbox.variants, true)));
+        yield [String(row.id), [inOrder(shown)]];
+      }
+    },
+    warehouse: 'record',
+    key: '_key',
+  };
+}
+
+/** A row for each month from the first that holds anything to the running one. */
+function summaries(sandbox: Sandbox): [string, unknown[]][] {
+  const { report } = sandbox.variants;
+  if (report === 'absent') return [];
+  const now = new Date(sandbox.now());
+  const months: { key: string; row: unknown[]; empty: boolean }[] = [];
+  for (let back = 0; back < 240; back++) {
+    const first = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1));
+    const [year, month] = [first.getUTCFullYear(), first.getUTCMonth() + 1];
+    const sums = Object.values(financialReport(sandbox.data, year, month, report));
+    const row = [year, month, ...sums.map(number)];
+    months.push({ key: first.toISOString().slice(0, 7), row, empty: sums.every(sum => Number(sum) === 0) });
+  }
+  while (months.at(-1)?.empty) months.pop();
+  return months.map(({ key, row }) => [key, row]);
+}
 
 /** The first differences, in words; empty when warehouse and source are equal in every field of every row. */
-export async function differences(database: Database, sandbox: Sandbox, most = 5): Promise<string[]> {
+export async function differences(
+  database: Database,
+  sandbox: Sandbox,
+  most = 5,
+  resources: readonly TestResource[] = MAIN,
+): Promise<string[]> {
   const found: string[] = [];
-  const compare = (table: string, expected: Map<string, string>, actual: Map<string, string>) => {
-    for (const [key, text] of expected) {
-      const stored = actual.get(key);
-      if (stored === text) continue;
-      // A source that writes "" for "none" means it: text keeps it, and the sandbox's own rows say null.
-      if (sandbox.variants.none === 'empty' && stored?.replaceAll('""', 'null') === text.replaceAll('""', 'null'))
-        continue;
+  // A source that writes "" for "none" means it: text keeps it, and the sandbox's own rows say null.
+  const plain = (content: string) => (sandbox.variants.none === 'empty' ? content.replaceAll('""', 'null') : content);
+  for (const resource of resources) {
+    const { source, warehouse, key, bare } = COMPARISONS[resource];
+    const counted = (rows: Iterable<readonly [string, unknown]>) => {
+      const byKey = new Map<string, string>();
+      for (const [id, row] of rows) {
+        const content = plain(JSON.stringify(row));
+        let name = bare?.(sandbox.variants) ? content : id;
+        while (byKey.has(name)) name += '+';
+        byKey.set(name, content);
+      }
+      return byKey;
+    };
+    const { rows } = await database.query<{ key: string; row: unknown[] }>(
+      `select ${key}::text as key, jsonb_build_array(${warehouse}) as row from warehouse.${resource} t`,
+    );
+    const expected = counted(source(sandbox));
+    const actual = counted(rows.map(each => [each.key, key === '_key' ? each.row.map(inOrder) : each.row] as const));
+    for (const [id, content] of expected) {
+      const stored = actual.get(id);
+      if (stored === content) continue;
       found.push(
         stored === undefined
-          ? `${table} ${key} is absent`
-          : `${table} ${key}\n  source    ${text}\n  warehouse ${stored}`,
+          ? `${resource} ${id} is absent`
+          : `${resource} ${id}\n  source    ${content}\n  warehouse ${stored}`,
       );
     }
-    for (const key of actual.keys()) if (!expected.has(key)) found.push(`${table} ${key} is not at the source`);
-  };
-  const stored = async (sql: string) => {
-    const { rows } = await database.query<{ key: string; row: unknown[] }>(sql);
-    return new Map(rows.map(({ key, row }) => [key, JSON.stringify(row)]));
-  };
-
-  const stamped = sandbox.variants['customer-fields'] === 'full';
-  const customers = new Map<string, string>();
-  for (const c of visible(sandbox, 'customers')) {
-    const row = [
-      c.account,
-      c.email,
-      c.phone,
-      c.address,
-      c.city,
-      c.state,
-      c.zip,
-      c.country,
-      stamped ? moment(c.created_at) : null,
-      stamped ? moment(c.updated_at) : null,
-    ];
-    customers.set(String(c.id), JSON.stringify(row));
+    for (const id of actual.keys()) if (!expected.has(id)) found.push(`${resource} ${id} is not at the source`);
+    if (found.length >= most) break;
   }
-  const stamp = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
-  compare(
-    'customers',
-    customers,
-    await stored(`select id::text as key, jsonb_build_array(account, email, phone, address, city, state, zip, country,
-      ${stamp('created_at')}, ${stamp('updated_at')}) as row from warehouse.customers`),
-  );
-
-  const shown = sandbox.variants['invoice-fields'] === 'full';
-  const invoices = new Map<string, string>();
-  for (const i of visible(sandbox, 'invoices')) {
-    const items = i.items.map(item => [text(item.description), number(item.amount), number(item.qty)]);
-    const row = [
-      i.invoice_number,
-      text(i.customer_id),
-      shown ? day(i.date) : null,
-      day(i.due_date),
-      number(i.amount),
-      i.status,
-      shown ? text(i.notes) : null,
-      items,
-    ];
-    invoices.set(String(i.id), JSON.stringify(row));
+  for (const [table, parent, of, key] of [
+    ['invoice_items', 'invoice_id', 'invoices', 'id'],
+    ['quote_items', 'quote_key', 'quotes', '_key'],
+  ]) {
+    const { rows } = await database.query<{ count: string }>(
+      `select count(*) from warehouse.${table} t where not exists (select from warehouse.${of} p where p.${key} = t.${parent})`,
+    );
+    if (rows[0]?.count !== '0') found.push(`${rows[0]?.count} rows of ${table} have no parent`);
   }
-  compare(
-    'invoices',
-    invoices,
-    await stored(`select id::text as key, jsonb_build_array(invoice_number, customer_id::text, date::text, due_date::text,
-      trim_scale(amount)::text, status, notes, (select coalesce(jsonb_agg(jsonb_build_array(t.description, trim_scale(t.amount)::text,
-        trim_scale(t.qty)::text) order by t.line), '[]') from warehouse.invoice_items t where t.invoice_id = i.id)) as row
-      from warehouse.invoices i`),
-  );
-  const { rows: orphans } = await database.query<{ count: string }>(
-    'select count(*) from warehouse.invoice_items t where not exists (select from warehouse.invoices i where i.id = t.invoice_id)',
-  );
-  if (orphans[0]?.count !== '0') found.push(`${orphans[0]?.count} invoice items have no invoice`);
-
-  // Rows that come without an id can only be compared by what they say, equals told apart by counting.
-  const bare = sandbox.variants['transaction-ids'] === 'no';
-  const transactions = new Map<string, string>();
-  for (const t of visible(sandbox, 'transactions')) {
-    const row = [t.type, text(t.account_id), text(t.category_id), number(t.amount), text(t.description), day(t.date)];
-    const content =
-      bare && sandbox.variants.none === 'empty' ? JSON.stringify(row).replaceAll('""', 'null') : JSON.stringify(row);
-    let key = bare ? content : String(t.id);
-    while (bare && transactions.has(key)) key += '+';
-    transactions.set(key, content);
-  }
-  const arrived =
-    await stored(`select _key as key, jsonb_build_array(type, account_id::text, category_id::text, trim_scale(amount)::text,
-      description, date::text) as row from warehouse.transactions`);
-  const counted = new Map<string, string>();
-  for (const [id, arrivedContent] of arrived) {
-    const content =
-      bare && sandbox.variants.none === 'empty' ? arrivedContent.replaceAll('""', 'null') : arrivedContent;
-    let key = bare ? content : id;
-    while (bare && counted.has(key)) key += '+';
-    counted.set(key, content);
-  }
-  compare('transactions', transactions, counted);
   return found.slice(0, most);
 }
 
@@ -109,8 +197,19 @@ export const isVisible = ({ variants: { visible } }: Sandbox, row: { readonly id
   visible === 'all' || (visible === 'half' && Number(row.id) % 2 === 0);
 
 /** What the key may see is all there is to be equal to. */
-function* visible<R extends 'customers' | 'invoices' | 'transactions'>(sandbox: Sandbox, resource: R) {
+function* visible<R extends keyof Rows>(sandbox: Sandbox, resource: R): Generator<Rows[R]> {
   for (const row of sandbox.rows(resource)) if (isVisible(sandbox, row)) yield row;
+}
+
+/** Objects with their names in order: `jsonb` has an order of its own. */
+function inOrder(value: unknown): unknown {
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map(inOrder);
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, item]) => [name, inOrder(item)]),
+  );
 }
 
 const text = (value: unknown): string | null => (value === null || value === undefined ? null : String(value));

@@ -1,6 +1,3 @@
-import customers from '../../jobs/customers.ts';
-import invoices from '../../jobs/invoices.ts';
-import transactions from '../../jobs/transactions.ts';
 import { type Clock, HOUR, systemClock } from '../../src/clock.ts';
 import type { Engine, LoopEvent } from '../../src/engine/engine.ts';
 import { runLoop } from '../../src/engine/loop.ts';
@@ -13,10 +10,7 @@ import { openClient } from '../../src/source/client.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { createLedger } from '../../src/warehouse/ledger.ts';
 import { createOrder, type Order, type OrderKind, readOrders } from '../../src/warehouse/orders.ts';
-
-const JOBS = { customers, invoices, transactions };
-
-export type TestResource = keyof typeof JOBS;
+import { JOBS, MAIN, type TestResource } from './resources.ts';
 
 /** The engine as main wires it, against a sandbox. */
 export async function openEngine(
@@ -26,7 +20,8 @@ export async function openEngine(
     clock?: Clock;
     limit?: number;
     windowMs?: number;
-    resources?: TestResource[];
+    /** Default: the three large lists. */
+    resources?: readonly TestResource[];
     concurrency?: number;
     /** Rows to ask for per page. Default `auto`. */
     pageSize?: number | 'auto';
@@ -55,7 +50,7 @@ export async function openEngine(
     noWait: options.noWait ?? false,
     onWait: (lane, waitMs) => waiting.note(waitMs, lane),
   });
-  const names = options.resources ?? (Object.keys(JOBS) as TestResource[]);
+  const names = options.resources ?? MAIN;
   const resources = await Promise.all(
     names.map(name => openResource(database, { source: 'main', name, job: JOBS[name], schema: 'warehouse' })),
   );

@@ -1,0 +1,10 @@
+import { z } from 'zod';
+import { defineJob, idRange, integer, wholeRow } from '../src/engine/job.ts';
+
+export default defineJob({
+  path: '/api/v2/suppliers',
+  schedule: '15 * * * *',
+  key: 'id',
+  record: z.object({ id: integer(), record: wholeRow() }),
+  slicings: [idRange()],
+});
