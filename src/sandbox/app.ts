@@ -8,6 +8,7 @@ import { stampOf } from './calendar.ts';
 import { serveCustomers } from './customer-routes.ts';
 import { guard } from './guard.ts';
 import { type Listed, listShapes } from './lists.ts';
+import { describeApi } from './openapi.ts';
 import type { AppParts, Env } from './parts.ts';
 import { readBody } from './read-body.ts';
 import { renderRow, renderSums } from './render.ts';
@@ -18,6 +19,8 @@ const MADE_UP_LISTS: readonly string[] = ['orders', 'suppliers', 'purchases'];
 /** The API of the source: documented paths, and the documented envelope for everything else. */
 export function createApp(parts: AppParts): Hono<Env> {
   const app = new Hono<Env>({ getPath: request => readTarget(request.url).path });
+  // Not part of the API, so neither key nor limit stands before it.
+  app.get('/openapi.json', () => Response.json(describeApi()));
   guard(app, parts);
   serveLists(app, parts);
   serveCreates(app, parts);

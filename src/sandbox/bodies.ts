@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { dayOf, NO_DAY } from './calendar.ts';
 import { sumOf } from './generate-invoices.ts';
+import { documentedTypes } from './generate-transactions.ts';
 import type { Invoice, Resource, Rows } from './rows.ts';
 
 /** Which fields are required is not documented; these are the ones a row makes no sense without. */
@@ -17,7 +18,8 @@ const email = z
 const id = z.int('Must be an integer').positive('Must be an integer');
 const date = z
   .string('This field is required')
-  .refine(value => dayOf(value) !== NO_DAY, 'Invalid date, expected YYYY-MM-DD');
+  .refine(value => dayOf(value) !== NO_DAY, 'Invalid date, expected YYYY-MM-DD')
+  .meta({ format: 'date' });
 const amount = z.number('Must be a number').positive('Amount must be greater than 0');
 const item = z.object({
   description: text,
@@ -46,7 +48,7 @@ export const createBodies = {
   customers: customerBody,
   invoices: invoiceBody,
   transactions: z.object({
-    type: z.enum(['Income', 'Expense'], 'Must be Income or Expense'),
+    type: z.enum(documentedTypes, 'Must be Income or Expense'),
     account_id: id,
     category_id: id.nullish().transform(value => value ?? null),
     amount,
@@ -82,7 +84,10 @@ export const createBodies = {
 
 export type Creatable = keyof typeof createBodies;
 
-const address = z.string('This field is required').refine(isReachable, 'Must be an HTTPS address');
+const address = z
+  .string('This field is required')
+  .refine(isReachable, 'Must be an HTTPS address')
+  .meta({ format: 'uri', description: 'HTTPS address that receives notifications' });
 export const webhookBody = z.object({
   url: address,
   events: z.array(z.string(), 'Must be a list').min(1, 'At least one event is required'),

@@ -8,8 +8,9 @@ import { payments } from './words.ts';
 const SALT = 0x77a5;
 const PAIR_EVERY = 50;
 
-/** The documented ones first; Transfer exists only where the variant `states` says so. */
-export const transactionTypes = ['Income', 'Expense', 'Transfer'] as const;
+export const documentedTypes = ['Income', 'Expense'] as const;
+/** Transfer exists only where the variant `states` says so. */
+export const transactionTypes = [...documentedTypes, 'Transfer'] as const;
 
 export interface TransactionTraits {
   moreStates: boolean;

@@ -2,6 +2,9 @@ import { fail, invalid, succeedWithRows } from './answers.ts';
 import { dayOf, NO_DAY } from './calendar.ts';
 import type { Data } from './data.ts';
 import type { ListFault } from './fault-kinds.ts';
+import { documentedInvoiceStates } from './generate-invoices.ts';
+import { ticketStates } from './generate-others.ts';
+import { documentedTypes } from './generate-transactions.ts';
 import { createListing, type Listing } from './ordering.ts';
 import { choosePage } from './pages.ts';
 import { renderRow } from './render.ts';
@@ -11,7 +14,7 @@ import type { Filter, Table } from './table.ts';
 import type { Variants } from './variants.ts';
 
 interface ListShape {
-  state?: string;
+  state?: { name: string; documented: readonly string[] };
   owner?: string;
   dated?: true;
   searched?: true;
@@ -20,11 +23,11 @@ interface ListShape {
 /** The query parameters each list understands; leads have no list. */
 export const listShapes: { readonly [R in Exclude<Resource, 'leads'>]: ListShape } = {
   customers: { searched: true },
-  invoices: { state: 'status', owner: 'customer_id', dated: true },
-  transactions: { state: 'type', owner: 'account_id', dated: true },
+  invoices: { state: { name: 'status', documented: documentedInvoiceStates }, owner: 'customer_id', dated: true },
+  transactions: { state: { name: 'type', documented: documentedTypes }, owner: 'account_id', dated: true },
   products: {},
   quotes: {},
-  tickets: { state: 'status', owner: 'department_id' },
+  tickets: { state: { name: 'status', documented: ticketStates }, owner: 'department_id' },
   users: {},
   orders: {},
   suppliers: {},
@@ -75,7 +78,7 @@ function readFilter(shape: ListShape, query: URLSearchParams, variants: Variants
   const filter: Filter = {};
   const given = (name: string | undefined) => (name === undefined ? undefined : query.get(name) || undefined);
   if (variants.filters === 'honoured') {
-    const state = given(shape.state);
+    const state = given(shape.state?.name);
     const owner = given(shape.owner);
     if (state !== undefined) filter.state = state;
     if (owner !== undefined) filter.owner = /^\d+$/.test(owner) ? Number(owner) : Number.NaN;

@@ -1,119 +1,150 @@
-/** The rows the sandbox holds, one type per resource, with every documented field. `null` is "none". */
+import { z } from 'zod';
 
-/** A number, or the decimal text of one with more digits than a double holds. */
+/**
+ * The rows the sandbox holds, one schema per resource, with every documented field. `null` is "none". They give the types
+ * here and the description at /openapi.json; rows are never checked by them, so that tests can hold wrong ones.
+ */
+
+/** Says in the description what the API's document leaves open. */
+export function undocumented(what: string): { 'x-undocumented': string } {
+  return { 'x-undocumented': what };
+}
+
+/** A number, or the decimal text of one with more digits than a double holds: both are sent as a JSON number. */
 export type Amount = number | string;
 
-export interface Customer {
-  id: number;
-  account: string;
-  email: string | null;
-  phone: string | null;
-  address: string | null;
-  city: string | null;
-  state: string | null;
-  zip: string | null;
-  country: string | null;
-  created_at: string;
-  updated_at: string;
-}
+const amount: z.ZodType<Amount> = z.number();
+const date = z.iso.date();
+const id = z.int();
+const unshownId = z.int().meta(undocumented('whether rows are returned with an id'));
+const text = z.string();
+const none = 'null stands for no value; how the source writes that is not shown';
 
-export interface Item {
-  description: string | null;
-  amount: Amount;
-  qty: number;
-}
+const customer = z
+  .object({
+    id,
+    account: text,
+    email: text.nullable(),
+    phone: text.nullable(),
+    address: text.nullable(),
+    city: text.nullable(),
+    state: text.nullable(),
+    zip: text.nullable(),
+    country: text.nullable(),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+  })
+  .meta({ id: 'Customer', ...undocumented(none) });
 
-export interface Invoice {
-  id: number;
-  invoice_number: string;
-  customer_id: number;
-  date: string | null;
-  due_date: string | null;
-  amount: Amount;
-  status: string;
-  items: Item[];
-  notes: string | null;
-}
+const item = z.object({ description: text.nullable(), amount, qty: z.number() }).meta({ id: 'Item' });
 
-export interface Transaction {
-  id: number;
-  type: string;
-  account_id: number;
-  category_id: number | null;
-  amount: Amount;
-  description: string | null;
-  date: string | null;
-}
+const invoice = z
+  .object({
+    id,
+    invoice_number: text,
+    customer_id: id,
+    date: date.nullable().meta(undocumented('whether it is returned')),
+    due_date: date.nullable(),
+    amount,
+    status: text.meta({ description: 'Paid, Unpaid or Partially Paid' }),
+    items: z.array(item),
+    notes: text.nullable().meta(undocumented('whether they are returned')),
+  })
+  .meta({ id: 'Invoice', ...undocumented(none) });
 
-export interface Product {
-  id: number;
-  name: string;
-  price: Amount;
-  description: string | null;
-  type: string;
-  tax_rate: number | null;
-}
+const transaction = z
+  .object({
+    id: unshownId,
+    type: text.meta({ description: 'Income or Expense' }),
+    account_id: id,
+    category_id: id.nullable(),
+    amount,
+    description: text.nullable(),
+    date: date.nullable(),
+  })
+  .meta({ id: 'Transaction', ...undocumented('which fields are returned') });
 
-export interface Quote {
-  id: number;
-  customer_id: number;
-  valid_until: string | null;
-  items: Item[];
-}
+const product = z
+  .object({
+    id: unshownId,
+    name: text,
+    price: amount,
+    description: text.nullable(),
+    type: text.meta({ description: 'service for a service', ...undocumented('any other value') }),
+    tax_rate: z.number().nullable(),
+  })
+  .meta({ id: 'Product', ...undocumented('which fields are returned') });
 
-export interface Ticket {
-  id: number;
-  customer_id: number;
-  subject: string;
-  message: string | null;
-  department_id: number;
-  priority: string;
-  status: string;
-}
+const quote = z
+  .object({ id: unshownId, customer_id: id, valid_until: date.nullable(), items: z.array(item) })
+  .meta({ id: 'Quote', ...undocumented('which fields are returned') });
 
-interface Lead {
-  id: number;
-  first_name: string;
-  last_name: string;
-  email: string | null;
-  company: string | null;
-  phone: string | null;
-  source: string | null;
-}
+const ticket = z
+  .object({
+    id: unshownId,
+    customer_id: id,
+    subject: text,
+    message: text.nullable(),
+    department_id: id,
+    priority: text.meta(undocumented('its values')),
+    status: text.meta({ description: 'Open, Closed or Pending' }),
+  })
+  .meta({ id: 'Ticket', ...undocumented('which fields are returned') });
 
-export interface User {
-  id: number;
-  name: string;
-  email: string;
-  role: string;
-}
+const lead = z
+  .object({
+    id: unshownId,
+    first_name: text,
+    last_name: text,
+    email: text.nullable(),
+    company: text.nullable(),
+    phone: text.nullable(),
+    source: text.nullable().meta(undocumented('its values')),
+  })
+  .meta({ id: 'Lead', ...undocumented('which fields are returned') });
 
-/** Orders and purchases: the API shows no fields of theirs, so these are made up. */
-export interface Order {
-  id: number;
-  number: string;
-  total: Amount;
-  placed_on: string;
-}
+const user = z
+  .object({
+    id: unshownId,
+    name: text,
+    email: text,
+    role: text.meta({ description: 'administrator for an administrator', ...undocumented('any other value') }),
+  })
+  .meta({ id: 'User', ...undocumented('which fields are returned') });
 
-export interface Supplier {
-  id: number;
-  name: string;
-  email: string | null;
-}
+/** Orders, purchases and suppliers: the API shows no fields of theirs, so these are made up. */
+const order = z
+  .object({ id, number: text, total: amount, placed_on: date })
+  .meta({ id: 'Order', ...undocumented('every field: these are made up') });
 
-export interface Rows {
-  customers: Customer;
-  invoices: Invoice;
-  transactions: Transaction;
-  products: Product;
-  quotes: Quote;
-  tickets: Ticket;
-  leads: Lead;
-  users: User;
-  orders: Order;
-  suppliers: Supplier;
-  purchases: Order;
-}
+const supplier = z
+  .object({ id, name: text, email: text.nullable() })
+  .meta({ id: 'Supplier', ...undocumented('every field: these are made up') });
 
-export type Resource = keyof Rows;
+export const rowSchemas = {
+  customers: customer,
+  invoices: invoice,
+  transactions: transaction,
+  products: product,
+  quotes: quote,
+  tickets: ticket,
+  leads: lead,
+  users: user,
+  orders: order,
+  suppliers: supplier,
+  purchases: order,
+} as const;
+
+export type Resource = keyof typeof rowSchemas;
+export type Rows = { [R in Resource]: z.infer<(typeof rowSchemas)[R]> };
+
+export type Customer = Rows['customers'];
+export type Item = z.infer<typeof item>;
+export type Invoice = Rows['invoices'];
+export type Transaction = Rows['transactions'];
+export type Product = Rows['products'];
+export type Quote = Rows['quotes'];
+export type Ticket = Rows['tickets'];
+export type User = Rows['users'];
+export type Order = Rows['orders'];
+export type Supplier = Rows['suppliers'];

@@ -1,7 +1,6 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ask, createManualClock, openForTest } from './ask.ts';
+import { openReceiver } from './receiver.ts';
 
 const customer = { account: "Zoë's Café", email: 'zoe@example.com', city: 'Zürich' };
 const invoice = {
@@ -135,21 +134,6 @@ describe('other creates', () => {
 });
 
 describe('webhooks', () => {
-  async function openReceiver() {
-    const received: { event: string; data: { id: number } }[] = [];
-    const server = createServer((request, response) => {
-      let text = '';
-      request.on('data', chunk => (text += chunk));
-      request.on('end', () => {
-        received.push(JSON.parse(text));
-        response.end();
-      });
-    });
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` };
-  }
-
   test('a registered address hears of the events it asked for', async () => {
     const sandbox = await openForTest();
     const { received, url } = await openReceiver();
@@ -159,6 +143,25 @@ describe('webhooks', () => {
     sandbox.change('invoice-paid');
     await sandbox.webhooksSent();
     expect(received).toEqual([{ event: 'invoice.created', data: created.body.data }]);
+  });
+
+  test('of both events, whether things happen at the source or are created through the API', async () => {
+    const sandbox = await openForTest();
+    const { received, url } = await openReceiver();
+    await ask(sandbox, '/api/v2/webhooks', { body: { url, events: ['invoice.created', 'payment.received'] } });
+    const created = await ask(sandbox, '/api/v2/invoices', { body: invoice });
+    const booked = await ask(sandbox, '/api/v2/transactions', { body: transaction });
+    await ask(sandbox, '/api/v2/transactions', { body: { ...transaction, type: 'Expense' } });
+    const later = sandbox.change('invoice-new').id;
+    const paid = sandbox.change('invoice-paid').id;
+    sandbox.change('invoice-edited');
+    await sandbox.webhooksSent();
+    expect(received.map(({ event, data }) => [event, data.id, 'invoice_number' in data])).toEqual([
+      ['invoice.created', created.body.data.id, true],
+      ['payment.received', booked.body.data.id, false],
+      ['invoice.created', later, true],
+      ['payment.received', paid, true],
+    ]);
   });
 
   test('events can come twice or never', async () => {

@@ -1,0 +1,227 @@
+import { describe, expect, test } from 'vitest';
+import { createApp } from '../../src/sandbox/app.ts';
+import { eventKinds } from '../../src/sandbox/edits.ts';
+import { describeApi } from '../../src/sandbox/openapi.ts';
+import type { AppParts } from '../../src/sandbox/parts.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { type Answer, ask, type Body, openForTest } from './ask.ts';
+import { mismatches, resolve } from './conforms.ts';
+import { openReceiver } from './receiver.ts';
+
+const description: Body = JSON.parse(JSON.stringify(describeApi()));
+const described = Object.entries<Body>(description.paths).flatMap(([path, methods]) =>
+  Object.entries<Body>(methods).map(([method, operation]) => ({ key: `${method.toUpperCase()} ${path}`, operation })),
+);
+
+const operationOf = (key: string): Body => described.find(each => each.key === key)?.operation;
+
+const items = [{ description: 'Hours', amount: 100.1, qty: 3 }];
+const invoice = { customer_id: 1, date: '2026-01-10', due_date: '2026-02-10', items, notes: 'Thanks' };
+
+/** A right body for each operation that takes one, and nothing a schema would leave out. */
+const bodies: Record<string, object> = {
+  createCustomer: {
+    account: 'Zoë',
+    email: 'zoe@example.com',
+    phone: '1',
+    address: 'a',
+    city: 'b',
+    state: 'c',
+    zip: 'd',
+  },
+  updateCustomer: { city: 'Bern' },
+  createCustomers: { customers: [{ account: 'One', email: 'one@example.com' }, { account: 'Two' }] },
+  createInvoice: invoice,
+  createTransaction: {
+    type: 'Income',
+    account_id: 2,
+    amount: 12.34,
+    category_id: 5,
+    description: 'Cash',
+    date: '2026-01-11',
+  },
+  createProduct: { name: 'Bolt', price: 1.5, description: 'Steel', type: 'service', tax_rate: 7 },
+  createQuote: { customer_id: 1, valid_until: '2026-03-01', items },
+  createTicket: { customer_id: 1, subject: 'Help', message: 'Please', department_id: 2, priority: 'High' },
+  createLead: { first_name: 'Ada', last_name: 'S', email: 'a@example.com', company: 'A', phone: '1', source: 'web' },
+  createUser: { name: 'Ada', email: 'ada@example.com', password: 'secret', role: 'administrator' },
+  registerWebhook: { url: 'https://example.com/hook', events: [...eventKinds] },
+};
+
+/** Asks as the description says, and compares the answer with what it says of this status. */
+async function askAs(sandbox: Sandbox, key: string, query = '', body?: object): Promise<Answer> {
+  const [method = '', path = ''] = key.split(' ');
+  const answer = await ask(sandbox, path.replace('{id}', '1') + query, { method, ...(body && { body }) });
+  expectDescribed(key, answer);
+  return answer;
+}
+
+function expectDescribed(key: string, { status, headers, body }: Answer): void {
+  const said = operationOf(key).responses[status];
+  expect(said, `${key} answered ${status}`).toBeDefined();
+  const response = '$ref' in said ? resolve(description, said.$ref) : said;
+  for (const name of Object.keys(response.headers)) expect(headers.get(name), `${key}: ${name}`).toMatch(/^\d+$/);
+  const { schema } = response.content['application/json'];
+  expect(mismatches(description, schema, body), `${key} ${status}`).toEqual([]);
+}
+
+test('it is served without a key, counted nowhere, and says OpenAPI 3.1', async () => {
+  const sandbox = await openForTest({ rateLimit: 1 });
+  for (let time = 0; time < 3; time += 1) {
+    const { status, body, headers } = await ask(sandbox, '/openapi.json', { key: null });
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toContain('application/json');
+    expect(body).toEqual(description);
+  }
+  expect(description.openapi).toBe('3.1.0');
+  expect(sandbox.stats.total).toBe(0);
+  expect((await ask(sandbox, '/api/v2/customers')).status).toBe(200);
+});
+
+test('every path and method that is served is described, and no other', () => {
+  // Routes are only laid here, so there need be nothing behind them.
+  const { routes } = createApp({} as AppParts);
+  const served = routes
+    .filter(({ method, path }) => method !== 'ALL' && path !== '/openapi.json')
+    .map(({ method, path }) => `${method} ${path.replace(/:(\w+)\{.*\}$/, '{$1}')}`);
+  expect(served.toSorted()).toEqual(described.map(({ key }) => key).toSorted());
+});
+
+test('every reference leads somewhere, and operations have names of their own', () => {
+  const references = [...JSON.stringify(description).matchAll(/"\$ref":"([^"]+)"/g)].map(match => match[1] as string);
+  expect(references.length).toBeGreaterThan(50);
+  for (const reference of references) expect(resolve(description, reference), reference).toBeDefined();
+  const names = described.map(({ operation }) => operation.operationId);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+describe('what is answered is as described', () => {
+  test.for(described.map(({ key, operation }) => [key, operation] as const))('%s', async ([key, operation]) => {
+    const sandbox = await openForTest();
+    const [method = '', path = ''] = key.split(' ');
+    const body = bodies[operation.operationId];
+    expect(body === undefined).toBe(operation.requestBody === undefined);
+    if (body !== undefined) {
+      const { schema } = operation.requestBody.content['application/json'];
+      expect(mismatches(description, schema, body)).toEqual([]);
+    }
+
+    const right = await askAs(sandbox, key, '', body);
+    expect(right.body.success).toBe(true);
+    if (operation.responses[400] !== undefined) {
+      const refused = body === undefined ? await refusedQuery(sandbox, key) : await askAs(sandbox, key, '', []);
+      expect([refused.status, Object.keys(refused.body.errors).length > 0]).toEqual([400, true]);
+    }
+    if (operation.responses[404] !== undefined) {
+      const missing = await ask(sandbox, path.replace('{id}', '9999'), { method, ...(body && { body }) });
+      expect(missing.status).toBe(404);
+      expectDescribed(key, missing);
+    }
+    const unknown = await ask(sandbox, path.replace('{id}', '1'), { method, key: 'other' });
+    expect(unknown.status).toBe(401);
+    expectDescribed(key, unknown);
+    sandbox.failNext('json-500');
+    expect((await askAs(sandbox, key, '', body)).status).toBe(500);
+    sandbox.spend(1000);
+    const rejected = await askAs(sandbox, key, '', body);
+    expect([rejected.status, rejected.headers.get('retry-after') !== null]).toEqual([429, true]);
+  });
+
+  async function refusedQuery(sandbox: Sandbox, key: string): Promise<Answer> {
+    return askAs(sandbox, key, key.endsWith('/financial') ? '?year=2025&month=13' : '?date_from=yesterday');
+  }
+
+  test.for(described.filter(({ key }) => key.startsWith('GET') && !key.includes('{')))(
+    '$key: all pages, after changes, and by each filter',
+    async ({ key, operation }) => {
+      const sandbox = await openForTest({ rateLimit: 100_000, variants: { digits: 'beyond', undated: 'yes' } });
+      sandbox.changeRandom(100);
+      sandbox.changeOthers(200);
+      const values: Record<string, string> = { page: '2', limit: '100', search: 'a', year: '2025', month: '3' };
+      for (const { name, schema } of operation.parameters) {
+        const value = values[name] ?? schema.enum?.[0] ?? (schema.format === 'date' ? '2025-06-01' : '3');
+        await askAs(sandbox, key, `?${name}=${encodeURIComponent(value)}`);
+      }
+      if (key.endsWith('/financial')) return;
+      for (let page = 1; page <= 20; page += 1) {
+        const { body } = await askAs(sandbox, key, `?limit=100&page=${page}`);
+        if (page > body.meta.total_pages) return;
+      }
+    },
+  );
+
+  test('a batch with a wrong entry', async () => {
+    const sandbox = await openForTest();
+    const key = 'POST /api/v2/batch/customers';
+    const wrong = { customers: [{ account: 'One' }, { account: 'Two', email: 'nonsense' }] };
+    expect((await askAs(sandbox, key, '', wrong)).body.data[1].success).toBe(false);
+    sandbox.setVariants({ batch: 'all' });
+    expect((await askAs(sandbox, key, '', wrong)).status).toBe(400);
+  });
+
+  test('webhooks', async () => {
+    const sandbox = await openForTest();
+    const { received, url } = await openReceiver();
+    await ask(sandbox, '/api/v2/webhooks', { body: { url, events: [...eventKinds] } });
+    await ask(sandbox, '/api/v2/invoices', { body: invoice });
+    await ask(sandbox, '/api/v2/transactions', { body: bodies.createTransaction });
+    sandbox.change('invoice-paid');
+    await sandbox.webhooksSent();
+    expect(received.map(({ event }) => event)).toEqual(['invoice.created', 'payment.received', 'payment.received']);
+    for (const message of received) {
+      const { schema } = description.webhooks[message.event].post.requestBody.content['application/json'];
+      expect(mismatches(description, schema, message)).toEqual([]);
+    }
+  });
+});
+
+describe('what the document does not show is marked', () => {
+  const schemaOf = (name: string) => description.components.schemas[name];
+  const marked = (place: Body) => typeof place['x-undocumented'] === 'string';
+
+  test('the fields of orders, suppliers and purchases, and whether there are such lists', () => {
+    for (const name of ['Order', 'Supplier']) expect(marked(schemaOf(name))).toBe(true);
+    for (const name of ['orders', 'suppliers', 'purchases'])
+      expect(marked(operationOf(`GET /api/v2/${name}`))).toBe(true);
+    expect(marked(operationOf('GET /api/v2/customers'))).toBe(false);
+  });
+
+  test('ids and fields of the rows whose answers are not shown', () => {
+    for (const name of ['Transaction', 'Product', 'Quote', 'Ticket', 'Lead', 'User']) {
+      expect(marked(schemaOf(name))).toBe(true);
+      expect(marked(schemaOf(name).properties.id)).toBe(true);
+    }
+    for (const name of ['Customer', 'Invoice']) expect(marked(schemaOf(name).properties.id)).toBe(false);
+    expect(
+      Object.keys(schemaOf('Invoice').properties).filter(name => marked(schemaOf('Invoice').properties[name])),
+    ).toEqual(['date', 'notes']);
+  });
+
+  test('paging of lists other than customers, answers of creates, the reset header', () => {
+    for (const { key, operation } of described) {
+      const paging = operation.parameters.filter(({ name }: Body) => name === 'page');
+      for (const parameter of paging) expect(marked(parameter), key).toBe(key !== 'GET /api/v2/customers');
+      if (key.startsWith('POST')) expect(marked(operation), key).toBe(true);
+      if (operation.requestBody)
+        expect(marked(operation.requestBody.content['application/json'].schema), key).toBe(true);
+    }
+    expect(marked(description.components.headers['X-RateLimit-Reset'])).toBe(true);
+    expect(marked(description.components.headers['X-RateLimit-Limit'])).toBe(false);
+  });
+});
+
+test('the comparison finds what differs', () => {
+  const schema = description.components.schemas.Item;
+  const item = { description: null, amount: 1, qty: 2 };
+  expect(mismatches(description, schema, item)).toEqual([]);
+  expect(mismatches(description, schema, { ...item, colour: 'red' })).toEqual(['body.colour is not described']);
+  expect(mismatches(description, schema, { amount: '1', qty: 2 })).toEqual([
+    'body.amount: "1" is not of type "number"',
+    'body.description is missing',
+  ]);
+  expect(mismatches(description, { $ref: '#/components/schemas/Error' }, { success: true, message: '' })).toHaveLength(
+    1,
+  );
+  expect(mismatches(description, { uniqueItems: true }, [])).toHaveLength(1);
+  expect(mismatches(description, { type: ['string', 'null'] }, undefined)).toHaveLength(1);
+});
