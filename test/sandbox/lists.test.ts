@@ -91,6 +91,17 @@ describe('filters', () => {
     expect(found.length).toBeGreaterThan(0);
   });
 
+  test('customers by a part of their e-mail address or phone number', async () => {
+    const sandbox = await openForTest();
+    const row = [...sandbox.rows('customers')].find(each => each.email && each.phone);
+    for (const part of [row?.email?.slice(1), row?.phone?.slice(-8)]) {
+      const found = await askAll(sandbox, `/api/v2/customers?search=${encodeURIComponent(part as string)}`);
+      expect(idsOf(found)).toContain(row?.id);
+      expect(found.length).toBeLessThan(20);
+    }
+    expect((await ask(sandbox, '/api/v2/customers?search=nobody-is-called-so')).body.data).toEqual([]);
+  });
+
   test('tickets by status and department', async () => {
     const sandbox = await openForTest();
     const found = await askAll(sandbox, '/api/v2/tickets?status=Open&department_id=2');
@@ -154,6 +165,19 @@ describe('keys', () => {
     expect(direct.body.data).toHaveLength(5);
     expect(beside.body).toEqual(direct.body);
     expect(inside.body).toEqual(direct.body);
+  });
+
+  test('the key in the query serves every method too', async () => {
+    const sandbox = await openForTest();
+    const at = (path: string) => `/?api_key=${sandbox.apiKey}&ng=${encodeURIComponent(path)}`;
+    const created = await ask(sandbox, at('api/v2/customers'), { body: { account: 'New' }, key: null });
+    expect(created.status).toBe(201);
+    const one = `/api/v2/customers/${created.body.data.id}`;
+    const changed = await ask(sandbox, at(one), { method: 'PUT', body: { city: 'Bern' }, key: null });
+    expect(changed.body.data).toMatchObject({ account: 'New', city: 'Bern' });
+    expect((await ask(sandbox, at(one), { key: null })).body.data).toEqual(changed.body.data);
+    expect((await ask(sandbox, at(one), { method: 'DELETE', key: null })).status).toBe(200);
+    expect((await ask(sandbox, one)).status).toBe(404);
   });
 
   test('a wrong or missing key is refused with 401 and counts against nobody', async () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createApp } from '../../src/sandbox/app.ts';
 import { eventKinds } from '../../src/sandbox/edits.ts';
@@ -85,6 +86,17 @@ test('every path and method that is served is described, and no other', () => {
     .filter(({ method, path }) => method !== 'ALL' && path !== '/openapi.json')
     .map(({ method, path }) => `${method} ${path.replace(/:(\w+)\{.*\}$/, '{$1}')}`);
   expect(served.toSorted()).toEqual(described.map(({ key }) => key).toSorted());
+});
+
+test('docs/sandbox.md names every path with its methods and filters', () => {
+  const text = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
+  for (const { key, operation } of described) {
+    const [method = '', path = ''] = key.split(' ');
+    const row = text.split('\n').find(line => line.includes(`\`${path.replace('/api/v2', '')}\``));
+    expect(row, key).toContain(method);
+    for (const { name, in: place } of operation.parameters)
+      if (place === 'query' && !['page', 'limit'].includes(name)) expect(row, key).toContain(`\`${name}\``);
+  }
 });
 
 test('every reference leads somewhere, and operations have names of their own', () => {
