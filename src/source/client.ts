@@ -84,7 +84,7 @@ export interface Client {
   list(
     path: string,
     query: Readonly<Record<string, string>>,
-    ask: { page?: number; limit?: number },
+    ask: { page?: number | undefined; limit?: number | undefined },
     context: RequestContext,
   ): Promise<ListAnswer>;
   /** One record, or one report. */

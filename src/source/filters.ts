@@ -1,0 +1,64 @@
+import { z } from 'zod';
+
+/** What the lists can be asked for. A row that contradicts what was asked is left out, because some sources ignore a filter. */
+
+const text = z.string('must be text').min(1, 'must not be empty');
+const id = z
+  .union([z.number(), z.string()], 'must be an id such as 17')
+  .transform(String)
+  .refine(value => /^\d{1,19}$/.test(value), 'must be an id such as 17');
+const date = z.iso.date('must be a date such as 2026-01-15');
+const count = z.int('must be a whole number').positive('must be greater than 0');
+
+export const searchFilters = z.strictObject({
+  /** A term; in which fields it is looked for is not shown. */
+  search: text.optional(),
+});
+
+export const invoiceFilters = z.strictObject({
+  status: text.optional(),
+  customer_id: id.optional(),
+  date_from: date.optional(),
+  /** Whether this day itself is part of the answer is not shown: most sources include it. */
+  date_to: date.optional(),
+});
+
+export const transactionFilters = z.strictObject({
+  type: text.optional(),
+  account_id: id.optional(),
+  date_from: date.optional(),
+  /** Whether this day itself is part of the answer is not shown: most sources include it. */
+  date_to: date.optional(),
+});
+
+export const ticketFilters = z.strictObject({ status: text.optional(), department_id: id.optional() });
+
+export const noFilters = z.strictObject({});
+
+export const paging = z.strictObject({
+  page: count.optional(),
+  /** Rows to ask for; sources give at most 100 as a rule. */
+  limit: count.optional(),
+});
+
+export const iteration = z.strictObject({ limit: count.optional(), maxPages: count.optional() });
+
+export const period = z.strictObject({
+  year: z.int('must be a year such as 2026').min(1, 'must be a year such as 2026').max(9999).optional(),
+  month: z.int('must be 1 to 12').min(1, 'must be 1 to 12').max(12, 'must be 1 to 12').optional(),
+});
+
+/** An id as it stands in a path. */
+export const pathId = id;
+
+/** True when a row shows that it is not what was asked for; a field it does not show contradicts nothing. */
+export function contradicts(row: object, asked: Readonly<Record<string, string>>): boolean {
+  return Object.entries(asked).some(([name, value]) => {
+    if (name === 'search') return false;
+    const shown = (row as Record<string, unknown>)[name.startsWith('date_') ? 'date' : name];
+    if (typeof shown !== 'string') return false;
+    if (name === 'date_from') return shown < value;
+    if (name === 'date_to') return shown > value;
+    return shown.toLowerCase() !== value.toLowerCase();
+  });
+}
