@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   backfill: async cli => (await import('./backfill.ts')).backfillCommand(cli),
   verify: async cli => (await import('./verify.ts')).verifyCommand(cli),
   status: async cli => (await import('./status.ts')).statusCommand(cli),
+  push: async cli => (await import('./push.ts')).pushCommand(cli),
   quarantine: async cli => (await import('./quarantine.ts')).quarantineCommand(cli),
   sql: async cli => (await import('./sql.ts')).sqlCommand(cli),
   migrate: async cli => (await import('./migrate.ts')).migrateCommand(cli),

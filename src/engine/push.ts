@@ -1,0 +1,172 @@
+import { SluiceError } from '../errors.ts';
+import { lastStored } from '../warehouse/push-rows.ts';
+import { type Before, markSent, noteNews, type PushItem, type PushNews, readItems } from '../warehouse/pushes.ts';
+import { createdId, namedEntries, readBatch } from './push-answer.ts';
+import type { Sender, Sent } from './push-sender.ts';
+import { isOpen, type Settling, settle } from './push-settle.ts';
+import type { PushTarget } from './push-targets.ts';
+import { oldestProof, type Resource, refreshResource } from './resource.ts';
+
+export interface Push extends Omit<Settling, 'resource'> {
+  /** What the log and the ledger call it, e.g. `customers`. */
+  readonly name: string;
+  readonly target: PushTarget;
+  /** Null where there is no job, and so no list, to look in. */
+  readonly resource: Resource | null;
+  readonly sender: Sender;
+  /** Entries of a batch; 1: each by itself. */
+  readonly batchSize: number;
+  /** How long the source may still carry out a request that was not answered. */
+  readonly quietMs: number;
+  /** Send once more what may have been created. */
+  readonly resendUnknown: boolean;
+  /** Lines sent so far. */
+  readonly onSent: (lines: number) => void;
+}
+
+/** Requests without an answer that tells, one after the other, after which the source is left alone. */
+const MOST_UNKNOWN = 3;
+/** Turns in which no line was settled, one after the other, before the rest is given up. */
+const MOST_IDLE = 3;
+
+/**
+ * Sends the lines of a push that are not created yet, and looks for them at the source where it has a list. What earlier attempts
+ * left open is looked for first. Ends when every line is created, refused or cannot be told; throws what keeps all of them from
+ * being sent, with everything kept in the log.
+ */
+export async function runPush(push: Push): Promise<void> {
+  const { resource, resendUnknown } = push;
+  const { kysely } = push.database;
+  let items = await readItems(kysely, push.pushId);
+  if (resource) {
+    if (items.some(isOpen)) await settle({ ...push, resource });
+    else if (items.some(isUnsent) && (await isUnread(push, resource))) await push.readBack('newest');
+  } else {
+    const message = 'It was sent, and then its process ended before an answer came.';
+    await noteNews(kysely, of(items, 'sent', { state: 'unknown', message }));
+  }
+  items = await readItems(kysely, push.pushId);
+  await noteNews(kysely, of(items, 'refused', { state: 'planned' }));
+  if (resendUnknown) await noteNews(kysely, of(items, 'unknown', { state: 'planned' }));
+
+  let size = push.batchSize;
+  for (let idle = 0; ; ) {
+    const planned = (await readItems(kysely, push.pushId)).filter(item => item.state === 'planned');
+    if (planned.length === 0) return;
+    const before = resource ? await lastStored(kysely, resource.table) : null;
+    const smaller = await sendAll(push, planned, size, before);
+    if (resource) await settle({ ...push, resource });
+    const left = (await readItems(kysely, push.pushId)).filter(item => item.state === 'planned');
+    idle = left.length < planned.length || smaller < size ? 0 : idle + 1;
+    if (idle >= MOST_IDLE)
+      throw new SluiceError('failed', `The source creates none of ${left.length} lines, and does not say why.`, {
+        next: 'They are not at the source. Try one of them there by hand, then repeat the command.',
+      });
+    size = smaller;
+  }
+}
+
+const isUnsent = ({ state }: PushItem): boolean => state === 'planned' || state === 'refused';
+
+const of = (items: readonly PushItem[], state: PushItem['state'], news: Omit<PushNews, 'id'>): PushNews[] =>
+  items.filter(item => item.state === state).map(({ id }) => ({ id, ...news }));
+
+/** What was there before could not be told from what is created. */
+async function isUnread({ database }: Push, resource: Resource): Promise<boolean> {
+  await refreshResource(database, resource);
+  return oldestProof(resource) === null;
+}
+
+/** Lines to requests: those that fit go together, the others one by one. */
+export function parcelsOf<I extends { readonly body: unknown }>(
+  target: PushTarget,
+  items: readonly I[],
+  size: number,
+): { batch: boolean; items: I[] }[] {
+  const fits = ({ body }: I) => target.batch !== null && size > 1 && target.batch.entry.safeParse(body).success;
+  const together = items.filter(fits);
+  const parcels: { batch: boolean; items: I[] }[] = [];
+  for (let at = 0; at < together.length; at += size)
+    parcels.push({ batch: true, items: together.slice(at, at + size) });
+  return [...parcels, ...items.filter(item => !fits(item)).map(item => ({ batch: false, items: [item] }))];
+}
+
+/** Returns the size of batches to go on with. */
+async function sendAll(push: Push, planned: readonly PushItem[], size: number, before: Before | null): Promise<number> {
+  const { database, sender, signal, target, quietMs, pushId } = push;
+  let [smaller, unknown, lines] = [size, 0, 0];
+  for (const { batch, items } of parcelsOf(target, planned, size)) {
+    const ids = items.map(item => item.id);
+    const bodies = items.map(item => item.body);
+    const request =
+      batch && target.batch
+        ? { path: target.batch.path, body: target.batch.wrap(bodies) }
+        : { path: target.path, body: bodies[0] };
+    const sent = await sender.send(
+      { ...request, purpose: `push ${push.name}` },
+      async () => {
+        // Committed before it leaves: whatever happens from here on, it is not sent again unseen.
+        if (!(await markSent(database.kysely, pushId, ids, quietMs, before))) throw overtaken(push.name);
+      },
+      signal,
+    );
+    const news = batch ? batchNews(sent, items) : singleNews(sent, items);
+    await noteNews(database.kysely, news);
+    if (sent.kind === 'unsent') throw sent.error;
+    if (batch && sent.kind === 'refused') {
+      if (sent.error.status === 404) throw noBatch(sent.error);
+      if (news.every(each => each.state === 'unknown')) smaller = Math.max(Math.floor(items.length / 2), 1);
+    }
+    lines += items.length;
+    push.onSent(lines);
+    unknown = sent.kind === 'unknown' ? unknown + 1 : 0;
+    if (sent.kind === 'unknown' && unknown >= MOST_UNKNOWN) throw sent.error;
+  }
+  return smaller;
+}
+
+function singleNews(sent: Sent, items: readonly PushItem[]): PushNews[] {
+  return items.map(({ id }): PushNews => {
+    if (sent.kind === 'answered') return { id, state: 'created', sourceId: createdId(sent.body), quiet: true };
+    if (sent.kind === 'refused') return { id, state: 'refused', message: sent.error.message, quiet: true };
+    return { id, state: sent.kind === 'unsent' ? 'planned' : 'unknown', message: sent.error.message };
+  });
+}
+
+function batchNews(sent: Sent, items: readonly PushItem[]): PushNews[] {
+  if (sent.kind === 'answered') {
+    const told = readBatch(sent.body, items.length);
+    return items.map(({ id }, index): PushNews => {
+      const each = told[index];
+      if (each?.kind === 'created') return { id, state: 'created', sourceId: each.sourceId, quiet: true };
+      if (each?.kind === 'refused') return { id, state: 'refused', message: each.message, quiet: true };
+      const message = 'The source answered its batch without saying what became of it.';
+      return { id, state: 'unknown', message, quiet: true };
+    });
+  }
+  const { message, status, fields } = sent.error;
+  if (sent.kind !== 'refused' || status === 404) {
+    const state = sent.kind === 'unknown' ? 'unknown' : 'planned';
+    return items.map(({ id }) => ({ id, state, message }));
+  }
+  const named = namedEntries(fields, items.length);
+  // Whether a refused batch has created its good entries is not documented, so the others are looked for.
+  return items.map(({ id }, index): PushNews => {
+    const wrong = named.get(index);
+    if (wrong !== undefined || items.length === 1)
+      return { id, state: 'refused', message: wrong ?? message, quiet: true };
+    return { id, state: 'unknown', message: `Its batch was refused: ${message}`, quiet: true };
+  });
+}
+
+const noBatch = (cause: SluiceError): SluiceError =>
+  new SluiceError('refused', 'This source takes no batches.', {
+    next: 'Send the lines one by one, a request each: --batch 1',
+    status: 404,
+    cause,
+  });
+
+const overtaken = (name: string): SluiceError =>
+  new SluiceError('stale', `Another push of ${name} has taken over these lines; nothing more was sent.`, {
+    next: 'Wait until it has ended, then repeat the command.',
+  });

@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readLines } from '../../src/commands/push-file.ts';
+import { checkLines } from '../../src/engine/push-lines.ts';
+import { PUSH_TARGETS, type PushTarget } from '../../src/engine/push-targets.ts';
+
+let folder = '';
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'push-file-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const { customers, invoices, transactions } = PUSH_TARGETS as Record<string, PushTarget>;
+
+async function check(name: string, text: string | Buffer, target = customers as PushTarget) {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return checkLines(target, readLines(path, target));
+}
+
+const numbered = ({ lines }: Awaited<ReturnType<typeof check>>) => lines.map(({ line, body }) => [line, body]);
+
+describe('CSV', () => {
+  test('line numbers are those of the file: BOM, CR LF, quoted line ends, blank lines, no end of the last line', async () => {
+    const text = '\ufeffaccount,email\r\n"A\r\nB, ""C""",a@x.io\r\n\r\n,\r\nD,\r\nE,nonsense\r\n"F\nG\n",f@x.io';
+    const read = await check('a.csv', text);
+    expect(numbered(read)).toEqual([
+      [2, { account: 'A\r\nB, "C"', email: 'a@x.io' }],
+      [6, { account: 'D' }],
+      [8, { account: 'F\nG\n', email: 'f@x.io' }],
+    ]);
+    expect(read.problems).toEqual([{ line: 7, reason: 'email must be an e-mail address such as ann@example.com' }]);
+  });
+
+  test('numbers are exact decimals, and what cannot be sent exactly is refused', async () => {
+    const head = 'date,type,account_id,amount\n';
+    const row = (amount: string) => `2026-01-15,Income,7,${amount}\n`;
+    const text = head + ['1500.10', '0.1', '12345678901234567.89', '"1,5"', '-1'].map(row).join('');
+    const read = await check('a.csv', text, transactions);
+    expect(read.lines.map(({ body }) => body.amount)).toEqual([1500.1, 0.1]);
+    expect(read.problems).toEqual([
+      { line: 4, reason: 'amount has more digits than can be sent exactly' },
+      { line: 5, reason: 'amount must be a number such as 1500.5' },
+      { line: 6, reason: 'amount must be greater than 0' },
+    ]);
+  });
+
+  test('a list is written as JSON in its cell', async () => {
+    const text = `customer_id,date,items\n7,2026-01-15,"[{""amount"":10.5,""qty"":2}]"\n7,2026-01-15,two lamps\n`;
+    const read = await check('a.csv', text, invoices);
+    expect(numbered(read)).toEqual([[2, { customer_id: 7, date: '2026-01-15', items: [{ amount: 10.5, qty: 2 }] }]]);
+    expect(read.problems).toEqual([{ line: 3, reason: 'items must be a list of items' }]);
+  });
+
+  test('a header that names no field, a row of another length and a quote out of place are told by line', async () => {
+    const header = await check('a.csv', 'account;email\nA;a@x.io\n');
+    expect(header.problems).toEqual([
+      { line: 1, reason: expect.stringContaining('the header names "account;email"; the columns there can be are') },
+    ]);
+    expect((await check('a.csv', 'account,account\nA,B\n')).problems).toMatchObject([{ line: 1 }]);
+    const rest = await check('a.csv', 'account,email\nA,a@x.io,1\nB,b@x.io\nC\nD,"d\nE,e@x.io\n');
+    expect(numbered(rest)).toEqual([[3, { account: 'B', email: 'b@x.io' }]]);
+    expect(rest.problems).toEqual([
+      { line: 2, reason: 'has 3 cells, and the header 2' },
+      { line: 4, reason: 'has 1 cell, and the header 2' },
+      { line: 5, reason: expect.stringContaining('opens a quote that is never closed') },
+    ]);
+    const stray = await check('a.csv', 'account,email\nA,a@x.io\nB "C",b@x.io\nD,d@x.io\n');
+    expect([stray.lines.length, stray.problems]).toEqual([
+      1,
+      [{ line: 3, reason: expect.stringContaining('has a quote where none may be') }],
+    ]);
+  });
+
+  test('whatever is written as CSV is read as it was, with the line it began on', async () => {
+    const cell = fc.string({ unit: fc.constantFrom('a', 'ü', '"', ',', ';', '\n', '\r\n', ' ', '💡'), minLength: 1 });
+    const filled = cell.filter(text => text.trim() !== '');
+    const rows = fc.array(fc.tuple(filled, cell), { maxLength: 20 });
+    await fc.assert(
+      fc.asyncProperty(rows, fc.constantFrom('\n', '\r\n'), async (written, end) => {
+        const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
+        let text = `account,phone${end}`;
+        const expected: unknown[] = [];
+        for (const [account, phone] of written) {
+          expected.push([text.split('\n').length, { account, phone }]);
+          text += `${quoted(account)},${quoted(phone)}${end}`;
+        }
+        expect(numbered(await check('a.csv', text))).toEqual(expected);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('NDJSON', () => {
+  test('one object a line; blank lines count and are passed over; null means none; digits are kept', async () => {
+    const text = [
+      '\ufeff{"account":"A","phone":null}',
+      '',
+      '{"account":',
+      '[1]',
+      '{"account":"B","emial":"b@x.io"}\r',
+      '{"account":"C\\nD"}',
+    ].join('\n');
+    const read = await check('a.ndjson', text);
+    expect(numbered(read)).toEqual([
+      [1, { account: 'A' }],
+      [6, { account: 'C\nD' }],
+    ]);
+    expect(read.problems).toEqual([
+      { line: 3, reason: 'is not JSON' },
+      { line: 4, reason: 'the line must be an object' },
+      { line: 5, reason: "emial is not a field of the API's document" },
+    ]);
+    const row = '{"date":"2026-01-15","type":"Income","account_id":7,"amount":12345678901234567.89}';
+    expect((await check('a.jsonl', row, transactions)).problems).toMatchObject([
+      { reason: 'amount has more digits than can be sent exactly' },
+    ]);
+  });
+});
+
+test('equal lines have one hash whatever the order of their fields, and are told apart by counting', async () => {
+  const { lines } = await check(
+    'a.ndjson',
+    '{"account":"A","email":"a@x.io"}\n{"email":"a@x.io","account":"A"}\n{"account":"B"}\n',
+  );
+  expect(lines.map(({ ordinal }) => ordinal)).toEqual([1, 2, 1]);
+  expect(lines[0]?.hash).toBe(lines[1]?.hash);
+  expect(lines[0]?.hash).not.toBe(lines[2]?.hash);
+});
+
+test('a file of another kind, one that is not there and one that is not UTF-8 are wrong usage', async () => {
+  await expect(check('a.xlsx', '')).rejects.toMatchObject({
+    kind: 'usage',
+    message: expect.stringContaining('a.xlsx'),
+  });
+  const gone = checkLines(customers as PushTarget, readLines(join(folder, 'gone.csv'), customers as PushTarget));
+  await expect(gone).rejects.toMatchObject({ kind: 'usage', message: expect.stringContaining('ENOENT') });
+  const latin = Buffer.from('account\nM\xfcller\n', 'latin1');
+  await expect(check('a.csv', latin)).rejects.toMatchObject({ message: expect.stringContaining('not UTF-8') });
+});

@@ -1,0 +1,242 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { runPush } from '../../src/engine/push.ts';
+import { checkLines } from '../../src/engine/push-lines.ts';
+import { createSender } from '../../src/engine/push-sender.ts';
+import { PUSH_TARGETS, type PushTarget } from '../../src/engine/push-targets.ts';
+import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { openClient } from '../../src/source/client.ts';
+import { createMemoryBudget } from '../../src/source/memory-budget.ts';
+import type { Database } from '../../src/warehouse/database.ts';
+import { readItems, startPush } from '../../src/warehouse/pushes.ts';
+import { differences } from '../support/compare.ts';
+import { withDatabase } from '../support/database.ts';
+import type { TestResource } from '../support/resources.ts';
+import { openEngine, serveOrders } from '../support/source.ts';
+
+interface Given {
+  readonly sandbox: Sandbox;
+  readonly database: Database;
+  /** Pushes these bodies as a file of theirs would be, and tells the states in its order and the requests spent on creating. */
+  readonly push: (
+    name: string,
+    bodies: readonly object[],
+    options?: { batch?: number; resendUnknown?: boolean; signal?: AbortSignal; onSent?: () => void },
+  ) => Promise<{ states: string[]; requests: number }>;
+}
+
+async function withSource(options: SandboxOptions, resources: TestResource[], fn: (given: Given) => Promise<void>) {
+  const sandbox = await openSandbox({ size: 'small', rateLimit: 0, ...options });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { resources });
+    const push: Given['push'] = async (name, bodies, given = {}) => {
+      const target = PUSH_TARGETS[name] as PushTarget;
+      const { lines, problems } = await checkLines(
+        target,
+        (async function* () {
+          yield* bodies.map((value, index) => ({ line: index + 1, value }));
+        })(),
+      );
+      expect(problems).toEqual([]);
+      const pushId = await startPush(database.kysely, { source: 'main', resource: name }, 'a.ndjson', lines);
+      const budget = createMemoryBudget({ limit: 10_000, windowMs: 1000, clock: systemClock });
+      const sender = createSender(budget, noticed =>
+        openClient({
+          url: sandbox.url,
+          apiKey: sandbox.apiKey,
+          auth: 'bearer',
+          budget: noticed,
+          concurrency: 1,
+          timeoutMs: 5000,
+          clock: systemClock,
+        }),
+      );
+      try {
+        await runPush({
+          database,
+          clock: systemClock,
+          signal: given.signal ?? new AbortController().signal,
+          pushId,
+          name,
+          target,
+          resource: engine.resources.find(each => each.name === name) ?? null,
+          sender,
+          batchSize: given.batch ?? 10,
+          quietMs: 0,
+          resendUnknown: given.resendUnknown ?? false,
+          readBack: async ask => {
+            const [kind, range] =
+              ask === 'newest' ? ['sync' as const, {}] : ['backfill' as const, { dateFrom: ask.from, dateTo: ask.to }];
+            const served = await serveOrders(
+              { ...engine, resources: engine.resources.filter(each => each.name === name) },
+              kind,
+              range,
+            );
+            expect(served).toMatchObject([{ state: 'done' }]);
+          },
+          onQuietWait: () => undefined,
+          onSent: given.onSent ?? (() => undefined),
+        });
+      } finally {
+        await sender.close();
+      }
+      const items = await readItems(database.kysely, pushId);
+      return { states: items.map(item => item.state), requests: sender.requests };
+    };
+    if (resources.length > 0) await serveOrders(engine, 'sync');
+    await fn({ sandbox, database, push });
+    await engine.close();
+  });
+  await sandbox.close();
+}
+
+const customers = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ account: `Pushed ${index}`, email: `p${index}@example.com` }));
+const all = (count: number, state: string) => Array.from({ length: count }, () => state);
+const differ = async (database: Database, sandbox: Sandbox, table: string) =>
+  (await differences(database, sandbox, Number.POSITIVE_INFINITY)).filter(text => text.startsWith(table));
+/** How often each account that was pushed is at the source. */
+const created = (sandbox: Sandbox) => {
+  const accounts = [...sandbox.rows('customers')]
+    .map(row => row.account)
+    .filter(account => account.startsWith('Pushed'));
+  return [accounts.length, new Set(accounts).size];
+};
+
+test.each([
+  'html-500',
+  'json-502',
+  'cut-json',
+  'empty-200',
+  'reset-body',
+  'drop',
+  'reset',
+  'html-200',
+  'redirect-path',
+] as const)(
+  'an answer lost to %s: what was created is found, what was not is sent again, and each is there once',
+  async fault => {
+    await withSource({}, ['customers'], async ({ sandbox, database, push }) => {
+      sandbox.failNext(fault, 1, 'batch');
+      const lines = [...customers(25), { account: 'Pushed alone', phone: '1' }];
+      expect((await push('customers', lines)).states).toEqual(all(26, 'created'));
+      expect(created(sandbox)).toEqual([26, 26]);
+      sandbox.failNext(fault, 1, 'customers');
+      const more = [...lines, { account: 'Pushed late', city: 'Graz' }];
+      expect((await push('customers', more)).states).toEqual(all(27, 'created'));
+      expect(created(sandbox)).toEqual([27, 27]);
+      expect(await differ(database, sandbox, 'customers')).toEqual([]);
+    });
+  },
+);
+
+test.each([
+  ['all', '422'],
+  ['all', '200'],
+  ['partial', '400'],
+] as const)(
+  'a batch with entries that the source refuses (%s, %s): those are refused, the others created once',
+  async (batch, validation) => {
+    await withSource({ variants: { batch, validation } }, ['customers'], async ({ sandbox, push }) => {
+      // Legal addresses, which this source does not take.
+      const lines = customers(25).map((line, index) =>
+        index % 9 === 4 ? { ...line, email: `büro${index}@müller.example` } : line,
+      );
+      const { states } = await push('customers', lines);
+      expect(states).toEqual(lines.map((_, index) => (index % 9 === 4 ? 'refused' : 'created')));
+      expect(created(sandbox)).toEqual([22, 22]);
+      expect((await push('customers', lines)).requests).toBe(1);
+      expect(created(sandbox)).toEqual([22, 22]);
+    });
+  },
+);
+
+test('a row that was there before is not taken for the one that was to be created', async () => {
+  await withSource({}, ['customers'], async ({ sandbox, push }) => {
+    const [first] = sandbox.rows('customers');
+    const { account = '', email } = first ?? {};
+    sandbox.failNext('drop', 1, 'customers');
+    expect((await push('customers', [{ account, email }], { batch: 1 })).states).toEqual(['created']);
+    expect([...sandbox.rows('customers')].filter(row => row.account === account && row.email === email)).toHaveLength(
+      2,
+    );
+  });
+});
+
+test('a source that does not show what it says it created proves nothing by what it does not show', async () => {
+  await withSource({ variants: { visible: 'half' } }, ['customers'], async ({ sandbox, push }) => {
+    const one = customers(12);
+    sandbox.failNext('html-500', 1, 'batch');
+    const { states } = await push('customers', one, { batch: 4 });
+    // Of the four whose answer was lost, two are shown.
+    expect(states.filter(state => state !== 'created')).toEqual(['unknown', 'unknown']);
+    expect(created(sandbox)).toEqual([12, 12]);
+    expect((await push('customers', one, { batch: 4 })).requests).toBe(0);
+    expect(created(sandbox)).toEqual([12, 12]);
+  });
+});
+
+test.each(['yes', 'no'] as const)('transactions of one day that are equal, with ids: %s', async ids => {
+  const variants = { 'transaction-ids': ids };
+  await withSource({ variants }, ['transactions'], async ({ sandbox, database, push }) => {
+    const line = { type: 'Income', account_id: 1, amount: '12.10', date: '2024-02-29', description: 'Cash' };
+    const other = { ...line, date: '2025-01-01' };
+    await push('transactions', [line]);
+    // Of three equal ones, the answer of the second is lost, and that of the fourth request comes before it arrives.
+    const lines = [line, line, other, line];
+    sandbox.failNext('html-500', 1, 'transactions');
+    const pushed = await push('transactions', lines, { onSent: () => undefined });
+    expect(pushed.states).toEqual(all(4, 'created'));
+    const rows = [...sandbox.rows('transactions')].filter(row => row.description === 'Cash');
+    expect(rows.map(row => row.date)).toEqual(['2024-02-29', '2024-02-29', '2025-01-01', '2024-02-29']);
+    expect((await push('transactions', lines)).requests).toBe(0);
+    expect(await differ(database, sandbox, 'transactions')).toEqual([]);
+  });
+});
+
+test('what has no list cannot be looked for: it is not sent again unless that is asked for', async () => {
+  await withSource({}, [], async ({ sandbox, push }) => {
+    const leads = [1, 2, 3].map(number => ({ first_name: 'Ann', last_name: `Lee ${number}` }));
+    const there = () => [...sandbox.rows('leads')].filter(row => row.last_name?.startsWith('Lee ')).length;
+    sandbox.failNext('html-500', 1, 'leads');
+    expect(await push('leads', leads)).toEqual({ states: ['unknown', 'created', 'created'], requests: 3 });
+    expect(await push('leads', leads)).toEqual({ states: ['unknown', 'created', 'created'], requests: 0 });
+    expect(there()).toBe(3);
+    expect(await push('leads', leads, { resendUnknown: true })).toEqual({ states: all(3, 'created'), requests: 1 });
+    expect(there()).toBe(4);
+  });
+});
+
+test('a source that is down is left alone after three lost answers, and nothing is known to be sent that was not', async () => {
+  await withSource({}, [], async ({ sandbox, database, push }) => {
+    const leads = Array.from({ length: 9 }, (_, number) => ({ first_name: 'Ann', last_name: `Lee ${number}` }));
+    sandbox.failNext('drop', 3, 'leads');
+    const asked = sandbox.stats.total;
+    await expect(push('leads', leads)).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(sandbox.stats.total - asked).toBe(3);
+    const { rows } = await database.query(
+      'select state, count(*)::int as count from sluice.push_items group by 1 order by 1',
+    );
+    expect(rows).toEqual([
+      { state: 'planned', count: 6 },
+      { state: 'unknown', count: 3 },
+    ]);
+  });
+});
+
+test('a stop between requests sends no more, one during a request waits for its answer, and the next push goes on', async () => {
+  const stop = new AbortController();
+  // The request has arrived when the sandbox begins to wait.
+  const clock = {
+    ...systemClock,
+    sleep: async () => stop.abort(),
+  };
+  await withSource({ latencyMs: 1, clock }, [], async ({ sandbox, database, push }) => {
+    const leads = [1, 2, 3].map(number => ({ first_name: 'Ann', last_name: `Lee ${number}` }));
+    await expect(push('leads', leads, { signal: stop.signal })).rejects.toMatchObject({ kind: 'stopped' });
+    const { rows } = await database.query('select state from sluice.push_items order by line');
+    expect(rows.map(row => row.state)).toEqual(['created', 'planned', 'planned']);
+    expect(await push('leads', leads)).toEqual({ states: all(3, 'created'), requests: 2 });
+    expect([...sandbox.rows('leads')].filter(row => row.last_name?.startsWith('Lee '))).toHaveLength(3);
+  });
+});
