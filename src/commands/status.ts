@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { TITLES } from '../service/alerts.ts';
-import { budgetLine, count, moment, plural } from '../service/words.ts';
+import { budgetLine, count, moment, provenText } from '../service/words.ts';
 import type { Database } from '../warehouse/database.ts';
 import { embeddedStatus } from '../warehouse/embedded.ts';
 import { openIncidents } from '../warehouse/incidents.ts';
@@ -127,7 +127,7 @@ function drawSource(session: Session, state: SourceState, at: (value: number | s
     each.resource,
     count(each.rows),
     at(each.newestChange),
-    each.neverRead > 0 ? `${plural(each.neverRead, 'part')} unread` : at(each.oldestProof),
+    provenText(each, at),
     each.slices === 0 ? '' : `${Math.floor((100 * each.provenInADay) / each.slices)}%`,
     count(each.missing),
     count(each.quarantined),

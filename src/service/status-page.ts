@@ -1,7 +1,7 @@
 import { html, raw } from 'hono/html';
 import { TITLES } from './alerts.ts';
 import type { SourceState } from './source-state.ts';
-import { budgetLine, count, moment } from './words.ts';
+import { budgetLine, count, moment, provenText } from './words.ts';
 
 type Html = ReturnType<typeof html>;
 
@@ -61,7 +61,7 @@ ${table(
     each.resource,
     count(each.rows),
     at(each.newestChange),
-    each.neverRead > 0 ? `${count(each.neverRead)} unread` : at(each.oldestProof),
+    provenText(each, at),
     each.slices === 0 ? '' : `${Math.floor((100 * each.provenInADay) / each.slices)}%`,
     count(each.missing),
     count(each.quarantined),

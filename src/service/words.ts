@@ -1,4 +1,5 @@
 import type { Usage } from '../warehouse/ledger.ts';
+import type { ResourceState } from '../warehouse/report.ts';
 
 /** 12345 as `12,345`. */
 export const count = (value: number): string => value.toLocaleString('en-US');
@@ -12,6 +13,17 @@ export function moment(at: number | string | null, timeZone: string): string {
   const date = typeof at === 'number' ? new Date(at) : new Date(at.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
   return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }).format(date);
 }
+
+/** As of when a resource is proven, or why it is not. */
+export const provenText = (
+  state: Pick<ResourceState, 'absent' | 'neverRead' | 'oldestProof'>,
+  at: (value: string | null) => string,
+): string =>
+  state.absent
+    ? 'not offered'
+    : state.neverRead > 0
+      ? `${plural(state.neverRead, 'part')} unread`
+      : at(state.oldestProof);
 
 /** What the request limit was spent on and what is left of it, in one line. */
 export function budgetLine(usage: Usage, at: (value: string | null) => string): string {

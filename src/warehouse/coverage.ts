@@ -25,6 +25,9 @@ export interface Entry {
 /** Why a list was never read that the source was asked for and has not. */
 export const NOT_OFFERED = 'not offered by this source';
 
+/** Of rows of `sluice.coverage`: the source has no such list. */
+export const notOffered = sql<boolean>`coalesce(bool_or(proven_at is null and due_reason = ${NOT_OFFERED}), false)`;
+
 const stamp = (value: string) => sql.raw(`to_timestamp(${value} / 1000.0)`);
 
 export async function readCoverage(db: Db, place: Place): Promise<Entry[]> {

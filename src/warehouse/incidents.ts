@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { notOffered } from './coverage.ts';
 import type { Db } from './database.ts';
 
 /**
@@ -72,7 +73,7 @@ export interface Freshness {
   readonly resource: string;
   /** Since the last sync that ended well began, which is as of when the resource is fresh; null before the first. */
   readonly ageSeconds: number | null;
-  /** Since the first tick of its schedule that no such sync has followed; null when there is none. */
+  /** Since the first tick of its schedule that no such sync has followed; null when there is none, or no such list. */
   readonly overdueSeconds: number | null;
 }
 
@@ -81,7 +82,8 @@ export async function freshness(db: Db, source: string, resources: readonly stri
   const { rows } = await sql<Freshness>`
     select name as resource, extract(epoch from sluice.now() - good.started_at)::float8 as "ageSeconds",
       extract(epoch from sluice.now() - (select min(slot_at) from sluice.slots where source = ${source} and resource = name
-        and slot_at > coalesce(good.started_at, '-infinity')))::float8 as "overdueSeconds"
+        and slot_at > coalesce(good.started_at, '-infinity')
+        and not (select ${notOffered} from sluice.coverage where source = ${source} and resource = name)))::float8 as "overdueSeconds"
     from unnest(cast(${resources} as text[])) with ordinality as of_resource(name, place)
     left join lateral (select started_at from sluice.runs where source = ${source} and resource = name
       and kind in ('slot', 'sync') and state = 'done' and requests > 0 order by ended_at desc limit 1) good on true

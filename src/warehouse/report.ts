@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { notOffered } from './coverage.ts';
 import type { Db } from './database.ts';
 import { epochMs } from './now.ts';
 import type { Counts, Run } from './runs.ts';
@@ -90,6 +91,8 @@ export interface ResourceState {
   readonly slices: number;
   readonly provenInADay: number;
   readonly neverRead: number;
+  /** The source was asked for the list, and has none. */
+  readonly absent: boolean;
   readonly missing: number;
   readonly quarantined: number;
   /** Months (`YYYY-MM`) whose rows do not sum up to what the source's own report says. */
@@ -112,7 +115,7 @@ export async function resourceState(
     from (select count(*)::float8 as rows, max(_synced_at) as "newestChange" from ${sql.id(place.schema, resource)}) t,
       (select count(*)::float8 as slices, min(proven_at) as "oldestProof",
         count(*) filter (where proven_at > sluice.now() - interval '1 day')::float8 as "provenInADay",
-        count(*) filter (where proven_at is null)::float8 as "neverRead"
+        count(*) filter (where proven_at is null)::float8 as "neverRead", ${notOffered} as absent
         from sluice.coverage where source = ${source} and resource = ${resource}
           and ${covering}) c`.execute(db);
   return rows[0] as ResourceState;

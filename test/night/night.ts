@@ -14,6 +14,7 @@ import { openServer } from '../simulation/server.ts';
 import { differences } from '../support/compare.ts';
 import { inDatabase } from '../support/database.ts';
 import { asAdmin } from '../support/postgres.ts';
+import { MAIN, scheduled } from '../support/resources.ts';
 
 /**
  * `npm run test:night -- [--minutes 20] [--processes 3] [--seed 1]`: as many `sluice start` as said on one database, killed at random
@@ -58,7 +59,6 @@ const database = await openDatabase({
   applicationName: 'night',
   log: createLog({ level: 'silent', secrets: [] }),
 });
-const RESOURCES = ['customers', 'invoices', 'transactions'];
 const env = {
   PATH: process.env.PATH ?? '',
   HOME: process.env.HOME ?? '',
@@ -71,7 +71,7 @@ const env = {
   DATABASE_URL: url,
   LOG_LEVEL: 'warn',
   SLUICE_PORT: '0',
-  ...Object.fromEntries(RESOURCES.map(name => [`SCHEDULE_${name.toUpperCase()}`, '* * * * *'])),
+  ...scheduled('* * * * *'),
 };
 
 const running = new Set<ChildProcess>();
@@ -199,7 +199,7 @@ async function judge(): Promise<void> {
     if (slots !== span || doubled > 0 || open > 0)
       wrong.push(`The slots of ${resource} are not each recorded and read once.`);
   }
-  if (rows.length !== RESOURCES.length) wrong.push('Not every resource has slots.');
+  if (rows.length !== MAIN.length) wrong.push('Not every resource has slots.');
   const { total, maxInWindow, rejected } = sandbox.stats;
   say(`${kills} kills; ${total} requests, at most ${maxInWindow} of ${LIMIT} in an hour, ${rejected} rejected`);
   say(

@@ -7,6 +7,7 @@ import { embeddedStatus } from '../../src/warehouse/embedded.ts';
 import { begin, KEY, run, until } from '../commands/run.ts';
 import { createWatch } from '../simulation/watch.ts';
 import { differences } from '../support/compare.ts';
+import { MAIN } from '../support/resources.ts';
 import { openWarehouse, withDataDir } from './own-server.ts';
 
 export interface Killed {
@@ -172,7 +173,7 @@ function killProcess(pid: number | undefined): boolean {
 function createLooks(sandbox: Sandbox, dataDir: string) {
   let current: Database | undefined;
   const query: Database['query'] = (...given) => (current as Database).query(...given);
-  const watch = createWatch({ query } as Database, sandbox);
+  const watch = createWatch({ query } as Database, sandbox, MAIN);
   return {
     /** Requests lost so far. */
     async look(when: string, kills: number): Promise<number> {

@@ -8,6 +8,7 @@ import { embeddedStatus } from '../../src/warehouse/embedded.ts';
 import { begin, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
+import { scheduled } from '../support/resources.ts';
 import { inSchema } from './in-schema.ts';
 import { openWarehouse, withDataDir } from './own-server.ts';
 
@@ -15,9 +16,7 @@ useBuild();
 vi.setConfig({ testTimeout: 240_000 });
 
 /** The first start reads at once; after that nothing comes in between. */
-const RARELY = Object.fromEntries(
-  ['CUSTOMERS', 'INVOICES', 'TRANSACTIONS'].map(name => [`SCHEDULE_${name}`, '0 0 1 1 *']),
-);
+const RARELY = scheduled('0 0 1 1 *');
 const SOURCE = { size: { customers: 300, invoices: 2000, transactions: 2000 }, latencyMs: 15, today: '2026-03-15' };
 
 test('of two services each slot is recorded and read once; when the one that reads is killed, the other goes on within a minute', async () => {

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { begin, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';
+import { scheduled } from '../support/resources.ts';
 import { ask } from './open.ts';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -10,9 +11,7 @@ useBuild();
 
 const TOKEN = 'token-77/secret';
 /** Ticks so rare that none comes by itself. */
-const RARE = Object.fromEntries(
-  ['CUSTOMERS', 'INVOICES', 'TRANSACTIONS'].map(resource => [`SCHEDULE_${resource}`, '0 0 1 1 *']),
-);
+const RARE = scheduled('0 0 1 1 *');
 
 async function freePort(): Promise<number> {
   const server = createServer();

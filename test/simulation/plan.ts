@@ -3,7 +3,7 @@ import type { Counts } from '../../src/sandbox/data.ts';
 import { endlessFaults, type Fault, faultKinds } from '../../src/sandbox/fault-kinds.ts';
 import { createRandom, mix, type Random } from '../../src/sandbox/random.ts';
 import type { Variants } from '../../src/sandbox/variants.ts';
-import type { TestResource } from '../support/resources.ts';
+import { ALL, MAIN, type TestResource } from '../support/resources.ts';
 import { chooseVariants, isHonest } from './choose-variants.ts';
 
 export interface Given {
@@ -11,6 +11,8 @@ export interface Given {
   /** All other points are as is to be expected. */
   readonly only?: boolean;
   readonly pageSize?: number | 'auto';
+  /** The lists beside the large ones. Default: two that the seed chooses. */
+  readonly others?: readonly TestResource[];
   /** `none`: nothing goes wrong; else this fault only. */
   readonly faults?: Variants['fault'];
 }
@@ -50,6 +52,7 @@ export interface Plan {
   readonly seed: number;
   readonly startIso: string;
   readonly counts: Counts;
+  readonly others: readonly TestResource[];
   readonly variants: Partial<Variants>;
   readonly limit: number;
   readonly windowMs: number;
@@ -64,7 +67,7 @@ export interface Plan {
 
 /** The turn of a year, a leap day, the end of a month, and any day. */
 const STARTS = ['2025-12-31T23:58:30Z', '2024-02-29T12:00:00Z', '2026-01-31T23:50:00Z', '2026-01-15T10:00:00Z'];
-const NAMES: readonly TestResource[] = ['customers', 'invoices', 'transactions'];
+export const OTHERS = ALL.filter(name => !MAIN.some(each => each === name));
 /** Those of 256 MB take seconds each: they are played by themselves (`--each`). */
 const PASSING = (Object.keys(faultKinds) as Fault[]).filter(fault => !isEndless(fault) && !isHuge(fault));
 
@@ -80,7 +83,10 @@ export function isEndless(fault: string | undefined): boolean {
 /** All that a seed decides. The same seed and givens make the same plan; what the network makes of it is its own. */
 export function planOf(seed: number, given: Given = {}): Plan {
   const random = createRandom(mix(seed, 0x51a1));
-  const chosen = given.only ? { ...given.variants } : chooseVariants(random, given.variants ?? {});
+  const others = given.others ?? othersOf(seed);
+  const chosen = given.only
+    ? { ...given.variants }
+    : chooseVariants(random, given.variants ?? {}, { others: others.length > 0 });
   const variants = { ...chosen, ...(given.faults ? { fault: given.faults } : {}) };
   if (isHuge(variants.fault) && !given.faults && !given.variants?.fault) variants.fault = 'none';
   const hourly = random.chance(0.08);
@@ -94,6 +100,7 @@ export function planOf(seed: number, given: Given = {}): Plan {
       invoices: random.int(30, 320),
       transactions: random.int(50, 640),
     },
+    others,
     variants,
     limit,
     windowMs,
@@ -102,9 +109,16 @@ export function planOf(seed: number, given: Given = {}): Plan {
     timeoutMs: isEndless(variants.fault) ? 400 : 30_000,
     repairs: given.only === true || random.chance(0.15),
     actions: Array.from({ length: random.int(2, 5) }, (_, index) =>
-      actionOf(random, { first: index === 0, faults: given.faults, shared: limit }),
+      actionOf(random, { first: index === 0, faults: given.faults, shared: limit, others }),
     ),
   };
+}
+
+/** By a stream of its own, so that plans stay as they were. */
+function othersOf(seed: number): TestResource[] {
+  const random = createRandom(mix(seed, 0x07e5));
+  const first = random.pick(OTHERS);
+  return [first, random.pick(OTHERS.filter(name => name !== first))];
 }
 
 /** Small pages are what a source that gives no more shows, so what cannot be asked under that is not asked under them. */
@@ -116,7 +130,12 @@ function pageSizeOf(seed: number, variants: Partial<Variants>): number | 'auto' 
 
 function actionOf(
   random: Random,
-  { first, faults, shared }: { first: boolean; faults: Variants['fault'] | undefined; shared: number },
+  {
+    first,
+    faults,
+    shared,
+    others,
+  }: { first: boolean; faults: Variants['fault'] | undefined; shared: number; others: readonly TestResource[] },
 ): Action {
   const all = random.chance(0.7);
   const bounded = random.chance(0.7);
@@ -124,7 +143,7 @@ function actionOf(
     kind: first
       ? random.pick(['sync', 'sync', 'slot', 'backfill'])
       : random.pick(['sync', 'sync', 'slot', 'slot', 'backfill', 'verify', 'repair']),
-    resources: all ? NAMES : [random.pick(NAMES)],
+    resources: all ? [...MAIN, ...others] : [random.pick(MAIN)],
     range: bounded ? rangeOf(random) : { dateFrom: null, dateTo: null },
     afterMs: first ? 0 : random.pick([0, 30 * SECOND, 20 * MINUTE, 3 * HOUR, DAY, 33 * DAY]),
     changes: first ? 0 : random.pick([0, 0, 5, 20, 40]),
@@ -161,13 +180,14 @@ function crashOf(random: Random): Crash {
 }
 
 /** The command that plays a seed again. */
-export function replay(seed: number, { variants, only, faults, pageSize }: Given): string {
+export function replay(seed: number, { variants, only, faults, pageSize, others }: Given): string {
   const points = Object.entries(variants ?? {}).map(([name, value]) => `${name}=${value}`);
   const flags = [
     points.length > 0 ? `--variant ${points.join(',')}` : '',
     only ? '--only' : '',
     faults ? `--faults ${faults}` : '',
     pageSize ? `--page-size ${pageSize}` : '',
+    others ? `--others ${others.join(',') || 'none'}` : '',
   ];
   return ['npm run simulate -- --seeds 1 --seed', seed, ...flags.filter(Boolean)].join(' ');
 }

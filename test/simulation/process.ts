@@ -6,6 +6,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Budget } from '../../src/source/budget.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database.ts';
 import { acquireSourceLock, type SourceLock } from '../../src/warehouse/source-lock.ts';
+import { MAIN } from '../support/resources.ts';
 import { openEngine } from '../support/source.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 import { type Crash, isEndless, type Plan } from './plan.ts';
@@ -76,6 +77,7 @@ export async function openProcess(options: {
     windowMs: plan.windowMs,
     concurrency: plan.concurrency,
     pageSize: plan.pageSize,
+    resources: [...MAIN, ...plan.others],
     timeoutMs: plan.timeoutMs,
     onEvent: event => {
       if (!life.dead) options.onEvent(event, self);

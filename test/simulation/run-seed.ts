@@ -10,6 +10,7 @@ import { createOrder, readOrders } from '../../src/warehouse/orders.ts';
 import { sliceText } from '../../src/warehouse/slice.ts';
 import { recordSlot } from '../../src/warehouse/slots.ts';
 import { differences } from '../support/compare.ts';
+import { MAIN } from '../support/resources.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 import { isHonest, mustTell } from './choose-variants.ts';
 import type { Action, Crash, Given, Plan } from './plan.ts';
@@ -26,6 +27,8 @@ export interface Result {
   readonly crashes: number;
   readonly ms: number;
 }
+
+const DATED: ReadonlySet<string> = new Set(['invoices', 'transactions']);
 
 /** A seed that takes longer than this, by the wall clock, has come to a standstill. */
 const STANDSTILL_MS = 600 * SECOND;
@@ -71,7 +74,7 @@ export async function runSeed(
     });
     const faults = [faultOf(plan), ...plan.actions.flatMap(action => action.faults.map(({ fault }) => fault))];
     const hides = faults.some(fault => isListFault(fault) && fault !== 'list-changes');
-    const watch = createWatch(database, sandbox, !hides && isHonest(plan.variants));
+    const watch = createWatch(database, sandbox, [...MAIN, ...plan.others], !hides && isHonest(plan.variants));
     const random = createRandom(mix(seed, 0xd1ce));
     const problems: string[] = [];
     const world: World = { plan, url, database, sandbox, clock, watch, problems, processes, random, trace, crashes: 0 };
@@ -118,7 +121,7 @@ async function play(world: World): Promise<void> {
 async function act(world: World, action: Action): Promise<void> {
   const { sandbox, clock, watch } = world;
   if (action.afterMs > 0) await clock.advance(action.afterMs);
-  sandbox.changeRandom(action.changes);
+  change(world, action.changes);
   if (action.changes > 0 && world.random.chance(0.5)) changeTwice(sandbox, world.random);
   if (action.spent > 0) sandbox.spend(action.spent);
   const ids = await place(world, action);
@@ -145,7 +148,7 @@ async function place(world: World, { kind, resources, range }: Action): Promise<
       await recordSlot(database.kysely, 'main', resource, new Date(clock.now()));
       continue;
     }
-    const dates = kind === 'backfill' && resource !== 'customers' ? range : {};
+    const dates = kind === 'backfill' && DATED.has(resource) ? range : {};
     const order = { source: 'main', resource, kind: kind === 'repair' ? ('verify' as const) : kind };
     ids.push((await createOrder(database.kysely, { ...order, ...dates, repair: kind === 'repair' })).id);
   }
@@ -172,7 +175,7 @@ async function serve(world: World, action: Action, crash: Crash | undefined): Pr
     watch.look();
     for (const planned of action.faults)
       if (planned.atCommit === commits) sandbox.failNext(planned.fault, planned.count);
-    if (random.chance(action.changeChance)) sandbox.changeRandom(random.int(1, 3));
+    if (random.chance(action.changeChance)) change(world, random.int(1, 3));
     if (random.chance(action.changeChance * action.restoreChance)) restoreOne(sandbox, random);
     if (action.rival && commits === 1) rivals.push(rivalReads(world));
     if (crash?.kind === 'stop' && commits === crash.atCommit) self.stop();
@@ -259,6 +262,11 @@ function changeTwice(sandbox: Sandbox, random: Random): void {
   sandbox.update('invoices', random.pick(open).id, { status: 'Paid', date });
 }
 
+function change({ sandbox, plan }: World, count: number): void {
+  sandbox.changeRandom(count);
+  if (plan.others.length > 0) sandbox.changeOthers(count);
+}
+
 function restoreOne(sandbox: Sandbox, random: Random): void {
   const removed = sandbox.changes.filter(change => change.kind.endsWith('-deleted'));
   if (removed.length === 0) return;
@@ -291,7 +299,7 @@ async function comeToRest(world: World): Promise<void> {
   if (affordable) await endEqual(world, 'sync');
   if (problems.length > 0) return;
   if (!affordable || plan.repairs) {
-    if (affordable) sandbox.changeRandom(world.random.int(1, 12));
+    if (affordable) change(world, world.random.int(1, 12));
     await endEqual(world, 'repair');
   }
   if (problems.length > 0) return;
@@ -324,7 +332,7 @@ async function endEqual(world: World, kind: 'sync' | 'repair'): Promise<void> {
   await clock.advance(SECOND);
   const states = await finish(world, kind);
   world.trace(`at rest, ${kind}: ${states.join(' ')}`);
-  const different = await differences(database, sandbox, 8);
+  const different = await differences(database, sandbox, 8, [...MAIN, ...plan.others]);
   if (looksCut(states)) return;
   const told = states.some(state => state !== 'done') || (await holdsUnproven(database));
   if (mustTell(plan.variants) && told) return;
@@ -340,16 +348,18 @@ async function holdsUnproven(database: Database): Promise<boolean> {
 }
 
 /** An upper bound of what a whole reading costs. */
-function requestsForAll({ counts, variants, pageSize }: Plan): number {
+function requestsForAll({ counts, others, variants, pageSize }: Plan): number {
   const most = variants['limit-max'] === 'ignored' || variants['limit-max'] === '20-reject' ? 20 : 100;
   const size = pageSize === 'auto' ? most : Math.min(pageSize, most);
-  return (2 * (counts.customers + 2 * counts.invoices + counts.transactions)) / size + 50;
+  const months = others.includes('financial_summaries') ? 2 * 84 : 0;
+  const rows = counts.customers + 2 * counts.invoices + counts.transactions + others.length * 50;
+  return (2 * rows) / size + 50 + months + others.length * 6;
 }
 
 async function finish(world: World, kind: 'sync' | 'repair'): Promise<string[]> {
   const action: Action = {
     kind,
-    resources: ['customers', 'invoices', 'transactions'],
+    resources: [...MAIN, ...world.plan.others],
     range: { dateFrom: null, dateTo: null },
     afterMs: 0,
     changes: 0,

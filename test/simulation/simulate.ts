@@ -2,13 +2,15 @@ import { parseArgs } from 'node:util';
 import { SECOND } from '../../src/clock.ts';
 import { createRandom, mix } from '../../src/sandbox/random.ts';
 import { parseVariants, type Variants, variantPoints } from '../../src/sandbox/variants.ts';
+import type { TestResource } from '../support/resources.ts';
 import { alone, pairOf } from './choose-variants.ts';
-import { type Given, replay } from './plan.ts';
+import { type Given, OTHERS, replay } from './plan.ts';
 import { runSeed } from './run-seed.ts';
 import { openServer } from './server.ts';
 
 /**
- * `npm run simulate -- --seeds 100 [--seed 1] [--variant paging=whole,..] [--faults drop] [--page-size 10] [--at-once 2] [--trace]`: the real
+ * `npm run simulate -- --seeds 100 [--seed 1] [--variant paging=whole,..] [--faults drop] [--page-size 10] [--others products,users|all|none] [--at-once 2]
+ * [--trace]`: the real
  * engine against the sandbox and Postgres, with crashes, faults and changes that the seed decides. `--each`: every variant by
  * itself, a seed each (`--only`: no other point varies); `--pairs 200`: so many random pairs of variants.
  */
@@ -19,6 +21,7 @@ const { values } = parseArgs({
     variant: { type: 'string' },
     faults: { type: 'string' },
     'page-size': { type: 'string' },
+    others: { type: 'string' },
     'at-once': { type: 'string', default: '2' },
     only: { type: 'boolean', default: false },
     each: { type: 'boolean', default: false },
@@ -31,6 +34,7 @@ const given: Given = {
   ...(values.variant ? { variants: parseVariants(values.variant) } : {}),
   only: values.only,
   ...(values['page-size'] ? { pageSize: values['page-size'] === 'auto' ? 'auto' : Number(values['page-size']) } : {}),
+  ...(values.others ? { others: othersOf(values.others) } : {}),
   ...(values.faults ? { faults: faultOf(values.faults) } : {}),
 };
 const first = Number(values.seed);
@@ -66,7 +70,7 @@ function playsOf(): { seed: number; given: Given }[] {
     : values.pairs
       ? Array.from({ length: Number(values.pairs) }, (_, index) => pairOf(createRandom(mix(first + index, 0x9a12))))
       : null;
-  if (sets) return sets.map((variants, index) => ({ seed: first + index, given: { variants, only: true } }));
+  if (sets) return sets.map((variants, index) => ({ seed: first + index, given: { ...given, variants, only: true } }));
   return Array.from({ length: Number(values.seeds) }, (_, index) => ({ seed: first + index, given }));
 }
 
@@ -98,4 +102,12 @@ function tellProgress(): void {
 function faultOf(text: string): Variants['fault'] {
   if (text in variantPoints.fault.values) return text as Variants['fault'];
   throw new Error(`There is no fault "${text}". Faults: ${Object.keys(variantPoints.fault.values).join(', ')}.`);
+}
+
+function othersOf(text: string): TestResource[] {
+  if (text === 'none') return [];
+  const names = text === 'all' ? OTHERS : text.split(',');
+  const unknown = names.filter(name => !OTHERS.some(each => each === name));
+  if (unknown.length > 0) throw new Error(`There is no list "${unknown.join()}". Lists: ${OTHERS.join(', ')}.`);
+  return names as TestResource[];
 }

@@ -2,6 +2,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { parseSlice, type Slice } from '../../src/warehouse/slice.ts';
 import { isVisible } from '../support/compare.ts';
+import type { TestResource } from '../support/resources.ts';
 
 /** What must hold at every moment, looked at after every commit. */
 export interface Watch {
@@ -14,25 +15,39 @@ export interface Watch {
   done(): Promise<void>;
 }
 
-const TABLES = ['customers', 'invoices', 'transactions'] as const;
+/** What is summed up has no rows at the source. */
+type Table = Exclude<TestResource, 'financial_summaries'>;
+const isTable = (resource: TestResource): resource is Table => resource !== 'financial_summaries';
+const keyOf = (table: Table) => (table === 'customers' || table === 'invoices' ? 'id' : '_key');
+
+/** Rows without ids are known by what they say: an edit deletes one and adds another. */
+function comesWithoutIds(table: Table, variants: Sandbox['variants']): boolean {
+  if (table === 'transactions') return variants['transaction-ids'] === 'no';
+  return variants['other-ids'] === 'no' && ['products', 'quotes', 'tickets', 'users'].includes(table);
+}
 
 /** `honest`: no answer ever hid rows in a way that nobody could notice. */
-export function createWatch(database: Database, sandbox: Sandbox, honest = true): Watch {
+export function createWatch(
+  database: Database,
+  sandbox: Sandbox,
+  resources: readonly TestResource[],
+  honest = true,
+): Watch {
   const problems = new Set<string>();
+  const tables = resources.filter(isTable);
   const atFirst = new Map(
-    TABLES.map(table => [
+    tables.map(table => [
       table,
-      new Map([...sandbox.rows(table)].map(row => [String(row.id), JSON.stringify(row)] as const)),
+      new Map(Array.from(sandbox.rows(table), row => [String(row.id), JSON.stringify(row)] as const)),
     ]),
   );
-  const seen = new Map<string, Set<string>>(TABLES.map(table => [table, new Set()]));
-  // Rows without ids are known by what they say: an edit deletes one and adds another.
-  const watched = TABLES.filter(table => table !== 'transactions' || sandbox.variants['transaction-ids'] === 'yes');
+  const seen = new Map<string, Set<string>>(tables.map(table => [table, new Set()]));
+  const watched = tables.filter(table => !comesWithoutIds(table, sandbox.variants));
   let looking: Promise<void> = Promise.resolve();
   let again = false;
 
   /** A row that never changed was there at every reading, so a slice that is proven without it was concluded from less than it showed. */
-  async function proofsHold(table: (typeof TABLES)[number], here: ReadonlySet<string>, when: string): Promise<void> {
+  async function proofsHold(table: Table, here: ReadonlySet<string>, when: string): Promise<void> {
     const { rows: proven } = await database.query<{ slice: string }>(
       'select slice from sluice.coverage where resource = $1 and proven_at is not null',
       [table],
@@ -42,7 +57,7 @@ export function createWatch(database: Database, sandbox: Sandbox, honest = true)
       [table],
     );
     const aside = new Set(bad.map(({ key }) => key));
-    const changed = new Set(sandbox.changes.filter(each => each.resource === table).map(each => String(each.id)));
+    const changed = new Set(allChanges(sandbox).flatMap(each => (each.resource === table ? [String(each.id)] : [])));
     const slices = proven.map(({ slice }) => parseSlice(slice));
     for (const row of sandbox.rows(table)) {
       const id = String(row.id);
@@ -55,12 +70,13 @@ export function createWatch(database: Database, sandbox: Sandbox, honest = true)
 
   /** No row is deleted that never left; what a cursor has seen is stored: it never stands before its rows. One statement, as it is asked after every commit. */
   const deletedOrUnstored = [
-    `select 'deleted' as what, resource, key from warehouse.row_history where ended_by = 'deleted' and key not like '#%'`,
+    `select 'deleted' as what, resource, key from warehouse.row_history
+      where ended_by = 'deleted' and key not like '#%' and resource <> 'financial_summaries'`,
     ...watched.map(
       table => `select 'unstored', c.resource, k.key
         from sluice.cursors c, jsonb_each(c.readings) r, jsonb_array_elements_text(r.value->'keys') as k(key)
         where c.resource = '${table}' and r.key not like 'report %' and k.key ~ '^[0-9]+$'
-        and not exists (select from warehouse.${table} t where t.${table === 'transactions' ? '_key' : 'id'}::text = k.key)
+        and not exists (select from warehouse.${table} t where t.${keyOf(table)}::text = k.key)
         and not exists (select from sluice.quarantine q where q.resource = c.resource and q.key = k.key)`,
     ),
   ].join(' union all ');
@@ -120,10 +136,14 @@ function lies(row: { readonly id: number; readonly date?: unknown }, slice: Slic
   return (slice.from === null || slice.from <= day) && (slice.to === null || day <= slice.to);
 }
 
+const allChanges = (sandbox: Sandbox) => [...sandbox.changes, ...sandbox.otherChanges];
+
 /** All that was ever removed, restored or not. */
 function removedRows(sandbox: Sandbox): Set<string> {
   return new Set(
-    sandbox.changes.filter(change => change.kind.endsWith('-deleted')).map(change => `${change.resource} ${change.id}`),
+    allChanges(sandbox)
+      .filter(change => change.kind.endsWith('-deleted'))
+      .map(change => `${change.resource} ${change.id}`),
   );
 }
 
