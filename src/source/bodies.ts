@@ -102,9 +102,6 @@ export const createBodies = {
 /** The name of a create body. */
 export type Creatable = keyof typeof createBodies;
 
-/** What is given to create one, before it is checked. */
-export type CreateInput<R extends Creatable> = z.input<(typeof createBodies)[R]>;
-
 /** PUT of a customer: the same fields. That those left out stay as they are is likely, and not shown. */
 export const customerChanges = createBodies.customers.partial();
 

@@ -6,17 +6,25 @@ import type { ListOperations } from './list-operations.ts';
 import type * as rows from './rows.ts';
 import type { CallOptions } from './session.ts';
 
+/** `account` is the customer's name; stamps are ISO 8601 texts as they came. */
 export type Customer = z.output<typeof rows.customerRow>;
+/** `status` is `Paid`, `Unpaid`, `Partially Paid` or another; amounts are exact decimal text, dates `YYYY-MM-DD`. Lists may leave out `date` and `notes`. */
 export type Invoice = z.output<typeof rows.invoiceRow>;
+/** `type` is `Income`, `Expense` or another; rows of some sources have no `id`. */
 export type Transaction = z.output<typeof rows.transactionRow>;
+/** `type` is `service` for a service. */
 export type Product = z.output<typeof rows.productRow>;
 export type Quote = z.output<typeof rows.quoteRow>;
+/** `status` is `Open`, `Closed`, `Pending` or another. */
 export type Ticket = z.output<typeof rows.ticketRow>;
+/** Without password, even where a source gives it away. */
 export type User = z.output<typeof rows.userRow>;
 /** A row of a list whose fields the API's document does not show, as it came; a number that would be rounded is text. */
 export type OpaqueRow = z.output<typeof rows.opaqueRow>;
+/** Sums as exact decimal text. */
 export type FinancialSummary = z.output<typeof rows.financialSummary>;
 
+/** Only `account`, the name, is asked for here; numbers and ids may be decimal text in every body. */
 export type NewCustomer = z.input<typeof createBodies.customers>;
 export type CustomerChanges = z.input<typeof customerChanges>;
 export type BatchEntry = z.input<typeof batchEntry>;
