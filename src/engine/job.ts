@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { BadValue, dateText, decimalText, integerText, stampText } from '../source/values.ts';
 import type { Sum } from '../warehouse/stored.ts';
-import { BadValue, dateText, decimalText, integerText, plainText, rowText, stampText } from './values.ts';
+import { plainText, rowText } from './values.ts';
 
 /**
  * The whole vocabulary of a file in `jobs/`. The file's name is the resource and the table; its default export is

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { BadValue } from '../source/values.ts';
 import type { BadRecord } from '../warehouse/quarantine.ts';
 import type { ChildRow, Row } from '../warehouse/rows.ts';
 import { type Job, wholeRowOf } from './job.ts';
-import { BadValue, jsonText, uncleanIn, wholeJson } from './values.ts';
+import { jsonText, uncleanIn, wholeJson } from './values.ts';
 
 /** Stands in `_extra` beside the unknown fields: how many characters were removed or replaced, by field. */
 const CLEANED = '(cleaned)';

@@ -1,85 +1,13 @@
-/**
- * Normal forms of single values, as exact text that Postgres casts without rounding. Each function returns the text, null for
- * "none" (`null`, and for numbers, dates and stamps `""`; for dates and stamps also `0000-00-00`), or throws `BadValue`.
- */
-export class BadValue extends Error {}
+import { BadValue, decimalText, kindOf } from '../source/values.ts';
 
-const INT8_MAX = 9223372036854775807n;
-/** numeric takes 131072 digits before the point and 16383 after it; no business value comes near, so more is a fault of the source. */
-const MAX_EXPONENT = 1000;
-const MAX_DIGITS = 1000;
+/** Text and JSON as Postgres holds them; numbers, dates and stamps have their forms in `source/values.ts`. */
+
 /** As deep as unknown fields may nest. Postgres' own limit is its stack (54001 at some 6,000 levels), which would end the run. */
 export const MAX_DEPTH = 64;
-const NUMBER = /^([+-]?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d{1,6}))?$|^([+-]?)\.(\d+)(?:[eE]([+-]?\d{1,6}))?$/;
-const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
-/** Zones as Postgres takes them, up to 15:59 (22009 beyond); it refuses fractions of some hundred digits (22007). */
-const STAMP =
-  /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,20})?)?\s*(Z|z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)?$/;
-const NO_DATE = /^0000-00-00(?:[T ][\d:.]*)?$/;
 /** What Postgres cannot hold: NUL characters, and halves of surrogate pairs. */
 const UNCLEAN = /[\0\p{Surrogate}]/gu;
 /** The same as `JSON.stringify` writes it (a backslash that was meant so matches too). */
 const MAYBE_UNCLEAN = /\\u(?:0000|d[89a-f])/i;
-
-/** A decimal without exponent, leading or trailing zeros: `1500`, `-0.05`. Equal numbers have equal text. */
-export function decimalText(value: unknown): string | null {
-  if (value === null || value === '') return null;
-  if (typeof value !== 'number' && typeof value !== 'string')
-    throw new BadValue(`expected a number, got ${kindOf(value)}`);
-  const match = NUMBER.exec(String(value).trim());
-  if (!match) throw new BadValue('expected a number such as 1500 or "1500.00"');
-  const negative = (match[1] ?? match[5]) === '-';
-  const exponent = Number(match[4] ?? match[7] ?? 0);
-  if (Math.abs(exponent) > MAX_EXPONENT) throw new BadValue(`a number with an exponent of ${exponent} is out of range`);
-  const whole = match[2] ?? '';
-  const digits = whole + (match[3] ?? match[6] ?? '');
-  if (digits.length > MAX_DIGITS) throw new BadValue(`a number of ${digits.length} digits is out of range`);
-  const point = whole.length + exponent;
-  const before = point > 0 ? digits.slice(0, point).padEnd(point, '0') : '';
-  const after = point >= 0 ? digits.slice(point) : '0'.repeat(-point) + digits;
-  const left = before.replace(/^0+/, '') || '0';
-  const right = after.replace(/0+$/, '');
-  const text = right ? `${left}.${right}` : left;
-  return negative && text !== '0' ? `-${text}` : text;
-}
-
-/** A whole number that fits `bigint`. */
-export function integerText(value: unknown): string | null {
-  const text = decimalText(value);
-  if (text === null) return null;
-  if (text.includes('.')) throw new BadValue('expected a whole number');
-  const number = BigInt(text);
-  if (number > INT8_MAX || number < -INT8_MAX - 1n) throw new BadValue('a whole number beyond 64 bits');
-  return text;
-}
-
-/** `YYYY-MM-DD`; a time of day behind it is cut off, never shifted by a zone. */
-export function dateText(value: unknown): string | null {
-  if (value === null || value === '') return null;
-  if (typeof value !== 'string') throw new BadValue(`expected a date, got ${kindOf(value)}`);
-  const text = value.trim();
-  if (NO_DATE.test(text)) return null;
-  const match = DATE.exec(text);
-  const known = match ? isDay(match[1], match[2], match[3]) : isStamp(text);
-  if (!known) throw new BadValue('expected a date such as 2026-01-15');
-  return text.slice(0, 10);
-}
-
-/** An ISO time stamp; one without a zone stays without, and is read in the source's zone when it is stored. */
-export function stampText(value: unknown): string | null {
-  if (value === null || value === '') return null;
-  if (typeof value !== 'string') throw new BadValue(`expected a time stamp, got ${kindOf(value)}`);
-  const text = value.trim();
-  if (NO_DATE.test(text)) return null;
-  if (!isStamp(text)) throw new BadValue('expected a time stamp such as 2026-01-15T10:00:00Z');
-  return text;
-}
-
-function isStamp(text: string): boolean {
-  const [matched, year, month, day, hour, minute, second] = STAMP.exec(text) ?? [];
-  if (matched === undefined || !isDay(year, month, day)) return false;
-  return Number(hour) <= 23 && Number(minute) <= 59 && Number(second ?? 0) <= 60;
-}
 
 /** Text without what Postgres cannot hold: NUL characters are removed, lone surrogates become U+FFFD. */
 export function plainText(value: unknown): string | null {
@@ -174,13 +102,4 @@ function nestsDeeperThan(most: number, root: unknown): boolean {
     level = level.flatMap(value => (value !== null && typeof value === 'object' ? Object.values(value) : []));
   }
   return false;
-}
-
-function isDay(year = '', month = '', day = ''): boolean {
-  const date = new Date(`${year}-${month}-${day}T00:00:00Z`);
-  return !Number.isNaN(date.getTime()) && date.getUTCDate() === Number(day) && Number(year) > 0;
-}
-
-function kindOf(value: unknown): string {
-  return Array.isArray(value) ? 'a list' : value === undefined ? 'nothing' : typeof value;
 }

@@ -1,18 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  BadValue,
-  cleanText,
-  dateText,
-  decimalText,
-  integerText,
-  jsonText,
-  MAX_DEPTH,
-  plainText,
-  stampText,
-  uncleanIn,
-  wholeJson,
-} from '../../src/engine/values.ts';
+import { cleanText, jsonText, MAX_DEPTH, plainText, uncleanIn, wholeJson } from '../../src/engine/values.ts';
+import { BadValue, dateText, decimalText, integerText, stampText } from '../../src/source/values.ts';
 import { withDatabase } from '../support/database.ts';
 
 const digits = (min: number, max: number) =>
