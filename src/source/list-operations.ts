@@ -32,6 +32,8 @@ export function listOperations<R extends z.ZodType<object>, F extends z.ZodObjec
   { path, row, filters }: { path: string; row: R; filters: F },
 ): ListOperations<z.output<R>, z.input<F>> {
   type Row = z.output<R>;
+  /** The page size this source has taken when it was left to us. */
+  let taken: number | undefined;
 
   async function pageOf(
     query: Readonly<Record<string, string>>,
@@ -62,8 +64,12 @@ export function listOperations<R extends z.ZodType<object>, F extends z.ZodObjec
       const query = present(checkInput(filters, asked, path));
       const rows = readAll<Row>({
         path,
-        ask: (page, size) => within('backfill', options, context => pageOf(query, { page, limit: size }, context)),
-        sizes: pageSizes(walk.limit),
+        async ask(page, size) {
+          const came = await within('backfill', options, context => pageOf(query, { page, limit: size }, context));
+          if (walk.limit === undefined) taken = size;
+          return came;
+        },
+        sizes: pageSizes(walk.limit, taken),
         maxPages: walk.maxPages ?? 10_000,
       });
       for await (const each of rows) if (!contradicts(each, query)) yield each;

@@ -44,7 +44,10 @@ export interface SluiceClientOptions {
 }
 
 const wholeNumber = z.int('must be a whole number').positive('must be greater than 0');
-const numbers = z.object({
+const settings = z.object({
+  url: z.string('must be an address such as https://books.example.com'),
+  apiKey: z.string('must be text'),
+  auth: z.enum(['bearer', 'query'], 'must be bearer or query').default('bearer'),
   limit: wholeNumber.default(1000),
   windowMs: wholeNumber.default(HOUR),
   concurrency: wholeNumber.default(4),
@@ -61,15 +64,11 @@ const numbers = z.object({
  * await client.close();
  */
 export function createClient(options: SluiceClientOptions): SluiceClient {
-  const { url, apiKey, auth = 'bearer', onWait, clock = systemClock } = options;
-  const { limit, windowMs, concurrency, timeoutMs } = checkInput(numbers, options, 'createClient');
+  const { onWait, clock = systemClock } = options;
+  const { limit, windowMs, ...given } = checkInput(settings, options, 'createClient');
   const source = openClient({
-    url,
-    apiKey,
-    auth,
+    ...given,
     budget: createMemoryBudget({ clock, limit, windowMs }),
-    concurrency,
-    timeoutMs,
     windowMs,
     clock,
     wording: PROGRAM_WORDING,

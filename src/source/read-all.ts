@@ -24,7 +24,10 @@ export interface ReadAllOptions<Row> {
   maxPages: number;
 }
 
-export const pageSizes = (limit: number | undefined): readonly number[] => (limit === undefined ? PAGE_SIZES : [limit]);
+/** Sizes to try: the one that is wanted, or those up to what the list has taken before. */
+export function pageSizes(wanted: number | undefined, taken = Number.POSITIVE_INFINITY): readonly number[] {
+  return wanted === undefined ? PAGE_SIZES.filter(size => size <= taken) : [wanted];
+}
 
 /**
  * Page after page until the list ends: by its `meta`, by an empty page, or by one without anything new; never by a short one, since sources

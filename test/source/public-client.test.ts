@@ -141,6 +141,18 @@ describe('lists', () => {
     expect(sandbox.stats.total).toBe(3);
   });
 
+  it('tries a page size that the source refuses only once', async () => {
+    const { client, sandbox } = await setUp({ 'limit-max': '20-reject' });
+    const totals: number[] = [];
+    for (const _ of [1, 2]) {
+      await gather(client.customers.all());
+      totals.push(sandbox.stats.total);
+    }
+    expect(totals).toEqual([10, 18]);
+    expect(await failure(gather(client.customers.all({ limit: 50 })))).toMatchObject({ kind: 'refused' });
+    expect(sandbox.stats.total).toBe(19);
+  });
+
   it('asks for no page that nobody wants', async () => {
     const { client, sandbox } = await setUp();
     for await (const customer of client.customers.all({ limit: 10 })) if (customer.id) break;
@@ -421,6 +433,7 @@ describe('errors', () => {
       next: "Example: url: 'https://books.example.com'",
     });
     expect(wrong({ apiKey: '' })?.message).toMatch(/^`apiKey` is empty/);
+    expect(wrong({ auth: 'basic' as 'query' })?.fields).toEqual({ auth: 'must be bearer or query' });
     expect(wrong({ limit: 0, concurrency: 1.5 })).toMatchObject({
       kind: 'usage',
       fields: { limit: 'must be greater than 0', concurrency: 'must be a whole number' },
