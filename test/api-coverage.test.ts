@@ -1,0 +1,182 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import type { z } from 'zod';
+import { PUSH_TARGETS } from '../src/engine/push-targets.ts';
+import { operations } from '../src/sandbox/operations.ts';
+import { rowSchemas } from '../src/sandbox/rows.ts';
+import { createBodies } from '../src/source/bodies.ts';
+import { resources } from '../src/source/resources.ts';
+import { ALL, JOBS } from './support/resources.ts';
+
+/** What the API's document lists, row by row: the query parameters of each read, and the body of each write. */
+const DOCUMENT: Readonly<Record<string, readonly string[]>> = {
+  'GET /api/v2/customers': ['page', 'limit', 'search'],
+  'POST /api/v2/customers': ['account', 'email', 'phone', 'address', 'city', 'state', 'zip', 'country'],
+  'GET /api/v2/customers/{id}': [],
+  'PUT /api/v2/customers/{id}': ['account', 'email', 'phone', 'address', 'city', 'state', 'zip', 'country'],
+  'DELETE /api/v2/customers/{id}': [],
+  'GET /api/v2/invoices': ['status', 'customer_id', 'date_from', 'date_to'],
+  'POST /api/v2/invoices': ['customer_id', 'date', 'due_date', 'items', 'notes'],
+  'GET /api/v2/transactions': ['type', 'account_id', 'date_from', 'date_to'],
+  'POST /api/v2/transactions': ['type', 'account_id', 'amount', 'category_id', 'description', 'date'],
+  'GET /api/v2/products': [],
+  'POST /api/v2/products': ['name', 'price', 'description', 'type', 'tax_rate'],
+  'GET /api/v2/quotes': [],
+  'POST /api/v2/quotes': ['customer_id', 'valid_until', 'items'],
+  'GET /api/v2/tickets': ['status', 'department_id'],
+  'POST /api/v2/tickets': ['customer_id', 'subject', 'message', 'department_id', 'priority'],
+  'POST /api/v2/leads': ['first_name', 'last_name', 'email', 'company', 'phone', 'source'],
+  'GET /api/v2/users': [],
+  'POST /api/v2/users': ['name', 'email', 'password', 'role'],
+  'GET /api/v2/reports/financial': ['year', 'month'],
+  'POST /api/v2/webhooks': ['url', 'events'],
+  'POST /api/v2/batch/customers': ['customers'],
+  'GET /api/v2/orders': [],
+  'GET /api/v2/suppliers': [],
+  'GET /api/v2/purchases': [],
+};
+
+/** The fields of what comes back, where the document shows any. */
+const FIELDS: Readonly<Record<string, readonly string[]>> = {
+  customers: [
+    'id',
+    'account',
+    'email',
+    'phone',
+    'address',
+    'city',
+    'state',
+    'zip',
+    'country',
+    'created_at',
+    'updated_at',
+  ],
+  invoices: ['id', 'invoice_number', 'customer_id', 'date', 'due_date', 'amount', 'status', 'items', 'notes'],
+  transactions: ['type', 'account_id', 'amount', 'category_id', 'description', 'date'],
+  products: ['name', 'price', 'description', 'type', 'tax_rate'],
+  quotes: ['customer_id', 'valid_until', 'items'],
+  tickets: ['customer_id', 'subject', 'message', 'department_id', 'priority', 'status'],
+  users: ['name', 'email', 'role'],
+  financial_summaries: ['income', 'expenses', 'profit', 'outstanding_invoices'],
+};
+const ITEM = ['description', 'amount', 'qty'];
+
+const clientDoc = readFileSync(new URL('../docs/client.md', import.meta.url), 'utf8');
+const shapeOf = (schema: unknown): string[] => {
+  const { def, shape } = schema as { def: { in?: z.ZodType }; shape?: Record<string, unknown> };
+  return shape ? Object.keys(shape) : def.in ? shapeOf(def.in) : [];
+};
+
+/** The parameters or body fields that each side knows of an endpoint. */
+function sandboxKnows(endpoint: string): string[] | undefined {
+  const operation = Object.values(operations).find(each => `${each.method.toUpperCase()} ${each.path}` === endpoint);
+  if (!operation) return undefined;
+  return [...operation.parameters.map(each => each.name), ...(operation.body ? shapeOf(operation.body) : [])];
+}
+
+function clientKnows(endpoint: string): string[] | undefined {
+  const [method, path = ''] = endpoint.split(' ');
+  const own = Object.values(resources).find(each => each.path === path.replace('/{id}', ''));
+  if (!own || !clientDoc.includes(`### ${endpoint}\n`)) return undefined;
+  if (method === 'PUT') return 'changes' in own ? shapeOf(own.changes) : undefined;
+  if (method === 'POST') return 'body' in own ? shapeOf(own.body) : undefined;
+  const asked = 'filters' in own ? shapeOf(own.filters) : 'period' in own ? shapeOf(own.period) : [];
+  return 'filters' in own ? ['page', 'limit', ...asked] : asked;
+}
+
+const jobOf = (endpoint: string) => ALL.find(name => endpoint === `GET ${JOBS[name].path}`);
+const oneOf = (endpoint: string) =>
+  ALL.find(name =>
+    JOBS[name].slicings.some(each => each.by === 'one' && `GET ${each.path}`.replace('{key}', '{id}') === endpoint),
+  );
+const pushOf = (endpoint: string) =>
+  Object.keys(PUSH_TARGETS).find(name => {
+    const { path, batch } = PUSH_TARGETS[name] ?? {};
+    return endpoint === `POST ${path}` || endpoint === `POST ${batch?.path}`;
+  });
+
+/** What in the product uses an endpoint, beside the client, which has them all. */
+function usedBy(endpoint: string): string {
+  const job = jobOf(endpoint) ?? oneOf(endpoint);
+  if (job) return `[jobs/${job}.ts](../jobs/${job}.ts)`;
+  const pushed = pushOf(endpoint);
+  if (pushed) return `[sluice push ${pushed}](push.md)`;
+  return endpoint === 'POST /api/v2/webhooks' ? '[sluice webhooks register](operations.md)' : '';
+}
+
+function testedBy(endpoint: string): string {
+  const more = jobOf(endpoint)
+    ? ['jobs.contract', 'engine/all-resources']
+    : oneOf(endpoint)
+      ? ['engine/shows-less']
+      : pushOf(endpoint)
+        ? ['processes/push']
+        : endpoint === 'POST /api/v2/webhooks'
+          ? ['service/start']
+          : [];
+  return ['sandbox/openapi', 'source/client-doc', ...more].map(name => `\`${name}\``).join(', ');
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((_, at) => Math.max(3, ...[head, ...rows].map(row => row[at]?.length ?? 0)));
+  const line = (cells: readonly string[]) => `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`;
+  return [line(head), line(widths.map(width => '-'.repeat(width))), ...rows.map(line)].join('\n');
+}
+
+/** Where a field of what comes back is kept. */
+function keptIn(resource: string, field: string): string {
+  const job = JOBS[resource as keyof typeof JOBS];
+  const child = job.children[field];
+  if (child) return ITEM.map(each => `\`${child.table}.${each}\``).join(', ');
+  return field in job.record.shape ? `\`${resource}.${field}\`` : '';
+}
+
+test('docs/api-coverage.md tells where every endpoint, parameter and field of the API is', async () => {
+  for (const [endpoint, names] of Object.entries(DOCUMENT)) {
+    expect(sandboxKnows(endpoint), `the sandbox: ${endpoint}`).toEqual(expect.arrayContaining([...names]));
+    expect(clientKnows(endpoint), `the client: ${endpoint}`).toEqual(expect.arrayContaining([...names]));
+  }
+  for (const [name, { path, body }] of Object.entries(PUSH_TARGETS))
+    expect(shapeOf(body), `push ${name}`).toEqual(expect.arrayContaining([...(DOCUMENT[`POST ${path}`] ?? [])]));
+  expect(shapeOf(createBodies.leads)).toEqual(DOCUMENT['POST /api/v2/leads']);
+  for (const [resource, fields] of Object.entries(FIELDS)) {
+    for (const field of fields) expect(keptIn(resource, field), `${resource}.${field}`).not.toBe('');
+    const client = resource === 'financial_summaries' ? resources.financial : resources[resource as 'customers'];
+    expect(shapeOf(client.row), `the client's rows of ${resource}`).toEqual(expect.arrayContaining([...fields]));
+    if (resource === 'financial_summaries') continue;
+    expect(shapeOf(rowSchemas[resource as 'customers']), `the sandbox's rows of ${resource}`).toEqual(
+      expect.arrayContaining([...fields]),
+    );
+  }
+
+  const endpoints = Object.entries(DOCUMENT).map(([endpoint, names]) => [
+    `[${endpoint}](client.md#${endpoint
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9 _-]/g, '')
+      .replaceAll(' ', '-')})`,
+    names.map(name => `\`${name}\``).join(', '),
+    usedBy(endpoint),
+    testedBy(endpoint),
+  ]);
+  const fields = Object.entries(FIELDS).flatMap(([resource, names]) =>
+    names.map(name => [resource, `\`${name}\``, keptIn(resource, name)]),
+  );
+  const text = `# What of the API is covered, and where
+
+Made by \`test/api-coverage.test.ts\`, which fails where this page and the code differ (\`npx vitest run test/api-coverage.test.ts --update\` writes it anew).
+Every endpoint is served by the [sandbox](sandbox.md) and has a method and an example in [the client](client.md). Leads can be created and not
+listed, so there is no table of them; users are not pushed, because their passwords would stand in a file.
+
+## Endpoints
+
+${table(['endpoint', 'parameters, or fields of the body', 'used by', 'tests'], endpoints)}
+
+## Fields
+
+What comes back that the API's document does not show is kept in \`_extra\`; of orders, suppliers and purchases it shows nothing, so their rows are
+kept whole in \`record\`. A row's \`id\` is kept wherever it comes, and a user's \`password\` never.
+
+${table(['of', 'field', 'kept in'], fields)}
+`;
+  await expect(text).toMatchFileSnapshot('../docs/api-coverage.md');
+});
