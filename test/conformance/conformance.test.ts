@@ -247,6 +247,15 @@ describe('--write', () => {
     expect(customers(sandbox)).toHaveLength(before);
   });
 
+  test('what the key may not see is not taken for deleted', async () => {
+    const { sandbox, run } = await openWith({ visible: 'none' });
+    const before = customers(sandbox).length;
+    const { written } = await run({ write: true });
+    expect(customers(sandbox)).toHaveLength(before + 2);
+    expect(written.left).toEqual(written.created);
+    expect(written.left).toHaveLength(2);
+  });
+
   test('a create that was carried out, and whose answer was lost, is found and deleted', async () => {
     const { sandbox, run } = await openWith({});
     const before = customers(sandbox);

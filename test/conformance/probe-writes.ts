@@ -129,7 +129,7 @@ async function probeBatch(asker: Asker, make: Make, mark: string, note: Note): P
     { account: good, email: 'conformance@example.com' },
     { account: wrong, email: WRONG_EMAIL },
   ];
-  const { verdict, status } = await make({ customers }, '/api/v2/batch/customers');
+  const { verdict, status, data } = await make({ customers }, '/api/v2/batch/customers');
   if (verdict.kind === 'gone')
     return strange('batch', 'HTTP 404: there is no batch', 'not: sluice push creates customers by the batch');
   const rows = await findMarked(asker, mark);
@@ -137,6 +137,8 @@ async function probeBatch(asker: Asker, make: Make, mark: string, note: Note): P
   const names = rows.map(row => String(row.account));
   if (names.includes(wrong)) return strange('batch', `HTTP ${status}, and the wrong one was created too`, 'yes');
   if (names.includes(good)) return told('batch', 'partial', `HTTP ${status}; the good one of two was created`);
+  if (idsIn(data).length > 0)
+    return strange('batch', `HTTP ${status}; it names a customer that a search does not find`, 'yes');
   // Only a search that finds what is there tells that something is not.
   if (names.includes(`${mark} one`)) return told('batch', 'all', `HTTP ${status}; neither of the two was created`);
   return untold('batch', `HTTP ${status}; a search does not find what was created, so look for "${mark}" by yourself`);
@@ -151,13 +153,15 @@ function idsIn(data: unknown): string[] {
   return idsIn(inner ?? customer);
 }
 
-/** A delete is believed only when the customer is seen to be gone. */
+/** A delete is believed only when the customer was seen to be there, and then to be gone. */
 async function isRemoved(asker: Asker, id: string): Promise<boolean> {
+  const look = async () => (await asker.ask(`${PATH}/${id}`, { expect: 'one' })).verdict.kind;
   const question: Question = { method: 'DELETE', expect: 'any' };
   try {
+    const before = await look();
     const { verdict } = await asker.ask(`${PATH}/${id}`, question);
     if (verdict.kind !== 'success' && verdict.kind !== 'gone') return false;
-    return (await asker.ask(`${PATH}/${id}`, { expect: 'one' })).verdict.kind === 'gone';
+    return before === 'success' && (await look()) === 'gone';
   } catch (error) {
     if (isKind(error, 'unavailable', 'quota')) return false;
     throw error;
