@@ -32,6 +32,8 @@ export function guard(app: Hono<Env>, parts: AppParts): void {
     else if (!verdict.allowed)
       c.res =
         variants()['rejected-body'] === 'html' ? html(429, '429 Too Many Requests') : fail(429, 'Too many requests');
+    // What is told to have come too soon is not carried out.
+    else if (fault?.includes('-429')) c.res = fail(429, 'Too many requests');
     else await next();
     if (fault !== undefined && !isListFault(fault)) {
       const { pathname, search } = new URL(c.req.url);

@@ -23,6 +23,14 @@ const transaction = {
 };
 
 describe('customers', () => {
+  test('one that is told to have come too soon is not created', async () => {
+    const sandbox = await openForTest();
+    const before = [...sandbox.rows('customers')].length;
+    sandbox.failNext('json-429');
+    expect((await ask(sandbox, '/api/v2/customers', { body: customer })).status).toBe(429);
+    expect([...sandbox.rows('customers')]).toHaveLength(before);
+  });
+
   test('one is created, read, changed and deleted', async () => {
     const clock = createManualClock();
     const sandbox = await openForTest({ clock });
