@@ -13,8 +13,10 @@ export function judgeTogether(findings: readonly Finding[]): Finding[] {
     );
     if (!hit || finding.handled !== 'yes') return finding;
     const others = Object.entries(hit.when).filter(([point]) => point !== finding.point);
+    // What no client could tell by any means is the source's own, and said.
+    if (others.length === 0) return { ...finding, evidence: `${finding.evidence}; ${hit.why}` };
     const beside = others.map(([point, value]) => `${point}=${value}`).join(', ');
-    return { ...finding, handled: `not: ${beside && `with ${beside} `}${hit.why}` };
+    return { ...finding, handled: `not: with ${beside} ${hit.why}` };
   });
 }
 

@@ -75,9 +75,7 @@ test.for(ofReading)('%s=%s is told, and nothing else that is not so', async ([po
   });
   // A single 429 shows what one looks like, and one that is a fault need not look like those of the limit.
   expect(wrong.filter(each => !(value.includes('429') && BEYOND_LIMIT.includes(each.point)))).toEqual([]);
-  // The one point that no client could be right about.
-  if (value === 'absent' && point === 'none') expect(notHandled(findings)).toHaveLength(1);
-  else expect(notHandled(findings)).toEqual([]);
+  expect(notHandled(findings)).toEqual([]);
   expect(stopped).toBeNull();
   expect(requests).toBe(sandbox.stats.total);
   expect(requests).toBeLessThanOrEqual(MOST_REQUESTS);
