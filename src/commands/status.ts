@@ -132,7 +132,7 @@ function drawSource(session: Session, state: SourceState, at: (value: number | s
     count(each.missing),
     count(each.quarantined),
   ]);
-  const head = ['resource', 'rows', 'newest change', 'oldest proof', 'proven in a day', 'missing', 'quarantined'];
+  const head = ['resource', 'rows', 'newest change', 'oldest proof', 'in a day', 'missing', 'quarantined'];
   parts.push('', table(colors, head, rows, { right: [1, 4, 5, 6] }));
   for (const { resource, apart } of state.resources.filter(each => each.apart.length > 0))
     parts.push(
@@ -178,7 +178,7 @@ function drawSource(session: Session, state: SourceState, at: (value: number | s
   return parts;
 }
 
-const MOST_SPENDERS = 4;
+const MOST_SPENDERS = 3;
 
 /** `backfill transactions 320, slot invoices 44 and 12 more`. */
 function spentLine(spent: readonly Spending[]): string {

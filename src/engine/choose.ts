@@ -6,6 +6,7 @@ import { stampMs } from './ask.ts';
 import { totalToAsk } from './control-totals.ts';
 import { confirmedBy, confirmingField, showsAll } from './gone.ts';
 import { byIds, subtract } from './intervals.ts';
+import { slicingOf } from './job.ts';
 import { nextSlice, pooledPrior } from './next-slice.ts';
 import { MOST_PAGES } from './read-pages.ts';
 import {
@@ -46,8 +47,9 @@ export async function choose(
   context: { now: number; today: Day; affordable: boolean | null; missing: () => Promise<readonly MissingRow[]> },
 ): Promise<Next> {
   const { resource } = task;
-  // A schedule asks once a day for a list that the source had not.
-  if (task.kind === 'slot' && context.now - (foundAbsentAt(resource) ?? Number.NEGATIVE_INFINITY) < DAY)
+  // A schedule asks once a day for a list that the source had not; a report has nothing to compare.
+  const absentAt = foundAbsentAt(resource);
+  if (absentAt !== null && (task.reportOnly || (task.kind === 'slot' && context.now - absentAt < DAY)))
     task.absent = true;
   if (task.absent) return idle(task);
   if (task.kind === 'hint') return chooseHinted(task);
@@ -66,10 +68,14 @@ export async function choose(
   }
   if (task.kind === 'sync' || task.kind === 'slot') {
     // What a sync reads in full anyway, or for the first time, needs no watching beside it.
-    const covered = all || (task.kind === 'sync' && partition(resource).some(entry => entry.provenAt === null));
+    const unread = partition(resource).some(entry => entry.provenAt === null);
+    const covered = all || (task.kind === 'sync' && unread);
+    // What is summed up by month has no habits to be learnt from its newest end either.
+    const monthly = slicingOf(resource.job, 'month') !== undefined;
+    const needless = ({ slice }: Entry) =>
+      (covered && slice.by === 'value') || (monthly && (all || unread) && slice.by === 'newest');
     const hot = watched(resource).filter(
-      ({ slice, readAt }) =>
-        (readAt ?? 0) < task.since && !task.settled.has(sliceText(slice)) && !(covered && slice.by === 'value'),
+      entry => (entry.readAt ?? 0) < task.since && !task.settled.has(sliceText(entry.slice)) && !needless(entry),
     );
     const first = hot[0];
     if (first)

@@ -55,7 +55,7 @@ ${incidents.map(
 ${requestsSection(state, at)}
 <h3>Resources</h3>
 ${table(
-  ['resource', 'rows', 'newest change', 'oldest proof', 'proven in a day', 'missing', 'quarantined'],
+  ['resource', 'rows', 'newest change', 'oldest proof', 'in a day', 'missing', 'quarantined'],
   [1, 4, 5, 6],
   state.resources.map(each => [
     each.resource,

@@ -121,7 +121,7 @@ test('status, doctor and quarantine tell the state in at most 100 columns', asyn
     );
     expect(status.stdout).toMatch(/^customers +150 .* 100% +0 +0$/m);
     expect(status.stdout).toMatch(/^invoices +599 .* +0 +1$/m);
-    for (const line of status.stdout.split('\n').slice(1)) expect(line.length).toBeLessThanOrEqual(100);
+    for (const line of status.stdout.split('\n').slice(1)) expect(line.length, line).toBeLessThanOrEqual(100);
 
     const asked = sandbox.stats.total;
     const doctor = await sluice('doctor');

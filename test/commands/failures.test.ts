@@ -13,7 +13,7 @@ const SETTINGS = { SOURCE_URL: 'https://books.example.com', SOURCE_API_KEY: KEY 
 
 test('wrong usage exits with 2 and names what is allowed, before anything is started', async () => {
   const cases: [string[], string][] = [
-    [['sync', 'invoice'], 'Resources: customers, invoices, transactions.'],
+    [['sync', 'invoice'], 'Resources: customers, financial_summaries, invoices, '],
     [['sync', '--fast'], '--accept-deletes'],
     [['snyc'], 'Commands: '],
     [['backfill', 'customers', '--from', '2025-01-01'], 'invoices, transactions'],
