@@ -2,10 +2,9 @@ import type { ReadBack } from '../engine/push-settle.ts';
 import { SluiceError } from '../errors.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { Session } from './cli.ts';
-import { openEngine } from './open-engine.ts';
 import { createProgress } from './progress.ts';
-import { serveOrders, type Wish } from './serve-orders.ts';
-import { isServed } from './service.ts';
+import type { Wish } from './serve-orders.ts';
+import { serveSource } from './serve-source.ts';
 import type { OpenSource } from './source-settings.ts';
 
 /** Reads a list as sync and backfill do: here, or by following the process that reads the source. Kind `failed` when it did not end well. */
@@ -17,31 +16,16 @@ export function createReadBack(given: {
   noWait: boolean;
 }): ReadBack {
   const { session, database, source, name, noWait } = given;
-  const { terminal, clock, log, jobs, signal, settings } = session;
+  const { terminal, clock } = session;
   return async ask => {
     const wish: Wish =
       ask === 'newest'
         ? { resource: name, kind: 'sync' }
         : { resource: name, kind: 'backfill', dateFrom: ask.from, dateTo: ask.to };
     const shown = createProgress({ terminal, clock });
-    const progress = shown.of(null);
-    const { onEvent } = progress;
-    const { retention } = settings;
     try {
-      const served = await serveOrders(
-        {
-          terminal,
-          database,
-          source: source.name,
-          clock,
-          signal,
-          noWait,
-          progress,
-          isServed: () => isServed(database, source.name),
-          openEngine: () => openEngine({ database, source, jobs, retention, clock, log, noWait, onEvent }),
-        },
-        [wish],
-      );
+      const progress = shown.of(null);
+      const served = await serveSource(session, { database, source, progress, noWait }, [wish]);
       const bad = served.find(({ order }) => order.state !== 'done');
       if (!bad) return;
       throw new SluiceError(

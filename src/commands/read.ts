@@ -1,10 +1,9 @@
 import { SluiceError } from '../errors.ts';
 import { recogniseSource } from '../warehouse/sources.ts';
 import type { Session } from './cli.ts';
-import { openEngine } from './open-engine.ts';
 import { createProgress } from './progress.ts';
-import { type Served, serveOrders, type Wish } from './serve-orders.ts';
-import { isServed } from './service.ts';
+import type { Served, Wish } from './serve-orders.ts';
+import { serveSource } from './serve-source.ts';
 import { isOpen } from './source-settings.ts';
 import { bringUpToDate } from './up-to-date.ts';
 
@@ -23,8 +22,7 @@ export async function read(
   wishes: readonly Wish[],
   options: { noWait: boolean; moved?: boolean },
 ): Promise<Read> {
-  const { settings, jobs, terminal, clock, log, signal } = session;
-  const { retention } = settings;
+  const { settings, terminal, clock, signal } = session;
   const { noWait, moved = false } = options;
   const sources = settings.sources.filter(isOpen);
   const several = sources.length > 1;
@@ -34,21 +32,7 @@ export async function read(
   const reading = sources.map(async source => {
     await recogniseSource(database.kysely, { source: source.name, url: source.settings.url, moved });
     const progress = all.of(several ? source.name : null);
-    const { onEvent } = progress;
-    return serveOrders(
-      {
-        terminal,
-        database,
-        source: source.name,
-        clock,
-        signal,
-        noWait,
-        progress,
-        isServed: () => isServed(database, source.name),
-        openEngine: () => openEngine({ database, source, jobs, retention, clock, log, noWait, onEvent }),
-      },
-      wishes,
-    );
+    return serveSource(session, { database, source, progress, noWait }, wishes);
   });
   const ended = await Promise.allSettled(reading).finally(() => all.stop());
   const served: Served[] = [];

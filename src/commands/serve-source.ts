@@ -1,0 +1,33 @@
+import type { Database } from '../warehouse/database.ts';
+import type { Session } from './cli.ts';
+import { openEngine } from './open-engine.ts';
+import type { Progress } from './progress.ts';
+import { type Served, serveOrders, type Wish } from './serve-orders.ts';
+import { isServed } from './service.ts';
+import type { OpenSource } from './source-settings.ts';
+
+/** Has the wishes read of one source with the session's settings: here, or by following the process that reads it. */
+export function serveSource(
+  session: Session,
+  given: { database: Database; source: OpenSource; progress: Progress; noWait: boolean },
+  wishes: readonly Wish[],
+): Promise<Served[]> {
+  const { terminal, clock, log, jobs, signal, settings } = session;
+  const { database, source, progress, noWait } = given;
+  const { retention } = settings;
+  const { onEvent } = progress;
+  return serveOrders(
+    {
+      terminal,
+      database,
+      source: source.name,
+      clock,
+      signal,
+      noWait,
+      progress,
+      isServed: () => isServed(database, source.name),
+      openEngine: () => openEngine({ database, source, jobs, retention, clock, log, noWait, onEvent }),
+    },
+    wishes,
+  );
+}
