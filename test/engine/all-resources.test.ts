@@ -17,7 +17,7 @@ for (const random = createRandom(11); OTHERWISE.length < 10; ) {
 test.each([{}, ...OTHERWISE])(
   'all resources are equal after a sync, and after changes and another: %o',
   async variants => {
-    const size = { customers: 60, invoices: 120, transactions: 200 };
+    const size = { customers: 40, invoices: 60, transactions: 100 };
     const sandbox = await openSandbox({ size, rateLimit: 0, variants });
     await withDatabase(async database => {
       const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ALL });
