@@ -131,7 +131,7 @@ export async function askPage(
 }
 
 /** What a list that is not there is answered with, or one that this key may not see. */
-const NOT_THERE: ReadonlySet<number | undefined> = new Set([403, 404, 405, 501]);
+const NOT_THERE: ReadonlySet<number | undefined> = new Set([403, 404, 405]);
 
 /** A list that need not be there, and never was, is absent; any other has to be. */
 export const noSuchList = (resource: Resource): SluiceError =>
