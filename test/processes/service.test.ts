@@ -8,7 +8,7 @@ import { embeddedStatus } from '../../src/warehouse/embedded.ts';
 import { begin, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
-import { scheduled } from '../support/resources.ts';
+import { MAIN, scheduled } from '../support/resources.ts';
 import { inSchema } from './in-schema.ts';
 import { openWarehouse, withDataDir } from './own-server.ts';
 
@@ -146,7 +146,7 @@ test('of two sources with settings of their own, the wrong key of one touches no
     const off = await differences(inSchema(database, 'vienna'), vienna, Number.POSITIVE_INFINITY);
     expect(off.filter(text => !text.startsWith('transactions'))).toEqual([]);
 
-    const sync = await run(['sync', '--json'], { env, cwd });
+    const sync = await run(['sync', ...MAIN, '--json'], { env, cwd });
     expect(sync.code).toBe(1);
     expect(sync.json().error).toMatchObject({ kind: 'unauthorized', message: expect.stringMatching(/^graz: /) });
     expect(sync.json().resources).toMatchObject([
