@@ -7,7 +7,7 @@ import { createOrder, readOrders } from '../../src/warehouse/orders.ts';
 import { acquireSourceLock } from '../../src/warehouse/source-lock.ts';
 import { differences } from '../support/compare.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { ALL } from '../support/resources.ts';
+import { ALL, MAIN } from '../support/resources.ts';
 import { begin, run, until, useBuild, withInstallation } from './run.ts';
 
 useBuild();
@@ -39,20 +39,20 @@ test('sync reads everything, and the next one finds nothing to write', async () 
 
 test('verify reports what differs and exits with 1; --repair makes it equal', async () => {
   await withInstallation({}, async ({ sandbox, database, sluice }) => {
-    await sluice('sync');
-    expect((await sluice('verify', '--json')).json().equal).toBe(true);
+    await sluice('sync', ...MAIN);
+    expect((await sluice('verify', ...MAIN, '--json')).json().equal).toBe(true);
 
     sandbox.insert('customers', { ...[...sandbox.rows('customers')][0], account: 'New' } as never);
     const { id } = sandbox.change('invoice-edited');
     const gone = sandbox.change('transaction-deleted').id;
-    const report = await sluice('verify');
+    const report = await sluice('verify', ...MAIN);
     expect(report.code).toBe(1);
     expect(report.stdout).toMatch(/^customers +1 \(\d+\) +0 +0 /m);
     expect(report.stdout).toMatch(new RegExp(`^invoices +0 +1 \\(${id}\\) +0 `, 'm'));
     expect(report.stdout).toMatch(new RegExp(`^transactions +0 +0 +1 \\(${gone}\\)`, 'm'));
     expect(report.stdout).toContain('Make it equal: sluice verify --repair');
 
-    expect((await sluice('verify', '--repair')).code).toBe(0);
+    expect((await sluice('verify', ...MAIN, '--repair')).code).toBe(0);
     expect(await differences(database, sandbox)).toEqual([]);
   });
 });
@@ -61,7 +61,7 @@ test('verify calls nothing equal while a record is in quarantine, and tells how 
   await withInstallation({}, async ({ sandbox, sluice }) => {
     const [invoice] = sandbox.rows('invoices');
     sandbox.update('invoices', invoice?.id as number, { amount: 'a lot' });
-    await sluice('sync');
+    await sluice('sync', ...MAIN);
     const report = await sluice('verify', 'invoices');
     expect(report.code).toBe(1);
     expect(report.stdout).toMatch(/^invoices +0 +0 +0 +1 +\d+$/m);
@@ -80,7 +80,7 @@ test('verify calls nothing equal while a record is in quarantine, and tells how 
     });
     sandbox.update('customers', customer?.id as number, { created_at: '2024-01-01T00:00:00Z' });
     sandbox.update('invoices', invoice?.id as number, { amount: 12.5 });
-    expect((await sluice('verify', '--repair')).code).toBe(0);
+    expect((await sluice('verify', ...MAIN, '--repair')).code).toBe(0);
     expect(await sluice('verify', 'invoices')).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('The warehouse equals the source.') as string,
@@ -111,7 +111,7 @@ test('status, doctor and quarantine tell the state in at most 100 columns', asyn
     expect(before.json().resources).toMatchObject(ALL.map(() => ({ rows: 0 })));
     const [invoice] = sandbox.rows('invoices');
     sandbox.update('invoices', invoice?.id as number, { amount: 'a lot' });
-    await sluice('sync');
+    await sluice('sync', ...MAIN);
 
     const status = await sluice('status');
     expect([status.code, status.stderr]).toEqual([0, '']);
@@ -212,7 +212,7 @@ test('backfill: the dry run asks nothing; a detached order is listed, paused, re
 
 test('reset forgets one resource, but neither unasked nor while the source is being read', async () => {
   await withInstallation({}, async ({ sandbox, database, sluice }) => {
-    await sluice('sync');
+    await sluice('sync', ...MAIN);
     expect((await sluice('reset', 'invoices')).code).toBe(2);
     const lock = await acquireSourceLock(database, 'main');
     const held = await sluice('reset', 'invoices', '--yes');

@@ -4,6 +4,7 @@ import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { embeddedStatus } from '../../src/warehouse/embedded.ts';
 import { begin, type Ended, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';
+import { MAIN } from '../support/resources.ts';
 import { fillDisk } from './full-disk.ts';
 import { openWarehouse, withDataDir } from './own-server.ts';
 
@@ -32,7 +33,7 @@ test('a database that answers nowhere is told before anything is asked of the so
     SOURCE_API_KEY: KEY,
     DATABASE_URL: `postgres://sluice:pass-5e1f@127.0.0.1:${port}/warehouse`,
   };
-  expectError(await run(['sync', '--json'], { env }), 'database', /nothing answers there/);
+  expectError(await run(['sync', ...MAIN, '--json'], { env }), 'database', /nothing answers there/);
   expect(sandbox.stats.total).toBe(0);
   await sandbox.close();
 });
@@ -40,7 +41,7 @@ test('a database that answers nowhere is told before anything is asked of the so
 test('database connections ended by an administrator in mid-run end the run, and the same command goes on', async () => {
   await withInstallation(SOURCE, async ({ sandbox, database, env, sluice }) => {
     for (const requests of [2, 12, 14]) {
-      const sync = begin(['sync', '--json'], { env });
+      const sync = begin(['sync', ...MAIN, '--json'], { env });
       const at = sandbox.stats.total + requests;
       await until(() => sandbox.stats.total >= at);
       const { rowCount } = await database.query(
@@ -50,7 +51,7 @@ test('database connections ended by an administrator in mid-run end the run, and
       expect(rowCount).toBeGreaterThan(0);
       expectError(await sync.ended, 'database', /ended by an administrator|dropped/);
     }
-    const last = await sluice('sync', '--json');
+    const last = await sluice('sync', ...MAIN, '--json');
     expect([last.code, last.stderr]).toEqual([0, expect.any(String)]);
     expect(await differences(database, sandbox)).toEqual([]);
     const { rows } = await database.query('select count(*)::int as open from sluice.runs where ended_at is null');
@@ -60,14 +61,14 @@ test('database connections ended by an administrator in mid-run end the run, and
 
 test('only the session that holds the source dropping ends the run too: another process may read by now', async () => {
   await withInstallation(SOURCE, async ({ sandbox, database, env, sluice }) => {
-    const sync = begin(['sync', '--json'], { env });
+    const sync = begin(['sync', ...MAIN, '--json'], { env });
     await until(() => sandbox.stats.total >= 12);
     await database.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and application_name like 'sluice reads %'`,
     );
     expectError(await sync.ended, 'database', /held the lock of source/);
-    expect((await sluice('sync')).code).toBe(0);
+    expect((await sluice('sync', ...MAIN)).code).toBe(0);
     expect(await differences(database, sandbox)).toEqual([]);
   });
 });
@@ -77,7 +78,7 @@ test('an embedded Postgres that crashes in mid-run ends the run, and the same co
   await withDataDir(async dataDir => {
     const env = { SOURCE_URL: sandbox.url, SOURCE_API_KEY: KEY, SLUICE_DATA_DIR: dataDir };
     for (const requests of [10, 20]) {
-      const sync = begin(['sync', '--json'], { env });
+      const sync = begin(['sync', ...MAIN, '--json'], { env });
       const at = sandbox.stats.total + requests;
       await until(() => sandbox.stats.total >= at);
       const { pid } = await embeddedStatus(dataDir);
@@ -85,7 +86,7 @@ test('an embedded Postgres that crashes in mid-run ends the run, and the same co
       process.kill(pid as number, 'SIGQUIT');
       expectError(await sync.ended, 'database', /./);
     }
-    const last = await run(['sync', '--json'], { env });
+    const last = await run(['sync', ...MAIN, '--json'], { env });
     expect([last.code, last.stderr]).toEqual([0, expect.any(String)]);
     const { database, close } = await openWarehouse(dataDir);
     expect(await differences(database, sandbox)).toEqual([]);
@@ -100,14 +101,14 @@ test('a disk that is full at Postgres ends the run, and the same command goes on
     const env = { SOURCE_URL: sandbox.url, SOURCE_API_KEY: KEY, SLUICE_DATA_DIR: dataDir };
     expect((await run(['migrate'], { env })).code).toBe(0);
     const free = await fillDisk(dataDir, 'warehouse.invoice_items');
-    expectError(await run(['sync', '--json'], { env }), 'database', /disk is full/);
+    expectError(await run(['sync', ...MAIN, '--json'], { env }), 'database', /disk is full/);
     const { database: full, close: closeFull } = await openWarehouse(dataDir);
     const { rows } = await full.query('select count(*)::int as runs from sluice.runs where ended_at is null');
     expect(rows).toEqual([{ runs: 0 }]);
     await closeFull();
 
     await free();
-    const last = await run(['sync', '--json'], { env });
+    const last = await run(['sync', ...MAIN, '--json'], { env });
     expect([last.code, last.stderr]).toEqual([0, expect.any(String)]);
     const { database, close } = await openWarehouse(dataDir);
     expect(await differences(database, sandbox)).toEqual([]);

@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { begin, type Ended, type Running, until, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';
+import { MAIN } from '../support/resources.ts';
 import { inSchema } from './in-schema.ts';
 
 useBuild();
@@ -50,7 +51,7 @@ test.concurrent('three processes that read at the same time with one key share i
     { ...SOURCE, size: { customers: 700, invoices: 700, transactions: 700 } },
     async ({ sandbox, database, env }) => {
       const start = (schema: string) =>
-        begin(['sync', '--json'], { env: { ...env, ...LIMITS, WAREHOUSE_SCHEMA: schema } });
+        begin(['sync', ...MAIN, '--json'], { env: { ...env, ...LIMITS, WAREHOUSE_SCHEMA: schema } });
       const schemas = ['warehouse', 'second', 'third'];
       const processes = new Map(schemas.map(schema => [schema, start(schema)]));
       await until(async () => {
