@@ -286,7 +286,7 @@ async function allEnded(world: World, ids: readonly string[], what: string): Pro
   for (const order of orders)
     if (order.state !== 'done' && order.state !== 'failed')
       problems.push(`after ${what}, the order for ${order.resource} is ${order.state}`);
-  return orders.map(order => order.reason ?? order.state);
+  return orders.map(order => (order.state === 'done' ? 'done' : (order.reason ?? order.state)));
 }
 
 /** The source is quiet now: a sync that can afford it, else a repair, leaves both equal; and another writes nothing. */
