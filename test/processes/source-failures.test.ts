@@ -5,6 +5,7 @@ import type { Database } from '../../src/warehouse/database.ts';
 import { begin, type Ended, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
+import { MAIN } from '../support/resources.ts';
 
 useBuild();
 vi.setConfig({ testTimeout: 180_000 });
@@ -34,13 +35,13 @@ test('a key that is withdrawn in mid-run stops the run, and the same command goe
   await withDatabase(async (database, own) => {
     const first = await openSandbox(SOURCE);
     const env = { SOURCE_URL: first.url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url, SOURCE_RATE_LIMIT: '100000' };
-    const sync = begin(['sync', '--json'], { env });
+    const sync = begin(['sync', ...MAIN, '--json'], { env });
     await until(() => first.stats.total >= 12);
     await first.close();
     const second = await openSandbox({ ...SOURCE, port: first.port, apiKey: 'new-key' });
     const ended = await sync.ended;
     expect([ended.code, ended.json().error.kind]).toEqual([1, 'unauthorized']);
-    const again = await run(['sync', '--json'], { env: { ...env, SOURCE_API_KEY: 'new-key' } });
+    const again = await run(['sync', ...MAIN, '--json'], { env: { ...env, SOURCE_API_KEY: 'new-key' } });
     expect([again.code, await differences(database, second)]).toEqual([0, []]);
     await second.close();
   });
@@ -51,13 +52,13 @@ test.concurrent('a source that answers nowhere is told after its retries, and no
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const env = { SOURCE_URL: url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url, SOURCE_RATE_LIMIT: '100000' };
-    const ended = await run(['sync'], { env });
+    const ended = await run(['sync', ...MAIN], { env });
     expect(ended.code).toBe(1);
     expect(ended.stderr).toContain(`nothing answers at ${url}`);
     expect(ended.stderr).not.toContain('bug in Sluice');
     expect(await rowCount(database)).toBe(0);
     const sandbox = await openSandbox({ ...SOURCE, port });
-    expect((await run(['sync'], { env })).code).toBe(0);
+    expect((await run(['sync', ...MAIN], { env })).code).toBe(0);
     expect(await differences(database, sandbox)).toEqual([]);
     await sandbox.close();
   });
@@ -67,7 +68,7 @@ test.concurrent('a source that dies in mid-run is told after its retries, and th
   await withDatabase(async (database, own) => {
     const first = await openSandbox(SOURCE);
     const env = { SOURCE_URL: first.url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url, SOURCE_RATE_LIMIT: '100000' };
-    const sync = begin(['sync'], { env });
+    const sync = begin(['sync', ...MAIN], { env });
     await until(() => first.stats.total >= 30);
     await first.close();
     const ended = await sync.ended;
@@ -77,7 +78,7 @@ test.concurrent('a source that dies in mid-run is told after its retries, and th
     expect(await rowCount(database)).toBeGreaterThan(0);
 
     const second = await openSandbox({ ...SOURCE, port: first.port });
-    const again = await run(['sync'], { env });
+    const again = await run(['sync', ...MAIN], { env });
     expect([again.code, again.stderr]).toEqual([0, expect.any(String)]);
     expect(await differences(database, second)).toEqual([]);
     await second.close();
