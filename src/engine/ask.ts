@@ -310,27 +310,28 @@ export function parseRows(
 ): { rows: Row[]; bad: BadRecord[]; keys: string[] } {
   const rows: Row[] = [];
   const bad: BadRecord[] = [];
-  const here = new Set<string>();
+  const equal = new Map<string, Row[]>();
   for (const raw of answer.rows) {
     const parsed = resource.parse(raw, answer.grantedAt);
-    if ('bad' in parsed) {
-      bad.push(parsed.bad);
-      continue;
-    }
-    const { row } = parsed;
-    if (!row.key.startsWith('#')) {
-      rows.push(row);
-      here.add(row.key);
-      continue;
-    }
+    if ('bad' in parsed) bad.push(parsed.bad);
+    else if (!parsed.row.key.startsWith('#')) rows.push(parsed.row);
+    else equal.set(parsed.row.key, [...(equal.get(parsed.row.key) ?? []), parsed.row]);
+  }
+  const here = new Set(rows.map(row => row.key));
+  for (const [content, group] of equal) {
     let ordinal = 1;
-    while (seen.has(`${row.key}/${ordinal}`) || here.has(`${row.key}/${ordinal}`)) ordinal++;
-    here.add(`${row.key}/${ordinal}`);
-    rows.push({ ...row, key: `${row.key}/${ordinal}` });
+    // By what else they hold, so that each is the same row again in whatever order they come.
+    for (const row of group.sort((a, b) => compareTexts(a.extra ?? '', b.extra ?? ''))) {
+      while (seen.has(`${content}/${ordinal}`) || here.has(`${content}/${ordinal}`)) ordinal++;
+      here.add(`${content}/${ordinal}`);
+      rows.push({ ...row, key: `${content}/${ordinal}` });
+    }
   }
   for (const record of bad) here.add(record.key);
   return { rows, bad, keys: [...here] };
 }
+
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Epoch milliseconds of a Postgres timestamptz text. */
 export const stampMs = (stamp: string): number => Date.parse(stamp.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));

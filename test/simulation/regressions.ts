@@ -155,4 +155,18 @@ export const REGRESSIONS: readonly { readonly seed: number; readonly given?: Giv
     given: { variants: { 'limit-max': '20-reject', 'rate-reset': 'http-date' }, only: true },
     was: "a window and then one customer's list came empty by mistake, though other customers' lists showed the window's rows",
   },
+  {
+    seed: 1328,
+    given: {
+      variants: {
+        paging: 'no-meta',
+        order: 'date-desc-loose',
+        'transaction-ids': 'no',
+        'extra-fields': 'yes',
+        'shared-key': 'yes',
+        fault: 'hang-body',
+      },
+    },
+    was: 'equal rows without ids, but for their unknown fields, were written anew whenever they came in another order',
+  },
 ];
