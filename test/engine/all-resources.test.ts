@@ -14,30 +14,25 @@ for (const random = createRandom(11); OTHERWISE.length < 10; ) {
   if (isHonest(variants)) OTHERWISE.push(variants);
 }
 
-test.each([{}, ...OTHERWISE])(
-  'all resources are equal after a sync, and after changes and another: %o',
-  async variants => {
-    const size = { customers: 40, invoices: 60, transactions: 100 };
-    const sandbox = await openSandbox({ size, rateLimit: 0, variants });
-    await withDatabase(async database => {
-      const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ALL });
-      for (const changes of [0, 60]) {
-        sandbox.changeRandom(changes);
-        sandbox.changeOthers(changes);
-        const orders = await serveOrders(engine, 'sync');
-        const absent = orders
-          .filter(order => order.reason === 'not offered by this source')
-          .map(order => order.resource);
-        expect(orders.filter(order => order.state !== 'done')).toEqual([]);
-        const { 'other-lists': lists, report } = sandbox.variants;
-        expect(absent).toEqual([
-          ...(report === 'absent' ? ['financial_summaries'] : []),
-          ...(lists === 'list' ? [] : ['orders', 'suppliers', 'purchases']),
-        ]);
-        expect(await differences(database, sandbox, 5, ALL)).toEqual([]);
-      }
-      await engine.close();
-    });
-    await sandbox.close();
-  },
-);
+test.each([{}, ...OTHERWISE])('all resources are equal after a sync: %o', async variants => {
+  const size = { customers: 40, invoices: 60, transactions: 100 };
+  const sandbox = await openSandbox({ size, rateLimit: 0, variants });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ALL });
+    for (const changes of Object.keys(variants).length === 0 ? [0, 60] : [60]) {
+      sandbox.changeRandom(changes);
+      sandbox.changeOthers(changes);
+      const orders = await serveOrders(engine, 'sync');
+      const absent = orders.filter(order => order.reason === 'not offered by this source').map(order => order.resource);
+      expect(orders.filter(order => order.state !== 'done')).toEqual([]);
+      const { 'other-lists': lists, report } = sandbox.variants;
+      expect(absent).toEqual([
+        ...(report === 'absent' ? ['financial_summaries'] : []),
+        ...(lists === 'list' ? [] : ['orders', 'suppliers', 'purchases']),
+      ]);
+      expect(await differences(database, sandbox, 5, ALL)).toEqual([]);
+    }
+    await engine.close();
+  });
+  await sandbox.close();
+});
