@@ -3,6 +3,7 @@ import { type Client, isTimeout, type Meta } from '../source/client.ts';
 import type { BadRecord } from '../warehouse/quarantine.ts';
 import type { Row } from '../warehouse/rows.ts';
 import { type Slice, sliceText } from '../warehouse/slice.ts';
+import { groupBy } from './group-by.ts';
 import { holdsRows, isContentKeyed, isOffered, isPageless, pageSize, partition, type Resource } from './resource.ts';
 import type { Step } from './step.ts';
 import type { Task } from './task.ts';
@@ -310,15 +311,15 @@ export function parseRows(
 ): { rows: Row[]; bad: BadRecord[]; keys: string[] } {
   const rows: Row[] = [];
   const bad: BadRecord[] = [];
-  const equal = new Map<string, Row[]>();
+  const bare: Row[] = [];
   for (const raw of answer.rows) {
     const parsed = resource.parse(raw, answer.grantedAt);
     if ('bad' in parsed) bad.push(parsed.bad);
-    else if (!parsed.row.key.startsWith('#')) rows.push(parsed.row);
-    else equal.set(parsed.row.key, [...(equal.get(parsed.row.key) ?? []), parsed.row]);
+    else if (parsed.row.key.startsWith('#')) bare.push(parsed.row);
+    else rows.push(parsed.row);
   }
   const here = new Set(rows.map(row => row.key));
-  for (const [content, group] of equal) {
+  for (const [content, group] of groupBy(bare, row => row.key)) {
     let ordinal = 1;
     // By what else they hold, so that each is the same row again in whatever order they come.
     for (const row of group.sort((a, b) => compareTexts(a.extra ?? '', b.extra ?? ''))) {

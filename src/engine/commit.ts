@@ -9,6 +9,7 @@ import { sliceText } from '../warehouse/slice.ts';
 import { holdsBadData } from './bad-data.ts';
 import { conclude } from './conclude.ts';
 import { type Draft, noteTrait } from './draft.ts';
+import { groupBy } from './group-by.ts';
 import { learnEdits, learnUndated, noteWindows } from './learn-rows.ts';
 import { keepsWindows, placeOf, type Resource } from './resource.ts';
 import type { Committed, Step } from './step.ts';
@@ -225,14 +226,4 @@ async function writeAll(
     }
   }
   return { written, refused };
-}
-
-function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group) group.push(item);
-    else groups.set(keyOf(item), [item]);
-  }
-  return groups;
 }

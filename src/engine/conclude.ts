@@ -132,7 +132,10 @@ async function settleSeen(
   const seen = await markSeen(tx, placeOf(resource), shown);
   if (seen.length === 0 || slice.by === partitionOf(resource)) return;
   if (!keepsWindows(resource)) {
-    for (const row of seen) if (!changed.has(row.key)) await doubtReading(tx, draft, step, row);
+    const same = seen.filter(row => !changed.has(row.key));
+    // One row is enough to contradict a reading.
+    const readings = new Map(same.map(row => [`${row.slice} ${row.since}`, row]));
+    for (const row of readings.values()) await doubtReading(tx, draft, step, row);
     return;
   }
   const oldest = oldestProof(drafted(draft));

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { BadValue, dateText, decimalText, integerText, stampText } from '../source/values.ts';
+import { field } from '../source/field.ts';
+import { dateText, decimalText, integerText, stampText } from '../source/values.ts';
 import type { Sum } from '../warehouse/stored.ts';
 import { plainText, rowText } from './values.ts';
 
@@ -129,20 +130,3 @@ export const mayBeAbsent = (job: Job): boolean =>
 
 /** A list of records, kept as child rows (see `children`). */
 export const list = (item: z.ZodObject) => z.array(item).nullable().optional();
-
-// An absent field stays absent: what is stored is left alone.
-function field(parse: (value: unknown) => string | null) {
-  return z
-    .unknown()
-    .transform((value, context) => {
-      if (value === undefined) return undefined;
-      try {
-        return parse(value);
-      } catch (error) {
-        if (!(error instanceof BadValue)) throw error;
-        context.addIssue({ code: 'custom', message: error.message });
-        return z.NEVER;
-      }
-    })
-    .optional();
-}

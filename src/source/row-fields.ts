@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { checked, field } from './field.ts';
 import { BadValue, dateText, decimalText, integerText, kindOf, stampText } from './values.ts';
 
 /**
@@ -21,23 +22,6 @@ export const stamp = () => field(stampText);
 /** A list of records. */
 export const list = <S extends z.ZodType>(record: S) =>
   z.preprocess(value => (value === '' ? null : value), z.array(record, 'expected a list').nullable()).optional();
-
-function field(read: (value: unknown) => string | null) {
-  return z
-    .unknown()
-    .transform((value, context) => (value === undefined ? undefined : checked(value, context, read)))
-    .optional();
-}
-
-function checked<T>(value: unknown, context: z.RefinementCtx, read: (value: unknown) => T): T {
-  try {
-    return read(value);
-  } catch (error) {
-    if (!(error instanceof BadValue)) throw error;
-    context.addIssue({ code: 'custom', message: error.message });
-    return z.NEVER;
-  }
-}
 
 function anyText(value: unknown): string | null {
   if (value === null || typeof value === 'string') return value;

@@ -8,12 +8,14 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { DAY } from '../../src/clock.ts';
 import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { type TestDatabase, withDatabase } from '../support/database.ts';
@@ -42,13 +44,16 @@ export interface Running {
 let built = '';
 const children = new Set<ChildProcess>();
 
-/** Compiles the sources once for all files that run them: processes start in half the time, and what runs is what is shipped. */
+/** Compiles the sources once for all files that run them, builds of another day make room: processes start in half the time, and what runs is what is shipped. */
 export function useBuild(): void {
   beforeAll(() => {
     const cache = join(ROOT, 'node_modules/.cache');
     built = join(cache, `sluice-${stateOfSources()}`);
     if (existsSync(built)) return;
     mkdirSync(cache, { recursive: true });
+    for (const name of readdirSync(cache))
+      if (/^(sluice|building)-/.test(name) && statSync(join(cache, name)).mtimeMs < Date.now() - DAY)
+        rmSync(join(cache, name), { recursive: true, force: true });
     const own = mkdtempSync(join(cache, 'building-'));
     writeFileSync(join(own, 'package.json'), '{"type":"module"}');
     execFileSync(process.execPath, [

@@ -7,6 +7,7 @@ import type { Lane } from '../../src/source/budget.ts';
 import { type ClientOptions, isTimeout, openClient } from '../../src/source/client.ts';
 import { createMemoryBudget } from '../../src/source/memory-budget.ts';
 import { countingBudget } from './counting-budget.ts';
+import { failure } from './failure.ts';
 import { autoClock, manualClock } from './manual-clock.ts';
 import { type Handler, json, openPeer } from './peer.ts';
 
@@ -34,16 +35,6 @@ async function setUp(handler: Handler, more: Partial<ClientOptions> = {}) {
   const list = (extra: { signal?: AbortSignal; lane?: Lane; attempts?: number } = {}) =>
     client.list(path, {}, { page: 1, limit: 1000 }, { ...context, ...extra });
   return { peer, budget, clock, client, list };
-}
-
-/** The error a promise is rejected with. */
-async function failure(promise: Promise<unknown>): Promise<SluiceError> {
-  const error = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(SluiceError);
-  return error as SluiceError;
 }
 
 describe('answers', () => {

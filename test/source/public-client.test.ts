@@ -2,7 +2,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { HOUR, SECOND } from '../../src/clock.ts';
 import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import type { Variants } from '../../src/sandbox/variants.ts';
-import { createClient, type SluiceClientOptions, SluiceError } from '../../src/source/public-client.ts';
+import { createClient, type SluiceClientOptions, type SluiceError } from '../../src/source/public-client.ts';
+import { failure } from './failure.ts';
 import { autoClock, manualClock } from './manual-clock.ts';
 import { type Handler, json, openPeer } from './peer.ts';
 
@@ -25,16 +26,6 @@ async function withPeer(handler: Handler) {
   const client = createClient({ url: peer.url, apiKey: KEY, clock: autoClock() });
   onTestFinished(() => client.close());
   return { peer, client };
-}
-
-/** The error a promise is rejected with. */
-async function failure(promise: Promise<unknown>): Promise<SluiceError> {
-  const error = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(SluiceError);
-  return error as SluiceError;
 }
 
 async function gather<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {
