@@ -148,7 +148,10 @@ async function writeGroup(
     const updated = new Set(written.updated);
     const good = rows.filter(row => !refused.has(row.key)).map(row => row.key);
     if (resource.quarantined) await resolveQuarantine(tx, placeOf(resource), good);
-    if (!reportOnly && keepsWindows(resource)) await noteWindows(tx, draft, steps);
+    if (keepsWindows(resource)) {
+      if (!reportOnly) await noteWindows(tx, draft, steps);
+      else for (const { task, rows: found } of steps) for (const { key } of found) task.findings.shown.add(key);
+    }
     for (const step of steps) {
       const counts = countsOf(draft, step.task);
       const bad = [...step.bad, ...step.rows.flatMap(row => refused.get(row.key) ?? [])];

@@ -8,6 +8,7 @@ import {
   inOrder,
   isFull,
   learnFromPage,
+  mayBeCut,
   type PageAnswer,
   pagingIgnored,
   parseRows,
@@ -99,6 +100,12 @@ export async function* readIds(
     // A short page alone does not tell that the list ends; nothing behind it does.
     const address = { page: answer.page + 1, limit: answer.limit, flexible: false };
     const behind = await askPage(reader, task, range, {}, address);
+    const alone = place(task, behind);
+    if (answer.page === 1 && alone.first !== null && isSamePage(placed, alone) && mayBeCut(resource, answer, range)) {
+      // The only page of a list that ends with it looks like this, and so does a list that turns no pages and is cut short.
+      yield { ...stepOf(task, range, behind, alone, null), learnt: [pagingIgnored(behind)] };
+      return;
+    }
     yield stepOf(task, range, behind, place(task, behind, null, placed), answer);
     return;
   }
@@ -129,6 +136,8 @@ const repeats = (before: PageAnswer, answer: PageAnswer): boolean =>
   answer.meta === undefined &&
   answer.page !== before.page &&
   JSON.stringify(answer.rows) === JSON.stringify(before.rows);
+
+const isSamePage = (one: Placed, other: Placed): boolean => one.first === other.first && one.last === other.last;
 
 interface Placed {
   readonly parsed: ReturnType<typeof parseRows>;

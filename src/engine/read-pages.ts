@@ -256,8 +256,9 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
         yield step(answer, taken, { end: cut });
         return;
       }
+      const turned = isPageless(resource) && 2 * news > answer.rows.length ? [pagesTurned(answer, news)] : [];
       yield step(answer, taken, {
-        learnt: page === 2 && round === 1 ? learnFromPage(resource, answer, null, first) : [],
+        learnt: page === 2 && round === 1 ? [...turned, ...learnFromPage(resource, answer, null, first)] : [],
       });
     }
     first = null;
@@ -302,7 +303,8 @@ function endOfFirst(
   const tooLarge = capped || (totalPages ?? 1) > (onePageOnly ? 1 : MOST_PAGES);
   const cut = tooLarge ? reading.cut?.(answer.meta?.totalRecords ?? null, answer.rows.length) : null;
   if (cut) return cut;
-  if (capped) return cappedEnd(answer, answer.grantedAt);
+  // Before it is given up, the next page has to show that there is still none.
+  if (capped) return null;
   const single = totalPages === null ? pageless || answer.rows.length === 0 : totalPages <= 1;
   return single ? known.finish() : null;
 }
@@ -335,6 +337,12 @@ function cappedEnd(answer: PageAnswer, startedAt: string): End {
 }
 
 const UNTIL_EMPTY = { trait: 'paging', value: 'until empty', evidence: 'pages follow each other without a count' };
+
+/** A list that was a single page once, and came again as its own last one, has grown. */
+const pagesTurned = ({ page }: PageAnswer, news: number) => ({
+  ...UNTIL_EMPTY,
+  evidence: `page ${page} shows ${news} rows that page 1 does not`,
+});
 
 // A filter is believed only while every row it returns satisfies it; rows on the very edges show that these are included.
 function learnFilter(

@@ -65,6 +65,8 @@ export interface Findings {
   readonly absent: Set<string>;
   readonly different: Set<string>;
   readonly extra: Set<string>;
+  /** All rows of a list that does not show their dates: one that a window lacks may have moved to another. */
+  readonly shown: Set<string>;
   /** Records that do not parse. */
   readonly unreadable: Set<string>;
 }
@@ -80,7 +82,7 @@ export function createTask(
     accepted: 0,
     targets: [],
     counts: noCounts(),
-    findings: { absent: new Set(), different: new Set(), extra: new Set(), unreadable: new Set() },
+    findings: { absent: new Set(), different: new Set(), extra: new Set(), shown: new Set(), unreadable: new Set() },
     settled: new Set(),
     tries: new Map(),
     counted: null,

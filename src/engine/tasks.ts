@@ -158,9 +158,9 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
   const { kind: failure, message: reason = task.absent ? NOT_OFFERED : undefined, next } = task.failure ?? {};
   await endRun(kysely, task.runId, { state, reason, next, failure });
   if (task.orderId !== null) {
-    const { absent, different, unreadable } = task.findings;
-    // A row that moved is missed in one slice and found different in another.
-    const extra = [...task.findings.extra].filter(key => !different.has(key));
+    const { absent, different, shown, unreadable } = task.findings;
+    // A row that moved is missed in one slice and found in another.
+    const extra = [...task.findings.extra].filter(key => !different.has(key) && !shown.has(key));
     const unproven = partition(task.resource)
       .filter(
         entry => !task.absent && wants(task, entry.slice) && (entry.provenAt === null || doubtful.includes(entry)),

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
+import { parseVariants } from '../../src/sandbox/variants.ts';
 import { withDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';
 
@@ -70,6 +71,29 @@ test('a window that lacks rows which the lists of their customers show is read a
       rows: [],
     });
     expect(await database.query('select from sluice.missing')).toMatchObject({ rows: [] });
+    await engine.close();
+  });
+  await sandbox.close();
+});
+
+test('verify reports a row that does not show its date as extra when no window shows it, and not when another does', async () => {
+  const sandbox = await openSandbox({
+    size: { customers: 60, invoices: 250, transactions: 20 },
+    rateLimit: 0,
+    variants: parseVariants('invoice-fields=bare,paging=capped,cap=100'),
+  });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices'] });
+    await serveOrders(engine, 'sync');
+    const dated = [...sandbox.rows('invoices')]
+      .map(({ id, date }) => ({ id, date: String(date) }))
+      .filter(({ date }) => /^\d{4}-\d\d-\d\d$/.test(date))
+      .sort((a, b) => (a.date < b.date ? -1 : 1));
+    const [first, second] = [dated[0], dated[1]];
+    sandbox.update('invoices', first?.id ?? 0, { date: dated.at(-1)?.date ?? null });
+    sandbox.remove('invoices', second?.id ?? 0);
+    const [order] = await serveOrders(engine, 'verify');
+    expect(order).toMatchObject({ state: 'done', report: { absent: [], different: [], extra: [String(second?.id)] } });
     await engine.close();
   });
   await sandbox.close();

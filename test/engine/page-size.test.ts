@@ -57,3 +57,22 @@ test('what the last page holds tells that a source keeps to its own page size, s
   });
   await sandbox.close();
 });
+
+test('a list of one full page, which comes again as its last one, is found to turn pages once it has more', async () => {
+  const sandbox = await openSandbox({
+    size: { customers: 20, invoices: 100, transactions: 10 },
+    rateLimit: 0,
+    variants: { paging: 'no-meta', 'past-end': 'last-page', 'invoice-fields': 'bare' },
+  });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices'] });
+    await serveOrders(engine, 'sync');
+    // More than a window of one day can show in a single answer.
+    for (let added = 0; added < 120; added++) sandbox.change('invoice-new');
+    const orders = await serveOrders(engine, 'sync');
+    expect(orders.map(order => order.reason ?? order.state)).toEqual(['done']);
+    expect((await differences(database, sandbox)).filter(text => text.startsWith('invoices'))).toEqual([]);
+    await engine.close();
+  });
+  await sandbox.close();
+});

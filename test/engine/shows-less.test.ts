@@ -87,3 +87,25 @@ test('a full answer with one of its rows twice does not pass for one that goes b
   });
   await sandbox.close();
 });
+
+test.each(['id-desc', 'id-asc', 'shuffled'] as const)(
+  'a list that is cut short and cannot be cut into windows is not taken for a whole one (order=%s)',
+  async order => {
+    const variants = {
+      paging: 'capped',
+      cap: '100',
+      order,
+      'invoice-fields': 'bare',
+      'date-filter': 'ignored',
+    } as const;
+    const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants });
+    await withDatabase(async database => {
+      const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices'] });
+      const [served] = await serveOrders(engine, 'sync');
+      expect(served?.state).toBe('failed');
+      expect(served?.reason).toContain('exactly 100 rows and no further page, so more may be hidden');
+      await engine.close();
+    });
+    await sandbox.close();
+  },
+);
