@@ -115,10 +115,12 @@ export function planOf(seed: number, given: Given = {}): Plan {
 }
 
 /** By a stream of its own, so that plans stay as they were. */
+/** Two of the other lists; the months, of which every reading takes some seventy requests, in one seed of 25. */
 function othersOf(seed: number): TestResource[] {
   const random = createRandom(mix(seed, 0x07e5));
-  const first = random.pick(OTHERS);
-  return [first, random.pick(OTHERS.filter(name => name !== first))];
+  const lists = OTHERS.filter(name => name !== 'financial_summaries');
+  const first = random.pick(lists);
+  return [first, random.chance(0.04) ? 'financial_summaries' : random.pick(lists.filter(name => name !== first))];
 }
 
 /** Small pages are what a source that gives no more shows, so what cannot be asked under that is not asked under them. */

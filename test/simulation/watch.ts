@@ -83,7 +83,11 @@ export function createWatch(
 
   async function lookOnce(): Promise<void> {
     again = false;
-    const { rows } = await database.query<{ what: string; resource: string; key: string }>(deletedOrUnstored);
+    const { rows } = await database.query<{ what: string; resource: string; key: string }>(
+      deletedOrUnstored,
+      [],
+      'watch',
+    );
     const removed = removedRows(sandbox);
     for (const { what, resource, key } of rows) {
       if (removed.has(`${resource} ${key}`)) continue;

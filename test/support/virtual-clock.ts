@@ -37,8 +37,8 @@ export async function createVirtualClock(
   ]);
   // Volatile and not inlined, so every call sees the row as it is by then, also inside a longer transaction.
   await database.query(
-    `create or replace function sluice.now() returns timestamptz language sql volatile
-     as 'select now from sluice.test_clock'`,
+    `create or replace function sluice.now() returns timestamptz language plpgsql volatile
+     as 'begin return (select now from sluice.test_clock); end'`,
   );
 
   let now = 0;
