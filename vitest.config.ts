@@ -25,7 +25,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 30_000,
-    maxWorkers: 2,
+    // One more than a small machine has cores: many tests wait for processes and clocks for most of their time.
+    maxWorkers: 3,
     // Seeds of the simulation, which wait for most of their time.
     maxConcurrency: 3,
     sequence: { sequencer: SlowFirst },

@@ -13,8 +13,8 @@ export interface SandboxOpened {
   readonly number: number;
   readonly url: string;
   readonly apiKey: string;
-  /** Rows of each resource. Nothing changes them, so a warehouse that holds as many is complete. */
-  readonly rows: Readonly<Record<'customers' | 'invoices' | 'transactions', number>>;
+  /** Rows of each list that Sluice reads. Nothing changes them, so a warehouse that holds as many is complete. */
+  readonly rows: Readonly<Record<string, number>>;
 }
 
 process.once('message', async ({ from, to, size }: SandboxesWanted) => {
@@ -24,12 +24,12 @@ process.once('message', async ({ from, to, size }: SandboxesWanted) => {
     // Rows are made when they are asked for, and of requests none are kept: a medium source is 1.5 MB.
     const sandbox = await openSandbox({ size, seed: number, apiKey: `key-of-source-${number}`, logRequests: 0 });
     sandboxes.push(sandbox);
-    const { customers, invoices, transactions } = sandbox.data;
+    const { leads: _, ...lists } = sandbox.data;
     opened.push({
       number,
       url: sandbox.url,
       apiKey: sandbox.apiKey,
-      rows: { customers: customers.size, invoices: invoices.size, transactions: transactions.size },
+      rows: Object.fromEntries(Object.entries(lists).map(([name, { size }]) => [name, size])),
     });
   }
   process.once('disconnect', () => process.exit());

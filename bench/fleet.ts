@@ -305,15 +305,18 @@ async function connections(database: Database): Promise<{ all: number; reading: 
   return rows[0] ?? { all: 0, reading: 0 };
 }
 
-/** A source is in sync once a run of each resource has ended well and its tables hold as many rows as the source. */
+/** A source is in sync once a run of each of its lists has ended well and its tables hold as many rows as the source. */
 async function noteInSync(
   database: Database,
   sources: readonly SandboxOpened[],
   inSync: Map<string, number>,
   atMs: number,
 ): Promise<void> {
+  const lists = Object.keys(sources[0]?.rows ?? {});
   const { rows: ended } = await database.query<{ source: string }>(
-    "select source from sluice.runs where state = 'done' and requests > 0 group by 1 having count(distinct resource) = 3",
+    `select source from sluice.runs where state = 'done' and requests > 0 and resource = any($1)
+      group by 1 having count(distinct resource) = cardinality($1)`,
+    [lists],
   );
   const candidates = new Set(ended.map(row => row.source));
   for (const source of sources) {
