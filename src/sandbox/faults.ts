@@ -4,12 +4,12 @@ import type { Variants } from './variants.ts';
 
 export type { Fault } from './fault-kinds.ts';
 
-/** From the request with the number `at` on (the first is 1), the next `count` whose path contains `path` go wrong. */
+/** From the request with the number `at` on (the first is 1), the next `count` whose path contains or matches `path` go wrong. */
 export interface PlannedFault {
   readonly at: number;
   readonly fault: Fault;
   readonly count: number;
-  readonly path: string;
+  readonly path: string | RegExp;
 }
 
 /** The probability of each fault, from 0 to 1, at every request; their sum is at most 1. */
@@ -25,14 +25,17 @@ interface Arrived {
 
 /** Decides which requests go wrong, and how. */
 export interface Faults {
-  /** Makes the next `count` requests, or those whose path or query contains `path`, go wrong. */
-  failNext(fault: Fault, count?: number, path?: string): void;
+  /** Makes the next `count` requests, or those whose path or query contains or matches `path`, go wrong. */
+  failNext(fault: Fault, count?: number, path?: string | RegExp): void;
   /** Nothing more of what is planned goes wrong. */
   forgetPlanned(): void;
   of(request: Arrived): Fault | undefined;
 }
 
 const EVERY = 10;
+
+const matches = (path: string, wanted: string | RegExp): boolean =>
+  typeof wanted === 'string' ? path.includes(wanted) : wanted.test(path);
 
 /** What is planned comes first, then chance, then the standing fault at every tenth request. */
 export function createFaults(options: {
@@ -69,7 +72,7 @@ export function createFaults(options: {
     },
     of({ index, path, list }) {
       const possible = (fault: Fault | undefined) => list || !isListFault(fault);
-      const next = planned.findIndex(plan => index >= plan.at && path.includes(plan.path) && possible(plan.fault));
+      const next = planned.findIndex(plan => index >= plan.at && matches(path, plan.path) && possible(plan.fault));
       if (next >= 0) return planned.splice(next, 1)[0]?.fault;
       const fault = byChance(index) ?? byHabit(index);
       return possible(fault) ? fault : undefined;

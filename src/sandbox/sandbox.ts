@@ -87,8 +87,8 @@ export interface Sandbox {
   restore: Edits['restore'];
   /** Behaves differently from now on; the points fixed at opening are refused. */
   setVariants(variants: Partial<Variants>): void;
-  /** Makes the next requests (whose path or query contains `path`) go wrong; a fault of lists waits for one. */
-  failNext(fault: Fault, count?: number, path?: string): void;
+  /** Makes the next requests (whose path or query contains or matches `path`) go wrong; a fault of lists waits for one. */
+  failNext(fault: Fault, count?: number, path?: string | RegExp): void;
   /** What is planned to go wrong goes well. */
   forgetFaults(): void;
   /** Another tool uses up requests of the same key. */

@@ -305,6 +305,15 @@ describe('lists that look healthy and are not true', () => {
     expect(body).toEqual({ ...sound, data: sound.data.filter((_row: Body, index: number) => index % 2 === 1) });
   });
 
+  test('one for some paths waits for one of them', async () => {
+    const sandbox = await open();
+    sandbox.failNext('empty-list', 1, /\/(users|products)\b/);
+    const counts: number[] = [];
+    for (const list of ['customers', 'products', 'users'])
+      counts.push((await ask(sandbox, `/api/v2/${list}?limit=5`)).body.data.length);
+    expect(counts).toEqual([5, 0, 5]);
+  });
+
   test('missing-meta', async () => {
     const [sound, body] = await spoilt('missing-meta');
     expect(body).toEqual({ success: true, data: sound.data });
