@@ -148,10 +148,8 @@ async function writeGroup(
     const updated = new Set(written.updated);
     const good = rows.filter(row => !refused.has(row.key)).map(row => row.key);
     if (resource.quarantined) await resolveQuarantine(tx, placeOf(resource), good);
-    if (keepsWindows(resource)) {
-      if (!reportOnly) await noteWindows(tx, draft, steps);
-      else for (const { task, rows: found } of steps) for (const { key } of found) task.findings.shown.add(key);
-    }
+    const byWindows = keepsWindows(resource);
+    if (!reportOnly && byWindows) await noteWindows(tx, draft, steps);
     for (const step of steps) {
       const counts = countsOf(draft, step.task);
       const bad = [...step.bad, ...step.rows.flatMap(row => refused.get(row.key) ?? [])];
@@ -163,6 +161,7 @@ async function writeGroup(
       const changed = new Set<string>();
       const edited = step.rows.filter(row => updated.has(row.key)).map(row => row.key);
       for (const row of step.rows) {
+        if (reportOnly && byWindows) step.task.findings.shown.add(row.key);
         if (inserted.delete(row.key)) {
           changed.add(row.key);
           if (reportOnly) step.task.findings.absent.add(row.key);

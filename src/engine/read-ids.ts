@@ -100,9 +100,9 @@ export async function* readIds(
     // A short page alone does not tell that the list ends; nothing behind it does.
     const address = { page: answer.page + 1, limit: answer.limit, flexible: false };
     const behind = await askPage(reader, task, range, {}, address);
-    const alone = place(task, behind);
-    if (answer.page === 1 && alone.first !== null && isSamePage(placed, alone) && mayBeCut(resource, answer, range)) {
-      // The only page of a list that ends with it looks like this, and so does a list that turns no pages and is cut short.
+    // The only page of a list comes again where its last page does, and where a list that turns no pages is cut short.
+    const alone = answer.page === 1 && mayBeCut(resource, answer, range) ? place(task, behind) : null;
+    if (alone !== null && isSamePage(placed, alone)) {
       yield { ...stepOf(task, range, behind, alone, null), learnt: [pagingIgnored(behind)] };
       return;
     }

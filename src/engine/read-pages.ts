@@ -256,9 +256,11 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
         yield step(answer, taken, { end: cut });
         return;
       }
-      const turned = isPageless(resource) && 2 * news > answer.rows.length ? [pagesTurned(answer, news)] : [];
+      const second = page === 2 && round === 1;
       yield step(answer, taken, {
-        learnt: page === 2 && round === 1 ? [...turned, ...learnFromPage(resource, answer, null, first)] : [],
+        learnt: second
+          ? [...learnTurning(resource, answer, news), ...learnFromPage(resource, answer, null, first)]
+          : [],
       });
     }
     first = null;
@@ -339,10 +341,10 @@ function cappedEnd(answer: PageAnswer, startedAt: string): End {
 const UNTIL_EMPTY = { trait: 'paging', value: 'until empty', evidence: 'pages follow each other without a count' };
 
 /** A list that was a single page once, and came again as its own last one, has grown. */
-const pagesTurned = ({ page }: PageAnswer, news: number) => ({
-  ...UNTIL_EMPTY,
-  evidence: `page ${page} shows ${news} rows that page 1 does not`,
-});
+const learnTurning = (resource: Resource, { page, rows }: PageAnswer, news: number) =>
+  isPageless(resource) && 2 * news > rows.length
+    ? [{ ...UNTIL_EMPTY, evidence: `page ${page} shows ${news} rows that page 1 does not` }]
+    : [];
 
 // A filter is believed only while every row it returns satisfies it; rows on the very edges show that these are included.
 function learnFilter(

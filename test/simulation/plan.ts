@@ -114,9 +114,9 @@ export function planOf(seed: number, given: Given = {}): Plan {
   };
 }
 
-/** By a stream of its own, so that plans stay as they were. */
 /** Two of the other lists; the months, of which every reading takes some seventy requests, in one seed of 25. */
 function othersOf(seed: number): TestResource[] {
+  // By a stream of its own, so that plans stay as they were.
   const random = createRandom(mix(seed, 0x07e5));
   const lists = OTHERS.filter(name => name !== 'financial_summaries');
   const first = random.pick(lists);

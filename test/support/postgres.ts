@@ -6,6 +6,7 @@ import type { TestProject } from 'vitest/node';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { openEmbedded, stopEmbedded } from '../../src/warehouse/embedded.ts';
+import { isAlive } from '../../src/warehouse/embedded-pid.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { inDatabase, MIGRATIONS } from './database.ts';
 
@@ -69,15 +70,6 @@ async function stopLeftOver(folder: string): Promise<void> {
     if (run === undefined || isAlive(Number(run))) continue;
     await stopEmbedded(join(folder, name)).catch(() => undefined);
     await rm(join(folder, name), { recursive: true, force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
