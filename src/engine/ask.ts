@@ -211,11 +211,13 @@ export function learnFromPage(
   const counted = answer.meta?.totalPages !== undefined;
   // Without a count, a page was full when another came behind it.
   const fullByNext = !counted && before !== null && follows(before, answer) ? before : null;
+  if (!counted && before !== null && !resource.traits.has('paging') && turns(before, answer)) learnt.push(UNTIL_EMPTY);
   const full =
     pages !== null && pages > answer.page && answer.page === 1 && isFull(resource, answer) ? answer : fullByNext;
-  if (resource.traits.get('limit') !== 'ignored' && keepsOwnSize(resource, answer)) {
-    const told = answer.meta?.totalPages === undefined ? '' : `, ${answer.meta.totalPages} pages in all`;
-    const evidence = `asked for ${answer.limit} rows on page ${answer.page}, got ${answer.rows.length}${told}`;
+  const own = fullByNext !== null && fullByNext.rows.length > fullByNext.limit ? fullByNext : answer;
+  if (resource.traits.get('limit') !== 'ignored' && (own === fullByNext || keepsOwnSize(resource, own))) {
+    const told = own.meta?.totalPages === undefined ? '' : `, ${own.meta.totalPages} pages in all`;
+    const evidence = `asked for ${own.limit} rows on page ${own.page}, got ${own.rows.length}${told}`;
     learnt.push({ trait: 'limit', value: 'ignored', evidence });
   }
   if (answer.refused && !resource.traits.has('page size')) {
@@ -238,12 +240,24 @@ export function learnFromPage(
   return learnt;
 }
 
+export const UNTIL_EMPTY = {
+  trait: 'paging',
+  value: 'until empty',
+  evidence: 'pages follow each other without a count',
+};
+
 /** A page that comes again whatever page is asked for. */
 export const pagingIgnored = (answer: PageAnswer, before = 1): Learnt[number] => ({
   trait: 'paging',
   value: 'ignored',
   evidence: `page ${answer.page} repeated the ${answer.rows.length} rows of page ${before}`,
 });
+
+/** A later page, and for the most part other rows. */
+function turns(before: PageAnswer, { page, rows }: PageAnswer): boolean {
+  const shown = new Set(before.rows.map(row => JSON.stringify(row)));
+  return page > before.page && 2 * rows.filter(row => !shown.has(JSON.stringify(row))).length > rows.length;
+}
 
 /** The very next page, and not the same rows again, as some sources answer past the end. */
 function follows(before: PageAnswer, answer: PageAnswer): boolean {
@@ -293,7 +307,9 @@ function learnCap(resource: Resource, answer: PageAnswer): Learning {
 // Asked for less than it returns, a source that keeps to its own size returns more, counts its pages by another size, or leaves
 // over for the last page what another size leaves.
 function keepsOwnSize(resource: Resource, { meta, rows, page, limit }: PageAnswer): boolean {
-  if (page > 1 && rows.length > limit) return true;
+  // The first page may be the whole body of a list that does not turn any.
+  const turns = page > 1 || resource.traits.get('paging') === 'until empty';
+  if (turns && rows.length > limit) return true;
   const { totalPages, totalRecords } = meta ?? {};
   const size = Number(resource.traits.get('page size') ?? 0);
   if (totalPages === undefined || totalRecords === undefined || limit >= size) return false;

@@ -130,7 +130,8 @@ async function settleSeen(
 ): Promise<void> {
   const { resource, task, slice } = step;
   const seen = await markSeen(tx, placeOf(resource), shown);
-  if (seen.length === 0 || slice.by === partitionOf(resource)) return;
+  // Windows and whole readings renew what they show; pages of ids may show a row elsewhere than where it was lacked.
+  if (seen.length === 0 || (slice.by === partitionOf(resource) && slice.by !== 'id')) return;
   if (!keepsWindows(resource)) {
     const same = seen.filter(row => !changed.has(row.key));
     // One row is enough to contradict a reading.

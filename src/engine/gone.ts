@@ -12,6 +12,7 @@ import {
   ignoresFilter,
   isIdOrdered,
   isPageless,
+  mayLeaveGaps,
   oldestProof,
   partitionOf,
   placeOf,
@@ -34,7 +35,8 @@ export function confirmedBy(resource: Resource): 'one' | 'id' | 'value' | 'cover
   if (confirmingField(resource) !== null) return 'value';
   const { traits } = resource;
   const inPlace = isIdOrdered(resource) && traits.get('edits') === 'in place';
-  return inPlace && !isPageless(resource) && traits.get('ids') !== 'no' ? 'id' : 'cover';
+  const showsIds = !isPageless(resource) && !mayLeaveGaps(resource) && traits.get('ids') !== 'no';
+  return inPlace && showsIds ? 'id' : 'cover';
 }
 
 /** One answer holds the unfiltered list: what it shows is there, whatever the windows lack. */

@@ -20,6 +20,9 @@ import { type Order, orderOf, pageSize, pagesOf } from './resource.ts';
 import type { Step } from './step.ts';
 import type { Task } from './task.ts';
 
+/** Two rows of a list that has more: a source that keeps to pages of its own shows more of them. */
+const PROBE = { page: 1, limit: 2, flexible: false };
+
 /** Answers that lie elsewhere are corrected this often before the loop picks anew; each is kept, so nothing is wasted. */
 const MOST_CORRECTIONS = 5;
 
@@ -52,9 +55,20 @@ export async function* readIds(
     start === null || order === undefined || !sized
       ? 0
       : Math.max((await rankOf(database.kysely, resource.table, start, descending)) - 1, 0);
+  // Where pages are not counted they have to overlap: whether they can is found out first.
+  if (offset > 0 && resource.traits.get('paging') === 'until empty' && !resource.traits.has('limit')) {
+    const answer = await askPage(reader, task, range, {}, PROBE);
+    const honoured = { trait: 'limit', value: 'honoured', evidence: `asked for 2 rows, got ${answer.rows.length}` };
+    const step = stepOf(task, range, answer, place(task, answer), null);
+    const ignored = answer.rows.length > answer.limit;
+    yield ignored ? step : { ...step, learnt: [...(step.learnt ?? []), honoured] };
+    if (ignored) return;
+  }
   let answer: PageAnswer;
   let placed: Placed;
   let shown: PageAnswer | null = null;
+  let before: Placed | null = null;
+  let pastEnd = Number.POSITIVE_INFINITY;
   for (let correction = 0; ; correction++) {
     const address = fixed
       ? { page: Math.floor(offset / size) + 1, limit: size }
@@ -80,14 +94,20 @@ export async function* readIds(
       !(mayBeLast(placed, answer) && lacks(placed, start, descending))
         ? await elsewhere(database, task, placed, start, descending)
         : null;
+    if (next !== null && next >= pastEnd) next = placed.lastOffset;
     // Fixed pages do not overlap: what begins in the gap behind this one is reached with the next.
     if (fixed && next !== null && Math.floor(next / size) === Math.floor(offset / size)) next = null;
     yield stepOf(task, range, answer, placed, null);
-    if (answer.rows.length === 0 && answer.page > 1 && answer.limit !== size && correction < MOST_CORRECTIONS) {
-      // A source that keeps to its own page size has nothing at this address, though the list goes on there.
-      fixed = true;
+    if (answer.rows.length === 0 && answer.page > 1 && answer.meta === undefined && correction < MOST_CORRECTIONS) {
+      // A source that keeps to its own page size has nothing at this address, though the list goes on there. Any other ends before.
+      if (answer.limit !== size && resource.traits.get('limit') !== 'honoured') fixed = true;
+      else {
+        pastEnd = placed.firstOffset;
+        offset = before?.lastOffset ?? Math.max(pastEnd - size, 0);
+      }
       continue;
     }
+    if (placed.first !== null) before = placed;
     if (placed.order === 'none' || placed.interval === null) return;
     if (next === null) break;
     // An answer shorter than asked for leaves its page size in doubt until the next page tells; the loop goes on from here.
@@ -97,11 +117,12 @@ export async function* readIds(
 
   if (covers(placed, range, descending)) return;
   if (mayBeLast(placed, answer)) {
-    // A short page alone does not tell that the list ends; nothing behind it does.
+    // A short page alone does not tell that the list ends, nor a long one that it turns no pages; what is behind it does.
     const address = { page: answer.page + 1, limit: answer.limit, flexible: false };
     const behind = await askPage(reader, task, range, {}, address);
     // The only page of a list comes again where its last page does, and where a list that turns no pages is cut short.
-    const alone = answer.page === 1 && mayBeCut(resource, answer, range) ? place(task, behind) : null;
+    const single = answer.page === 1 && (answer.rows.length > answer.limit || mayBeCut(resource, answer, range));
+    const alone = single ? place(task, behind) : null;
     if (alone !== null && isSamePage(placed, alone)) {
       yield { ...stepOf(task, range, behind, alone, null), learnt: [pagingIgnored(behind)] };
       return;
@@ -188,7 +209,7 @@ function place(task: Task, answer: PageAnswer, neighbour: Placed | null = null, 
     const { last } = before;
     const interval: IdSlice =
       orderOf(task.resource) === 'id-asc' ? { by: 'id', from: last, to: null } : { by: 'id', from: null, to: last };
-    return { ...base, order: orderOf(task.resource), interval, first: last, last };
+    return { ...base, parsed: lastOf(before), order: orderOf(task.resource), interval, first: last, last };
   }
   if (ids === null || ids.length === 0) {
     const empty = answer.page === 1 && answer.rows.length === 0 && (answer.meta?.totalRecords ?? 0) === 0;
@@ -203,6 +224,7 @@ function place(task: Task, answer: PageAnswer, neighbour: Placed | null = null, 
   const meets =
     neighbour !== null &&
     neighbour.last !== null &&
+    base.total !== null &&
     neighbour.total === base.total &&
     neighbour.lastOffset + 1 === firstOffset;
   const start = meets ? (neighbour.last as bigint) + (order === 'id-asc' ? 1n : -1n) : first;
@@ -211,6 +233,12 @@ function place(task: Task, answer: PageAnswer, neighbour: Placed | null = null, 
       ? { by: 'id', from: top ? null : start, to: end ? null : last }
       : { by: 'id', from: end ? null : last, to: top ? null : start };
   return { ...base, interval, first, last };
+}
+
+/** The end of a list follows from its last row, which the answer before showed. */
+function lastOf({ parsed, last }: Placed): Placed['parsed'] {
+  const isLast = ({ key }: { readonly key: string }) => key === String(last);
+  return { ...parsed, rows: parsed.rows.filter(isLast), bad: parsed.bad.filter(isLast) };
 }
 
 function idsOf(task: Task, answer: PageAnswer): bigint[] | null {
@@ -224,21 +252,23 @@ function idsOf(task: Task, answer: PageAnswer): bigint[] | null {
   return ids;
 }
 
-/** The order that these ids are in; a single one fits whatever is known. The same row twice in a page is a fault, not an order. */
+/**
+ * The order that these ids are in; a single one fits whatever is known. The same row twice in a page is a fault, not an order.
+ * No page brings back the trust that another has broken, and a list that was seen in both orders is in neither.
+ */
 export function orderOfIds(ids: readonly bigint[], known: Order | undefined): Order {
   const steps = ids
     .slice(1)
     .map((id, index) => id - (ids[index] as bigint))
     .filter(step => step !== 0n);
   if (steps.length === 0) return known ?? 'id-desc';
-  if (steps.every(step => step < 0n)) return 'id-desc';
-  if (steps.every(step => step > 0n)) return 'id-asc';
-  return 'none';
+  const shown = steps.every(step => step < 0n) ? 'id-desc' : steps.every(step => step > 0n) ? 'id-asc' : 'none';
+  return known === undefined || known === 'updated-desc' || known === shown ? shown : 'none';
 }
 
-/** Shorter than asked for, where nothing tells how long the list is. */
+/** Not as long as asked for, where nothing tells how long the list is. */
 const mayBeLast = (placed: Placed, answer: PageAnswer): boolean =>
-  placed.total === null && placed.pages === null && answer.rows.length > 0 && answer.rows.length < answer.limit;
+  placed.total === null && placed.pages === null && answer.rows.length > 0 && answer.rows.length !== answer.limit;
 
 /** The range begins behind what the answer shows. */
 const lacks = ({ last }: Placed, start: bigint | null, descending: boolean): boolean =>

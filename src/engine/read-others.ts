@@ -92,7 +92,7 @@ function orderOfRows(task: Task, answer: PageAnswer): Order | undefined {
   if (records.length < 3) return undefined;
   const ids = records.map(record => String(record?.[task.resource.job.key] ?? ''));
   if (ids.every(id => /^\d+$/.test(id))) {
-    const order = orderOfIds(ids.map(BigInt), undefined);
+    const order = orderOfIds(ids.map(BigInt), orderOf(task.resource));
     if (order !== 'none') return order;
   }
   const stamps = records.map(record =>
@@ -113,8 +113,7 @@ function learnWhetherCut({ resource }: Task, answer: PageAnswer): NonNullable<St
 function learnOrder(task: Task, answer: PageAnswer): NonNullable<Step['learnt']> {
   const known = orderOf(task.resource);
   const order = orderOfRows(task, answer);
-  // One page cannot bring back the trust that another page has broken.
-  if (order === undefined || order === known || (known === 'none' && order !== 'updated-desc')) return [];
+  if (order === undefined || order === known) return [];
   return [
     {
       trait: 'order',

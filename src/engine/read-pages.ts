@@ -14,6 +14,7 @@ import {
   parseRows,
   type Reader,
   sureOfEnd,
+  UNTIL_EMPTY,
 } from './ask.ts';
 import {
   type Edge,
@@ -153,9 +154,10 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
   const conclude = (pages: number): End | null => {
     const byContent = [...seen].some(key => key.startsWith('#'));
     const counted = state.totalPages !== null;
-    // In no order by id and without a count nothing tells whether rows slipped between pages, nor where rows have no id.
-    if (pages > 1 && (byContent || (!counted && !isIdOrdered(resource)))) {
-      const cut = counted ? null : reading.cut?.(null, seen.size);
+    // Without a count nothing tells whether rows slipped between pages, nor where rows have no id.
+    if (pages > 1 && (byContent || !counted)) {
+      // Rows keep their order by id, so only one that goes makes others slip: it is gone through again, and not cut smaller.
+      const cut = counted || isIdOrdered(resource) ? null : reading.cut?.(null, seen.size);
       if (cut) return cut;
       const shown = digestOf(seen);
       if (state.before === shown) return finish();
@@ -337,8 +339,6 @@ function cappedEnd(answer: PageAnswer, startedAt: string): End {
   const reason = `the source returned exactly ${answer.rows.length} rows and no further page, so more may be hidden`;
   return { kind: 'unproven', reason, startedAt };
 }
-
-const UNTIL_EMPTY = { trait: 'paging', value: 'until empty', evidence: 'pages follow each other without a count' };
 
 /** A list that was a single page once, and came again as its own last one, has grown. */
 const learnTurning = (resource: Resource, { page, rows }: PageAnswer, news: number) =>

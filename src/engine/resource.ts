@@ -109,6 +109,10 @@ export const isIdOrdered = (resource: Resource): boolean => orderOf(resource)?.s
 /** The list does not turn pages: one answer is all it shows. */
 export const isPageless = (resource: Resource): boolean => resource.traits.get('paging') === 'ignored';
 
+/** Its pages can neither overlap nor be counted, so nothing tells of a row that slips between two of them. */
+export const mayLeaveGaps = ({ traits }: Resource): boolean =>
+  traits.get('limit') === 'ignored' && traits.get('paging') === 'until empty';
+
 /** How the list is cut: by the dates it can be asked for, else by its own order, else not at all. */
 export function partitionOf(resource: Resource): 'date' | 'id' | 'whole' {
   const { traits } = resource;
@@ -119,7 +123,7 @@ export function partitionOf(resource: Resource): 'date' | 'id' | 'whole' {
   if (windows && traits.get('dates') !== 'no') return 'date';
   const order = orderOf(resource);
   const byId = slicingOf(resource.job, 'id') !== undefined || resource.dates !== undefined;
-  if (byId && !pageless && (order === undefined || isIdOrdered(resource))) return 'id';
+  if (byId && !pageless && !mayLeaveGaps(resource) && (order === undefined || isIdOrdered(resource))) return 'id';
   return windows ? 'date' : 'whole';
 }
 

@@ -88,7 +88,7 @@ async function readAll(habits: Habits, ahead: number, traits: Record<string, str
 
 const idRows = (count: number) => Array.from({ length: count }, (_, index) => ({ id: count - index, amount: 1 }));
 
-test('a list of any length, paged in any way, is shown with every row, ends, and costs at most one page more than it has, two where its last page is full', async () => {
+test('a list of any length, paged in any way, is shown with every row, ends, and costs at most one page more than it has, two where its last page is full; without a count, that twice', async () => {
   const habits = fc.record({
     count: fc.oneof(fc.integer({ min: 0, max: 130 }), fc.constantFrom(20, 40, 50, 100, 200)),
     pageSize: fc.integer({ min: 1, max: 120 }),
@@ -114,9 +114,11 @@ test('a list of any length, paged in any way, is shown with every row, ends, and
       const pages = Math.max(Math.ceil(count / pageSize), 1);
       // An empty page behind a full one is asked for twice: without a count it would end the list.
       const doubted = !counts && pastEnd !== 'last-page' && count > 0 && count % pageSize === 0 ? 1 : 0;
-      expect(asked.length).toBeLessThanOrEqual(pages + 1 + doubted);
-      // A row comes twice only where the source sends its last page again.
-      if (pastEnd !== 'last-page' || counts) expect(shown).toHaveLength(count);
+      // Nothing else tells whether rows slipped between pages.
+      const rounds = !counts && pages > 1 ? 2 : 1;
+      expect(asked.length).toBeLessThanOrEqual(rounds * (pages + 1 + doubted));
+      // Within a round, a row comes twice only where the source sends its last page again.
+      if (pastEnd !== 'last-page' || counts) expect(shown).toHaveLength(rounds * count);
     }),
     { numRuns: 300 },
   );

@@ -2,7 +2,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { parseSlice, type Slice } from '../../src/warehouse/slice.ts';
 import { isVisible } from '../support/compare.ts';
-import type { TestResource } from '../support/resources.ts';
+import { ALL, type TestResource } from '../support/resources.ts';
 
 /** What must hold at every moment, looked at after every commit. */
 export interface Watch {
@@ -17,7 +17,8 @@ export interface Watch {
 
 /** What is summed up has no rows at the source. */
 type Table = Exclude<TestResource, 'financial_summaries'>;
-const isTable = (resource: TestResource): resource is Table => resource !== 'financial_summaries';
+export const isTable = (resource: string): resource is Table =>
+  resource !== 'financial_summaries' && ALL.some(name => name === resource);
 const keyOf = (table: Table) => (table === 'customers' || table === 'invoices' ? 'id' : '_key');
 
 /** Rows without ids are known by what they say: an edit deletes one and adds another. */
