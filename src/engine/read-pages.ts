@@ -105,6 +105,9 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
   let round = begun?.before ? 2 : 1;
   let anew = page === 1;
   let steady = true;
+  // Whether this round has shown a row that the one before should have shown. What it showed in an earlier process is not known.
+  let slipped = begun !== undefined;
+  let newest = newestOf(seen, -1n);
 
   const ask = (each: number) =>
     askPage(reader, task, slice, query, { page: each, limit: state.limit, flexible: false });
@@ -113,11 +116,14 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
   const take = (answer: PageAnswer) => {
     state.startedAt ??= answer.grantedAt;
     const parsed = parseRows(resource, answer, seen);
-    const fresh = parsed.keys.filter(key => !seen.has(key)).length;
-    for (const key of parsed.keys) seen.add(key);
+    const fresh = parsed.keys.filter(key => !seen.has(key));
+    // Rows that came in the meantime have the highest ids.
+    if (fresh.some(key => !isId(key) || BigInt(key) < newest)) slipped = true;
+    newest = newestOf(fresh, newest);
+    for (const key of fresh) seen.add(key);
     const { sure, unsure } = byCount(parsed.rows);
     held.push(...unsure);
-    return { ...parsed, rows: sure, fresh };
+    return { ...parsed, rows: sure, fresh: fresh.length };
   };
   const step = (answer: PageAnswer, taken: ReturnType<typeof take>, rest: Pick<Step, 'end' | 'learnt'>): Step => {
     const first = anew;
@@ -156,13 +162,14 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
     const counted = state.totalPages !== null;
     // Without a count nothing tells whether rows slipped between pages, nor where rows have no id.
     if (pages > 1 && (byContent || !counted)) {
-      // Rows keep their order by id, so only one that goes makes others slip: it is gone through again, and not cut smaller.
+      // In order by id only a row that goes makes others slip: then it is gone through again, and not cut smaller.
       const cut = counted || isIdOrdered(resource) ? null : reading.cut?.(null, seen.size);
       if (cut) return cut;
       const shown = digestOf(seen);
-      if (state.before === shown) return finish();
+      if (state.before === shown || (round > 1 && !slipped && !byContent)) return finish();
       if (round >= MOST_ROUNDS) return unproven('it showed other rows each time it was read');
       state.before = shown;
+      slipped = false;
       if (byContent) {
         seen.clear();
         held.length = 0;
@@ -312,6 +319,11 @@ function endOfFirst(
   const single = totalPages === null ? pageless || answer.rows.length === 0 : totalPages <= 1;
   return single ? known.finish() : null;
 }
+
+const isId = (key: string): boolean => /^\d+$/.test(key);
+
+const newestOf = (keys: Iterable<string>, known: bigint): bigint =>
+  [...keys].filter(isId).reduce((newest, key) => (BigInt(key) > newest ? BigInt(key) : newest), known);
 
 const digestOf = (keys: Iterable<string>): string =>
   createHash('sha256')

@@ -171,17 +171,27 @@ export const REGRESSIONS: readonly { readonly seed: number; readonly given?: Giv
   },
   {
     seed: 215,
-    given: { variants: { paging: 'no-meta', order: 'updated-asc' }, pageSize: 10 },
+    given: { variants: { paging: 'no-meta', order: 'updated-asc' }, pageSize: 10, others: ['tickets', 'products'] },
     was: 'a short last page in the order of changes passed for a range of ids, in one order and then in the other, and rows between were deleted',
   },
   {
     seed: 7016,
-    given: { variants: { paging: 'no-meta', 'limit-max': 'ignored' }, only: true },
+    given: {
+      variants: { paging: 'no-meta', 'limit-max': 'ignored' },
+      only: true,
+      pageSize: 10,
+      others: ['suppliers', 'users'],
+    },
     was: 'where pages were neither counted nor of the size asked for, slices behind the end were asked for again and again',
   },
   {
     seed: 8045,
-    given: { variants: { paging: 'no-meta', 'limit-max': '1000' }, only: true, pageSize: 10 },
+    given: {
+      variants: { paging: 'no-meta', 'limit-max': '1000' },
+      only: true,
+      pageSize: 10,
+      others: ['suppliers', 'users'],
+    },
     was: 'in a list without a count that had become shorter, every jump to its end went past it',
   },
 ];
