@@ -160,9 +160,9 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
   const conclude = (pages: number): End | null => {
     const byContent = [...seen].some(key => key.startsWith('#'));
     const counted = state.totalPages !== null;
-    // Without a count nothing tells whether rows slipped between pages, nor where rows have no id.
+    // Without a count nothing else tells whether rows slipped between pages, nor where rows have no id.
     if (pages > 1 && (byContent || !counted)) {
-      // In order by id only a row that goes makes others slip: then it is gone through again, and not cut smaller.
+      // Rows slip all the time where they are in no order by id: the smaller the slice, the sooner it is steady.
       const cut = counted || isIdOrdered(resource) ? null : reading.cut?.(null, seen.size);
       if (cut) return cut;
       const shown = digestOf(seen);
