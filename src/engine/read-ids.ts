@@ -58,11 +58,11 @@ export async function* readIds(
   // Where pages are not counted they have to overlap: whether they can is found out first.
   if (offset > 0 && resource.traits.get('paging') === 'until empty' && !resource.traits.has('limit')) {
     const answer = await askPage(reader, task, range, {}, PROBE);
-    const honoured = { trait: 'limit', value: 'honoured', evidence: `asked for 2 rows, got ${answer.rows.length}` };
+    const { length } = answer.rows;
     const step = stepOf(task, range, answer, place(task, answer), null);
-    const ignored = answer.rows.length > answer.limit;
-    yield ignored ? step : { ...step, learnt: [...(step.learnt ?? []), honoured] };
-    if (ignored) return;
+    const honoured = { trait: 'limit', value: 'honoured', evidence: `asked for ${PROBE.limit} rows, got them` };
+    yield length === PROBE.limit ? { ...step, learnt: [...(step.learnt ?? []), honoured] } : step;
+    if (length > PROBE.limit) return;
   }
   let answer: PageAnswer;
   let placed: Placed;
