@@ -118,8 +118,8 @@ export async function* readIds(
   if (covers(placed, range, descending)) return;
   if (mayBeLast(placed, answer)) {
     // A short page alone does not tell that the list ends, nor a long one that it turns no pages; what is behind it does.
-    const address = { page: answer.page + 1, limit: answer.limit, flexible: false };
-    const behind = await askPage(reader, task, range, {}, address);
+    const ask = () => askPage(reader, task, range, {}, { page: answer.page + 1, limit: answer.limit, flexible: false });
+    const behind = await sureOfEnd(resource, answer, await ask(), ask);
     // The only page of a list comes again where its last page does, and where a list that turns no pages is cut short.
     const single = answer.page === 1 && (answer.rows.length > answer.limit || mayBeCut(resource, answer, range));
     const alone = single ? place(task, behind) : null;
