@@ -108,6 +108,8 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
   // Whether this round has shown a row that the one before should have shown. What it showed in an earlier process is not known.
   let slipped = begun !== undefined;
   let newest = newestOf(seen, -1n);
+  // Rows that this round showed on two pages. One for each edge of pages comes of a row that was inserted; more, of an order that is none.
+  let repeated = 0;
 
   const ask = (each: number) =>
     askPage(reader, task, slice, query, { page: each, limit: state.limit, flexible: false });
@@ -166,7 +168,8 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
       const cut = counted || isIdOrdered(resource) ? null : reading.cut?.(null, seen.size);
       if (cut) return cut;
       const shown = digestOf(seen);
-      if (state.before === shown || (round > 1 && !slipped && !byContent)) return finish();
+      const same = state.before === shown || (round > 1 && !slipped && !byContent);
+      if (same && repeated < pages) return finish();
       if (round >= MOST_ROUNDS) return unproven('it showed other rows each time it was read');
       state.before = shown;
       slipped = false;
@@ -233,6 +236,7 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
 
     // Without a count of pages, the list ends at a page that brings nothing new in this round.
     const here = new Set(round === 1 ? seen : []);
+    repeated = 0;
     for (let before = first; ; page++) {
       const answer = await sureOfEnd(resource, before, await ask(page), () => ask(page));
       // Rows keyed by content would be counted as new ones, however often the same page comes.
@@ -240,16 +244,18 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
       const taken = again ? { rows: [], bad: [], keys: [], fresh: 0 } : take(answer);
       const news = taken.keys.filter(key => !here.has(key)).length;
       for (const key of taken.keys) here.add(key);
+      if (news > 0) repeated += taken.keys.length - news;
       before = answer;
       if (news === 0) {
         // Past the end a source may show its last page again. The first one again is all there is, though rows may have come.
         const firstKeys = new Set([...seen].slice(0, answer.rows.length));
         const keys = again ? parseRows(resource, answer, new Set()).keys : taken.keys;
-        const repeated = 2 * keys.filter(key => firstKeys.has(key)).length > answer.rows.length;
-        const learnt = round === 1 && (repeated || page === 2) ? [repeated ? pagingIgnored(answer) : UNTIL_EMPTY] : [];
+        const firstAgain = 2 * keys.filter(key => firstKeys.has(key)).length > answer.rows.length;
+        const learnt =
+          round === 1 && (firstAgain || page === 2) ? [firstAgain ? pagingIgnored(answer) : UNTIL_EMPTY] : [];
         const standing = step(answer, taken, { learnt });
         const end =
-          repeated && mayBeCut(resource, answer, slice)
+          firstAgain && mayBeCut(resource, answer, slice)
             ? (reading.cut?.(null, answer.rows.length) ?? cappedEnd(answer, state.startedAt as string))
             : conclude(page - 1);
         yield ended(standing, end);

@@ -41,6 +41,11 @@ export const EXCLUDED: readonly {
     why: 'a day may have more rows than the 20 that are ever shown of it',
     told: true,
   })),
+  {
+    when: { paging: 'no-meta', order: 'date-desc-loose' },
+    why: 'rows without dates come in another order at every request, and slip between the pages of the list',
+    told: true,
+  },
   ...(['ignored', '20-reject'] as const).map(most => ({
     when: { order: 'date-desc-loose', 'transaction-ids': 'no', 'limit-max': most } as const,
     why: 'rows without ids slip between the pages of one day, and nothing tells which',
