@@ -14,7 +14,7 @@ export interface SourceLock {
 
 /**
  * Takes the lock of `source` without waiting; null when another process holds it. It lives on a connection of its own, and
- * Postgres frees it when that ends, also by `kill -9`. A machine that vanishes is noticed on both sides in about a minute.
+ * Postgres frees it when that ends, also by `kill -9`. A machine that vanishes is noticed on both sides in about half a minute.
  */
 export async function acquireSourceLock(database: Database, source: string): Promise<SourceLock | null> {
   const client = await database.connect(`sluice reads ${source}`.slice(0, 63));
@@ -58,9 +58,9 @@ export async function acquireSourceLock(database: Database, source: string): Pro
   return null;
 }
 
-// The server's side of noticing: 30 s idle, then 3 probes 10 s apart. `idle_session_timeout` may be set for everybody else.
+// The server's side of noticing: 15 s idle, as between two heartbeats, then 3 probes 5 s apart. `idle_session_timeout` may be set for everybody else.
 const SETTINGS = `
-  set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3;
+  set tcp_keepalives_idle = 15; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3;
   set idle_session_timeout = 0; set statement_timeout = '10s'`;
 
 // Two-key locks are ours alone: Kysely and `migrate` use one-key locks. 1936487779 is "sluc" as bytes.
