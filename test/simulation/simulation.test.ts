@@ -13,7 +13,11 @@ async function play(seed: number, given: Given = {}): Promise<void> {
   expect(problems, replay(seed, given)).toEqual([]);
 }
 
-test.concurrent.each(Array.from({ length: 100 }, (_, index) => 1001 + index))('seed %i holds', seed =>
+/** They take longest by far, for many reasons; `npm run simulate` plays them. */
+const DEAR = new Set([1008, 1014, 1035, 1042, 1057, 1089, 1092, 1095]);
+const SEEDS = Array.from({ length: 100 + DEAR.size }, (_, index) => 1001 + index).filter(seed => !DEAR.has(seed));
+
+test.concurrent.each(SEEDS)('seed %i holds', seed =>
   // Small pages and more lists take longer; `npm run simulate` has more of them.
   play(seed, { pageSize: 'auto', ...(seed % 20 === 0 ? {} : { others: [] }) }),
 );
