@@ -253,17 +253,15 @@ export const pagingIgnored = (answer: PageAnswer, before = 1): Learnt[number] =>
   evidence: `page ${answer.page} repeated the ${answer.rows.length} rows of page ${before}`,
 });
 
-/** A later page, and for the most part other rows. */
-function turns(before: PageAnswer, { page, rows }: PageAnswer): boolean {
+/** A later page, and for the most part other rows: some come again where rows were inserted in front of them. */
+export function turns(before: PageAnswer, { page, rows }: PageAnswer): boolean {
   const shown = new Set(before.rows.map(row => JSON.stringify(row)));
   return page > before.page && 2 * rows.filter(row => !shown.has(JSON.stringify(row))).length > rows.length;
 }
 
 /** The very next page, and not the same rows again, as some sources answer past the end. */
-function follows(before: PageAnswer, answer: PageAnswer): boolean {
-  if (answer.rows.length === 0 || answer.page !== before.page + 1 || answer.limit !== before.limit) return false;
-  return JSON.stringify(answer.rows[0]) !== JSON.stringify(before.rows[0]);
-}
+const follows = (before: PageAnswer, answer: PageAnswer): boolean =>
+  answer.page === before.page + 1 && answer.limit === before.limit && turns(before, answer);
 
 type Learning = { trait: string; value: string; evidence: string }[];
 

@@ -14,6 +14,7 @@ import {
   parseRows,
   type Reader,
   sureOfEnd,
+  turns,
 } from './ask.ts';
 import { addressFor } from './intervals.ts';
 import { type Order, orderOf, pageSize, pagesOf } from './resource.ts';
@@ -122,9 +123,8 @@ export async function* readIds(
     const behind = await sureOfEnd(resource, answer, await ask(), ask);
     // The only page of a list comes again where its last page does, and where a list that turns no pages is cut short.
     const single = answer.page === 1 && (answer.rows.length > answer.limit || mayBeCut(resource, answer, range));
-    const alone = single ? place(task, behind) : null;
-    if (alone !== null && isSamePage(placed, alone)) {
-      yield { ...stepOf(task, range, behind, alone, null), learnt: [pagingIgnored(behind)] };
+    if (single && behind.rows.length > 0 && !turns(answer, behind)) {
+      yield { ...stepOf(task, range, behind, place(task, behind), null), learnt: [pagingIgnored(behind)] };
       return;
     }
     yield stepOf(task, range, behind, place(task, behind, null, placed), answer);
@@ -157,8 +157,6 @@ const repeats = (before: PageAnswer, answer: PageAnswer): boolean =>
   answer.meta === undefined &&
   answer.page !== before.page &&
   JSON.stringify(answer.rows) === JSON.stringify(before.rows);
-
-const isSamePage = (one: Placed, other: Placed): boolean => one.first === other.first && one.last === other.last;
 
 interface Placed {
   readonly parsed: ReturnType<typeof parseRows>;

@@ -194,4 +194,9 @@ export const REGRESSIONS: readonly { readonly seed: number; readonly given?: Giv
     },
     was: 'in a list without a count that had become shorter, every jump to its end went past it',
   },
+  {
+    seed: 235,
+    given: { variants: { paging: 'capped', 'invoice-fields': 'bare' }, pageSize: 10, others: ['purchases'] },
+    was: 'a body that came again with one more row in front passed for a second page, and for a source that keeps to its own size',
+  },
 ];
