@@ -209,9 +209,10 @@ export function learnFromPage(
 ): Learnt {
   const learnt = [...learnKeys(resource, answer), ...learnCap(resource, answer)];
   const counted = answer.meta?.totalPages !== undefined;
-  // Without a count, a page was full when another came behind it.
-  const fullByNext = !counted && before !== null && follows(before, answer) ? before : null;
-  if (!counted && before !== null && !resource.traits.has('paging') && turns(before, answer)) learnt.push(UNTIL_EMPTY);
+  const turned = !counted && before !== null && turns(before, answer) ? before : null;
+  if (turned !== null && !resource.traits.has('paging')) learnt.push(UNTIL_EMPTY);
+  // Without a count, a page was full when the very next one came behind it.
+  const fullByNext = answer.page - 1 === turned?.page && answer.limit === turned.limit ? turned : null;
   const full =
     pages !== null && pages > answer.page && answer.page === 1 && isFull(resource, answer) ? answer : fullByNext;
   const own = fullByNext !== null && fullByNext.rows.length > fullByNext.limit ? fullByNext : answer;
@@ -253,15 +254,14 @@ export const pagingIgnored = (answer: PageAnswer, before = 1): Learnt[number] =>
   evidence: `page ${answer.page} repeated the ${answer.rows.length} rows of page ${before}`,
 });
 
-/** A later page, and for the most part other rows: some come again where rows were inserted in front of them. */
+/**
+ * A later page, and for the most part other rows: some come again where rows were inserted in front of them, and all where a source
+ * answers so past the end.
+ */
 export function turns(before: PageAnswer, { page, rows }: PageAnswer): boolean {
   const shown = new Set(before.rows.map(row => JSON.stringify(row)));
   return page > before.page && 2 * rows.filter(row => !shown.has(JSON.stringify(row))).length > rows.length;
 }
-
-/** The very next page, and not the same rows again, as some sources answer past the end. */
-const follows = (before: PageAnswer, answer: PageAnswer): boolean =>
-  answer.page === before.page + 1 && answer.limit === before.limit && turns(before, answer);
 
 type Learning = { trait: string; value: string; evidence: string }[];
 
@@ -306,8 +306,8 @@ function learnCap(resource: Resource, answer: PageAnswer): Learning {
 // over for the last page what another size leaves.
 function keepsOwnSize(resource: Resource, { meta, rows, page, limit }: PageAnswer): boolean {
   // The first page may be the whole body of a list that does not turn any.
-  const turns = page > 1 || resource.traits.get('paging') === 'until empty';
-  if (turns && rows.length > limit) return true;
+  const isPart = page > 1 || resource.traits.get('paging') === 'until empty';
+  if (isPart && rows.length > limit) return true;
   const { totalPages, totalRecords } = meta ?? {};
   const size = Number(resource.traits.get('page size') ?? 0);
   if (totalPages === undefined || totalRecords === undefined || limit >= size) return false;

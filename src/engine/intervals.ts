@@ -1,5 +1,8 @@
 import type { IdSlice } from '../warehouse/slice.ts';
 
+/** A whole number without a sign: what lists are ordered and cut by. */
+export const isId = (key: string): boolean => /^\d+$/.test(key);
+
 /** What is left of `slice` beside `hole`: none, one or two intervals. */
 export function subtract(slice: IdSlice, hole: IdSlice): IdSlice[] {
   const parts: IdSlice[] = [];

@@ -16,7 +16,7 @@ import {
   sureOfEnd,
   turns,
 } from './ask.ts';
-import { addressFor } from './intervals.ts';
+import { addressFor, isId } from './intervals.ts';
 import { type Order, orderOf, pageSize, pagesOf } from './resource.ts';
 import type { Step } from './step.ts';
 import type { Task } from './task.ts';
@@ -244,7 +244,7 @@ function idsOf(task: Task, answer: PageAnswer): bigint[] | null {
   const ids: bigint[] = [];
   for (const raw of answer.rows) {
     const id = (raw as Record<string, unknown> | null)?.[field];
-    if ((typeof id !== 'number' && typeof id !== 'string') || !/^\d+$/.test(String(id))) return null;
+    if ((typeof id !== 'number' && typeof id !== 'string') || !isId(String(id))) return null;
     ids.push(BigInt(id));
   }
   return ids;

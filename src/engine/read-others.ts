@@ -9,6 +9,7 @@ import {
   type Reader,
   stampMs,
 } from './ask.ts';
+import { isId } from './intervals.ts';
 import { slicingOf } from './job.ts';
 import { orderOfIds } from './read-ids.ts';
 import { isPageless, type Order, orderOf, pagesOf } from './resource.ts';
@@ -91,7 +92,7 @@ function orderOfRows(task: Task, answer: PageAnswer): Order | undefined {
   const records = answer.rows as Record<string, unknown>[];
   if (records.length < 3) return undefined;
   const ids = records.map(record => String(record?.[task.resource.job.key] ?? ''));
-  if (ids.every(id => /^\d+$/.test(id))) {
+  if (ids.every(isId)) {
     const order = orderOfIds(ids.map(BigInt), orderOf(task.resource));
     if (order !== 'none') return order;
   }

@@ -16,6 +16,7 @@ import {
   sureOfEnd,
   UNTIL_EMPTY,
 } from './ask.ts';
+import { isId } from './intervals.ts';
 import {
   type Edge,
   isContentKeyed,
@@ -325,8 +326,6 @@ function endOfFirst(
   const single = totalPages === null ? pageless || answer.rows.length === 0 : totalPages <= 1;
   return single ? known.finish() : null;
 }
-
-const isId = (key: string): boolean => /^\d+$/.test(key);
 
 const newestOf = (keys: Iterable<string>, known: bigint): bigint =>
   [...keys].filter(isId).reduce((newest, key) => (BigInt(key) > newest ? BigInt(key) : newest), known);
