@@ -1,4 +1,5 @@
 import { writeCoverage } from '../warehouse/coverage.ts';
+import { forgetLackedBy } from '../warehouse/missing.ts';
 import { countQuarantined } from '../warehouse/quarantine.ts';
 import { type Slice, sliceText } from '../warehouse/slice.ts';
 import { countRows } from '../warehouse/stored.ts';
@@ -40,16 +41,25 @@ export async function recount(engine: Engine, task: Task): Promise<Next> {
   return 'blocked';
 }
 
-/** A list that turned out to be ordered or filtered otherwise is cut anew; what was known of the old slices is dropped. */
+/**
+ * A list that turned out to be ordered or filtered otherwise is cut anew; what was known of the old slices is dropped. So is what
+ * they lacked: they were taken to be in an order that the list is not in, and a row is gone only when two true readings lack it.
+ */
 export async function dropOtherPartitions(engine: Engine, resource: Resource): Promise<void> {
   if (resource.reading.size > 0) return;
   const by = partitionOf(resource);
+  const kinds = (['id', 'date', 'whole'] as const).filter(kind => kind !== by);
   const others: Slice[] = [...resource.entries.values()]
     .map(entry => entry.slice)
-    .filter(slice => ['id', 'date', 'whole'].includes(slice.by) && slice.by !== by);
+    .filter(slice => kinds.some(kind => kind === slice.by));
   if (others.length === 0) return;
-  await writeCoverage(engine.database.kysely, placeOf(resource), others, []);
+  const place = placeOf(resource);
+  await engine.database.kysely.transaction().execute(async tx => {
+    await writeCoverage(tx, place, others, []);
+    await forgetLackedBy(tx, place, kinds);
+  });
   for (const slice of others) resource.entries.delete(sliceText(slice));
+  resource.missing = null;
 }
 
 /** The source does not offer the list: nothing of it is left to read. */

@@ -4,6 +4,7 @@ import type { Db } from './database.ts';
 import type { Place } from './place.ts';
 import { forgetWindows } from './row-windows.ts';
 import { arrayOf } from './rows.ts';
+import type { Slice } from './slice.ts';
 import type { Table } from './tables.ts';
 
 /**
@@ -37,6 +38,12 @@ export async function forgetLacked(tx: Db, place: Place, { slice, since }: SeenR
     delete from sluice.missing where source = ${place.source} and resource = ${place.resource}
     and slice = ${slice} and since = ${since} returning key`.execute(tx);
   return rows.map(row => row.key);
+}
+
+/** What slices of these kinds lacked is not missing for that. */
+export async function forgetLackedBy(tx: Db, place: Place, kinds: readonly Slice['by'][]): Promise<void> {
+  await sql`delete from sluice.missing where source = ${place.source} and resource = ${place.resource}
+    and split_part(slice, ' ', 1) = any(cast(${kinds} as text[]))`.execute(tx);
 }
 
 /** Stored rows of the slice that the reading granted at `readAt` did not show, and that nothing newer has brought. */

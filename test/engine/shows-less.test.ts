@@ -109,3 +109,28 @@ test.each(['id-desc', 'id-asc', 'shuffled'] as const)(
     await sandbox.close();
   },
 );
+
+test('what was lacked in an order that the list turned out not to be in is not missing', async () => {
+  const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants: { paging: 'whole', order: 'shuffled' } });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['products'] });
+    await serveOrders(engine, 'sync');
+    // As a reading by ids left it, which took a list ordered by changes for one ordered by ids.
+    await database.query(
+      "insert into sluice.coverage (source, resource, slice, id_to) values ('main', 'products', 'id ..6', 6)",
+    );
+    await database.query(
+      `insert into sluice.missing (source, resource, key, slice, since)
+       select 'main', 'products', id::text, 'id ..6', sluice.now() - interval '1 minute' from warehouse.products order by id limit 6`,
+    );
+    // The newest end first, then the list.
+    sandbox.failNext('rows-missing', 2, /products/);
+    const [order] = await serveOrders(engine, 'sync');
+    expect(order).toMatchObject({ state: 'done', deleted: 0 });
+    expect(await differences(database, sandbox, 8, ['products'])).toEqual([]);
+    const { rows } = await database.query("select from warehouse.row_history where ended_by = 'deleted'");
+    expect(rows).toEqual([]);
+    await engine.close();
+  });
+  await sandbox.close();
+});
