@@ -28,7 +28,7 @@ import {
   type Resource,
 } from './resource.ts';
 import type { End, Step } from './step.ts';
-import type { Task } from './task.ts';
+import { MOST_TRIES, type Task } from './task.ts';
 import { type Day, NEWEST, OLDEST, splitWindow, widened } from './windows.ts';
 
 /** A slice has at most this many answers, as long as it can be cut. */
@@ -171,7 +171,11 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
       const shown = digestOf(seen);
       const same = state.before === shown || (round > 1 && !slipped && !byContent);
       if (same && repeated < pages) return finish();
-      if (round >= MOST_ROUNDS) return unproven('it showed other rows each time it was read');
+      if (round >= MOST_ROUNDS) {
+        // More rounds would be as much in vain: these stand for all tries of this task.
+        task.tries.set(sliceText(slice), MOST_TRIES);
+        return unproven('it showed other rows each time it was read');
+      }
       state.before = shown;
       slipped = false;
       if (byContent) {
