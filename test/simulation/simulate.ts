@@ -5,6 +5,7 @@ import { parseVariants, type Variants, variantPoints } from '../../src/sandbox/v
 import type { TestResource } from '../support/resources.ts';
 import { alone, pairOf } from './choose-variants.ts';
 import { type Given, OTHERS, replay } from './plan.ts';
+import { REGRESSIONS } from './regressions.ts';
 import { runSeed } from './run-seed.ts';
 import { openServer } from './server.ts';
 
@@ -12,7 +13,8 @@ import { openServer } from './server.ts';
  * `npm run simulate -- --seeds 100 [--seed 1] [--variant paging=whole,..] [--faults drop] [--page-size 10] [--others products,users|all|none] [--at-once 2]
  * [--trace]`: the real
  * engine against the sandbox and Postgres, with crashes, faults and changes that the seed decides. `--each`: every variant by
- * itself, a seed each (`--only`: no other point varies); `--pairs 200`: so many random pairs of variants.
+ * itself, a seed each (`--only`: no other point varies); `--pairs 200`: so many random pairs of variants; `--regressions`: the seeds
+ * that failed once.
  */
 const { values } = parseArgs({
   options: {
@@ -26,6 +28,7 @@ const { values } = parseArgs({
     only: { type: 'boolean', default: false },
     each: { type: 'boolean', default: false },
     pairs: { type: 'string' },
+    regressions: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
   },
 });
@@ -65,6 +68,7 @@ if (failed.length > 0) {
 }
 
 function playsOf(): { seed: number; given: Given }[] {
+  if (values.regressions) return REGRESSIONS.map(({ seed, given: its }) => ({ seed, given: its }));
   const sets = values.each
     ? alone()
     : values.pairs
