@@ -70,6 +70,8 @@ export async function* readIds(
   let shown: PageAnswer | null = null;
   let before: Placed | null = null;
   let pastEnd = Number.POSITIVE_INFINITY;
+  const isTop = async ({ first }: Placed) =>
+    first !== null && (await rankOf(database.kysely, resource.table, first, descending)) === 0;
   for (let correction = 0; ; correction++) {
     const address = fixed
       ? { page: Math.floor(offset / size) + 1, limit: size }
@@ -81,12 +83,9 @@ export async function* readIds(
         ? await askFirst(reader, task, range, {}, address.limit)
         : await askPage(reader, task, range, {}, { ...address, flexible: correction === 0 });
     placed = place(task, answer);
-    if (shown !== null && placed.first !== null && repeats(shown, answer)) {
-      const top = (await rankOf(database.kysely, resource.table, placed.first, descending)) === 0;
-      if (top) {
-        yield { ...stepOf(task, range, answer, placed, null), learnt: [pagingIgnored(answer, shown.page)] };
-        return;
-      }
+    if (shown !== null && repeats(shown, answer) && (await isTop(placed))) {
+      yield { ...stepOf(task, range, answer, placed, null), learnt: [pagingIgnored(answer, shown.page)] };
+      return;
     }
     shown = answer;
     let next =
@@ -123,8 +122,9 @@ export async function* readIds(
     const behind = await sureOfEnd(resource, answer, await ask(), ask);
     // The only page of a list comes again where its last page does, and where a list that turns no pages is cut short.
     const single = answer.page === 1 && (answer.rows.length > answer.limit || mayBeCut(resource, answer, range));
-    if (single && behind.rows.length > 0 && !turns(answer, behind)) {
-      yield { ...stepOf(task, range, behind, place(task, behind), null), learnt: [pagingIgnored(behind)] };
+    if (behind.rows.length > 0 && !turns(answer, behind) && (single || (await isTop(placed)))) {
+      const learnt = [pagingIgnored(behind, answer.page)];
+      yield { ...stepOf(task, range, behind, place(task, behind), null), learnt };
       return;
     }
     yield stepOf(task, range, behind, place(task, behind, null, placed), answer);

@@ -110,3 +110,26 @@ test('a list that was seen in one order of ids and then in the other is in neith
   expect(orderOfIds([3n, 5n], 'none')).toBe('none');
   expect(orderOfIds([5n], 'id-asc')).toBe('id-asc');
 });
+
+test('a list in one body is found to turn no pages, also where its first answer was the last of its process', async () => {
+  const sandbox = await openSandbox({ rateLimit: 0, variants: { paging: 'whole' } });
+  await withDatabase(async database => {
+    const stop = new AbortController();
+    const options: Options = { limit: 100_000, pageSize: 10, resources: ['products'], concurrency: 1 };
+    const first = await openEngine(database, sandbox, {
+      ...options,
+      onEvent: ({ kind }) => kind === 'committed' && stop.abort(),
+    });
+    await expect(serveOrders(first, 'sync', {}, stop.signal)).rejects.toMatchObject({ kind: 'stopped' });
+    await first.close();
+    const { rows } = await database.query("select slice from sluice.coverage where slice like 'id %' order by slice");
+    expect(rows).toEqual([{ slice: 'id ..0' }, { slice: 'id 1..' }]);
+
+    const engine = await openEngine(database, sandbox, options);
+    expect(await serveOrders(engine, 'sync')).toMatchObject([{ state: 'done' }]);
+    expect(engine.resources[0]?.traits.get('paging')).toBe('ignored');
+    expect(await differences(database, sandbox, 8, ['products'])).toEqual([]);
+    await engine.close();
+  });
+  await sandbox.close();
+});

@@ -210,6 +210,11 @@ const SEEDS: readonly Regression[] = [
     given: { variants: { paging: 'capped', 'invoice-fields': 'bare' }, pageSize: 10, others: ['purchases'] },
     was: 'a body that came again with one more row in front passed for a second page, and for a source that keeps to its own size',
   },
+  {
+    seed: 270,
+    given: { variants: { paging: 'whole', fault: 'missing-meta' }, others: ['orders', 'suppliers'] },
+    was: 'a list in one body whose reading was killed after its first answer was never found to turn no pages',
+  },
 ];
 
 /** Most are as they were before there were other lists. */
