@@ -1,5 +1,4 @@
 import { Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { SECOND } from '../clock.ts';
 import type { Database } from '../warehouse/database.ts';
 import { listReceivers } from '../warehouse/receivers.ts';
@@ -7,6 +6,7 @@ import { isSame } from './access.ts';
 import type { Inbox } from './inbox.ts';
 import { hintsIn } from './message-hints.ts';
 import type { Metrics } from './metrics.ts';
+import { readText } from './read-text.ts';
 import type { ServedSource } from './served-source.ts';
 
 const MOST_BYTES = 64 * 1024;
@@ -48,29 +48,21 @@ export function createReceiver(options: {
   };
 
   const app = new Hono();
-  app.post(
-    '/:secret',
-    async (c, next) => {
-      const holder = await findHolder(c.req.param('secret'));
-      if (holder) return next();
+  app.post('/:secret', async c => {
+    const holder = await findHolder(c.req.param('secret'));
+    if (!holder) {
       metrics.webhook('refused');
       return c.notFound();
-    },
-    bodyLimit({
-      maxSize: MOST_BYTES,
-      onError: c => {
-        metrics.webhook('refused');
-        return c.text('The message is larger than 64 kB.\n', 413);
-      },
-    }),
-    async c => {
-      const message = await c.req.text();
-      const holder = holderOf(c.req.param('secret'));
-      const hints = holder ? hintsIn(message, holder.jobs).map(hint => ({ source: holder.name, ...hint })) : [];
-      inbox.add(hints);
-      metrics.webhook(hints.length > 0 ? 'hint' : 'nothing');
-      return c.text('ok\n');
-    },
-  );
+    }
+    const message = await readText(c.req.raw, MOST_BYTES);
+    if (message === null) {
+      metrics.webhook('refused');
+      return c.text('The message is larger than 64 kB.\n', 413);
+    }
+    const hints = hintsIn(message, holder.jobs).map(hint => ({ source: holder.name, ...hint }));
+    inbox.add(hints);
+    metrics.webhook(hints.length > 0 ? 'hint' : 'nothing');
+    return c.text('ok\n');
+  });
   return app;
 }

@@ -76,6 +76,15 @@ test('a message leaves a hint and nothing else, the same one twice is one, and o
   });
 });
 
+test('a message sent in chunks, without its length, is taken as any other', async () => {
+  await withReceiver(async ({ database, url }) => {
+    const body = JSON.stringify({ event: 'invoice.created', data: { id: 18, notes: 'Gr\u00fc\u00dfe' } });
+    const headers = { 'transfer-encoding': 'chunked' };
+    expect(await ask(url, { method: 'POST', body, headers })).toMatchObject({ status: 200, text: 'ok\n' });
+    await arrived(database, 'invoices one 18');
+  });
+});
+
 test('each source has a secret of its own, and what is posted there is hinted at for it alone', async () => {
   await withDatabase(async database => {
     const sources = ['vienna', 'graz'].map(name => ({ ...servedSource(database), name }));
