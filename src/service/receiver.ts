@@ -1,5 +1,7 @@
 import { Hono } from 'hono';
 import { SECOND } from '../clock.ts';
+import { explain } from '../errors.ts';
+import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database.ts';
 import { listReceivers } from '../warehouse/receivers.ts';
 import { isSame } from './access.ts';
@@ -20,16 +22,27 @@ export function createReceiver(options: {
   sources: readonly ServedSource[];
   inbox: Inbox;
   metrics: Pick<Metrics, 'webhook'>;
+  log: Log;
 }): Hono {
-  const { database, sources, inbox, metrics } = options;
+  const { database, sources, inbox, metrics, log } = options;
   let known: readonly { source: string; secret: string }[] = [];
   // Not the time of day, which may jump.
   let lookedAt = Number.NEGATIVE_INFINITY;
   let looking: Promise<void> | undefined;
+  /** The last look failed: which secrets there are by now nobody can tell. */
+  let unsure = false;
 
   const look = async () => {
-    known = await listReceivers(database.kysely);
-    lookedAt = performance.now();
+    try {
+      known = await listReceivers(database.kysely);
+      unsure = false;
+    } catch (error) {
+      // Once for an outage, not for each post that comes meanwhile.
+      if (!unsure) log.warn(`the secrets of the webhooks could not be read: ${explain(error)}`);
+      unsure = true;
+    } finally {
+      lookedAt = performance.now();
+    }
   };
   const holderOf = (secret: string) => {
     // All are compared: how long it takes tells nothing.
@@ -52,7 +65,8 @@ export function createReceiver(options: {
     const holder = await findHolder(c.req.param('secret'));
     if (!holder) {
       metrics.webhook('refused');
-      return c.notFound();
+      // It may be right: who is told that the service is out of order posts it again.
+      return unsure ? c.text('The database does not answer; post it again later.\n', 503) : c.notFound();
     }
     const message = await readText(c.req.raw, MOST_BYTES);
     if (message === null) {

@@ -99,7 +99,7 @@ function createApp(options: ServiceOptions, inbox: ReturnType<typeof createInbox
     const reason = await readiness();
     return reason === null ? c.text('ok\n') : c.text(`${hide(reason)}\n`, 503);
   });
-  app.route('/webhooks', createReceiver({ database, sources, inbox, metrics }));
+  app.route('/webhooks', createReceiver({ database, sources, inbox, metrics, log }));
   app.use(guard(options.token));
   app.get('/metrics', async c => c.body(await metrics.scrape(), 200, { 'Content-Type': metrics.contentType }));
   app.get('/', async c => c.html(await page()));

@@ -1,6 +1,8 @@
 import { Agent } from 'node:http';
+import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { runLoop } from '../../src/engine/loop.ts';
+import { createLog } from '../../src/log.ts';
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Service } from '../../src/service/service.ts';
 import type { Database } from '../../src/warehouse/database.ts';
@@ -82,6 +84,34 @@ test('a message sent in chunks, without its length, is taken as any other', asyn
     const headers = { 'transfer-encoding': 'chunked' };
     expect(await ask(url, { method: 'POST', body, headers })).toMatchObject({ status: 200, text: 'ok\n' });
     await arrived(database, 'invoices one 18');
+  });
+});
+
+test('while the database fails, guesses ask it no oftener, are told to come again, and are logged once; then it goes on', async () => {
+  await withDatabase(async database => {
+    const lines: string[] = [];
+    const destination = new PassThrough().on('data', chunk => lines.push(String(chunk)));
+    const log = createLog({ level: 'info', secrets: [], destination });
+    await withService(database, { log }, async service => {
+      const secret = await receiverSecret(database.kysely, 'main');
+      await database.query('alter table sluice.receivers rename to out_of_reach');
+      let lookUps = 0;
+      database.pool.on('acquire', () => lookUps++);
+      const began = performance.now();
+      const post = (guess: string) => ask(`${service.url}/webhooks/${guess}`, { method: 'POST', body: '{}' });
+      for (let guess = 0; guess < 100; guess++) {
+        const { status, text } = await post(`guess-${guess}`);
+        expect([status, text]).toEqual([503, expect.stringContaining('again')]);
+      }
+      expect((await post(secret)).status).toBe(503);
+      expect(lookUps).toBeLessThanOrEqual(1 + (performance.now() - began) / 1000);
+      expect(lines).toEqual([expect.stringContaining('receivers') as string]);
+      expect(lines[0]).not.toMatch(/stack|guess-/);
+
+      await database.query('alter table sluice.out_of_reach rename to receivers');
+      while ((await post(secret)).status !== 200) await new Promise(resolve => setTimeout(resolve, 20));
+      expect((await post('guess')).status).toBe(404);
+    });
   });
 });
 
