@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { type Cli, newCommand } from './cli.ts';
+import { SluiceError } from '../errors.ts';
+import { type Cli, newCommand, type Session } from './cli.ts';
 import { chosenResources, wholeNumber } from './given.ts';
 import { read } from './read.ts';
 import { showServed } from './summary.ts';
@@ -25,6 +26,9 @@ export function syncCommand(cli: Cli): Command {
       cli.action(
         { source: true },
         async (session, names: string[], options: { wait: boolean; acceptDeletes?: number; moved?: boolean }) => {
+          if (options.acceptDeletes !== undefined)
+            refuseForSeveral(session, names, `--accept-deletes ${options.acceptDeletes}`);
+          if (options.moved) refuseForSeveral(session, names, '--moved');
           const wishes = chosenResources(session.jobs, names).map(resource => ({
             resource,
             kind: 'sync' as const,
@@ -37,4 +41,14 @@ export function syncCommand(cli: Cli): Command {
         },
       ),
     );
+}
+
+/** What a person says of one installation is not said of the others. */
+function refuseForSeveral({ settings: { sources } }: Session, resources: readonly string[], flag: string): void {
+  const [first] = sources;
+  if (!first || sources.length === 1) return;
+  const command = ['sluice sync', ...resources, flag, '--source', first.name].join(' ');
+  throw new SluiceError('usage', `${flag} is said of one source, and there are ${sources.length}.`, {
+    next: `Sources: ${sources.map(source => source.name).join(', ')}. Say which, as in: ${command}`,
+  });
 }

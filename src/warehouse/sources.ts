@@ -19,11 +19,12 @@ export async function recogniseSource(db: Db, given: { source: string; url: stri
     returning address`.execute(db);
   const known = rows[0]?.address;
   if (known === address) return;
+  const option = source === 'main' ? '' : ` --source ${source}`;
   throw new SluiceError(
     'configuration',
     `Source "${source}" was read from ${known} so far, and its address is now ${address}.`,
     {
-      next: `The same installation at a new address: sluice sync --moved. Another one: give it a schema of its own (WAREHOUSE_SCHEMA), or forget what is here with sluice reset, resource by resource.`,
+      next: `The same installation at a new address: sluice sync${option} --moved. Another one is another source: give it a name and a schema of its own in sources.json (without that file: another WAREHOUSE_SCHEMA), or forget what is here, resource by resource: sluice reset <resource>${option}`,
     },
   );
 }

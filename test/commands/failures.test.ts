@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,6 +26,25 @@ test('wrong usage exits with 2 and names what is allowed, before anything is sta
   }
   const json = await run(['backfill', 'invoices', '--to', 'now', '--json'], { env: SETTINGS });
   expect(json.json().error).toMatchObject({ kind: 'usage', message: '--to now is no date.' });
+});
+
+test('what is said of one source is not taken for all of several', async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'sluice-sources-'));
+  const source = (name: string) => ({ name, url: `https://${name}.example.com`, api_key_from: 'KEY' });
+  writeFileSync(join(cwd, 'sources.json'), JSON.stringify([source('vienna'), source('graz')]));
+  const nobody = `postgres://127.0.0.1:${await freePort()}/warehouse`;
+  const sync = (...args: string[]) =>
+    run(['sync', 'invoices', ...args], { env: { KEY: 'key', DATABASE_URL: nobody }, cwd });
+  for (const flag of ['--accept-deletes 90', '--moved']) {
+    const { code, stderr } = await sync(...flag.split(' '));
+    expect([code, stderr]).toEqual([
+      2,
+      `${flag} is said of one source, and there are 2.\nSources: vienna, graz. Say which, as in: sluice sync invoices ${flag} --source vienna\n`,
+    ]);
+    // As far as the database, which is not there.
+    expect((await sync(...flag.split(' '), '--source', 'graz')).code).toBe(1);
+  }
+  rmSync(cwd, { recursive: true });
 });
 
 test('wrong settings exit with 2, a wrong key with 1, and both with one document for scripts', async () => {
