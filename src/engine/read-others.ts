@@ -48,7 +48,7 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
       resource,
       task,
       slice,
-      rows,
+      rows: rows.map(row => (row.key.startsWith('#') ? { ...row, onlyIfNew: true } : row)),
       bad,
       requests: answer.requests,
       release: answer.release,

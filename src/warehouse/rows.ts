@@ -14,6 +14,8 @@ export interface Row {
   readonly hash: string | null;
   /** Grant time of the request that brought it. */
   readonly readAt: string;
+  /** What is stored under its key stays as it is: equal rows without an id are told apart only where all of them are shown. */
+  readonly onlyIfNew?: boolean;
 }
 
 export interface ChildRow {
@@ -46,7 +48,10 @@ export async function writeRows(
   const result: WriteResult = { inserted: [], updated: [], unchanged: 0, revived: 0 };
   // Grant times are texts that sort as the moments do.
   const latest = new Map<string, Row>();
-  for (const row of rows) if (!(row.readAt < (latest.get(row.key)?.readAt ?? ''))) latest.set(row.key, row);
+  for (const row of rows) {
+    const other = latest.get(row.key);
+    if (other === undefined || supersedes(row, other)) latest.set(row.key, row);
+  }
   for (const batch of groupByShape(table, [...latest.values()])) {
     const altered = context.deep ? await alteredChildren(tx, table, batch.rows) : new Set<string>();
     const written = await writeBatch(tx, table, batch, altered, context);
@@ -58,6 +63,9 @@ export async function writeRows(
   }
   return result;
 }
+
+const supersedes = (row: Row, other: Row): boolean =>
+  row.onlyIfNew === other.onlyIfNew ? row.readAt >= other.readAt : other.onlyIfNew === true;
 
 interface Batch {
   readonly columns: readonly Column[];
@@ -124,11 +132,15 @@ async function writeBatch(
           'boolean',
           batch.rows.map(row => String(altered.has(row.key))),
         ),
+        arrayOf(
+          'boolean',
+          batch.rows.map(row => String(row.onlyIfNew === true)),
+        ),
       ])})
-        as i(${sql.join([...names, '_altered'].map(name => sql.id(name)))})
+        as i(${sql.join([...names, '_altered', '_only_if_new'].map(name => sql.id(name)))})
     ), compared as (
       select i.*, t.${key} is not null as known, t._read_at as known_read_at,
-        i._altered or (${of('t', compared)}) is distinct from (${of('i', compared)}) as differs
+        not i._only_if_new and (i._altered or (${of('t', compared)}) is distinct from (${of('i', compared)})) as differs
       from input i left join lateral (select * from ${target} s where s.${key} = i.${key} offset 0) t on true
     ) ${keepOld}, updated as (
       update ${target} t set ${sql.join([...content, '_read_at'].map(name => sql`${sql.id(name)} = c.${sql.id(name)}`))}, _synced_at = n.now

@@ -215,6 +215,19 @@ const SEEDS: readonly Regression[] = [
     given: { variants: { paging: 'whole', fault: 'missing-meta' }, others: ['orders', 'suppliers'] },
     was: 'a list in one body whose reading was killed after its first answer was never found to turn no pages',
   },
+  {
+    seed: 341,
+    given: {
+      variants: {
+        paging: 'no-meta',
+        order: 'shuffled',
+        'transaction-ids': 'no',
+        'extra-fields': 'yes',
+        'other-lists': '405',
+      },
+    },
+    was: 'of rows equal but for their unknown fields the newest end showed one, which took the place of another until its window was read again',
+  },
 ];
 
 /** Most are as they were before there were other lists. */

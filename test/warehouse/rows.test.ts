@@ -147,6 +147,25 @@ test('an absent field leaves what is stored, null stores null', async () => {
   );
 });
 
+test('a row that is to come only if it is new leaves what is stored, and what the same call brings from its slice', async () => {
+  const fromElsewhere = (row: Row): Row => ({ ...row, onlyIfNew: true });
+  await write([parcel(1, { name: 'a' }), fromElsewhere(parcel(2, { name: 'b' }))]);
+  const stored = await contentOf(database);
+  expect(stored).toMatchObject([{ name: 'a' }, { name: 'b' }]);
+
+  expect(await write([fromElsewhere(parcel(1, { name: 'c' }, { at: 1 }))])).toMatchObject({
+    unchanged: 1,
+    updated: [],
+  });
+  expect(await contentOf(database)).toEqual(stored);
+
+  const both = [parcel(1, { name: 'd' }, { at: 2 }), fromElsewhere(parcel(1, { name: 'e' }, { at: 3 }))];
+  for (const rows of [both, [...both].reverse()]) {
+    await write(rows);
+    expect(await contentOf(database)).toMatchObject([{ name: 'd' }, { name: 'b' }]);
+  }
+});
+
 test('rows of several shapes go in one call', async () => {
   const result = await write([
     parcel(1, { name: 'a' }),
