@@ -17,9 +17,13 @@ export function createdId(body: Readonly<Record<string, unknown>>): string | nul
 
 /**
  * What the answer to a batch says of each of its `count` entries. It is not documented, so only what can mean just one thing is
- * taken: a list of as many results. The rest is found out by looking at the source.
+ * taken: a list of as many results. The rest is found out by looking at the source. `hide` takes the key out of a message.
  */
-export function readBatch(body: Readonly<Record<string, unknown>>, count: number): Told[] {
+export function readBatch(
+  body: Readonly<Record<string, unknown>>,
+  count: number,
+  hide: (text: string) => string,
+): Told[] {
   const lists = [body.data, ...(isObject(body.data) ? Object.values(body.data) : [])].filter(Array.isArray);
   const list = lists.find(each => each.length === count && each.every(isObject)) as object[] | undefined;
   const told = Array.from({ length: count }, () => UNTOLD);
@@ -27,14 +31,15 @@ export function readBatch(body: Readonly<Record<string, unknown>>, count: number
   const places = list.map(result => ('index' in result ? result.index : undefined));
   const numbered =
     new Set(places).size === count && places.every(at => typeof at === 'number' && Number.isInteger(at) && at in told);
-  for (const [index, result] of list.entries()) told[numbered ? (places[index] as number) : index] = toldIn(result);
+  for (const [index, result] of list.entries())
+    told[numbered ? (places[index] as number) : index] = toldIn(result, hide);
   return told;
 }
 
-function toldIn(result: object): Told {
+function toldIn(result: object, hide: (text: string) => string): Told {
   const { success, errors, error, data } = result as Readonly<Record<string, unknown>>;
   const wrong = errors ?? error;
-  if (success === false || isFilled(wrong)) return { kind: 'refused', message: wrongText(wrong) };
+  if (success === false || isFilled(wrong)) return { kind: 'refused', message: wrongText(wrong, hide) };
   const sourceId = idIn(result) ?? (isObject(data) ? idIn(data) : null);
   return success === true || sourceId !== null ? { kind: 'created', sourceId } : UNTOLD;
 }
@@ -58,8 +63,8 @@ function idIn(holder: object): string | null {
   return /^\d{1,19}$/.test(text) ? text : null;
 }
 
-/** Control characters: a server's message must not steer a terminal. */
-function wrongText(wrong: unknown): string {
+/** Control characters: a server's message must not steer a terminal. Cut when the key is out of it: half a key would not be recognised. */
+function wrongText(wrong: unknown, hide: (text: string) => string): string {
   const text = isObject(wrong)
     ? Object.entries(wrong)
         .map(([field, message]) => `${field}: ${String(message)}`)
@@ -67,7 +72,7 @@ function wrongText(wrong: unknown): string {
     : typeof wrong === 'string'
       ? wrong
       : 'refused without a reason';
-  const line = text.replace(/[\p{Cc}\s]+/gu, ' ').trim();
+  const line = hide(text.replace(/[\p{Cc}\s]+/gu, ' ').trim());
   return line.length > 300 ? `${line.slice(0, 300)}…` : line;
 }
 

@@ -11,10 +11,10 @@ export function singleNews(sent: Sent, items: readonly PushItem[]): PushNews[] {
   });
 }
 
-/** What the outcome of a batch tells of each of its lines. */
-export function batchNews(sent: Sent, items: readonly PushItem[]): PushNews[] {
+/** What the outcome of a batch tells of each of its lines. `hide` takes the key out of what the answer says; errors come without it. */
+export function batchNews(sent: Sent, items: readonly PushItem[], hide: (text: string) => string): PushNews[] {
   if (sent.kind === 'answered') {
-    const told = readBatch(sent.body, items.length);
+    const told = readBatch(sent.body, items.length, hide);
     return items.map(({ id }, index): PushNews => {
       const each = told[index];
       if (each?.kind === 'created') return { id, state: 'created', sourceId: each.sourceId, quiet: true };

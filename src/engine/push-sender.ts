@@ -1,7 +1,7 @@
 import { stopped } from '../clock.ts';
 import { isKind, SluiceError } from '../errors.ts';
 import type { Budget } from '../source/budget.ts';
-import type { Client } from '../source/client.ts';
+import type { OpenClient } from '../source/client.ts';
 
 /**
  * How one attempt to create something ended. `unsent`: nothing arrived at the source. `unknown`: it may have been carried out.
@@ -20,13 +20,15 @@ export interface Sender {
     beforeSending: () => Promise<void>,
     signal: AbortSignal,
   ): Promise<Sent>;
+  /** Takes the key out of what an answer says. */
+  hide(text: string): string;
   /** Requests that reached the source so far. */
   readonly requests: number;
   close(): Promise<void>;
 }
 
 /** One request at a time, each of which is either stopped before it leaves, or awaited to its end. Other errors are thrown. */
-export function createSender(budget: Budget, open: (budget: Budget) => Client): Sender {
+export function createSender(budget: Budget, open: (budget: Budget) => OpenClient): Sender {
   let requests = 0;
   let before: () => Promise<void> = async () => undefined;
   let stop: () => void = () => undefined;
@@ -85,6 +87,7 @@ export function createSender(budget: Budget, open: (budget: Budget) => Client): 
         signal.removeEventListener('abort', stop);
       }
     },
+    hide: client.hide,
     close: () => client.close(),
   };
 }

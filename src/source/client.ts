@@ -94,6 +94,11 @@ export interface Client {
   close(): Promise<void>;
 }
 
+export interface OpenClient extends Client {
+  /** Takes the key out of a text from an answer: a source may repeat what it was sent. To be done before the text is cut. */
+  hide(text: string): string;
+}
+
 /**
  * A client of one installation. Every attempt takes its own grant from the budget and settles it exactly once, whatever
  * becomes of it. Errors: `unauthorized`, `refused` and `unavailable` as the source answers, `stopped` when the signal aborts
@@ -105,7 +110,7 @@ export interface Client {
  * if (answer.kind === 'rows') console.log(answer.rows.length, answer.meta?.totalRecords);
  * await client.close();
  */
-export function openClient(options: ClientOptions): Client {
+export function openClient(options: ClientOptions): OpenClient {
   const { clock, log, timeoutMs, random = Math.random, wording = COMMAND_WORDING } = options;
   const address = createAddress(options);
   const agent = openAgent({ connections: options.concurrency, timeoutMs });
@@ -180,6 +185,7 @@ export function openClient(options: ClientOptions): Client {
 
   return {
     request,
+    hide: address.hide,
     async list(path, query, ask, context) {
       const paging = {
         ...(ask.page !== undefined && { page: String(ask.page) }),

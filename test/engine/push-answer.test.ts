@@ -44,7 +44,7 @@ test.each([
   ['results that say nothing', { data: [{}, { account: 'B' }] }, ['?', '?']],
   ['numbers only', { data: [4, 5] }, ['?', '?']],
 ])('the answer to a batch of two: %s', (_name, body, expected) => {
-  const told = readBatch(body, 2).map(each =>
+  const told = readBatch(body, 2, String).map(each =>
     each.kind === 'created' ? each.sourceId : each.kind === 'refused' ? each.message : '?',
   );
   expect(told).toEqual(expected);

@@ -3,12 +3,15 @@ import { systemClock } from '../../src/clock.ts';
 import { runPush } from '../../src/engine/push.ts';
 import { checkLines } from '../../src/engine/push-lines.ts';
 import { createSender } from '../../src/engine/push-sender.ts';
+import type { ReadBack } from '../../src/engine/push-settle.ts';
 import { PUSH_TARGETS, type PushTarget } from '../../src/engine/push-targets.ts';
+import type { Resource } from '../../src/engine/resource.ts';
 import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { openClient } from '../../src/source/client.ts';
 import { createMemoryBudget } from '../../src/source/memory-budget.ts';
 import type { Database } from '../../src/warehouse/database.ts';
-import { readItems, startPush } from '../../src/warehouse/pushes.ts';
+import { type PushItem, readItems, startPush } from '../../src/warehouse/pushes.ts';
+import { json, openPeer } from '../source/peer.ts';
 import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
 import type { TestResource } from '../support/resources.ts';
@@ -17,71 +20,86 @@ import { openEngine, serveOrders } from '../support/source.ts';
 interface Given {
   readonly sandbox: Sandbox;
   readonly database: Database;
-  /** Pushes these bodies as a file of theirs would be, and tells the states in its order and the requests spent on creating. */
+  /** `pushLines` at the sandbox; tells the states in the order of the file. */
   readonly push: (
     name: string,
     bodies: readonly object[],
-    options?: { batch?: number; resendUnknown?: boolean; signal?: AbortSignal; onSent?: () => void },
+    how?: How,
   ) => Promise<{ states: string[]; requests: number }>;
+}
+
+interface How {
+  readonly batch?: number;
+  readonly resendUnknown?: boolean;
+  readonly signal?: AbortSignal;
+  readonly onSent?: () => void;
+}
+
+/** Pushes these bodies as a file of theirs would be, and tells how its lines ended and the requests spent on creating. */
+async function pushLines(
+  to: {
+    url: string;
+    apiKey: string;
+    database: Database;
+    resource: Resource | null;
+    readBack: ReadBack;
+  },
+  name: string,
+  bodies: readonly object[],
+  how: How = {},
+): Promise<{ items: PushItem[]; requests: number }> {
+  const { url, apiKey, database, resource, readBack } = to;
+  const target = PUSH_TARGETS[name] as PushTarget;
+  const { lines, problems } = await checkLines(
+    target,
+    (async function* () {
+      yield* bodies.map((value, index) => ({ line: index + 1, value }));
+    })(),
+  );
+  expect(problems).toEqual([]);
+  const pushId = await startPush(database.kysely, { source: 'main', resource: name }, 'a.ndjson', lines);
+  const budget = createMemoryBudget({ limit: 10_000, windowMs: 1000, clock: systemClock });
+  const sender = createSender(budget, noticed =>
+    openClient({ url, apiKey, auth: 'bearer', budget: noticed, concurrency: 1, timeoutMs: 5000, clock: systemClock }),
+  );
+  try {
+    await runPush({
+      database,
+      clock: systemClock,
+      signal: how.signal ?? new AbortController().signal,
+      pushId,
+      name,
+      target,
+      resource,
+      sender,
+      batchSize: how.batch ?? 10,
+      quietMs: 0,
+      resendUnknown: how.resendUnknown ?? false,
+      readBack,
+      onQuietWait: () => undefined,
+      onSent: how.onSent ?? (() => undefined),
+    });
+  } finally {
+    await sender.close();
+  }
+  return { items: await readItems(database.kysely, pushId), requests: sender.requests };
 }
 
 async function withSource(options: SandboxOptions, resources: TestResource[], fn: (given: Given) => Promise<void>) {
   const sandbox = await openSandbox({ size: 'small', rateLimit: 0, ...options });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { resources });
-    const push: Given['push'] = async (name, bodies, given = {}) => {
-      const target = PUSH_TARGETS[name] as PushTarget;
-      const { lines, problems } = await checkLines(
-        target,
-        (async function* () {
-          yield* bodies.map((value, index) => ({ line: index + 1, value }));
-        })(),
-      );
-      expect(problems).toEqual([]);
-      const pushId = await startPush(database.kysely, { source: 'main', resource: name }, 'a.ndjson', lines);
-      const budget = createMemoryBudget({ limit: 10_000, windowMs: 1000, clock: systemClock });
-      const sender = createSender(budget, noticed =>
-        openClient({
-          url: sandbox.url,
-          apiKey: sandbox.apiKey,
-          auth: 'bearer',
-          budget: noticed,
-          concurrency: 1,
-          timeoutMs: 5000,
-          clock: systemClock,
-        }),
-      );
-      try {
-        await runPush({
-          database,
-          clock: systemClock,
-          signal: given.signal ?? new AbortController().signal,
-          pushId,
-          name,
-          target,
-          resource: engine.resources.find(each => each.name === name) ?? null,
-          sender,
-          batchSize: given.batch ?? 10,
-          quietMs: 0,
-          resendUnknown: given.resendUnknown ?? false,
-          readBack: async ask => {
-            const [kind, range] =
-              ask === 'newest' ? ['sync' as const, {}] : ['backfill' as const, { dateFrom: ask.from, dateTo: ask.to }];
-            const served = await serveOrders(
-              { ...engine, resources: engine.resources.filter(each => each.name === name) },
-              kind,
-              range,
-            );
-            expect(served).toMatchObject([{ state: 'done' }]);
-          },
-          onQuietWait: () => undefined,
-          onSent: given.onSent ?? (() => undefined),
-        });
-      } finally {
-        await sender.close();
-      }
-      const items = await readItems(database.kysely, pushId);
-      return { states: items.map(item => item.state), requests: sender.requests };
+    const push: Given['push'] = async (name, bodies, how) => {
+      const resource = engine.resources.find(each => each.name === name) ?? null;
+      const readBack: ReadBack = async ask => {
+        const [kind, range] =
+          ask === 'newest' ? ['sync' as const, {}] : ['backfill' as const, { dateFrom: ask.from, dateTo: ask.to }];
+        const served = await serveOrders({ ...engine, resources: resource ? [resource] : [] }, kind, range);
+        expect(served).toMatchObject([{ state: 'done' }]);
+      };
+      const { url, apiKey } = sandbox;
+      const { items, requests } = await pushLines({ url, apiKey, database, resource, readBack }, name, bodies, how);
+      return { states: items.map(item => item.state), requests };
     };
     if (resources.length > 0) await serveOrders(engine, 'sync');
     await fn({ sandbox, database, push });
@@ -176,6 +194,21 @@ test.each([
     expect((await push(name, lines)).requests).toBe(0);
     expect([...sandbox.rows(name)].length).toBe(before + 2);
     expect(await differ(database, sandbox, name)).toEqual([]);
+  });
+});
+
+test('a source that repeats the key in what it says of an entry: the log of what was sent holds none of it', async () => {
+  const apiKey = 'sk_live_51H+8a/secret=';
+  const { url } = await openPeer((response, _nth, request) => {
+    const said = `${'far '.repeat(68)}${request.headers.authorization} may not do this`;
+    json(response, { success: true, data: [{ id: 1 }, { success: false, errors: { account: said } }] });
+  });
+  await withDatabase(async database => {
+    const to = { url, apiKey, database, resource: null, readBack: async () => undefined };
+    const { items } = await pushLines(to, 'customers', customers(2));
+    expect(items.map(item => item.state)).toEqual(['created', 'refused']);
+    // It is cut after 300 characters, which without hiding are in the middle of the key.
+    expect(items[1]?.message).toMatch(/^account: far .* Bearer \[secret\] may…$/);
   });
 });
 
