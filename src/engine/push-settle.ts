@@ -33,7 +33,7 @@ export const isOpen = (item: PushItem): boolean =>
  * them, and show everything else that was created.
  */
 export async function settle(settling: Settling): Promise<void> {
-  const { database, clock, signal, pushId, resource, readBack } = settling;
+  const { database, clock, signal, resource, readBack } = settling;
   await readBack('newest');
   let open = await claim(settling);
   const doubtful = open.filter(isDoubtful);
@@ -62,25 +62,33 @@ export async function settle(settling: Settling): Promise<void> {
     return { id, state: 'unknown' as const, message };
   });
   await noteNews(database.kysely, news);
+}
 
-  /** Gives each line its row, as far as there are any; returns the lines that have none. */
-  async function claim(given: Settling): Promise<PushItem[]> {
-    const { kysely } = database;
-    await findById(kysely, pushId, resource.table);
-    const items = (await readItems(kysely, pushId)).filter(item => item.lastAt !== null);
-    // A refusal that created the thing all the same would be sent once more with the next push.
-    const sought = items.filter(item => (isOpen(item) && item.sourceId === null) || item.state === 'refused');
-    if (sought.length > 0) {
-      const since = { lastId: least(sought.map(item => item.lastId)), lastAt: earliest(sought) };
-      const rows = await newRows(kysely, placeOf(resource), resource.table, since);
-      const matched = matchRows(given.resource.job, sought, rows);
-      await noteNews(
-        kysely,
-        [...matched].map(([id, rowKey]) => ({ id, state: 'created' as const, rowKey })),
-      );
-    }
-    return (await readItems(kysely, pushId)).filter(isOpen);
+/**
+ * Looks for lines that the source refused, before they are sent again: it may have created them all the same. The list is read only
+ * where nothing has read it since, which is so when the push that sent them was cut off.
+ */
+export async function lookForRefused(settling: Settling, refused: readonly PushItem[]): Promise<void> {
+  if (!(await isProven(settling, refused))) await settling.readBack('newest');
+  await claim(settling);
+}
+
+/** Gives each line its row, as far as there are any; returns the lines that have none. */
+async function claim({ database: { kysely }, pushId, resource }: Settling): Promise<PushItem[]> {
+  await findById(kysely, pushId, resource.table);
+  const items = (await readItems(kysely, pushId)).filter(item => item.lastAt !== null);
+  // A refusal that created the thing all the same would be sent once more with the next push.
+  const sought = items.filter(item => (isOpen(item) && item.sourceId === null) || item.state === 'refused');
+  if (sought.length > 0) {
+    const since = { lastId: least(sought.map(item => item.lastId)), lastAt: earliest(sought) };
+    const rows = await newRows(kysely, placeOf(resource), resource.table, since);
+    const matched = matchRows(resource.job, sought, rows);
+    await noteNews(
+      kysely,
+      [...matched].map(([id, rowKey]) => ({ id, state: 'created' as const, rowKey })),
+    );
   }
+  return (await readItems(kysely, pushId)).filter(isOpen);
 }
 
 /** The smallest of them; null where one of them is. */

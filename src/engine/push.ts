@@ -3,7 +3,7 @@ import { lastStored } from '../warehouse/push-rows.ts';
 import { type Before, markSent, noteNews, type PushItem, type PushNews, readItems } from '../warehouse/pushes.ts';
 import { batchNews, singleNews } from './push-news.ts';
 import type { Sender } from './push-sender.ts';
-import { isOpen, type Settling, settle } from './push-settle.ts';
+import { isOpen, lookForRefused, type Settling, settle } from './push-settle.ts';
 import type { PushTarget } from './push-targets.ts';
 import { oldestProof, type Resource, refreshResource } from './resource.ts';
 
@@ -39,8 +39,11 @@ export async function runPush(push: Push): Promise<void> {
   const { kysely } = push.database;
   let items = await readItems(kysely, push.pushId);
   if (resource) {
+    const refused = items.filter(item => item.state === 'refused');
     if (items.some(isOpen)) await settle({ ...push, resource });
-    else if (items.some(isUnsent) && (await isUnread(push, resource))) await push.readBack('newest');
+    else if (refused.length > 0) await lookForRefused({ ...push, resource }, refused);
+    else if (items.some(item => item.state === 'planned') && (await isUnread(push, resource)))
+      await push.readBack('newest');
   } else {
     const message = 'It was sent, and then its process ended before an answer came.';
     await noteNews(kysely, of(items, 'sent', { state: 'unknown', message }));
@@ -65,8 +68,6 @@ export async function runPush(push: Push): Promise<void> {
     size = smaller;
   }
 }
-
-const isUnsent = ({ state }: PushItem): boolean => state === 'planned' || state === 'refused';
 
 const of = (items: readonly PushItem[], state: PushItem['state'], news: Omit<PushNews, 'id'>): PushNews[] =>
   items.filter(item => item.state === state).map(({ id }) => ({ id, ...news }));

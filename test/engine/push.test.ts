@@ -6,6 +6,7 @@ import { createSender } from '../../src/engine/push-sender.ts';
 import type { ReadBack } from '../../src/engine/push-settle.ts';
 import { PUSH_TARGETS, type PushTarget } from '../../src/engine/push-targets.ts';
 import type { Resource } from '../../src/engine/resource.ts';
+import type { Rows } from '../../src/sandbox/rows.ts';
 import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { openClient } from '../../src/source/client.ts';
 import { createMemoryBudget } from '../../src/source/memory-budget.ts';
@@ -163,8 +164,11 @@ test.each([
       const { states } = await push('customers', lines);
       expect(states).toEqual(lines.map((_, index) => (index % 9 === 4 ? 'refused' : 'created')));
       expect(created(sandbox)).toEqual([22, 22]);
+      const asked = sandbox.stats.total;
       expect((await push('customers', lines)).requests).toBe(1);
       expect(created(sandbox)).toEqual([22, 22]);
+      // The first push has looked for them, so the second one begins with sending.
+      expect(sandbox.stats.requests[asked]).toMatchObject({ method: 'POST' });
     });
   },
 );
@@ -194,6 +198,20 @@ test.each([
     expect((await push(name, lines)).requests).toBe(0);
     expect([...sandbox.rows(name)].length).toBe(before + 2);
     expect(await differ(database, sandbox, name)).toEqual([]);
+  });
+});
+
+test('a line that was refused and yet created, by a push that was cut off before it could look: it is found', async () => {
+  await withSource({}, ['customers'], async ({ sandbox, database, push }) => {
+    const line = { account: 'Pushed once', email: 'büro@müller.example' };
+    const [like] = sandbox.rows('customers');
+    const cutOff = () => {
+      sandbox.insert('customers', { ...(like as Rows['customers']), ...line });
+      throw new Error('cut off');
+    };
+    await expect(push('customers', [line], { onSent: cutOff })).rejects.toThrow('cut off');
+    expect((await database.query('select state from sluice.push_items')).rows).toEqual([{ state: 'refused' }]);
+    expect(await push('customers', [line])).toEqual({ states: ['created'], requests: 0 });
   });
 });
 
