@@ -122,7 +122,8 @@ async function recognised(database: Database, sources: readonly OpenSource[], lo
       await recogniseSource(database.kysely, { source: source.name, url: source.settings.url, moved: false });
       known.push(source);
     } catch (error) {
-      if (sources.length === 1 || !isKind(error, 'configuration')) throw error;
+      const noneIsLeft = known.length === 0 && source === sources.at(-1);
+      if (noneIsLeft || !isKind(error, 'configuration')) throw error;
       log.error({ source: source.name }, explain(error));
     }
   }

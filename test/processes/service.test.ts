@@ -193,6 +193,38 @@ test('another installation is not read into the tables of one, unless it has onl
   });
 });
 
+test('of several sources one that is another installation is left out, and when all are, the service does not start', async () => {
+  const options = { size: 'small', apiKey: KEY, rateLimit: 0 } as const;
+  const sandboxes = await Promise.all([1, 2, 3].map(seed => openSandbox({ ...options, seed })));
+  const [vienna, graz, other] = sandboxes.map(sandbox => sandbox.url) as [string, string, string];
+  const cwd = mkdtempSync(join(tmpdir(), 'sluice-moved-'));
+  const write = (...urls: [string, string]) =>
+    writeFileSync(
+      join(cwd, 'sources.json'),
+      JSON.stringify(['vienna', 'graz'].map((name, at) => ({ name, url: urls[at], api_key_from: 'THE_KEY' }))),
+    );
+  await withDatabase(async (database, { url }) => {
+    const env = { DATABASE_URL: url, THE_KEY: KEY, ...RARELY };
+    write(vienna, graz);
+    expect((await run(['sync', 'customers'], { env, cwd })).code).toBe(0);
+    write(vienna, other);
+    const service = begin(['start'], { env, cwd });
+    await until(async () => (await doneSlots(database)) === 3);
+    service.child.kill('SIGTERM');
+    const ended = await service.ended;
+    expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('Source \\"graz\\" was read from')]);
+
+    write(graz, other);
+    const { code, stderr } = await run(['start'], { env, cwd });
+    expect(code).toBe(2);
+    for (const name of ['vienna', 'graz'])
+      expect(stderr).toMatch(new RegExp(`Source \\\\?"${name}\\\\?" was read from`));
+    expect(sandboxes[2]?.stats.total).toBe(0);
+  });
+  for (const sandbox of sandboxes) await sandbox.close();
+  rmSync(cwd, { recursive: true });
+});
+
 test('a service whose database connections are all ended goes on, and is woken again', async () => {
   await withInstallation(SOURCE, async ({ database, env, sluice }) => {
     const service = begin(['start'], { env: { ...env, ...RARELY } });
