@@ -58,10 +58,26 @@ async function confirm({ terminal, signal }: Session, name: string): Promise<voi
   const next = `Repeat it with --yes: sluice reset ${name} --yes`;
   if (!process.stdin.isTTY || terminal.json)
     throw new SluiceError('usage', 'reset deletes data, so it wants to be sure.', { next });
-  const asking = createInterface({ input: process.stdin, output: process.stderr });
+  const question = `Delete all rows of ${name} and their history here? (yes/no) `;
+  if (!(await saysYes(question, { input: process.stdin, output: process.stderr, signal })))
+    throw new SluiceError('stopped', 'Nothing was reset.');
+}
+
+/** Whether the answer is yes: another one, the end of input (Ctrl-D), Ctrl-C and the signal are none. */
+export async function saysYes(
+  question: string,
+  given: { input: NodeJS.ReadableStream; output: NodeJS.WritableStream; signal: AbortSignal; terminal?: boolean },
+): Promise<boolean> {
+  const { signal, ...streams } = given;
+  const asking = createInterface(streams);
+  // Ctrl-C and Ctrl-D close it, and the question would then wait for good.
+  const closed = new Promise<string>(resolve => asking.once('close', () => resolve('')));
   try {
-    const answer = await asking.question(`Delete all rows of ${name} and their history here? (yes/no) `, { signal });
-    if (answer.trim().toLowerCase() !== 'yes') throw new SluiceError('stopped', 'Nothing was reset.');
+    const answer = await Promise.race([asking.question(question, { signal }), closed]);
+    return answer.trim().toLowerCase() === 'yes';
+  } catch (error) {
+    if (error instanceof Error && error.name === 'AbortError') return false;
+    throw error;
   } finally {
     asking.close();
   }

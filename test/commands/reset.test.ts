@@ -1,0 +1,23 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { saysYes } from '../../src/commands/reset.ts';
+
+/** What is typed at the question, on a terminal. */
+function answer(typed: string, signal = new AbortController().signal): Promise<boolean> {
+  const input = new PassThrough();
+  input.end(typed);
+  return saysYes('Sure? ', { input, output: new PassThrough(), signal, terminal: true });
+}
+
+test('only yes is yes; Ctrl-C, Ctrl-D and the end of input end the question', async () => {
+  expect(await answer('yes\n')).toBe(true);
+  for (const typed of ['no\n', '\n', '\u0003', '\u0004', 'ye']) expect(await answer(typed), typed).toBe(false);
+});
+
+test('a command that is stopped waits for no answer', async () => {
+  const stop = new AbortController();
+  const open = new PassThrough();
+  const asked = saysYes('Sure? ', { input: open, output: new PassThrough(), signal: stop.signal, terminal: true });
+  stop.abort();
+  expect(await asked).toBe(false);
+});
