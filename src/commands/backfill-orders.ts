@@ -11,6 +11,7 @@ import { leftText, orderLeft } from './order-left.ts';
 import { isServed } from './service.ts';
 import { table } from './table.ts';
 import { whatIsPending } from './up-to-date.ts';
+import { timesIn } from './zoned.ts';
 
 /** Ended ones that are listed; open ones always are. */
 const MOST = 50;
@@ -79,10 +80,8 @@ async function showList(session: Session): Promise<0> {
       each.reason,
     ]);
     const head = ['id', 'resource', 'range', 'state', 'requests', 'progress', 'left', 'reason'];
-    return table(terminal.colors, head, rows, {
-      right: [0, 4],
-      wrap: { 6: 20, 7: 24 },
-    });
+    const drawn = table(terminal.colors, head, rows, { right: [0, 4], wrap: { 6: 20, 7: 24 } });
+    return listed.some(each => each.left) ? `${drawn}\n\n${timesIn(zone)}` : drawn;
   });
   return 0;
 }

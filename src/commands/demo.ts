@@ -121,11 +121,13 @@ async function show(session: Session, sandbox: Sandbox, database: Database, url:
   await say(
     bold('6. Your turn'),
     `  psql "${url}"`,
-    dim('                              these tables, until the next demo'),
+    dim('                              these tables until the next demo, as warehouse.invoices and so on;'),
+    dim('                              for a psql of your own, which does not come along, or any BI tool'),
     '  export SOURCE_URL=https://.. SOURCE_API_KEY=..    your own source; then',
     '  npx sluice doctor           is everything in place?',
     '  npx sluice sync             read it',
     '  npx sluice start            and keep it equal',
+    '  npx sluice stop-db          stop the Postgres that came along and goes on running',
     '',
     dim(`That took ${count(Math.round(seconds))} seconds.`),
   );
@@ -163,6 +165,7 @@ async function readAll(session: Session, sandbox: Sandbox, database: Database, k
       terminal,
       database,
       source: source.name,
+      timeZone: source.timeZone,
       clock,
       signal,
       noWait: true,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { SluiceError } from '../errors.ts';
-import { budgetLine, moment } from '../service/words.ts';
+import { budgetLine } from '../service/words.ts';
 import { type Client, openClient } from '../source/client.ts';
 import { createMemoryBudget } from '../source/memory-budget.ts';
 import type { Database } from '../warehouse/database.ts';
@@ -11,6 +11,7 @@ import { habits } from './habits.ts';
 import { type NamedSource, openLedger, type SourceSettings } from './source-settings.ts';
 import { table } from './table.ts';
 import { whatIsPending } from './up-to-date.ts';
+import { zoned } from './zoned.ts';
 
 interface Check {
   readonly check: string;
@@ -20,7 +21,11 @@ interface Check {
 }
 
 export function doctorCommand(cli: Cli): Command {
-  return newCommand('doctor', 'Check settings, database and source; at most one request', 'sluice doctor').action(
+  return newCommand(
+    'doctor',
+    'Check settings, database and source; at most one request to each source',
+    'sluice doctor',
+  ).action(
     cli.action({ source: false }, async session => {
       const { terminal, settings } = session;
       const checks: Check[] = [];
@@ -146,7 +151,7 @@ async function checkSource(
   }
   if (!database) return;
   const usage = await openLedger(database, name, source).usage();
-  note({ check: 'quota', ok: usage.free > 0, found: budgetLine(usage, at => moment(at, named.timeZone)) });
+  note({ check: 'quota', ok: usage.free > 0, found: budgetLine(usage, at => zoned(at, named.timeZone)) });
   if (usage.limit < source.limit)
     note({
       check: 'limit',

@@ -8,6 +8,7 @@ import { rangeText } from './backfill-orders.ts';
 import type { Session } from './cli.ts';
 import type { Range } from './given.ts';
 import { table } from './table.ts';
+import { timesIn } from './zoned.ts';
 
 const MOST_LINES = 40;
 
@@ -53,6 +54,7 @@ export async function dryRun(session: Session, resource: string, range: Range): 
       ...(more > 0 ? [`and ${count(more)} more (all of them: --json)`] : []),
       '',
       cost(document.total),
+      ...(known.length > 0 ? [timesIn(settings.timeZone)] : []),
     ].join('\n');
   });
   return 0;

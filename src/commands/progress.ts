@@ -5,6 +5,7 @@ import { partition } from '../engine/resource.ts';
 import { type Task, wants } from '../engine/task.ts';
 import { count, plural } from '../service/words.ts';
 import type { Terminal } from './terminal.ts';
+import { zoned } from './zoned.ts';
 
 /** Where one resource stands. `share`: of its rows, 0 to 1. */
 export interface Standing {
@@ -25,7 +26,7 @@ export interface Progress {
 interface Shown {
   stand(standing: Standing): void;
   /** For all whose names begin so. */
-  waiting(until: number, prefix: string): void;
+  waiting(text: string, prefix: string, until: number): void;
   ended(resource: string, state: string): void;
   stop(): void;
 }
@@ -34,20 +35,21 @@ const LINE_EVERY_MS = 10 * SECOND;
 
 /** Bars on a terminal, elsewhere a line every few seconds; `stop` takes the bars away. */
 export function createProgress(options: { terminal: Terminal; clock: Clock }): {
-  /** Of one source; its name stands before the resources where it is given. */
-  of(source: string | null): Progress;
+  /** Of one source; its name stands before the resources where it is given. `timeZone` (default UTC): where its moments are told. */
+  of(source: string | null, timeZone?: string): Progress;
   stop(): void;
 } {
   const { clock } = options;
   const shown = options.terminal.watched ? bars() : lines(options.terminal, clock);
-  const of = (source: string | null): Progress => {
+  const of = (source: string | null, timeZone = 'UTC'): Progress => {
     const prefix = source === null ? '' : `${source} `;
     const stand = (standing: Standing) => shown.stand({ ...standing, resource: `${prefix}${standing.resource}` });
+    const waiting = (at: number) => shown.waiting(`waiting for quota until ${zoned(at, timeZone)}`, prefix, at);
     return {
       stand,
-      waiting: until => shown.waiting(until, prefix),
+      waiting,
       onEvent(event) {
-        if (event.kind === 'waiting') return shown.waiting(clock.now() + event.waitMs, prefix);
+        if (event.kind === 'waiting') return waiting(clock.now() + event.waitMs);
         const { task } = event;
         const { rowsRead, requests } = task.counts;
         stand({ resource: task.resource.name, rows: rowsRead, requests, share: shareOf(task) });
@@ -72,8 +74,6 @@ function shareOf(task: Task): number | null {
   return Math.min((task.reportOnly ? task.counts.rowsRead : proven) / wanted, 1);
 }
 
-const until = (at: number): string => `waiting for quota until ${new Date(at).toLocaleTimeString('en-GB')}`;
-
 function lines(terminal: Terminal, clock: Clock): Shown {
   const last = new Map<string, number>();
   const told = new Map<string, number>();
@@ -86,10 +86,10 @@ function lines(terminal: Terminal, clock: Clock): Shown {
       else return;
       last.set(resource, clock.now());
     },
-    waiting(at, prefix) {
-      if (Math.abs(at - (told.get(prefix) ?? 0)) < 5 * SECOND) return;
-      told.set(prefix, at);
-      terminal.note(`${prefix}${until(at)}`);
+    waiting(text, prefix, until) {
+      if (Math.abs(until - (told.get(prefix) ?? 0)) < 5 * SECOND) return;
+      told.set(prefix, until);
+      terminal.note(`${prefix}${text}`);
     },
     ended(resource, state) {
       last.delete(resource);
@@ -124,8 +124,8 @@ function bars(): Shown {
         requests: count(requests),
         note: '',
       }),
-    waiting(at, prefix) {
-      for (const resource of all.keys()) if (resource.startsWith(prefix)) set(resource, null, { note: until(at) });
+    waiting(note, prefix) {
+      for (const resource of all.keys()) if (resource.startsWith(prefix)) set(resource, null, { note });
     },
     ended: (resource, state) => set(resource, state === 'done' ? 100 : null, { note: state }),
     stop: () => multi.stop(),

@@ -1,6 +1,7 @@
 import { type Clock, SECOND } from '../clock.ts';
 import { count, plural } from '../service/words.ts';
 import type { Terminal } from './terminal.ts';
+import { zoned } from './zoned.ts';
 
 const LINE_EVERY_MS = 2 * SECOND;
 
@@ -9,6 +10,7 @@ export function createPushProgress(
   terminal: Terminal,
   clock: Clock,
   resource: string,
+  timeZone = 'UTC',
 ): { sent: (lines: number) => void; waiting: (waitMs: number) => void } {
   let told = clock.now();
   let until = 0;
@@ -22,8 +24,8 @@ export function createPushProgress(
       const at = clock.now() + waitMs;
       if (waitMs < LINE_EVERY_MS || Math.abs(at - until) < 5 * SECOND) return;
       until = at;
-      const time = new Date(at).toLocaleTimeString('en-GB');
-      terminal.note(`${resource}: waiting for quota until ${time} (${count(Math.ceil(waitMs / SECOND))} s)`);
+      const wait = `${zoned(at, timeZone)} (${count(Math.ceil(waitMs / SECOND))} s)`;
+      terminal.note(`${resource}: waiting for quota until ${wait}`);
     },
   };
 }

@@ -4,6 +4,7 @@ import { pendingMigrations } from '../warehouse/migrate.ts';
 import { countCleaned, listQuarantine } from '../warehouse/quarantine.ts';
 import { type Cli, newCommand } from './cli.ts';
 import { table } from './table.ts';
+import { timesIn } from './zoned.ts';
 
 const MOST = 1000;
 
@@ -40,8 +41,10 @@ export function quarantineCommand(cli: Cli): Command {
         ]);
         const head = ['resource', 'key', 'reasons', 'last seen', 'readings'];
         const drawn = table(terminal.colors, head, rows, { right: [4], wrap: { 2: 40 } });
-        const rest = records.length === MOST ? ` (the newest ${plural(MOST, 'record')} only)` : '';
-        return `${drawn}\n\nAs soon as the source sends such a record right, it leaves quarantine by itself${rest}.${told.join('')}`;
+        const leaves = 'A record leaves quarantine by itself once the source sends it right, or no longer shows it.';
+        const cut =
+          records.length === MOST ? `\nThese are the newest ${plural(MOST, 'record')}; there may be more.` : '';
+        return `${drawn}\n\n${leaves} ${timesIn(settings.timeZone)}${cut}${told.join('')}`;
       });
       return 0;
     }),

@@ -31,7 +31,7 @@ export async function read(
   const all = createProgress({ terminal, clock });
   const reading = sources.map(async source => {
     await recogniseSource(database.kysely, { source: source.name, url: source.settings.url, moved });
-    const progress = all.of(several ? source.name : null);
+    const progress = all.of(several ? source.name : null, source.timeZone);
     return serveSource(session, { database, source, progress, noWait }, wishes);
   });
   const ended = await Promise.allSettled(reading).finally(() => all.stop());

@@ -8,6 +8,7 @@ import { type OrderWork, orderWork } from '../warehouse/report.ts';
 import type { Progress } from './progress.ts';
 import { readUnderLock } from './read-under-lock.ts';
 import type { Terminal } from './terminal.ts';
+import { zoned } from './zoned.ts';
 
 /** A service may come and go while a command reads; its schedule waits no longer than this for being served. */
 const LOOK_MS = 10 * SECOND;
@@ -33,6 +34,8 @@ export interface Reading {
   readonly database: Database;
   /** What the bookkeeping calls it. */
   readonly source: string;
+  /** Where its moments are told. */
+  readonly timeZone: string;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly noWait: boolean;
@@ -143,8 +146,7 @@ async function follow(reading: Reading, orders: readonly Order[], since: number)
     if (waitingUntil === null) continue;
     progress.waiting(waitingUntil);
     if (!reading.noWait) continue;
-    const at = new Date(waitingUntil).toISOString().slice(0, 19).replace('T', ' ');
-    throw new SluiceError('quota', `The request limit is used up until ${at} UTC.`, {
+    throw new SluiceError('quota', `The request limit is used up until ${zoned(waitingUntil, reading.timeZone)}.`, {
       next: 'The other process goes on then. To stay with it, run the command without --no-wait.',
     });
   }

@@ -21,6 +21,7 @@ export function serveSource(
       terminal,
       database,
       source: source.name,
+      timeZone: source.timeZone,
       clock,
       signal,
       noWait,

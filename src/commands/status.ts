@@ -21,6 +21,7 @@ import { isServed } from './service.ts';
 import { type NamedSource, openLedger } from './source-settings.ts';
 import { table } from './table.ts';
 import { whatIsPending } from './up-to-date.ts';
+import { timesIn } from './zoned.ts';
 
 export function statusCommand(cli: Cli): Command {
   return newCommand(
@@ -106,13 +107,15 @@ function draw(session: Session, state: State): string {
   const parts = [`${colors.bold('Database')}  psql "${state.database}"`];
   if (!('sources' in state)) {
     const names = state.pending.join(', ');
-    return [...parts, '', `Its tables are not up to date (${names}). Next: sluice migrate`].join('\n');
+    return [...parts, '', `Its tables are not up to date (${names}). Next: sluice sync (or only: sluice migrate)`].join(
+      '\n',
+    );
   }
   for (const source of state.sources) {
     const { timeZone = 'UTC' } = settings.sources.find(each => each.name === source.source) ?? {};
     if (state.sources.length > 1)
       parts.push('', `${colors.bold('Source')}    ${source.source}, schema ${source.schema}`);
-    parts.push(...drawSource(session, source, value => moment(value, timeZone)));
+    parts.push(...drawSource(session, source, value => moment(value, timeZone)), '', timesIn(timeZone));
   }
   return parts.join('\n').trimEnd();
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { SluiceError } from '../errors.ts';
-import { moment } from '../service/words.ts';
 import { openClient } from '../source/client.ts';
 import type { Database } from '../warehouse/database.ts';
 import { listWebhooks, noteWebhook, receiverSecret, type Webhook } from '../warehouse/receivers.ts';
@@ -9,6 +8,7 @@ import { isServed } from './service.ts';
 import { openLedger, type SourceSettings } from './source-settings.ts';
 import { table } from './table.ts';
 import { bringUpToDate, whatIsPending } from './up-to-date.ts';
+import { zoned } from './zoned.ts';
 
 const PATH = '/api/v2/webhooks';
 const FOR_GOOD =
@@ -121,7 +121,7 @@ async function list(session: Session): Promise<0> {
       each.source,
       addressOf(each.url, '..'),
       each.events.join(', '),
-      moment(each.registeredAt, each.timeZone),
+      zoned(each.registeredAt, each.timeZone),
     ]);
     return `${table(terminal.colors, ['source', 'address', 'events', 'registered'], rows)}\n\n${FOR_GOOD}`;
   });

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { createProgress } from '../../src/commands/progress.ts';
+import { createPushProgress } from '../../src/commands/push-progress.ts';
+import type { Terminal } from '../../src/commands/terminal.ts';
+
+function notes() {
+  const lines: string[] = [];
+  const terminal = { watched: false, note: (line: string) => void lines.push(line) } as unknown as Terminal;
+  return { terminal, lines };
+}
+
+test('until when a command waits is told with its zone, that of the source', () => {
+  const { terminal, lines } = notes();
+  const progress = createProgress({ terminal, clock: systemClock });
+  const at = Date.UTC(2026, 6, 15, 22, 30, 5);
+  progress.of('graz', 'Europe/Vienna').waiting(at);
+  progress.of(null).waiting(at);
+  expect(lines).toEqual([
+    'graz waiting for quota until 2026-07-16 00:30:05 Europe/Vienna',
+    'waiting for quota until 2026-07-15 22:30:05 UTC',
+  ]);
+});
+
+test('a push tells it the same way', () => {
+  const { terminal, lines } = notes();
+  const clock = { ...systemClock, now: () => Date.UTC(2026, 6, 15, 22, 30, 5) };
+  createPushProgress(terminal, clock, 'customers', 'Europe/Vienna').waiting(60_000);
+  expect(lines).toEqual(['customers: waiting for quota until 2026-07-16 00:31:05 Europe/Vienna (60 s)']);
+});
