@@ -89,9 +89,10 @@ export async function choose(
 
   const latestMissing =
     confirmedBy(resource) === 'cover' && !task.reportOnly && (all || mayReread) ? latest(await context.missing()) : 0;
-  const entries = task.reportOnly ? partition(resource).flatMap(entry => unreported(task, entry)) : partition(resource);
+  const open = partition(resource).filter(entry => !task.settled.has(sliceText(entry.slice)));
+  const entries = task.reportOnly ? open.flatMap(entry => unreported(task, entry)) : open;
   const due = entries.filter(entry => {
-    if (!wants(task, entry.slice) || task.settled.has(sliceText(entry.slice))) return false;
+    if (!wants(task, entry.slice)) return false;
     // What was never read has nothing to be compared with; the report names it.
     if (task.reportOnly) return entry.provenAt !== null;
     if (entry.provenAt === null) return task.kind !== 'slot' || mayReread;

@@ -240,23 +240,31 @@ function start(loop: Loop, task: Task, choice: Choice, now: number): void {
   const { resource } = task;
   resource.reading.add(choice.slice);
   resource.turn++;
-  const before = dueIn(resource, choice.slice);
+  const before = partsIn(resource, choice.slice);
   const underWay = { room: new AbortController(), abort: new AbortController() };
   task.underWay.add(underWay);
-  const reading = read({ ...loop, readerOf: lane => stoppable(loop.readerOf(lane), underWay) }, task, choice, now)
+  const places = new Set<() => void>();
+  const compared = task.settled.size + task.intervals.length;
+  const reading = read(
+    { ...loop, readerOf: lane => stoppable(loop.readerOf(lane), underWay, places) },
+    task,
+    choice,
+    now,
+  )
     .then(() => {
-      if (task.reportOnly) {
-        tried(task, sliceText(choice.slice));
-        return;
-      }
       // A chain of answers need not reach all of the slices it was begun for; but where nothing came of it, they must not be chosen
       // for ever.
-      const after = dueIn(resource, choice.slice);
-      if ([...before].every(([text, known]) => after.get(text) === known))
+      const after = partsIn(resource, choice.slice);
+      const moved = [...before].some(([text, known]) => after.get(text) !== known);
+      if (!moved && (!task.reportOnly || task.settled.size + task.intervals.length === compared))
         for (const text of before.keys()) tried(task, text);
     })
     .catch(async error => {
-      if (isKind(error, 'absent')) return await leaveOut(loop.engine, task, now);
+      if (isKind(error, 'absent')) {
+        return await leaveOut(loop.engine, task, now).catch((cause: unknown) => {
+          loop.fatal ??= cause;
+        });
+      }
       // A paused or cancelled order stops its own readings only.
       if (task.abort.signal.aborted && loop.fatal === null) return;
       if (underWay.room.signal.aborted && isKind(error, 'stopped')) return;
@@ -270,6 +278,7 @@ function start(loop: Loop, task: Task, choice: Choice, now: number): void {
       }
     })
     .finally(() => {
+      for (const giveBack of places) giveBack();
       resource.reading.delete(choice.slice);
       task.underWay.delete(underWay);
       loop.running.delete(reading);
@@ -277,15 +286,23 @@ function start(loop: Loop, task: Task, choice: Choice, now: number): void {
   loop.running.add(reading);
 }
 
-function stoppable(reader: Reader, { room, abort }: UnderWay): Reader {
+/** `places`: those that its answers hold, to be given back when it ends, however it ends. */
+function stoppable(reader: Reader, { room, abort }: UnderWay, places: Set<() => void>): Reader {
   return {
     ...reader,
     signal: AbortSignal.any([reader.signal, abort.signal]),
-    admit: ask =>
-      reader.admit(() => {
+    admit: async ask => {
+      const { value, release } = await reader.admit(() => {
         if (room.signal.aborted) throw stopped(room.signal);
         return ask();
-      }),
+      });
+      const giveBack = () => {
+        places.delete(giveBack);
+        release();
+      };
+      places.add(giveBack);
+      return { value, release: giveBack };
+    },
   };
 }
 
@@ -296,7 +313,7 @@ function tried(task: Task, text: string): void {
 }
 
 /** The parts of the partition in a slice, by when they were proven and how large they are thought to be. */
-function dueIn(resource: Resource, slice: Slice): Map<string, string> {
+function partsIn(resource: Resource, slice: Slice): Map<string, string> {
   const parts = partition(resource).filter(entry => entry.slice.by === slice.by && overlap(entry.slice, slice));
   return new Map(parts.map(entry => [sliceText(entry.slice), `${entry.provenAt} ${entry.rows}`]));
 }

@@ -96,3 +96,22 @@ test('where no service is there to go on, the order ends failed; who orders the 
     await engine.close();
   });
 });
+
+test('a list whose rows lost their ids fails alone: its reading gives back the only place for an answer', async () => {
+  const sandbox = await openSandbox({ rateLimit: 0 });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, {
+      limit: 100_000,
+      concurrency: 1,
+      resources: ['customers', 'transactions'],
+    });
+    await serveOrders(engine, 'sync');
+    sandbox.setVariants({ 'transaction-ids': 'no' });
+    const [customers, transactions] = await serveOrders(engine, 'sync');
+    expect(customers?.reason ?? customers?.state).toBe('done');
+    expect(transactions).toMatchObject({ state: 'failed' });
+    expect(transactions?.reason).toContain('no longer carry the field "id"');
+    await engine.close();
+  });
+  await sandbox.close();
+});

@@ -228,6 +228,14 @@ const SEEDS: readonly Regression[] = [
     },
     was: 'of rows equal but for their unknown fields the newest end showed one, which took the place of another until its window was read again',
   },
+  {
+    seed: 359,
+    given: {
+      variants: { 'limit-max': 'ignored', 'transaction-ids': 'no', 'other-ids': 'no', fault: 'json-502' },
+      others: ['tickets', 'purchases'],
+    },
+    was: 'a reading that ended with a database error kept the only place for an answer, and the process hung',
+  },
 ];
 
 /** Most are as they were before there were other lists. */
