@@ -2,7 +2,7 @@ import { type Clock, SECOND } from '../clock.ts';
 import { explain } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database.ts';
-import { claimUntold, noteTold, noteTroubles } from '../warehouse/incidents.ts';
+import { claimUntold, inTurn, noteTold, noteTroubles } from '../warehouse/incidents.ts';
 import { alertOf, postAlert } from './alerts.ts';
 import type { ServedSource } from './served-source.ts';
 import { troublesOf } from './troubles.ts';
@@ -49,12 +49,14 @@ export async function watchOnce(
 ): Promise<void> {
   const { database, alertUrl, hide, log } = options;
   const { kysely } = database;
-  const troubles = await troublesOf(kysely, source.name, [...source.jobs.keys()], options.freshnessLimitMs);
-  await noteTroubles(
-    kysely,
-    source.name,
-    troubles.map(trouble => ({ ...trouble, message: hide(trouble.message), next: trouble.next && hide(trouble.next) })),
-  );
+  await inTurn(kysely, source.name, async tx => {
+    const troubles = await troublesOf(tx, source.name, [...source.jobs.keys()], options.freshnessLimitMs);
+    await noteTroubles(
+      tx,
+      source.name,
+      troubles.map(each => ({ ...each, message: hide(each.message), next: each.next && hide(each.next) })),
+    );
+  });
   if (alertUrl === null) return;
   while (!signal.aborted) {
     const incident = await claimUntold(kysely, source.name, LEASE_SECONDS);

@@ -91,6 +91,17 @@ export async function freshness(db: Db, source: string, resources: readonly stri
   return rows;
 }
 
+/**
+ * Runs `fn` in a transaction of its own while no other process does so for the source. Who looks what is wrong and notes it has to
+ * do both in here: what was seen before another process noted something newer would end that, and the next look open it again.
+ */
+export function inTurn<T>(db: Db, source: string, fn: (tx: Db) => Promise<T>): Promise<T> {
+  return db.transaction().execute(async tx => {
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice incidents ${source}`}, 0))`.execute(tx);
+    return await fn(tx);
+  });
+}
+
 /** Opens what is new, and ends what is over. What is open already stays as it is, however often and by whomever it is seen. */
 export async function noteTroubles(db: Db, source: string, troubles: readonly Trouble[]): Promise<void> {
   const data = JSON.stringify(troubles);

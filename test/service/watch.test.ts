@@ -102,6 +102,36 @@ test('a failed run is told once, by one of two processes, and once more when it 
   });
 });
 
+test('a process that looked before a run failed does not end what another has opened and told since', async () => {
+  await withWatch(async ({ database, test, alerts, look, run }) => {
+    // Holds up the one that is called slow after it has seen the runs, until the gate opens.
+    await database.query(
+      `create or replace function sluice.now() returns timestamptz language plpgsql volatile as $$ begin
+         if current_setting('application_name') = 'slow' then perform pg_advisory_xact_lock_shared(7); end if;
+         return (select now from sluice.test_clock); end $$`,
+    );
+    const gate = await database.connect('gate');
+    await gate.query('select pg_advisory_lock(7)');
+    const waiting = async () =>
+      (await gate.query(`select from pg_locks where locktype = 'advisory' and not granted`)).rows.length;
+    const slow = await test.open('slow');
+    const slowLook = look(slow);
+    while ((await waiting()) === 0) await new Promise(resolve => setTimeout(resolve, 5));
+
+    await run('slot', 'failed', new SluiceError('failed', 'Wrong.'));
+    let looked = false;
+    const nextLook = look().then(() => {
+      looked = true;
+    });
+    while (!looked && (await waiting()) < 2) await new Promise(resolve => setTimeout(resolve, 5));
+    await gate.end();
+    await Promise.all([slowLook, nextLook]);
+    await look();
+    expect(alerts.map(alert => alert.text.split('\n')[0])).toEqual(['Sluice: run failed (main, invoices)']);
+    await slow.close();
+  });
+});
+
 test('a refused key, an outage and the fuse are incidents of their own kind; the first two of the whole source', async () => {
   await withWatch(async ({ alerts, look, run }) => {
     for (const resource of ['customers', 'invoices', 'transactions'])
