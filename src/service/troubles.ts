@@ -28,8 +28,10 @@ export async function troublesOf(
     if (!troubles.has(name)) troubles.set(name, trouble);
     if (run.kind === 'slot' || run.kind === 'sync') told.add(trouble.resource);
   }
-  for (const { resource, ageSeconds, overdueSeconds } of await freshness(db, source, resources)) {
-    if (overdueSeconds === null || overdueSeconds * 1000 <= freshnessLimitMs) continue;
+  for (const { resource, ageSeconds, overdueSeconds, isOutdated } of await freshness(db, source, resources)) {
+    if (overdueSeconds === null) continue;
+    // What is outdated stays so until it is synced: processes with different limits would end and open it in turns.
+    if (!isOutdated && overdueSeconds * 1000 <= freshnessLimitMs) continue;
     const age = ageSeconds === null ? 'was never synced' : `was last synced ${minutes(ageSeconds)} ago`;
     troubles.set(`outdated ${resource}`, {
       kind: 'outdated',

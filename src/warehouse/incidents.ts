@@ -75,17 +75,21 @@ export interface Freshness {
   readonly ageSeconds: number | null;
   /** Since the first tick of its schedule that no such sync has followed; null when there is none, or no such list. */
   readonly overdueSeconds: number | null;
+  /** An incident tells that it is outdated, and no sync has ended well since it was opened. */
+  readonly isOutdated: boolean;
 }
 
 /** How fresh each resource is. A run that asked for nothing, such as one that the request limit held up all its time, refreshed nothing. */
 export async function freshness(db: Db, source: string, resources: readonly string[]): Promise<Freshness[]> {
   const { rows } = await sql<Freshness>`
     select name as resource, extract(epoch from sluice.now() - good.started_at)::float8 as "ageSeconds",
+      exists (select from sluice.incidents where source = ${source} and resource = name and kind = 'outdated' and ended_at is null
+        and opened_at > coalesce(good.ended_at, '-infinity')) as "isOutdated",
       extract(epoch from sluice.now() - (select min(slot_at) from sluice.slots where source = ${source} and resource = name
         and slot_at > coalesce(good.started_at, '-infinity')
         and not (select ${notOffered} from sluice.coverage where source = ${source} and resource = name)))::float8 as "overdueSeconds"
     from unnest(cast(${resources} as text[])) with ordinality as of_resource(name, place)
-    left join lateral (select started_at from sluice.runs where source = ${source} and resource = name
+    left join lateral (select started_at, ended_at from sluice.runs where source = ${source} and resource = name
       and kind in ('slot', 'sync') and state = 'done' and requests > 0 order by ended_at desc limit 1) good on true
     order by place`.execute(db);
   return rows;

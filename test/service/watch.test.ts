@@ -22,7 +22,7 @@ interface Given {
   readonly alerts: Alert[];
   /** What the receiver of alerts answers from now on. */
   readonly answer: (status: number) => void;
-  readonly look: (by?: Database) => Promise<void>;
+  readonly look: (by?: Database, freshnessLimitMs?: number) => Promise<void>;
   readonly run: (kind: string, state: 'done' | 'failed', error?: SluiceError, resource?: string) => Promise<void>;
 }
 
@@ -43,9 +43,8 @@ async function withWatch(fn: (given: Given) => Promise<void>): Promise<void> {
   const alertUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook-secret`;
   await withDatabase(async (database, test) => {
     const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z');
-    const look = (by = database) => {
+    const look = (by = database, freshnessLimitMs = 60 * 60_000) => {
       const hide = (text: string) => text.replaceAll('key-7', '[secret]');
-      const freshnessLimitMs = 60 * 60_000;
       return watchOnce(
         { database: by, sources: [], alertUrl, freshnessLimitMs, hide, clock, log: silent },
         servedSource(by),
@@ -175,6 +174,31 @@ test('data is stale when a tick of its schedule is older than the limit and no s
     await run('slot', 'done');
     await look();
     expect(alerts[1]?.text).toContain('Over: data is stale');
+  });
+});
+
+test('of two processes with different limits the one that takes longer to call data stale does not end it before it is synced', async () => {
+  await withWatch(async ({ database, clock, alerts, look, run }) => {
+    const tick = () => recordSlot(database.kysely, 'main', 'invoices', new Date(clock.now()));
+    const lookBoth = async () => {
+      for (let time = 0; time < 2; time++) {
+        await look(database, 30 * 60_000);
+        await look(database, 60 * 60_000);
+      }
+    };
+    await run('sync', 'done');
+    await tick();
+    await clock.advance(31 * 60_000);
+    await lookBoth();
+    await run('slot', 'done');
+    // Due again, and not for long.
+    await tick();
+    await clock.advance(1000);
+    await lookBoth();
+    expect(alerts.map(alert => alert.text.split('\n')[0])).toEqual([
+      'Sluice: data is stale (main, invoices)',
+      'Over: data is stale (main, invoices)',
+    ]);
   });
 });
 
