@@ -21,10 +21,14 @@ const COMMANDS: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   'stop-db': async cli => (await import('./stop-db.ts')).stopDbCommand(cli),
 };
 
+/** That of package.json. */
+const VERSION = '0.1.0';
+
 /** The command line; with the name of a command, that one alone. Wrong usage becomes an error of the kind `usage`. */
 export async function createProgram(cli: Cli, name: string | undefined): Promise<Command> {
   const program = new Command('sluice')
     .description('Keeps a Postgres warehouse equal to a business suite that is read through its API.')
+    .version(VERSION, '--version', 'print the version')
     .addHelpText(
       'after',
       '\nStart here:\n  sluice demo                see it work, with made-up data\n  sluice <command> --help    what a command does, with an example',
@@ -58,6 +62,7 @@ function usageError(command: Command, error: CommanderError): SluiceError {
 function allowed(command: Command, { code }: CommanderError): string {
   if (code === 'commander.unknownCommand') return `Commands: ${command.commands.map(each => each.name()).join(', ')}. `;
   if (code !== 'commander.unknownOption') return '';
+  if (!command.parent) return 'Options stand behind the command, as in: sluice status --json. ';
   return `Options: ${command.options.map(option => option.long ?? option.flags).join(', ')}. `;
 }
 

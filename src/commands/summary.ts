@@ -67,6 +67,9 @@ export function outcomeOf(error: object | null, { served, failed }: Read): Outco
 
 function told({ state, reason, order }: ServedSummary): string {
   if (state === 'paused') return `was paused; go on with it: sluice backfill resume ${order}`;
+  // Put back after a failure, it is the service's.
+  if (state === 'waiting' && reason !== null)
+    return `failed for now, and the running service tries again in ten minutes: ${reason}`;
   return `${state}: ${reason ?? 'no reason was recorded'}`;
 }
 

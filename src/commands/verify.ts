@@ -88,9 +88,7 @@ function showReport(session: Session, all: Read): Outcome {
     return [
       drawn,
       '',
-      ...(unproven.length > 0
-        ? [`Did not hold still while it was read, so not compared: ${unproven.slice(0, MOST_EXAMPLES).join(', ')}`]
-        : []),
+      ...notCompared(unproven),
       ...(quarantined > 0
         ? [`Not here, because they did not parse: ${plural(quarantined, 'record')}. See: sluice quarantine`]
         : []),
@@ -100,6 +98,15 @@ function showReport(session: Session, all: Read): Outcome {
   });
   if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
   return equal ? outcomeOf(error, all) : 1;
+}
+
+function notCompared(slices: readonly string[]): string[] {
+  if (slices.length === 0) return [];
+  const more = slices.length - MOST_EXAMPLES;
+  return [
+    'Not compared, because never read in full (next: sluice sync), or because the answers did not add up:',
+    `  ${slices.slice(0, MOST_EXAMPLES).join(', ')}${more > 0 ? ` and ${count(more)} more` : ''}`,
+  ];
 }
 
 /** How many, and the first few. */

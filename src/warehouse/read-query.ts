@@ -66,7 +66,7 @@ function nextBatch(cursor: Cursor<(string | null)[]>): Promise<{ columns: Column
 function explainQuery(error: pg.DatabaseError, query: string): SluiceError {
   if (error.code === '25006')
     return new SluiceError('failed', 'sluice sql only reads; nothing was changed.', {
-      next: 'Use psql with the URL that sluice status shows.',
+      next: 'Nothing writes to the warehouse but Sluice; keep tables of your own in another schema, with psql.',
     });
   const at = Number(error.position);
   const line = at > 0 ? query.slice(0, at).split('\n').length : 0;

@@ -16,6 +16,7 @@ test('wrong usage exits with 2 and names what is allowed, before anything is sta
     [['sync', 'invoice'], 'Resources: customers, financial_summaries, invoices, '],
     [['sync', '--fast'], '--accept-deletes'],
     [['snyc'], 'Commands: '],
+    [['--no-color', 'status'], 'Options stand behind the command, as in: sluice status --json. See: sluice --help'],
     [['backfill', 'customers', '--from', '2025-01-01'], 'invoices, transactions'],
   ];
   const ended = await Promise.all(cases.map(([args]) => run(args, { env: SETTINGS })));
