@@ -17,7 +17,7 @@ export function matchRows(
 ): Map<string, string> {
   const found = new Map<string, string>();
   const taken = new Set<string>();
-  const shown = new Set(rows.flatMap(({ row }) => Object.keys(row).filter(field => isShown(row[field]))));
+  const shown = shownIn(rows);
   const indexes = new Map<string, Map<string, NewRow[]>>();
   for (const { id, body, lastId } of items) {
     const shape = shapeOf(body, shown);
@@ -34,13 +34,17 @@ export function matchRows(
   return found;
 }
 
+/** The fields that at least one of the rows shows. */
+export const shownIn = (rows: readonly NewRow[]): ReadonlySet<string> =>
+  new Set(rows.flatMap(({ row }) => Object.keys(row).filter(field => isShown(row[field]))));
+
 const isShown = (value: unknown): boolean =>
   value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0);
 
-const isLater = (id: string | null, lastId: string | null): boolean =>
+export const isLater = (id: string | null, lastId: string | null): boolean =>
   id === null || lastId === null || BigInt(id) > BigInt(lastId);
 
-function shapeOf(body: PushItem['body'], shown: ReadonlySet<string>): Shape {
+export function shapeOf(body: PushItem['body'], shown: ReadonlySet<string>): Shape {
   const fields = Object.keys(body).filter(field => shown.has(field));
   return fields.sort().map(field => {
     const value = body[field];
@@ -50,10 +54,10 @@ function shapeOf(body: PushItem['body'], shown: ReadonlySet<string>): Shape {
   });
 }
 
-function indexRows(job: Job, rows: readonly NewRow[], shape: Shape): Map<string, NewRow[]> {
+export function indexRows(job: Job, rows: readonly NewRow[], shape: Shape, form = tidy): Map<string, NewRow[]> {
   const index = new Map<string, NewRow[]>();
   for (const row of rows) {
-    const text = saidBy(job, row.row, shape);
+    const text = saidBy(job, row.row, shape, form);
     const alike = index.get(text);
     if (alike) alike.push(row);
     else index.set(text, [row]);
@@ -61,17 +65,17 @@ function indexRows(job: Job, rows: readonly NewRow[], shape: Shape): Map<string,
   return index;
 }
 
-/** The same text for all that say the same. */
-function saidBy(job: Job, record: Readonly<Record<string, unknown>>, shape: Shape): string {
+/** The same text for all that say the same, each value in its `form`. */
+export function saidBy(job: Job, record: Readonly<Record<string, unknown>>, shape: Shape, form = tidy): string {
   return JSON.stringify(
     shape.map(({ field, inner }) => {
       const parsed = job.record.shape[field]?.safeParse(picked(record[field], inner));
       // A job without the field keeps it among the unknown ones, which are not compared.
       if (!parsed?.success) return null;
-      if (inner === null || !Array.isArray(parsed.data)) return tidy(parsed.data);
+      if (inner === null || !Array.isArray(parsed.data)) return form(parsed.data);
       const elements = parsed.data as Record<string, unknown>[];
       // In what order a source lists them is its own affair.
-      return elements.map(element => JSON.stringify(inner.map(key => tidy(element[key])))).sort();
+      return elements.map(element => JSON.stringify(inner.map(key => form(element[key])))).sort();
     }),
   );
 }

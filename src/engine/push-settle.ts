@@ -2,9 +2,11 @@ import { type Clock, SECOND } from '../clock.ts';
 import { readCoverage } from '../warehouse/coverage.ts';
 import type { Database } from '../warehouse/database.ts';
 import { databaseNow } from '../warehouse/now.ts';
-import { findById, newRows } from '../warehouse/push-rows.ts';
+import { findById, type NewRow, newRows } from '../warehouse/push-rows.ts';
 import { noteNews, type PushItem, readItems } from '../warehouse/pushes.ts';
+import { findAlike } from './push-alike.ts';
 import { matchRows } from './push-match.ts';
+import type { PushTarget } from './push-targets.ts';
 import { placeOf, type Resource } from './resource.ts';
 import { type Day, holds } from './windows.ts';
 
@@ -16,6 +18,7 @@ export interface Settling {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly pushId: string;
+  readonly target: PushTarget;
   readonly resource: Resource;
   readonly readBack: ReadBack;
   /** Told before it waits until the source is surely done with what was sent. */
@@ -30,10 +33,10 @@ export const isOpen = (item: PushItem): boolean =>
 /**
  * Looks for what was sent in what the source shows: reads the list back, and gives each line its row. Lines of unknown outcome whose
  * row is not there are `planned` again once that is proven: the slices that would hold them were read after the source was done with
- * them, and show everything else that was created.
+ * them, show everything else that was created, and no new row that is like them.
  */
 export async function settle(settling: Settling): Promise<void> {
-  const { database, clock, signal, resource, readBack } = settling;
+  const { database, clock, signal, target, resource, readBack } = settling;
   await readBack('newest');
   let open = await claim(settling);
   const doubtful = open.filter(isDoubtful);
@@ -54,7 +57,12 @@ export async function settle(settling: Settling): Promise<void> {
   }
   const proven = await isProven(settling, open);
   const unseen = open.filter(item => item.state === 'created').length;
-  const news = open.filter(isDoubtful).map(({ id }) => {
+  const left = open.filter(isDoubtful);
+  const alike = findAlike(resource.job, target.telling, left, await rowsSince(settling, left));
+  const news = left.map(({ id }) => {
+    const row = alike.get(id);
+    if (row)
+      return { id, state: 'unknown' as const, message: `A new row is like it, but not the same: ${nameOf(row)}.` };
     if (proven && unseen === 0) return { id, state: 'planned' as const };
     const message = proven
       ? 'The source does not show it; but it does not show all that it said it created either.'
@@ -74,22 +82,29 @@ export async function lookForRefused(settling: Settling, refused: readonly PushI
 }
 
 /** Gives each line its row, as far as there are any; returns the lines that have none. */
-async function claim({ database: { kysely }, pushId, resource }: Settling): Promise<PushItem[]> {
+async function claim(settling: Settling): Promise<PushItem[]> {
+  const { pushId, resource } = settling;
+  const { kysely } = settling.database;
   await findById(kysely, pushId, resource.table);
   const items = (await readItems(kysely, pushId)).filter(item => item.lastAt !== null);
   // A refusal that created the thing all the same would be sent once more with the next push.
   const sought = items.filter(item => (isOpen(item) && item.sourceId === null) || item.state === 'refused');
-  if (sought.length > 0) {
-    const since = { lastId: least(sought.map(item => item.lastId)), lastAt: earliest(sought) };
-    const rows = await newRows(kysely, placeOf(resource), resource.table, since);
-    const matched = matchRows(resource.job, sought, rows);
-    await noteNews(
-      kysely,
-      [...matched].map(([id, rowKey]) => ({ id, state: 'created' as const, rowKey })),
-    );
-  }
+  const matched = matchRows(resource.job, sought, await rowsSince(settling, sought));
+  await noteNews(
+    kysely,
+    [...matched].map(([id, rowKey]) => ({ id, state: 'created' as const, rowKey })),
+  );
   return (await readItems(kysely, pushId)).filter(isOpen);
 }
+
+/** The rows no line has yet that came since the first of these was sent. */
+async function rowsSince({ database, resource }: Settling, items: readonly PushItem[]): Promise<NewRow[]> {
+  if (items.length === 0) return [];
+  const since = { lastId: least(items.map(item => item.lastId)), lastAt: earliest(items) };
+  return newRows(database.kysely, placeOf(resource), resource.table, since);
+}
+
+const nameOf = ({ id, key }: NewRow): string => (id === null ? `_key ${key}` : `id ${id}`);
 
 /** The smallest of them; null where one of them is. */
 function least(ids: readonly (string | null)[]): string | null {

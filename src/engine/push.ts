@@ -10,7 +10,6 @@ import { oldestProof, type Resource, refreshResource } from './resource.ts';
 export interface Push extends Omit<Settling, 'resource'> {
   /** What the log and the ledger call it, e.g. `customers`. */
   readonly name: string;
-  readonly target: PushTarget;
   /** Null where there is no job, and so no list, to look in. */
   readonly resource: Resource | null;
   readonly sender: Sender;

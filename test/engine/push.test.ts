@@ -242,6 +242,68 @@ test('a row that was there before is not taken for the one that was to be create
   });
 });
 
+test.each([
+  ['customers', { account: 'Pushed & Co', email: 'p@example.com' }, { account: 'Company 1' }],
+  ['customers', { account: 'Pushed & Co' }, { account: 'Pushed &amp; Co' }],
+  [
+    'customers',
+    { account: 'Pushed', phone: '+43 1 234', city: 'Graz' },
+    { account: 'P.', phone: '+431234', city: 'A-' },
+  ],
+  [
+    'invoices',
+    { customer_id: 3, date: '2024-02-29', items: [{ description: 'Work', amount: 10.125 }] },
+    { date: '2024-03-01', items: [{ description: 'Work', amount: 10.13, qty: 1 }] },
+  ],
+  ['transactions', { type: 'Income', account_id: 1, amount: 12.105, date: '2024-02-29' }, { amount: 12.11 }],
+  [
+    'quotes',
+    { customer_id: 3, valid_until: '2027-02-28', items: [{ amount: 10.125 }] },
+    { valid_until: '2027-03-01', items: [{ description: null, amount: 10.13, qty: 1 }] },
+  ],
+  [
+    'tickets',
+    { customer_id: 3, department_id: 2, subject: 'Pushed', message: 'a', priority: 'Low' },
+    { customer_id: 4, message: 'b', priority: 'High' },
+  ],
+  ['products', { name: 'Pushed', price: 10.125 }, { price: 10.13 }],
+] as const)(
+  '%s %j that the source shows with %j, its answer lost: it is not sent again unasked',
+  async (name, line, rewritten) => {
+    await withSource({}, [name], async ({ sandbox, database, push }) => {
+      const rows = () => [...sandbox.rows(name)];
+      const before = rows().length;
+      sandbox.failNext('html-500', 1, name);
+      const onSent = () => void sandbox.update(name, rows().at(-1)?.id ?? 0, rewritten as object);
+      expect(await push(name, [line], { onSent })).toEqual({ states: ['unknown'], requests: 1 });
+      const { rows: items } = await database.query('select message from sluice.push_items');
+      const like = new RegExp(`^A new row is like it, but not the same: (id ${rows().at(-1)?.id}|_key \\w+)\\.$`);
+      expect(items).toEqual([{ message: expect.stringMatching(like) }]);
+      expect(await push(name, [line])).toEqual({ states: ['unknown'], requests: 0 });
+      expect(rows().length).toBe(before + 1);
+      expect(await push(name, [line], { resendUnknown: true })).toEqual({ states: ['created'], requests: 1 });
+      expect(rows().length).toBe(before + 2);
+    });
+  },
+);
+
+test('one that is not there is sent again, whatever else is new there', async () => {
+  await withSource({}, ['customers'], async ({ sandbox, push }) => {
+    const line = { account: 'Pushed', email: 'p@example.com', city: 'Graz', country: 'Austria' };
+    sandbox.failNext('html-500', 1, 'customers');
+    let first = true;
+    const onSent = () => {
+      const row = [...sandbox.rows('customers')].at(-1);
+      if (first && row) {
+        sandbox.remove('customers', row.id);
+        sandbox.insert('customers', { ...row, account: 'Somebody', email: 's@example.com' });
+      }
+      first = false;
+    };
+    expect(await push('customers', [line], { onSent })).toEqual({ states: ['created'], requests: 2 });
+  });
+});
+
 test('a source that does not show what it says it created proves nothing by what it does not show', async () => {
   await withSource({ variants: { visible: 'half' } }, ['customers'], async ({ sandbox, push }) => {
     const one = customers(12);
