@@ -51,7 +51,7 @@ const SCHEMA = z.object({
   SLUICE_TOKEN: checked('at least 8 characters without spaces', text => /^[\x21-\x7e]{8,}$/.test(text)).optional(),
   SLUICE_DRAIN_SECONDS: whole(0, 3600).default(30),
   ALERT_WEBHOOK_URL: checked(
-    'an address that begins with https:// (http:// for this machine itself)',
+    'an address that begins with https:// (http:// for this machine itself), without user and password',
     isWebUrl,
   ).optional(),
   FRESHNESS_LIMIT_MINUTES: whole(1, 525_600).default(60),
@@ -522,16 +522,18 @@ function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
+/** Without user and password: fetch asks no address that holds them. */
 function isWebUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
-  const { protocol, hostname } = new URL(text);
+  const { protocol, hostname, username, password } = new URL(text);
+  if (username || password) return false;
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 }
 
 function isSourceUrl(text: string): boolean {
   if (!isWebUrl(text)) return false;
-  const { username, password, search, hash } = new URL(text);
-  return !username && !password && !search && !hash;
+  const { search, hash } = new URL(text);
+  return !search && !hash;
 }
 
 function isPostgresUrl(text: string): boolean {

@@ -90,6 +90,20 @@ test('plain http only to this machine itself', () => {
     expect(read({ SOURCE_URL: url, SOURCE_API_KEY: 'k' }).sources[0]?.settings?.url).toBe(url);
 });
 
+test('alerts are not posted to an address with user and password, which fetch refuses each time', () => {
+  for (const url of [
+    'https://me:secret-9@hooks.example.com/x',
+    'https://secret-9@hooks.example.com',
+    'http://:secret-9@localhost',
+  ]) {
+    const message = problems({ ALERT_WEBHOOK_URL: url });
+    expect(message).toMatch(/ALERT_WEBHOOK_URL .*; expected .*without user and password\.$/m);
+    expect(message).not.toContain('secret-9');
+  }
+  const url = 'https://hooks.example.com/services/T0/B0?key=a@b';
+  expect(read({ ALERT_WEBHOOK_URL: url }).alertWebhookUrl).toBe(url);
+});
+
 test('commands that read the source need its address and key; others do not', () => {
   expect(problems({}, true)).toMatch(/SOURCE_URL is not set.*\n.*SOURCE_API_KEY is not set/);
   expect(problems({ SOURCE_URL: 'https://a.example', SOURCE_API_KEY: ' ' }, true)).toMatch(
