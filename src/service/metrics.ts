@@ -4,6 +4,7 @@ import { freshness, openIncidents } from '../warehouse/incidents.ts';
 import { resourceMeasures, runMeasures, waitingSeconds } from '../warehouse/measures.ts';
 import { openOrders } from '../warehouse/orders.ts';
 import { orderProgress } from '../warehouse/report.ts';
+import { TITLES } from './alerts.ts';
 import { ofEach, type ServedSource } from './served-source.ts';
 
 /**
@@ -157,8 +158,7 @@ async function measureSource(database: Database, served: ServedSource): Promise<
   }
   const kinds = new Map<string, number>();
   for (const { kind } of await openIncidents(kysely, source)) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-  for (const kind of ['failed', 'fuse', 'unauthorized', 'unavailable', 'outdated'])
-    add('sluice_incidents_open', { kind }, kinds.get(kind) ?? 0);
+  for (const kind of Object.keys(TITLES)) add('sluice_incidents_open', { kind }, kinds.get(kind) ?? 0);
   return found;
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
-import { alertOf } from '../../src/service/alerts.ts';
+import { alertOf, TITLES } from '../../src/service/alerts.ts';
 import { METRICS } from '../../src/service/metrics.ts';
 import { noteTroubles } from '../../src/warehouse/incidents.ts';
 import { createOrder } from '../../src/warehouse/orders.ts';
@@ -37,7 +37,9 @@ test('every metric is there after a sync, labelled by source and resource, and h
         'sluice_changes_in_a_day{source="main",resource="customers",change="inserted"} 150',
         'sluice_slices{source="main",resource="customers",state="never_read"} 0',
         'sluice_incidents_open{source="main",kind="fuse"} 1',
-        'sluice_incidents_open{source="main",kind="failed"} 0',
+        ...Object.keys(TITLES)
+          .filter(kind => kind !== 'fuse')
+          .map(kind => `sluice_incidents_open{source="main",kind="${kind}"} 0`),
       ])
         expect(text.split('\n')).toContain(line);
       const left = /^sluice_requests_left\{source="main"\} (\d+)$/m.exec(text)?.[1];
