@@ -1,5 +1,6 @@
 import { SECOND } from '../clock.ts';
 import type { Incident } from '../warehouse/incidents.ts';
+import { stampMs } from '../warehouse/stamp.ts';
 
 const TIMEOUT_MS = 10 * SECOND;
 /** What each kind of incident is called in front of people. */
@@ -58,5 +59,4 @@ export async function postAlert(url: string, alert: object, stopping: AbortSigna
 /** Slack's own signs: a message of the source calls nobody to the channel, and links nowhere. */
 const plain = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** A stamp as Postgres writes it in UTC, as ISO 8601. */
-const iso = (stamp: string): string => new Date(stamp.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).toISOString();
+const iso = (stamp: string): string => new Date(stampMs(stamp)).toISOString();

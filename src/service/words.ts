@@ -1,5 +1,6 @@
 import type { Usage } from '../warehouse/ledger.ts';
 import type { ResourceState } from '../warehouse/report.ts';
+import { stampMs } from '../warehouse/stamp.ts';
 
 /** 12345 as `12,345`. */
 export const count = (value: number): string => value.toLocaleString('en-US');
@@ -10,8 +11,8 @@ export const plural = (value: number, word: string): string => `${count(value)} 
 /** A moment (epoch ms or Postgres text) as `2026-01-15 10:00:05`, in the zone people think in. */
 export function moment(at: number | string | null, timeZone: string): string {
   if (at === null) return '';
-  const date = typeof at === 'number' ? new Date(at) : new Date(at.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
-  return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }).format(date);
+  const atMs = typeof at === 'number' ? at : stampMs(at);
+  return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }).format(atMs);
 }
 
 /** As of when a resource is proven, or why it is not. */
