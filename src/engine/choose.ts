@@ -4,7 +4,7 @@ import type { MissingRow } from '../warehouse/missing.ts';
 import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../warehouse/slice.ts';
 import { stampMs } from './ask.ts';
 import { totalToAsk } from './control-totals.ts';
-import { confirmedBy, confirmingField, showsAll } from './gone.ts';
+import { confirmedBy, confirmingField, isConfirmedByCover, showsAll } from './gone.ts';
 import { byIds, subtract } from './intervals.ts';
 import { slicingOf } from './job.ts';
 import { nextSlice, pooledPrior } from './next-slice.ts';
@@ -18,6 +18,7 @@ import {
   pageSize,
   partition,
   partitionOf,
+  type Resource,
   watched,
 } from './resource.ts';
 import { type Task, wants } from './task.ts';
@@ -87,8 +88,7 @@ export async function choose(
         : 'blocked';
   }
 
-  const latestMissing =
-    confirmedBy(resource) === 'cover' && !task.reportOnly && (all || mayReread) ? latest(await context.missing()) : 0;
+  const latestMissing = !task.reportOnly && (all || mayReread) ? latest(resource, await context.missing()) : 0;
   const open = partition(resource).filter(entry => !task.settled.has(sliceText(entry.slice)));
   const entries = task.reportOnly ? open.flatMap(entry => unreported(task, entry)) : open;
   const due = entries.filter(entry => {
@@ -158,9 +158,10 @@ function unreported(task: Task, entry: Entry): Entry[] {
   return rest.map(slice => ({ ...entry, slice }));
 }
 
-/** The moment after which a whole cover confirms all that is missing: the slice that lacked a row is read again, too. */
-function latest(missing: readonly MissingRow[]): number {
-  return missing.length === 0 ? 0 : Math.max(...missing.map(row => stampMs(row.since))) + 1;
+/** The moment after which a whole cover confirms what only that can: the slice that lacked a row is read again, too. */
+function latest(resource: Resource, missing: readonly MissingRow[]): number {
+  const stamps = missing.filter(row => isConfirmedByCover(resource, row)).map(row => stampMs(row.since) + 1);
+  return Math.max(0, ...stamps);
 }
 
 /** Rows that went missing, one by one or by the customer they belong to. */
@@ -170,36 +171,35 @@ function confirm(task: Task, missing: readonly MissingRow[], counted: boolean): 
   if (task.failure?.kind === 'fuse') return idle(task);
   const way = confirmedBy(resource);
   const field = confirmingField(resource);
-  if (way === 'cover') {
-    // Where the last way to confirm has just been lost, the cover may be read already: one part of it concludes.
-    const part = partition(resource)[0];
-    const since = latest(missing);
-    const covered = missing.length > 0 && (oldestProof(resource) ?? 0) >= since;
-    if (!covered || !part || resource.reading.size > 0 || task.settled.has('confirm cover')) return idle(task);
-    const unfiltered: Slice = { by: 'newest' };
-    if (showsAll(resource) && (resource.entries.get(sliceText(unfiltered))?.readAt ?? 0) < since)
-      return single(unfiltered, counted);
-    task.settled.add('confirm cover');
-    return { ...single(part.slice, counted), answers: Number.POSITIVE_INFINITY };
-  }
   const slices = missing
     .filter(row => !row.key.startsWith('#') && !task.settled.has(`confirm ${row.key}`))
-    .map((row): { key: string; slice: Slice | null } => {
-      if (way === 'one') return { key: row.key, slice: { by: 'one', key: row.key } };
+    .filter(row => !isConfirmedByCover(resource, row))
+    .map((row): { key: string; slice: Slice } => {
+      if (way === 'value' && field !== null && row.value !== null)
+        return { key: row.key, slice: { by: 'value', field, value: row.value } };
       if (way === 'id') return { key: row.key, slice: { by: 'id', from: BigInt(row.key), to: BigInt(row.key) } };
-      return {
-        key: row.key,
-        slice: row.value === null || field === null ? null : { by: 'value', field, value: row.value },
-      };
+      return { key: row.key, slice: { by: 'one', key: row.key } };
     });
   for (const { key, slice } of slices) {
-    if (slice === null) continue;
     if ([...resource.reading].some(other => other.by === slice.by || overlap(other, slice))) continue;
     // One try for each task: what it does not settle waits for the next.
     task.settled.add(`confirm ${key}`);
     return { ...single(slice, counted), answers: 1 };
   }
-  return idle(task);
+  return confirmByCover(task, latest(resource, missing), counted);
+}
+
+/** Where the last way to confirm has just been lost, the cover may be read already: one part of it concludes. */
+function confirmByCover(task: Task, since: number, counted: boolean): Next {
+  const { resource } = task;
+  const part = partition(resource)[0];
+  const covered = since > 0 && (oldestProof(resource) ?? 0) >= since;
+  if (!covered || !part || resource.reading.size > 0 || task.settled.has('confirm cover')) return idle(task);
+  const unfiltered: Slice = { by: 'newest' };
+  if (showsAll(resource) && (resource.entries.get(sliceText(unfiltered))?.readAt ?? 0) < since)
+    return single(unfiltered, counted);
+  task.settled.add('confirm cover');
+  return { ...single(part.slice, counted), answers: Number.POSITIVE_INFINITY };
 }
 
 /** Neighbours that are due too are read in the same chain of answers. */
@@ -277,7 +277,5 @@ function gatherDates(task: Task, best: Entry & { slice: DateSlice }, due: readon
 function meets(a: { slice: DateSlice } | undefined, b: { slice: DateSlice } | undefined): boolean {
   const end = a?.slice.to;
   const start = b?.slice.from;
-  return (
-    typeof end === 'string' && typeof start === 'string' && Date.parse(start) - Date.parse(end) === 24 * 3600 * 1000
-  );
+  return typeof end === 'string' && typeof start === 'string' && Date.parse(start) - Date.parse(end) === DAY;
 }

@@ -212,7 +212,7 @@ async function concludeProven(
   else await proveWindows(tx, draft, end, at, left.length);
   if (keepsWindows(resource)) await settleShownByNone(tx, draft, task, end, outcome.counts);
 
-  if (confirmedBy(resource) === 'cover') await removeUncovered(tx, draft, task, outcome.counts);
+  await removeUncovered(tx, draft, task, outcome.counts);
 }
 
 /** The edges of a window that was asked for by just its days, and shows none of the stored rows of the first or the last of them. */

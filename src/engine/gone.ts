@@ -1,6 +1,6 @@
 import { SluiceError } from '../errors.ts';
 import type { Db } from '../warehouse/database.ts';
-import { deleteRows, findLeft, listMissing, markMissing } from '../warehouse/missing.ts';
+import { deleteRows, findLeft, listMissing, type MissingRow, markMissing } from '../warehouse/missing.ts';
 import { shownByNone } from '../warehouse/row-windows.ts';
 import type { Counts } from '../warehouse/runs.ts';
 import { type Slice, sliceText } from '../warehouse/slice.ts';
@@ -39,6 +39,12 @@ export function confirmedBy(resource: Resource): 'one' | 'id' | 'value' | 'cover
   return inPlace && showsIds ? 'id' : 'cover';
 }
 
+/** No question of its own confirms that this row is gone: an invoice without a customer can only be lacked by everything. */
+export function isConfirmedByCover(resource: Resource, row: Pick<MissingRow, 'value'>): boolean {
+  const way = confirmedBy(resource);
+  return way === 'cover' || (way === 'value' && row.value === null);
+}
+
 /** One answer holds the unfiltered list: what it shows is there, whatever the windows lack. */
 export const showsAll = (resource: Resource): boolean =>
   isPageless(resource) && resource.traits.get('one answer') !== 'cut' && partitionOf(resource) === 'date';
@@ -65,11 +71,11 @@ export async function removeUncovered(tx: Db, draft: Draft, task: Task, counts: 
   if (!resource.holdsMissing) return;
   const oldest = oldestProof(drafted(draft));
   if (oldest === null) return;
-  const missing = await listMissing(tx, placeOf(resource), resource.table, null);
+  const missing = await listMissing(tx, placeOf(resource), resource.table, confirmingField(resource));
   const unfiltered = draft.entries.get(sliceText({ by: 'newest' }))?.readAt ?? 0;
   const readBy = showsAll(resource) ? Math.min(oldest, unfiltered) : oldest;
   // The slice that lacked a row first has lacked it again since.
-  const gone = missing.filter(row => stampMs(row.since) < readBy);
+  const gone = missing.filter(row => isConfirmedByCover(resource, row) && stampMs(row.since) < readBy);
   await remove(
     tx,
     draft,

@@ -4,7 +4,7 @@ import { keptIn } from '../warehouse/row-windows.ts';
 import { type IdSlice, type Slice, sliceCondition, sliceText } from '../warehouse/slice.ts';
 import { countRows } from '../warehouse/stored.ts';
 import { type Draft, drafted, replaceEntries } from './draft.ts';
-import { subtract } from './intervals.ts';
+import { isId, subtract } from './intervals.ts';
 import { learn } from './next-slice.ts';
 import { keepsWindows, pageSize, partition, placeOf, type Resource } from './resource.ts';
 import type { End } from './step.ts';
@@ -84,7 +84,9 @@ export async function proveInterval(
   );
 }
 
+/** Rows without an id lie in none. */
 export const inInterval = (slice: IdSlice, key: string): boolean => {
+  if (!isId(key)) return false;
   const id = BigInt(key);
   return (slice.from === null || slice.from <= id) && (slice.to === null || id <= slice.to);
 };

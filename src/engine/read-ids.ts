@@ -261,7 +261,7 @@ export function orderOfIds(ids: readonly bigint[], known: Order | undefined): Or
     .filter(step => step !== 0n);
   if (steps.length === 0) return known ?? 'id-desc';
   const shown = steps.every(step => step < 0n) ? 'id-desc' : steps.every(step => step > 0n) ? 'id-asc' : 'none';
-  return known === undefined || known === 'updated-desc' || known === shown ? shown : 'none';
+  return known === undefined || known === shown ? shown : 'none';
 }
 
 /** Not as long as asked for, where nothing tells how long the list is. */

@@ -22,7 +22,9 @@ export async function recount(engine: Engine, task: Task): Promise<Next> {
     return 'done';
   if (resource.total === null && task.kind === 'sync') return 'done';
   const { rows } = await countRows(engine.database.kysely, resource.table, null);
-  const held = rows + (resource.quarantined ? await countQuarantined(engine.database.kysely, placeOf(resource)) : 0);
+  const held =
+    rows +
+    (resource.quarantined ? await countQuarantined(engine.database.kysely, placeOf(resource), resource.table) : 0);
   if (resource.total !== null && resource.total <= held) return 'done';
   if (task.counted === null) return 'done';
   if (!task.settled.has('recount')) {

@@ -1,6 +1,7 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db } from './database.ts';
 import type { Place } from './place.ts';
+import type { Table } from './tables.ts';
 
 /** A record that did not parse, kept whole. */
 export interface BadRecord {
@@ -41,36 +42,45 @@ export async function holdsQuarantine(db: Db, place: Place): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Records that are in quarantine and not in the table. */
-export async function countQuarantined(db: Db, place: Place): Promise<number> {
-  const { rows } = await sql<{ count: number }>`select count(*)::int as count from sluice.quarantine
-    where source = ${place.source} and resource = ${place.resource} and resolved_at is null`.execute(db);
+/** Records that are in quarantine and not in the table: one that went bad keeps its last known row. */
+export async function countQuarantined(db: Db, place: Place, table: Table): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from sluice.quarantine q
+    where source = ${place.source} and resource = ${place.resource} and resolved_at is null
+      and not exists (select from ${sql.id(table.schema, table.name)} t where t.${sql.id(table.key.name)}::text = q.key)`.execute(
+    db,
+  );
   return rows[0]?.count ?? 0;
 }
+
+/** When the oldest slice of a cover was read; null while one never was. */
+const OLDEST = sql`case when bool_and(c.proven_at is not null) then min(c.proven_at) end`;
+const IN_COVER = sql`(c.slice = 'whole' or c.slice like 'date %' or c.slice like 'id %')`;
 
 /**
  * The source no longer shows the record: everything was read in full since it was last seen, and the slice that showed it was
  * read again. That is how one leaves whose key could not be read, or that was deleted at the source instead of mended.
  */
-const noLongerShown = sql`coalesce(q.last_seen < (
-      select case when bool_and(c.proven_at is not null) then min(c.proven_at) end from sluice.coverage c
-      where c.source = q.source and c.resource = q.resource and (c.slice = 'whole' or c.slice like 'date %' or c.slice like 'id %'))
+const noLongerShown = (oldest: RawBuilder<unknown>) => sql`coalesce(q.last_seen < ${oldest}
     and not exists (select from sluice.coverage c where c.source = q.source and c.resource = q.resource and c.slice = q.slice
       and greatest(c.read_at, c.proven_at) <= q.last_seen), false)`;
 
 /** Records that parse again, or that the source no longer shows, leave quarantine by themselves. */
 export async function resolveQuarantine(tx: Db, place: Place, keys: readonly string[]): Promise<void> {
+  const { source, resource } = place;
+  // Without a look at the record, so that it is asked for once and not for each of them.
+  const oldest = sql`(select ${OLDEST} from sluice.coverage c where c.source = ${source} and c.resource = ${resource} and ${IN_COVER})`;
   await sql`update sluice.quarantine q set resolved_at = sluice.now()
-    where source = ${place.source} and resource = ${place.resource} and resolved_at is null
-      and (key = any(cast(${keys} as text[])) or ${noLongerShown})`.execute(tx);
+    where source = ${source} and resource = ${resource} and resolved_at is null
+      and (key = any(cast(${keys} as text[])) or ${noLongerShown(oldest)})`.execute(tx);
 }
 
 export async function listQuarantine(db: Db, source: string, most: number): Promise<QuarantinedRecord[]> {
   const { rows } = await sql<QuarantinedRecord>`
-    select resource, key, payload, reasons, slice, first_seen as "firstSeen", last_seen as "lastSeen", attempts
-    from sluice.quarantine q where source = ${source} and resolved_at is null and not ${noLongerShown} order by last_seen desc, resource, key limit ${most}`.execute(
-    db,
-  );
+    with covers as (select c.resource, ${OLDEST} as oldest from sluice.coverage c where c.source = ${source} and ${IN_COVER} group by c.resource)
+    select q.resource, key, payload, reasons, slice, first_seen as "firstSeen", last_seen as "lastSeen", attempts
+    from sluice.quarantine q left join covers on covers.resource = q.resource
+    where source = ${source} and resolved_at is null and not ${noLongerShown(sql.ref('covers.oldest'))}
+    order by last_seen desc, q.resource, key limit ${most}`.execute(db);
   return rows;
 }
 

@@ -8,14 +8,17 @@ import type { Table } from './tables.ts';
  * Rows that do not show their date are known by the narrowest window that was asked for and returned them. It stands in for the
  * date: such a row lies in every slice whose question would have returned it, too.
  */
-const inWindow = (alias: string, window: DateSlice): RawBuilder<boolean> => sql`
-  ${sql.ref(`${alias}.date_from`)} >= cast(${window.from ?? '-infinity'} as date)
-  and ${sql.ref(`${alias}.date_to`)} <= cast(${window.to ?? 'infinity'} as date)`;
+const inWindow = (alias: string, window: DateSlice): RawBuilder<boolean> => {
+  const from = sql.ref(`${alias}.date_from`);
+  const last = sql`cast(${window.to ?? 'infinity'} as date)`;
+  // That it begins before the end follows from that it ends there; said, it bounds the search by the index.
+  return sql`${from} >= cast(${window.from ?? '-infinity'} as date) and ${from} <= ${last} and ${sql.ref(`${alias}.date_to`)} <= ${last}`;
+};
 
 /** Which stored rows `t` lie in what was asked for. */
 export const keptIn = (place: Place, table: Table, asked: DateSlice): RawBuilder<boolean> => sql`exists (
   select from sluice.row_windows w where w.source = ${place.source} and w.resource = ${place.resource}
-    and w.key = t.${sql.id(table.key.name)}::text and ${inWindow('w', asked)})`;
+    and cast(w.key as ${sql.raw(table.key.type)}) = t.${sql.id(table.key.name)} and ${inWindow('w', asked)})`;
 
 /**
  * Notes the window that returned these rows at `seenAt`. A narrower one that is known stays, unless the row has moved: then it was

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
 import { parseVariants } from '../../src/sandbox/variants.ts';
+import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';
 
@@ -94,6 +95,22 @@ test('verify reports a row that does not show its date as extra when no window s
     sandbox.remove('invoices', second?.id ?? 0);
     const [order] = await serveOrders(engine, 'verify');
     expect(order).toMatchObject({ state: 'done', report: { absent: [], different: [], extra: [String(second?.id)] } });
+    await engine.close();
+  });
+  await sandbox.close();
+});
+
+test('an invoice that belongs to no customer and left the source is gone once everything was read since', async () => {
+  const sandbox = await openSandbox({ rateLimit: 0 });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices'] });
+    const [orphan] = sandbox.rows('invoices');
+    sandbox.update('invoices', orphan?.id as number, { customer_id: null as unknown as number });
+    await serveOrders(engine, 'sync');
+    sandbox.remove('invoices', orphan?.id as number);
+    const [order] = await serveOrders(engine, 'sync');
+    expect(order).toMatchObject({ state: 'done', deleted: 1 });
+    expect(await differences(database, sandbox, 8, ['invoices'])).toEqual([]);
     await engine.close();
   });
   await sandbox.close();

@@ -108,6 +108,7 @@ test('a list that was seen in one order of ids and then in the other is in neith
   expect(orderOfIds([9n, 5n], 'id-asc')).toBe('none');
   expect(orderOfIds([3n, 5n], 'id-desc')).toBe('none');
   expect(orderOfIds([3n, 5n], 'none')).toBe('none');
+  expect(orderOfIds([5n, 3n], 'updated-desc')).toBe('none');
   expect(orderOfIds([5n], 'id-asc')).toBe('id-asc');
 });
 
