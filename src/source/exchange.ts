@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { Agent, type Dispatcher, request } from 'undici';
+import { SECOND } from '../clock.ts';
 import type { HttpAnswer } from './answer.ts';
 import { withAnySignal } from './any-signal.ts';
 
@@ -21,6 +22,7 @@ export type Exchange =
   | ({ kind: 'answer'; bytes: number } & HttpAnswer)
   | { kind: 'too large'; status: number; headers: HttpAnswer['headers'] }
   | { kind: 'aborted' }
+  /** `timedOut`: no whole answer came in time to what may have been sent. */
   | { kind: 'failed'; error: unknown; timedOut: boolean; reachedServer: boolean };
 
 const TIMED_OUT = new Error('the time for one request is over');
@@ -38,8 +40,15 @@ const FIRST_BYTES = 128 * 1024;
 
 export function openAgent(options: { connections: number; timeoutMs: number }): Agent {
   const { connections, timeoutMs } = options;
-  return new Agent({ connections, headersTimeout: timeoutMs, bodyTimeout: timeoutMs, connect: { timeout: timeoutMs } });
+  const connect = { timeout: connectTimeoutMs(timeoutMs) };
+  return new Agent({ connections, headersTimeout: timeoutMs, bodyTimeout: timeoutMs, connect });
 }
+
+/**
+ * Less than a whole attempt, whose end does not tell whether anything was sent. A packet that was lost on the way is sent again after 1, 3
+ * and 7 s, so a server that can be reached answers within ten.
+ */
+const connectTimeoutMs = (timeoutMs: number): number => Math.min(10 * SECOND, timeoutMs / 2);
 
 /**
  * One request and its whole answer, decoded; never throws. Follows no redirect: another host must not get the key.
@@ -53,8 +62,9 @@ export async function exchange(options: ExchangeOptions): Promise<Exchange> {
       return await sendAndRead(options, controller.signal);
     } catch (error) {
       if (gaveUp(controller.signal)) return { kind: 'aborted' };
-      const timedOut = controller.signal.aborted || TIMEOUTS.has(codeOf(error));
-      return { kind: 'failed', error, timedOut, reachedServer: !failedToConnect(error) };
+      const reachedServer = !failedToConnect(error);
+      const timedOut = controller.signal.aborted || (reachedServer && TIMEOUTS.has(codeOf(error)));
+      return { kind: 'failed', error, timedOut, reachedServer };
     } finally {
       clearTimeout(timer);
     }
@@ -147,7 +157,8 @@ async function decode(
   }
 }
 
-const TIMEOUTS = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
+const CONNECT_TIMEOUT = 'UND_ERR_CONNECT_TIMEOUT';
+const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
 
 /** What a person is told about a request that got no answer. */
 export function describeFailure(
@@ -156,6 +167,8 @@ export function describeFailure(
 ): string {
   if (failure.timedOut) return `no complete answer from ${place.origin} within ${place.timeoutMs / 1000} s`;
   const code = codeOf(failure.error);
+  if (code === CONNECT_TIMEOUT)
+    return `no connection to ${place.origin} within ${connectTimeoutMs(place.timeoutMs) / 1000} s`;
   if (code === 'ECONNREFUSED') return `nothing answers at ${place.origin}`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the host name ${place.host} cannot be resolved (${code})`;
   if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET') return 'the connection broke off';
@@ -172,5 +185,5 @@ export function codeOf(error: unknown): string {
 function failedToConnect(error: unknown): boolean {
   const { syscall, errors } = (error ?? {}) as { syscall?: unknown; errors?: unknown };
   if (Array.isArray(errors)) return errors.length > 0 && errors.every(failedToConnect); // one per address tried
-  return syscall === 'connect' || syscall === 'getaddrinfo' || codeOf(error) === 'UND_ERR_CONNECT_TIMEOUT';
+  return syscall === 'connect' || syscall === 'getaddrinfo' || codeOf(error) === CONNECT_TIMEOUT;
 }

@@ -7,6 +7,7 @@ import type { Lane } from '../../src/source/budget.ts';
 import { type ClientOptions, isTimeout, openClient } from '../../src/source/client.ts';
 import { createMemoryBudget } from '../../src/source/memory-budget.ts';
 import { countingBudget } from './counting-budget.ts';
+import { openDeafServer } from './deaf-server.ts';
 import { failure } from './failure.ts';
 import { autoClock, manualClock } from './manual-clock.ts';
 import { type Handler, json, openPeer } from './peer.ts';
@@ -438,6 +439,16 @@ describe('a source out of reach', () => {
     const error = await failure(list());
     expect(error.message).toMatch(/failed 6 times: nothing answers at http:\/\/127\.0\.0\.1:\d+$/);
     expect([budget.open(), budget.settled.length, budget.released.length, clock.slept.length]).toEqual([0, 0, 6, 5]);
+  });
+
+  it('where no connection comes about nothing was sent: the grant is given back, and to ask for less would not help', async () => {
+    const url = await openDeafServer();
+    const { client, budget } = await setUp(() => {}, { url, timeoutMs: 2 * SECOND });
+    const create = client.request({ method: 'POST', path, body: {} }, { ...context, attempts: 1 });
+    const error = await failure(create);
+    expect(error.message).toBe(`POST ${path} failed: no connection to ${url} within 1 s`);
+    expect([error.outcomeUnknown, isTimeout(error)]).toEqual([false, false]);
+    expect([budget.open(), budget.settled.length, budget.released.length]).toEqual([0, 0, 1]);
   });
 
   it('is named when it speaks no TLS', async () => {
