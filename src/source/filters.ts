@@ -6,7 +6,9 @@ const text = z.string('must be text').min(1, 'must not be empty');
 const id = z
   .union([z.number(), z.string()], 'must be an id such as 17')
   .transform(String)
-  .refine(value => /^\d{1,19}$/.test(value), 'must be an id such as 17');
+  .refine(value => /^\d{1,19}$/.test(value), 'must be an id such as 17')
+  // As the ids of rows are written; by `0017` every row would contradict what was asked.
+  .transform(value => value.replace(/^0+(?=\d)/, ''));
 const date = z.iso.date('must be a date such as 2026-01-15');
 const count = z.int('must be a whole number').positive('must be greater than 0');
 

@@ -159,6 +159,11 @@ describe('lists', () => {
     const [first] = honoured;
     const { rows } = await ignoring.client.invoices.list({ customer_id: first?.customer_id ?? 0, limit: 100 });
     expect(new Set(rows.map(row => row.customer_id))).toEqual(new Set([first?.customer_id]));
+    // However the id is written.
+    const padded = { customer_id: `00${first?.customer_id}` };
+    expect((await ignoring.client.invoices.list({ ...padded, limit: 100 })).rows).toEqual(rows);
+    const all = await gather(ignoring.client.invoices.all(padded));
+    expect(new Set(all.map(row => row.customer_id))).toEqual(new Set([first?.customer_id]));
   });
 
   it.each(['404', '405'] as const)('a list that is not offered: %s', async other => {
