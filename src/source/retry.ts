@@ -8,10 +8,10 @@ export interface RetryLaw {
   readonly capMs: number;
 }
 
-/** For answers that are no answer: 5xx, a broken connection, text that is not JSON. About a minute in all. */
+/** For answers that are no answer: 5xx, a broken connection, text that is not JSON. Five waits, 16 to 31 s in all. */
 export const FAILURES: RetryLaw = { attempts: 6, baseMs: SECOND, capMs: MINUTE };
 
-/** For 429. Without headers these waits outlast an hourly window even at the smallest jitter (68 minutes). */
+/** For 429. Without headers these 23 waits outlast an hourly window: 137 minutes in all at the smallest jitter, 147 at the largest. */
 export const BLOCKED: RetryLaw = { attempts: 24, baseMs: SECOND, capMs: 10 * MINUTE };
 
 /**

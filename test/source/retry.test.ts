@@ -26,10 +26,17 @@ it('never waits less than the server asks, and never more than both the cap and 
 });
 
 it('outlasts an hourly window of 429s even at the smallest jitter', () => {
-  expect(longest(BLOCKED, () => 0)).toBeGreaterThan(HOUR + 5 * MINUTE);
+  expect(inAll(BLOCKED, () => 0)).toBeGreaterThan(HOUR + 5 * MINUTE);
 });
 
-function longest(law: RetryLaw, random: () => number): number {
+it('waits in all as long as the laws say of themselves', () => {
+  expect([inAll(FAILURES, () => 0), inAll(FAILURES, () => 1)]).toEqual([15.5 * SECOND, 31 * SECOND]);
+  // Ten or eleven waits that double, then ten minutes each.
+  expect(inAll(BLOCKED, () => 0)).toBe((1023.5 + 12 * 600) * SECOND);
+  expect(inAll(BLOCKED, () => 1)).toBe((1023 + 13 * 600) * SECOND);
+});
+
+function inAll(law: RetryLaw, random: () => number): number {
   let sum = 0;
   for (let failures = 1; failures < law.attempts; failures++) sum += retryDelayMs(law, failures, random);
   return sum;
