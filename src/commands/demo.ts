@@ -158,7 +158,7 @@ async function readAll(session: Session, sandbox: Sandbox, database: Database, k
     weights: {},
   };
   const shown = createProgress({ terminal, clock });
-  const progress = shown.of(null);
+  const progress = shown.of(null, 'UTC');
   const { onEvent } = progress;
   const all = await serveOrders(
     {

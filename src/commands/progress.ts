@@ -35,13 +35,13 @@ const LINE_EVERY_MS = 10 * SECOND;
 
 /** Bars on a terminal, elsewhere a line every few seconds; `stop` takes the bars away. */
 export function createProgress(options: { terminal: Terminal; clock: Clock }): {
-  /** Of one source; its name stands before the resources where it is given. `timeZone` (default UTC): where its moments are told. */
-  of(source: string | null, timeZone?: string): Progress;
+  /** Of one source; its name stands before the resources where it is given. `timeZone`: where its moments are told. */
+  of(source: string | null, timeZone: string): Progress;
   stop(): void;
 } {
   const { clock } = options;
   const shown = options.terminal.watched ? bars() : lines(options.terminal, clock);
-  const of = (source: string | null, timeZone = 'UTC'): Progress => {
+  const of = (source: string | null, timeZone: string): Progress => {
     const prefix = source === null ? '' : `${source} `;
     const stand = (standing: Standing) => shown.stand({ ...standing, resource: `${prefix}${standing.resource}` });
     const waiting = (at: number) => shown.waiting(`waiting for quota until ${zoned(at, timeZone)}`, prefix, at);

@@ -10,7 +10,7 @@ export function createPushProgress(
   terminal: Terminal,
   clock: Clock,
   resource: string,
-  timeZone = 'UTC',
+  timeZone: string,
 ): { sent: (lines: number) => void; waiting: (waitMs: number) => void } {
   let told = clock.now();
   let until = 0;

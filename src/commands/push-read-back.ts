@@ -24,7 +24,7 @@ export function createReadBack(given: {
         : { resource: name, kind: 'backfill', dateFrom: ask.from, dateTo: ask.to };
     const shown = createProgress({ terminal, clock });
     try {
-      const progress = shown.of(null);
+      const progress = shown.of(null, source.timeZone);
       const served = await serveSource(session, { database, source, progress, noWait }, [wish]);
       const bad = served.find(({ order }) => order.state !== 'done');
       if (!bad) return;

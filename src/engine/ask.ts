@@ -348,9 +348,6 @@ export function parseRows(
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Epoch milliseconds of a Postgres timestamptz text. */
-export const stampMs = (stamp: string): number => Date.parse(stamp.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
-
 /** Asks for pages `ahead` at a time, and yields the answers in order. What was asked for and not used is released. */
 export async function* inOrder<T>(
   reader: Reader,

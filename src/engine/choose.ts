@@ -2,7 +2,7 @@ import { DAY } from '../clock.ts';
 import type { Entry } from '../warehouse/coverage.ts';
 import type { MissingRow } from '../warehouse/missing.ts';
 import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../warehouse/slice.ts';
-import { stampMs } from './ask.ts';
+import { stampMs } from '../warehouse/stamp.ts';
 import { totalToAsk } from './control-totals.ts';
 import { confirmedBy, confirmingField, isConfirmedByCover, showsAll } from './gone.ts';
 import { byIds, subtract } from './intervals.ts';

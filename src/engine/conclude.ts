@@ -1,9 +1,10 @@
+import { REPORT } from '../warehouse/cursors.ts';
 import type { Db } from '../warehouse/database.ts';
 import { forgetLacked, lackedElsewhere, markMissing, markSeen, type SeenRow } from '../warehouse/missing.ts';
 import type { Counts } from '../warehouse/runs.ts';
 import { overlap, parseSlice, sliceText } from '../warehouse/slice.ts';
+import { stampMs } from '../warehouse/stamp.ts';
 import { valuesOf } from '../warehouse/stored.ts';
-import { stampMs } from './ask.ts';
 import { concludeTotal } from './control-totals.ts';
 import { type Draft, drafted, noteTrait, replaceEntries } from './draft.ts';
 import {
@@ -41,7 +42,7 @@ interface Outcome {
 /** What follows from a step, in the transaction that writes its rows: cursor, missing rows, deletions, coverage. */
 export async function conclude(tx: Db, draft: Draft, step: Step, outcome: Outcome): Promise<void> {
   const { resource, task, end } = step;
-  const name = task.reportOnly ? `report ${sliceText(step.slice)}` : sliceText(step.slice);
+  const name = `${task.reportOnly ? REPORT : ''}${sliceText(step.slice)}`;
   const shown = [...step.rows.map(row => row.key), ...outcome.bad];
   if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, draft, step, shown, outcome);
 

@@ -3,6 +3,7 @@ import { isKind } from '../errors.ts';
 import type { Entry } from '../warehouse/coverage.ts';
 import type { Db } from '../warehouse/database.ts';
 import { type Slice, sliceText } from '../warehouse/slice.ts';
+import { stampMs } from '../warehouse/stamp.ts';
 import { sumsOf } from '../warehouse/stored.ts';
 import type { Reader } from './ask.ts';
 import { type Draft, noteTrait } from './draft.ts';
@@ -125,7 +126,7 @@ export async function concludeTotal(
   );
   const before = draft.entries.get(sliceText(slice));
   const dueReason = texts.length > 0 ? texts.join('; ') : null;
-  const at = Date.parse(end.startedAt);
+  const at = stampMs(end.startedAt);
   const asked: Entry = {
     slice,
     provenAt: null,

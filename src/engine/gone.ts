@@ -4,7 +4,7 @@ import { deleteRows, findLeft, listMissing, type MissingRow, markMissing } from 
 import { shownByNone } from '../warehouse/row-windows.ts';
 import type { Counts } from '../warehouse/runs.ts';
 import { type Slice, sliceText } from '../warehouse/slice.ts';
-import { stampMs } from './ask.ts';
+import { stampMs } from '../warehouse/stamp.ts';
 import { type Draft, drafted } from './draft.ts';
 import { slicingOf } from './job.ts';
 import { membersOf } from './prove.ts';

@@ -1,6 +1,7 @@
 import type { Row } from '../warehouse/rows.ts';
 import { type Slice, sliceText } from '../warehouse/slice.ts';
-import { noSuchList, orAbsent, type Reader, stampMs } from './ask.ts';
+import { stampMs } from '../warehouse/stamp.ts';
+import { noSuchList, orAbsent, type Reader } from './ask.ts';
 import { type Monthly, slicingOf } from './job.ts';
 import type { Committed, Step } from './step.ts';
 import type { Task } from './task.ts';

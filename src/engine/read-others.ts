@@ -1,14 +1,6 @@
 import type { Slice } from '../warehouse/slice.ts';
-import {
-  askPage,
-  firstLimit,
-  learnFromPage,
-  mayBeCut,
-  type PageAnswer,
-  parseRows,
-  type Reader,
-  stampMs,
-} from './ask.ts';
+import { stampMs } from '../warehouse/stamp.ts';
+import { askPage, firstLimit, learnFromPage, mayBeCut, type PageAnswer, parseRows, type Reader } from './ask.ts';
 import { isId } from './intervals.ts';
 import { slicingOf } from './job.ts';
 import { orderOfIds } from './read-ids.ts';

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { SluiceError } from '../errors.ts';
 import type { Db } from './database.ts';
 import type { Place } from './place.ts';
+import { addWholeKeys, forgetWholeKeys, readWholeKeys } from './whole-keys.ts';
 
 /** Where the reading of one slice stands after its last commit. */
 export interface ReadingState {
@@ -18,6 +19,13 @@ export interface ReadingState {
   /** Digest of the keys that the pages showed when they were last gone through, where that has to be done again. */
   readonly before: string | null;
 }
+
+/** In front of the name of a slice that is read to be reported on. */
+export const REPORT = 'report ';
+
+/** The one slice that may be longer than a few answers. Its keys have a table of their own; `seen` tells how many it must hold. */
+const WHOLE = 'whole';
+type StoredReading = ReadingState & { readonly seen?: number };
 
 /** The durable position of one resource: its version, and the slices being read by the text that names them. */
 export interface Cursor {
@@ -36,14 +44,28 @@ const MAX_READING_SECONDS = 15 * 60;
  * nothing. Only the holder of the source's lock calls it. Rows are locked by name, as every commit does, so that none waits for the other.
  */
 export async function takeCursors(db: Db, source: string, resources: readonly string[]): Promise<Map<string, Cursor>> {
-  const { rows } = await sql<{ resource: string; version: string; readings: Record<string, ReadingState> }>`
+  const { rows } = await sql<{ resource: string; version: string; readings: Record<string, StoredReading> }>`
     insert into sluice.cursors as c (source, resource)
     select ${source}, r from unnest(cast(${resources} as text[])) r order by r
     on conflict (source, resource) do update set version = c.version + 1, readings = (
       select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(c.readings)
-      where key = 'whole' or cast(value->>'startedAt' as timestamptz) > sluice.now() - make_interval(secs => ${MAX_READING_SECONDS}))
+      where key = ${WHOLE} or cast(value->>'startedAt' as timestamptz) > sluice.now() - make_interval(secs => ${MAX_READING_SECONDS}))
     returning resource, version, readings`.execute(db);
-  return new Map(rows.map(row => [row.resource, { version: row.version, readings: row.readings }]));
+  const cursors = new Map<string, Cursor>();
+  for (const { resource, version, readings } of rows) {
+    const whole = readings[WHOLE];
+    if (whole) {
+      const keys = await readWholeKeys(db, { source, resource });
+      // A crash of Postgres has emptied their table: the reading begins again.
+      if (keys.length === whole.seen) readings[WHOLE] = { ...whole, keys };
+      else {
+        delete readings[WHOLE];
+        await forgetWholeKeys(db, { source, resource });
+      }
+    }
+    cursors.set(resource, { version, readings });
+  }
+  return cursors;
 }
 
 /** Moves a cursor on, in the transaction that writes the rows. Finding another version than `from` stops the writer. */
@@ -54,7 +76,7 @@ export async function moveCursor(
   change: { readings: Readonly<Record<string, ReadingState>>; position: string; runId: string | null },
 ): Promise<Cursor> {
   const { rows } = await sql<{ version: string }>`
-    update sluice.cursors set version = version + 1, readings = cast(${JSON.stringify(change.readings)} as jsonb),
+    update sluice.cursors set version = version + 1, readings = cast(${JSON.stringify(stored(change.readings))} as jsonb),
       position = ${change.position}, committed_at = sluice.now(), run_id = cast(${change.runId} as bigint)
     where source = ${place.source} and resource = ${place.resource} and version = cast(${from.version} as bigint)
     returning version`.execute(tx);
@@ -68,5 +90,20 @@ export async function moveCursor(
       },
     );
   }
+  await moveWholeKeys(tx, place, from.readings[WHOLE], change.readings[WHOLE]);
   return { version: moved.version, readings: change.readings };
+}
+
+/** What is worth keeping of them: a report begins anew in the next process. */
+const stored = (readings: Cursor['readings']): Record<string, StoredReading> => {
+  const kept = Object.entries(readings).filter(([name]) => !name.startsWith(REPORT));
+  const { [WHOLE]: whole, ...others } = Object.fromEntries(kept);
+  return whole ? { ...others, [WHOLE]: { ...whole, keys: [], seen: whole.keys.length } } : others;
+};
+
+/** Writes only what came since: the keys of a reading are added at their end. */
+async function moveWholeKeys(tx: Db, place: Place, from: ReadingState | undefined, to: ReadingState | undefined) {
+  const goesOn = from !== undefined && from.startedAt === to?.startedAt;
+  if (from !== undefined && !goesOn) await forgetWholeKeys(tx, place);
+  if (to !== undefined) await addWholeKeys(tx, place, to.keys.slice(goesOn ? from.keys.length : 0));
 }

@@ -19,7 +19,7 @@ export async function resetResource(
   );
   for (const child of tables.children) await sql`delete from ${sql.id(schema, child)}`.execute(tx);
   await sql`delete from ${sql.id(schema, 'row_history')} where resource = ${resource}`.execute(tx);
-  for (const table of ['coverage', 'row_windows', 'missing', 'traits', 'quarantine'])
+  for (const table of ['coverage', 'row_windows', 'missing', 'traits', 'quarantine', 'whole_keys'])
     await sql`delete from ${sql.id('sluice', table)} where source = ${source} and resource = ${resource}`.execute(tx);
   await sql`update sluice.cursors set version = version + 1, readings = '{}', position = null
     where source = ${source} and resource = ${resource}`.execute(tx);

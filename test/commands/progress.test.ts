@@ -15,7 +15,7 @@ test('until when a command waits is told with its zone, that of the source', () 
   const progress = createProgress({ terminal, clock: systemClock });
   const at = Date.UTC(2026, 6, 15, 22, 30, 5);
   progress.of('graz', 'Europe/Vienna').waiting(at);
-  progress.of(null).waiting(at);
+  progress.of(null, 'UTC').waiting(at);
   expect(lines).toEqual([
     'graz waiting for quota until 2026-07-16 00:30:05 Europe/Vienna',
     'waiting for quota until 2026-07-15 22:30:05 UTC',

@@ -74,11 +74,12 @@ export function createWatch(
     `select 'deleted' as what, resource, key from warehouse.row_history
       where ended_by = 'deleted' and key not like '#%' and resource <> 'financial_summaries'`,
     ...watched.map(
-      table => `select 'unstored', c.resource, k.key
-        from sluice.cursors c, jsonb_each(c.readings) r, jsonb_array_elements_text(r.value->'keys') as k(key)
-        where c.resource = '${table}' and r.key not like 'report %' and k.key ~ '^[0-9]+$'
+      table => `select 'unstored', k.resource, k.key
+        from (select c.resource, k.key from sluice.cursors c, jsonb_each(c.readings) r, jsonb_array_elements_text(r.value->'keys') as k(key)
+          union all select resource, key from sluice.whole_keys) k(resource, key)
+        where k.resource = '${table}' and k.key ~ '^[0-9]+$'
         and not exists (select from warehouse.${table} t where t.${keyOf(table)}::text = k.key)
-        and not exists (select from sluice.quarantine q where q.resource = c.resource and q.key = k.key)`,
+        and not exists (select from sluice.quarantine q where q.resource = k.resource and q.key = k.key)`,
     ),
   ].join(' union all ');
 

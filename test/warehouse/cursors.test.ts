@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { MINUTE } from '../../src/clock.ts';
 import { isKind } from '../../src/errors.ts';
-import { moveCursor, type ReadingState, takeCursors } from '../../src/warehouse/cursors.ts';
+import { type Cursor, moveCursor, type ReadingState, takeCursors } from '../../src/warehouse/cursors.ts';
 import { writeRows } from '../../src/warehouse/rows.ts';
 import { withDatabase } from '../support/database.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -91,5 +91,39 @@ test('whoever takes over goes on where the last commit stood, but for readings b
     const { rows } = await database.query(`select position, committed_at is not null as committed from sluice.cursors
       where resource = 'parcels'`);
     expect(rows).toEqual([{ position: 'id 1..10', committed: true }]);
+  });
+});
+
+test('the keys of a whole list stand in a table of their own, and where they are gone its reading begins again', async () => {
+  await withDatabase(async database => {
+    const take = async () => {
+      const cursor = (await takeCursors(database.kysely, 'main', ['parcels'])).get('parcels');
+      if (!cursor) throw new Error('no cursor');
+      return cursor;
+    };
+    const shown = (keys: string[], startedAt = '2026-01-15 10:00:00+00') => ({ ...reading(startedAt), keys });
+    const move = (from: Cursor, readings: Record<string, ReadingState>) =>
+      inTransaction(database, tx => moveCursor(tx, place, from, change(readings)));
+    const inCursor = async () => {
+      const { rows } = await database.query("select readings->'whole'->'keys' as keys from sluice.cursors");
+      return rows;
+    };
+
+    const first = await move(await take(), { whole: shown(['1', '2']) });
+    await move(first, { whole: shown(['1', '2', '3']) });
+    expect(await inCursor()).toEqual([{ keys: [] }]);
+    const taken = await take();
+    expect([...(taken.readings.whole?.keys ?? [])].sort()).toEqual(['1', '2', '3']);
+
+    const anew = await move(taken, { whole: shown(['7'], '2026-01-15 11:00:00+00') });
+    expect((await take()).readings.whole?.keys).toEqual(['7']);
+    expect(anew.readings.whole?.keys).toEqual(['7']);
+
+    await database.query('truncate sluice.whole_keys');
+    const lost = await take();
+    expect(lost.readings).toEqual({});
+    await move(lost, { whole: shown(['8']) });
+    await move(await take(), {});
+    expect((await database.query('select from sluice.whole_keys')).rows).toEqual([]);
   });
 });
