@@ -57,7 +57,7 @@ export const METRICS = {
   ],
   sluice_incidents_open: ['Incidents that are open, by kind.', 'source', 'kind'],
   sluice_webhooks_received_total: [
-    'Webhooks that this process received, by what became of them: hint, nothing, refused.',
+    'Webhooks that this process received, by what became of them: hint, nothing, refused (wrong secret, too large, or the database out of reach).',
     'result',
   ],
 } as const satisfies Record<string, readonly [help: string, ...labels: string[]]>;
