@@ -1,5 +1,6 @@
 import type { Engine } from '../engine/engine.ts';
 import { runLoop } from '../engine/loop.ts';
+import { withAnySignal } from '../source/any-signal.ts';
 import type { Database } from '../warehouse/database.ts';
 import { acquireSourceLock } from '../warehouse/source-lock.ts';
 
@@ -21,7 +22,7 @@ export async function readUnderLock(
   try {
     const engine = await reading.openEngine();
     try {
-      await runLoop(engine, serves, AbortSignal.any([reading.signal, lock.lost]));
+      await withAnySignal([reading.signal, lock.lost], ({ signal }) => runLoop(engine, serves, signal));
     } finally {
       await engine.close();
     }

@@ -6,6 +6,7 @@ import { startWakeUps, wakeUp } from '../engine/wake-ups.ts';
 import { explain, isKind } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Pulse } from '../service/health.ts';
+import { withAnySignal } from '../source/any-signal.ts';
 import type { Database } from '../warehouse/database.ts';
 import { whatIsDue } from '../warehouse/due.ts';
 import { dueHints } from '../warehouse/hints.ts';
@@ -57,8 +58,9 @@ export function startCommand(cli: Cli): Command {
           wake: async (name, turn) => {
             const source = byName.get(name) as OpenSource;
             try {
-              const reading = { ...session, signal: stopping, draining: AbortSignal.any([draining, turn]) };
-              return await readWhatIsDue(reading, database, source, beside.pulse);
+              return await withAnySignal([draining, turn], ({ signal }) =>
+                readWhatIsDue({ ...session, signal: stopping, draining: signal }, database, source, beside.pulse),
+              );
             } finally {
               beside.pulse.rest(name);
             }

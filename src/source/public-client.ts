@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { z } from 'zod';
 import { type Clock, HOUR, SECOND, systemClock } from '../clock.ts';
 import { withAnySignal } from './any-signal.ts';
@@ -77,10 +76,7 @@ export function createClient(options: SluiceClientOptions): SluiceClient {
   const session: Session = {
     source,
     within(lane, call, work) {
-      const signals = [options.signal, call?.signal];
-      // One signal may serve any number of calls; Node warns on stderr from the eleventh that waits on it.
-      for (const signal of signals) if (signal) setMaxListeners(0, signal);
-      return withAnySignal(signals, ({ signal }) => work({ lane, purpose: 'client', signal }));
+      return withAnySignal([options.signal, call?.signal], ({ signal }) => work({ lane, purpose: 'client', signal }));
     },
   };
   const webhooks = createOperation(session, resources.webhooks);
