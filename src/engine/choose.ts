@@ -4,7 +4,7 @@ import type { MissingRow } from '../warehouse/missing.ts';
 import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../warehouse/slice.ts';
 import { stampMs } from '../warehouse/stamp.ts';
 import { totalToAsk } from './control-totals.ts';
-import { confirmedBy, confirmingField, isConfirmedByCover, showsAll } from './gone.ts';
+import { asksUnfiltered, confirmedBy, confirmingField, isConfirmedByCover } from './gone.ts';
 import { byIds, subtract } from './intervals.ts';
 import { slicingOf } from './job.ts';
 import { nextSlice, pooledPrior } from './next-slice.ts';
@@ -196,7 +196,7 @@ function confirmByCover(task: Task, since: number, counted: boolean): Next {
   const covered = since > 0 && (oldestProof(resource) ?? 0) >= since;
   if (!covered || !part || resource.reading.size > 0 || task.settled.has('confirm cover')) return idle(task);
   const unfiltered: Slice = { by: 'newest' };
-  if (showsAll(resource) && (resource.entries.get(sliceText(unfiltered))?.readAt ?? 0) < since)
+  if (asksUnfiltered(resource) && (resource.entries.get(sliceText(unfiltered))?.readAt ?? 0) < since)
     return single(unfiltered, counted);
   task.settled.add('confirm cover');
   return { ...single(part.slice, counted), answers: Number.POSITIVE_INFINITY };

@@ -130,13 +130,12 @@ async function writeGroup(
   const { resource } = draft;
   for (const step of group) {
     for (const trait of [...(step.learnt ?? []), ...learnUndated(step)]) await noteTrait(tx, draft, step.task, trait);
-    if (step.total !== undefined && step.total !== null) {
-      const { total } = step;
+    const { total, task } = step;
+    if (total !== undefined)
       draft.after.push(() => {
-        resource.total = total;
-        step.task.counted ??= total;
+        resource.total = total ?? resource.total ?? null;
+        task.counted ??= total;
       });
-    }
   }
   // A task that only reports is rolled back to here; the others of the group are written together.
   for (const [reportOnly, steps] of groupBy(group, step => step.task.reportOnly)) {

@@ -5,6 +5,7 @@ import { shownByNone } from '../warehouse/row-windows.ts';
 import type { Counts } from '../warehouse/runs.ts';
 import { type Slice, sliceText } from '../warehouse/slice.ts';
 import { stampMs } from '../warehouse/stamp.ts';
+import { countRows } from '../warehouse/stored.ts';
 import { type Draft, drafted } from './draft.ts';
 import { slicingOf } from './job.ts';
 import { membersOf } from './prove.ts';
@@ -12,6 +13,7 @@ import {
   ignoresFilter,
   isIdOrdered,
   isPageless,
+  keepsWindows,
   mayLeaveGaps,
   oldestProof,
   partitionOf,
@@ -46,8 +48,12 @@ export function isConfirmedByCover(resource: Resource, row: Pick<MissingRow, 'va
 }
 
 /** One answer holds the unfiltered list: what it shows is there, whatever the windows lack. */
-export const showsAll = (resource: Resource): boolean =>
+const showsAll = (resource: Resource): boolean =>
   isPageless(resource) && resource.traits.get('one answer') !== 'cut' && partitionOf(resource) === 'date';
+
+/** The unfiltered list has to be asked, too: it shows a row, or counts it, that lies in no window. */
+export const asksUnfiltered = (resource: Resource): boolean =>
+  showsAll(resource) || (keepsWindows(resource) && resource.total !== null);
 
 /** Rows whose window was cut anew have left the list when all windows were read since, and none returned them. */
 export async function settleShownByNone(
@@ -65,24 +71,33 @@ export async function settleShownByNone(
   await settleLeft(tx, draft, task, left, end.slice, end.startedAt, counts);
 }
 
-/** Every slice of a whole cover has been read since these rows went missing. */
+/** Every slice of a whole cover has been read since these rows went missing, so the one that lacked each has lacked it again. */
+export async function lackedByAll(db: Db, resource: Resource): Promise<string[]> {
+  const oldest = oldestProof(resource);
+  if (!resource.holdsMissing || oldest === null) return [];
+  const unfiltered = resource.entries.get(sliceText({ by: 'newest' }))?.readAt ?? 0;
+  const readBy = asksUnfiltered(resource) ? Math.min(oldest, unfiltered) : oldest;
+  const missing = await listMissing(db, placeOf(resource), resource.table, confirmingField(resource));
+  return missing.filter(row => isConfirmedByCover(resource, row) && stampMs(row.since) < readBy).map(row => row.key);
+}
+
 export async function removeUncovered(tx: Db, draft: Draft, task: Task, counts: Counts): Promise<void> {
-  const { resource } = draft;
-  if (!resource.holdsMissing) return;
-  const oldest = oldestProof(drafted(draft));
-  if (oldest === null) return;
-  const missing = await listMissing(tx, placeOf(resource), resource.table, confirmingField(resource));
-  const unfiltered = draft.entries.get(sliceText({ by: 'newest' }))?.readAt ?? 0;
-  const readBy = showsAll(resource) ? Math.min(oldest, unfiltered) : oldest;
-  // The slice that lacked a row first has lacked it again since.
-  const gone = missing.filter(row => isConfirmedByCover(resource, row) && stampMs(row.since) < readBy);
-  await remove(
-    tx,
-    draft,
-    task,
-    gone.map(row => row.key),
-    counts,
-  );
+  const resource = drafted(draft);
+  const gone = await lackedByAll(tx, resource);
+  if (gone.length > 0 && (await countsNoMore(tx, resource, task))) await remove(tx, draft, task, gone, counts);
+}
+
+/**
+ * A row without a date is lacked by all windows, too. Where rows do not show their date, they are gone only if the list counted no
+ * more than would be left of all that is missing, and counted the same before.
+ */
+async function countsNoMore(tx: Db, resource: Resource, task: Task): Promise<boolean> {
+  const { total } = resource;
+  if (!keepsWindows(resource) || total === null) return true;
+  if (total === undefined || total !== task.counted) return false;
+  const missing = await listMissing(tx, placeOf(resource), resource.table, null);
+  const { rows } = await countRows(tx, resource.table, null);
+  return rows - missing.length >= total;
 }
 
 export async function leftOf(

@@ -87,7 +87,7 @@ export function createSender(budget: Budget, open: (budget: Budget) => OpenClien
         signal.removeEventListener('abort', stop);
       }
     },
-    hide: client.hide,
+    hide: text => client.hide(text),
     close: () => client.close(),
   };
 }

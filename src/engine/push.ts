@@ -110,7 +110,7 @@ async function sendAll(push: Push, planned: readonly PushItem[], size: number, b
       },
       signal,
     );
-    const news = batch ? batchNews(sent, items, sender.hide) : singleNews(sent, items);
+    const news = batch ? batchNews(sent, items, text => sender.hide(text)) : singleNews(sent, items);
     await noteNews(database.kysely, news);
     if (sent.kind === 'unsent') throw sent.error;
     if (batch && sent.kind === 'refused') {

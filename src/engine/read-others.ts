@@ -18,7 +18,7 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
   let limit = firstLimit(reader, resource);
   // An ascending list has its newest rows on the last page; the first guess is corrected by what comes.
   let page =
-    orderOf(resource) === 'id-asc' && resource.total !== null ? Math.max(Math.ceil(resource.total / limit), 1) : 1;
+    orderOf(resource) === 'id-asc' && resource.total != null ? Math.max(Math.ceil(resource.total / limit), 1) : 1;
   let startedAt: string | null = null;
   let before: PageAnswer | null = null;
   for (let read = 1; ; read++) {

@@ -6,6 +6,7 @@ import { countRows } from '../warehouse/stored.ts';
 import { writeTrait } from '../warehouse/traits.ts';
 import type { Next } from './choose.ts';
 import type { Engine } from './engine.ts';
+import { lackedByAll } from './gone.ts';
 import { MOST_PAGES } from './read-pages.ts';
 import { absentEntries, partition, partitionOf, placeOf, type Resource } from './resource.ts';
 import type { Task } from './task.ts';
@@ -20,18 +21,18 @@ export async function recount(engine: Engine, task: Task): Promise<Next> {
   const everything = task.kind === 'sync' || (task.kind === 'verify' && !task.reportOnly);
   if (!everything || partitionOf(resource) !== 'date' || partition(resource).some(entry => entry.provenAt === null))
     return 'done';
-  if (resource.total === null && task.kind === 'sync') return 'done';
+  if (resource.total == null && task.kind === 'sync') return 'done';
   const { rows } = await countRows(engine.database.kysely, resource.table, null);
-  const held =
-    rows +
-    (resource.quarantined ? await countQuarantined(engine.database.kysely, placeOf(resource), resource.table) : 0);
-  if (resource.total !== null && resource.total <= held) return 'done';
+  const { kysely } = engine.database;
+  const quarantined = resource.quarantined ? await countQuarantined(kysely, placeOf(resource), resource.table) : 0;
+  const held = rows + quarantined - (await lackedByAll(kysely, resource)).length;
+  if (resource.total != null && resource.total <= held) return 'done';
   if (task.counted === null) return 'done';
   if (!task.settled.has('recount')) {
     task.settled.add('recount');
     return { slice: { by: 'newest' }, answers: MOST_PAGES, gathered: false, counted: false };
   }
-  if (resource.total === null || resource.total !== task.counted) return 'done';
+  if (resource.total == null || resource.total !== task.counted) return 'done';
   const evidence = `the source counts ${resource.total} rows, its date windows show ${held}`;
   await writeTrait(engine.database.kysely, engine.source, {
     resource: resource.name,

@@ -39,8 +39,8 @@ export interface Resource {
   quarantined: boolean;
   /** Rows that are missing, as far as known; null after every commit. */
   missing: readonly MissingRow[] | null;
-  /** Rows the whole list had when it was last asked; null before. */
-  total: number | null;
+  /** Rows the whole list had when the loop last asked; null where the source does not tell, undefined before. */
+  total: number | null | undefined;
 }
 
 export async function openResource(
@@ -64,7 +64,7 @@ export async function openResource(
     holdsMissing: true,
     quarantined: true,
     missing: null,
-    total: null,
+    total: undefined,
   };
   await refreshResource(database, resource);
   return resource;
@@ -80,7 +80,7 @@ export async function refreshResource(database: Database, resource: Resource): P
     if (trait.resource === name) resource.traits.set(trait.trait, trait.value);
   }
   resource.missing = null;
-  resource.total = null;
+  resource.total = undefined;
 }
 
 /** The table and columns a job needs. */

@@ -236,6 +236,21 @@ const SEEDS: readonly Regression[] = [
     },
     was: 'a reading that ended with a database error kept the only place for an answer, and the process hung',
   },
+  {
+    seed: 833,
+    given: {
+      variants: {
+        'limit-max': 'ignored',
+        order: 'updated-asc',
+        'invoice-fields': 'bare',
+        'transaction-ids': 'no',
+        undated: 'yes',
+        filters: 'ignored',
+      },
+      others: ['orders', 'quotes'],
+    },
+    was: 'an invoice without a date, which rows do not show, lies in no window, and was taken for gone when all of them lacked it',
+  },
 ];
 
 /** Most are as they were before there were other lists. */
