@@ -84,6 +84,7 @@ const SEEDS: readonly Regression[] = [
     seed: 1028,
     given: { variants: { 'limit-max': 'ignored', order: 'date-desc-loose', filters: 'ignored' } },
     was: 'a day whose rows slip between its two pages was given up after three readings',
+    dear: true,
   },
   {
     seed: 1039,
@@ -153,6 +154,7 @@ const SEEDS: readonly Regression[] = [
     seed: 621,
     given: { variants: { undated: 'yes', 'date-filter': 'pair-only' }, pageSize: 10 },
     was: 'a slice at the end of a long chain of answers was given up after three chains that had not reached it',
+    dear: true,
   },
   {
     seed: 631,
@@ -184,6 +186,7 @@ const SEEDS: readonly Regression[] = [
     seed: 215,
     given: { variants: { paging: 'no-meta', order: 'updated-asc' }, pageSize: 10, others: ['tickets', 'products'] },
     was: 'a short last page in the order of changes passed for a range of ids, in one order and then in the other, and rows between were deleted',
+    dear: true,
   },
   {
     seed: 7016,
@@ -204,6 +207,7 @@ const SEEDS: readonly Regression[] = [
       others: ['suppliers', 'users'],
     },
     was: 'in a list without a count that had become shorter, every jump to its end went past it',
+    dear: true,
   },
   {
     seed: 235,
@@ -235,6 +239,7 @@ const SEEDS: readonly Regression[] = [
       others: ['tickets', 'purchases'],
     },
     was: 'a reading that ended with a database error kept the only place for an answer, and the process hung',
+    dear: true,
   },
   {
     seed: 833,
