@@ -189,12 +189,16 @@ function confirm(task: Task, missing: readonly MissingRow[], counted: boolean): 
   return confirmByCover(task, latest(resource, missing), counted);
 }
 
-/** Where the last way to confirm has just been lost, the cover may be read already: one part of it concludes. */
+/**
+ * Where the last way to confirm has just been lost, the cover may be read already: one part of it concludes. The smallest, as one that
+ * has become too large would be cut instead.
+ */
 function confirmByCover(task: Task, since: number, counted: boolean): Next {
   const { resource } = task;
-  const part = partition(resource)[0];
+  const size = ({ rows }: Entry) => rows ?? Number.POSITIVE_INFINITY;
+  const part = partition(resource).reduce((least, each) => (size(each) < size(least) ? each : least));
   const covered = since > 0 && (oldestProof(resource) ?? 0) >= since;
-  if (!covered || !part || resource.reading.size > 0 || task.settled.has('confirm cover')) return idle(task);
+  if (!covered || resource.reading.size > 0 || task.settled.has('confirm cover')) return idle(task);
   const unfiltered: Slice = { by: 'newest' };
   if (asksUnfiltered(resource) && (resource.entries.get(sliceText(unfiltered))?.readAt ?? 0) < since)
     return single(unfiltered, counted);

@@ -256,6 +256,11 @@ const SEEDS: readonly Regression[] = [
     },
     was: 'an invoice without a date, which rows do not show, lies in no window, and was taken for gone when all of them lacked it',
   },
+  {
+    seed: 856,
+    given: { variants: { 'past-end': 'empty', order: 'date-desc-loose' }, others: ['suppliers', 'orders'] },
+    was: 'the one window that was to conclude what all of them lacked had become too large, and was cut instead',
+  },
 ];
 
 /** Most are as they were before there were other lists. */
