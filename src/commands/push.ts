@@ -65,7 +65,12 @@ async function push(session: Session, name: string, path: string, options: Optio
     return showPlan(terminal, plan);
   }
   await bringUpToDate(session, database);
-  await recogniseSource(database.kysely, { source: sourceName, url: source.settings.url, moved: false });
+  await recogniseSource(database.kysely, {
+    source: sourceName,
+    url: source.settings.url,
+    schema: source.schema,
+    moved: false,
+  });
   const lock = await acquireSourceLock(database, `${sourceName}, push of ${name}`);
   if (!lock)
     throw new SluiceError('failed', `Another process is pushing ${name} to this source, so nothing was sent.`, {

@@ -30,7 +30,12 @@ export async function read(
   await bringUpToDate(session, database);
   const all = createProgress({ terminal, clock });
   const reading = sources.map(async source => {
-    await recogniseSource(database.kysely, { source: source.name, url: source.settings.url, moved });
+    await recogniseSource(database.kysely, {
+      source: source.name,
+      url: source.settings.url,
+      schema: source.schema,
+      moved,
+    });
     const progress = all.of(several ? source.name : null, source.timeZone);
     return serveSource(session, { database, source, progress, noWait }, wishes);
   });

@@ -121,7 +121,12 @@ async function recognised(database: Database, sources: readonly OpenSource[], lo
   const known: OpenSource[] = [];
   for (const source of sources) {
     try {
-      await recogniseSource(database.kysely, { source: source.name, url: source.settings.url, moved: false });
+      await recogniseSource(database.kysely, {
+        source: source.name,
+        url: source.settings.url,
+        schema: source.schema,
+        moved: false,
+      });
       known.push(source);
     } catch (error) {
       const noneIsLeft = known.length === 0 && source === sources.at(-1);

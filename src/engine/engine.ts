@@ -46,5 +46,4 @@ export interface Loop {
   readonly running: Set<Promise<void>>;
   /** What stops the whole loop. */
   fatal: unknown;
-  readonly abort: AbortController;
 }

@@ -68,7 +68,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     signal: over,
     admit: lane === 'live' ? live : others,
   });
-  const loop: Loop = { engine, committer, readerOf, tasks: [], running: new Set(), fatal: null, abort };
+  const loop: Loop = { engine, committer, readerOf, tasks: [], running: new Set(), fatal: null };
   try {
     const nextCommit = () => new Promise<void>(resolve => committed.push(resolve));
     const waitMs = await serve(loop, serves, over, nextCommit);

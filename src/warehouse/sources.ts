@@ -2,11 +2,37 @@ import { sql } from 'kysely';
 import { SluiceError } from '../errors.ts';
 import type { Db } from './database.ts';
 
+/** Anything of the source has been read: what is known of it must stay true. */
+const wasRead = sql`exists (select from sluice.coverage c where c.source = s.source and read_at is not null)`;
+
 /**
- * Remembers where a source is read from, as soon as something was. Kind `configuration` when that was another installation so far: its rows would be taken
- * for deleted, and the others for theirs. `moved`: it is the same one, at a new address.
+ * Remembers where a source is read from and into which schema, as soon as something was. Kind `configuration` when that was another
+ * installation so far: its rows would be taken for deleted, and the others for theirs; or another schema: tables that are empty would
+ * be taken for proven. `moved`: it is the same installation, at a new address.
  */
-export async function recogniseSource(db: Db, given: { source: string; url: string; moved: boolean }): Promise<void> {
+export async function recogniseSource(
+  db: Db,
+  given: { source: string; url: string; schema: string; moved: boolean },
+): Promise<void> {
+  await recogniseAddress(db, given);
+  const { source, schema } = given;
+  const { rows } = await sql<{ schema: string }>`
+    update sluice.sources s set schema = case when s.schema is not null and ${wasRead} then s.schema else ${schema} end
+    where source = ${source} returning s.schema`.execute(db);
+  const known = rows[0]?.schema ?? schema;
+  if (known === schema) return;
+  throw new SluiceError(
+    'configuration',
+    `The rows of source "${source}" are in the schema "${known}" so far, and its schema is now "${schema}".`,
+    {
+      next: `Set it back to "${known}", or make it another source by a name of its own. To read it anew: while it is set to "${known}", forget each resource by sluice reset <resource>${optionOf(source)}.`,
+    },
+  );
+}
+
+const optionOf = (source: string): string => (source === 'main' ? '' : ` --source ${source}`);
+
+async function recogniseAddress(db: Db, given: { source: string; url: string; moved: boolean }): Promise<void> {
   const { source, moved } = given;
   const { host, pathname } = new URL(given.url);
   const address = `${host}${pathname}`.replace(/\/+$/, '');
@@ -14,12 +40,12 @@ export async function recogniseSource(db: Db, given: { source: string; url: stri
     insert into sluice.sources as s (source, address, since) values (${source}, ${address}, sluice.now())
     on conflict (source) do update set (address, since) = (
       select excluded.address, excluded.since where s.address <> excluded.address
-        and (${moved} or not exists (select from sluice.coverage c where c.source = s.source and read_at is not null))
+        and (${moved} or not ${wasRead})
       union all select s.address, s.since limit 1)
     returning address`.execute(db);
   const known = rows[0]?.address;
   if (known === address) return;
-  const option = source === 'main' ? '' : ` --source ${source}`;
+  const option = optionOf(source);
   throw new SluiceError(
     'configuration',
     `Source "${source}" was read from ${known} so far, and its address is now ${address}.`,

@@ -10,7 +10,7 @@ test('a source that was read from another address is refused, with what to do by
       ['vienna', ' --source vienna'],
     ] as const) {
       const from = (host: string, moved = false) =>
-        recogniseSource(kysely, { source, url: `https://${host}`, moved }).catch(explain);
+        recogniseSource(kysely, { source, url: `https://${host}`, schema: source, moved }).catch(explain);
       expect(await from('old.example.com')).toBeUndefined();
       await query(
         `insert into sluice.coverage (source, resource, slice, read_at) values ($1, 'customers', 'whole', sluice.now())`,
@@ -21,5 +21,24 @@ test('a source that was read from another address is refused, with what to do by
       expect(refused).toContain(`sluice reset <resource>${option}`);
       expect(await from('new.example.com', true)).toBeUndefined();
     }
+  });
+});
+
+test('a source whose rows are in another schema is refused, until nothing that was read is left', async () => {
+  await withDatabase(async ({ kysely, query }) => {
+    const into = (schema: string) =>
+      recogniseSource(kysely, { source: 'graz', url: 'https://example.com', schema, moved: true }).catch(explain);
+    expect(await into('first')).toBeUndefined();
+    expect(await into('second')).toBeUndefined();
+    await query(
+      `insert into sluice.coverage (source, resource, slice, read_at) values ('graz', 'customers', 'whole', sluice.now())`,
+    );
+    expect(await into('first')).toContain('in the schema "second" so far, and its schema is now "first"');
+    expect(await into('second')).toBeUndefined();
+    await query('delete from sluice.coverage');
+    expect(await into('first')).toBeUndefined();
+    // As it was before schemas were remembered.
+    await query(`update sluice.sources set schema = null`);
+    expect(await into('third')).toBeUndefined();
   });
 });
