@@ -195,14 +195,14 @@ function confirm(task: Task, missing: readonly MissingRow[], counted: boolean): 
  */
 function confirmByCover(task: Task, since: number, counted: boolean): Next {
   const { resource } = task;
-  const size = ({ rows }: Entry) => rows ?? Number.POSITIVE_INFINITY;
-  const part = partition(resource).reduce((least, each) => (size(each) < size(least) ? each : least));
   const covered = since > 0 && (oldestProof(resource) ?? 0) >= since;
   if (!covered || resource.reading.size > 0 || task.settled.has('confirm cover')) return idle(task);
   const unfiltered: Slice = { by: 'newest' };
   if (asksUnfiltered(resource) && (resource.entries.get(sliceText(unfiltered))?.readAt ?? 0) < since)
     return single(unfiltered, counted);
   task.settled.add('confirm cover');
+  const size = ({ rows }: Entry) => rows ?? Number.POSITIVE_INFINITY;
+  const part = partition(resource).reduce((least, each) => (size(each) < size(least) ? each : least));
   return { ...single(part.slice, counted), answers: Number.POSITIVE_INFINITY };
 }
 

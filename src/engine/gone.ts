@@ -4,6 +4,7 @@ import { deleteRows, findLeft, listMissing, type MissingRow, markMissing } from 
 import { shownByNone } from '../warehouse/row-windows.ts';
 import type { Counts } from '../warehouse/runs.ts';
 import { type Slice, sliceText } from '../warehouse/slice.ts';
+import { sourceOption } from '../warehouse/sources.ts';
 import { stampMs } from '../warehouse/stamp.ts';
 import { countRows } from '../warehouse/stored.ts';
 import { type Draft, drafted } from './draft.ts';
@@ -162,7 +163,9 @@ export async function remove(tx: Db, draft: Draft, task: Task, keys: readonly st
       new SluiceError(
         'fuse',
         `The source no longer shows ${missing} rows of ${resource.name}; with ${lost} deleted in the last 24 hours that is more than the ${limit} a day allows, so none of them was deleted.`,
-        { next: `If they are really gone: sluice sync ${resource.name} --accept-deletes ${missing}` },
+        {
+          next: `If they are really gone: sluice sync ${resource.name} --accept-deletes ${missing}${sourceOption(resource.source)}`,
+        },
       ),
     ),
   );

@@ -22,8 +22,8 @@ export async function recount(engine: Engine, task: Task): Promise<Next> {
   if (!everything || partitionOf(resource) !== 'date' || partition(resource).some(entry => entry.provenAt === null))
     return 'done';
   if (resource.total == null && task.kind === 'sync') return 'done';
-  const { rows } = await countRows(engine.database.kysely, resource.table, null);
   const { kysely } = engine.database;
+  const { rows } = await countRows(kysely, resource.table, null);
   const quarantined = resource.quarantined ? await countQuarantined(kysely, placeOf(resource), resource.table) : 0;
   const held = rows + quarantined - (await lackedByAll(kysely, resource)).length;
   if (resource.total != null && resource.total <= held) return 'done';
@@ -34,7 +34,7 @@ export async function recount(engine: Engine, task: Task): Promise<Next> {
   }
   if (resource.total == null || resource.total !== task.counted) return 'done';
   const evidence = `the source counts ${resource.total} rows, its date windows show ${held}`;
-  await writeTrait(engine.database.kysely, engine.source, {
+  await writeTrait(kysely, engine.source, {
     resource: resource.name,
     trait: 'undated',
     value: 'yes',

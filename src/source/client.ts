@@ -115,7 +115,6 @@ export function openClient(options: ClientOptions): OpenClient {
   const address = createAddress(options);
   const agent = openAgent({ connections: options.concurrency, timeoutMs });
   const closing = new AbortController();
-  setMaxListeners(0, closing.signal);
   const limiter = createLimiter({
     budget: options.budget,
     concurrency: options.concurrency,

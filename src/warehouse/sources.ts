@@ -25,12 +25,13 @@ export async function recogniseSource(
     'configuration',
     `The rows of source "${source}" are in the schema "${known}" so far, and its schema is now "${schema}".`,
     {
-      next: `Set it back to "${known}", or make it another source by a name of its own. To read it anew: while it is set to "${known}", forget each resource by sluice reset <resource>${optionOf(source)}.`,
+      next: `Set it back to "${known}", or make it another source by a name of its own. To read it anew: while it is set to "${known}", forget each resource by sluice reset <resource>${sourceOption(source)}.`,
     },
   );
 }
 
-const optionOf = (source: string): string => (source === 'main' ? '' : ` --source ${source}`);
+/** How a suggested command names the source; `main`, as a rule the only one, needs no name. */
+export const sourceOption = (source: string): string => (source === 'main' ? '' : ` --source ${source}`);
 
 async function recogniseAddress(db: Db, given: { source: string; url: string; moved: boolean }): Promise<void> {
   const { source, moved } = given;
@@ -45,7 +46,7 @@ async function recogniseAddress(db: Db, given: { source: string; url: string; mo
     returning address`.execute(db);
   const known = rows[0]?.address;
   if (known === address) return;
-  const option = optionOf(source);
+  const option = sourceOption(source);
   throw new SluiceError(
     'configuration',
     `Source "${source}" was read from ${known} so far, and its address is now ${address}.`,
