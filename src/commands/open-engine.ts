@@ -3,6 +3,7 @@ import type { Engine, LoopEvent } from '../engine/engine.ts';
 import type { Job } from '../engine/job.ts';
 import { openResource } from '../engine/resource.ts';
 import { createWaiting } from '../engine/waiting.ts';
+import type { SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { openClient } from '../source/client.ts';
 import type { Database } from '../warehouse/database.ts';
@@ -18,6 +19,7 @@ export async function openEngine(options: {
   clock: Clock;
   log: Log;
   noWait: boolean;
+  refusal?: SluiceError | null;
   onEvent: (event: LoopEvent) => void;
 }): Promise<Engine & { close(): Promise<void> }> {
   const { database, clock, log, retention } = options;
@@ -45,6 +47,7 @@ export async function openEngine(options: {
     clock,
     log,
     waiting,
+    refusal: options.refusal ?? null,
     onEvent: options.onEvent,
     timeZone: settings.timeZone,
     pageSize: settings.pageSize,

@@ -3,7 +3,7 @@ import { MINUTE } from '../clock.ts';
 import type { LoopEvent } from '../engine/engine.ts';
 import { type Planned, startSchedule } from '../engine/schedule.ts';
 import { startWakeUps, wakeUp } from '../engine/wake-ups.ts';
-import { explain, isKind } from '../errors.ts';
+import { explain, isKind, type SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Pulse } from '../service/health.ts';
 import { withAnySignal } from '../source/any-signal.ts';
@@ -32,13 +32,13 @@ export function startCommand(cli: Cli): Command {
   ).action(
     cli.action({ source: true }, async session => {
       const { settings, jobs, log, clock, draining } = session;
-      const open = settings.sources.filter(isOpen);
+      const sources = settings.sources.filter(isOpen);
       const database = await session.openDatabase({ name: serviceName(session) });
-      const { readings, connections } = roomFor(open.length, await maxConnections(database));
+      const { readings, connections } = roomFor(sources.length, await maxConnections(database));
       database.pool.options.max = connections;
       const applied = await bringUpToDate(session, database);
       if (applied.length > 0) log.info({ applied }, 'migrations applied');
-      const sources = await recognised(database, open, log);
+      await recogniseAny(database, sources, log);
       const stopping = stopWhenDrained(session);
       const byName = new Map(sources.map(source => [source.name, source]));
       const closing: (() => Promise<void>)[] = [];
@@ -116,25 +116,27 @@ function stopWhenDrained({ settings, clock, signal, draining }: Session): AbortS
   return stopping.signal;
 }
 
-/** Without those that are another installation than so far; an error when none is left. */
-async function recognised(database: Database, sources: readonly OpenSource[], log: Log): Promise<OpenSource[]> {
-  const known: OpenSource[] = [];
+/** An error when each is another installation than so far; of one among others the runs fail and tell it. */
+async function recogniseAny(database: Database, sources: readonly OpenSource[], log: Log): Promise<void> {
+  const refusals: SluiceError[] = [];
   for (const source of sources) {
-    try {
-      await recogniseSource(database.kysely, {
-        source: source.name,
-        url: source.settings.url,
-        schema: source.schema,
-        moved: false,
-      });
-      known.push(source);
-    } catch (error) {
-      const noneIsLeft = known.length === 0 && source === sources.at(-1);
-      if (noneIsLeft || !isKind(error, 'configuration')) throw error;
-      log.error({ source: source.name }, explain(error));
-    }
+    const refusal = await refusalOf(database, source);
+    if (!refusal) continue;
+    refusals.push(refusal);
+    if (refusals.length === sources.length) throw refusal;
+    log.error({ source: source.name }, explain(refusal));
   }
-  return known;
+}
+
+/** Why it may not be read: it is another installation than so far. */
+async function refusalOf(database: Database, { name, schema, settings }: OpenSource): Promise<SluiceError | null> {
+  try {
+    await recogniseSource(database.kysely, { source: name, url: settings.url, schema, moved: false });
+    return null;
+  } catch (error) {
+    if (isKind(error, 'configuration')) return error;
+    throw error;
+  }
 }
 
 function plan({ name, schedules, scheduleTimeZone: timeZone }: NamedSource, { jobs }: Session): Planned[] {
@@ -169,7 +171,11 @@ async function readWhatIsDue(
           database,
           source: source.name,
           signal,
-          openEngine: () => openEngine({ database, source, jobs, retention, clock, log, noWait: false, onEvent }),
+          // Each time: sync --moved, or reset, may have made it right.
+          openEngine: async () => {
+            const refusal = await refusalOf(database, source);
+            return openEngine({ database, source, jobs, retention, clock, log, noWait: false, refusal, onEvent });
+          },
         },
         { orders: () => true, slots: true, draining, yields: true },
       );

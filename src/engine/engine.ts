@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import type { SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Lane } from '../source/budget.ts';
 import type { Client } from '../source/client.ts';
@@ -29,6 +30,8 @@ export interface Engine {
   readonly weights?: Readonly<Record<string, number>>;
   readonly retention?: Retention;
   readonly waiting: Waiting;
+  /** Why this source may not be asked at all: all that is due ends with it. */
+  readonly refusal?: SluiceError | null;
   readonly onEvent?: (event: LoopEvent) => void;
 }
 

@@ -29,7 +29,7 @@ const LANES = { live: 0, backfill: 1, verify: 2 } as const;
 /**
  * The one loop that reads a source: take the best slice that is due, read it, commit, go on until nothing is due. Serves open
  * orders, and slots where `serves.slots`. Only the holder of the source's lock runs it. Returns when there is nothing left to do;
- * rejects when nothing can go on (kinds `stopped`, `quota`, `unauthorized`, `database`, `stale`), with everything committed kept.
+ * rejects when nothing can go on (kinds `stopped`, `quota`, `unauthorized`, `configuration`, `database`, `stale`), with everything committed kept.
  */
 export async function runLoop(engine: Engine, serves: Serves, signal: AbortSignal): Promise<void> {
   const { database, source, resources } = engine;
@@ -126,6 +126,7 @@ async function serve(
       await refreshTasks(loop, serves, now);
       refreshedAt = now;
     }
+    if (engine.refusal) throw engine.refusal;
     const begun = await begin(loop, serves, now);
     if (loop.tasks.length === 0 && loop.running.size === 0) return null;
     if (loop.running.size < engine.concurrency && (begun || loop.running.size === 0)) continue;

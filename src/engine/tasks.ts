@@ -206,7 +206,7 @@ export async function leaveTasks(loop: Loop, error: unknown, serves: { readonly 
   const { engine } = loop;
   const kept = isKind(error, 'stopped', 'quota', 'stale', 'database');
   const message = error instanceof Error ? error.message : String(error);
-  const next = isKind(error, 'unauthorized', 'database') ? error.next : undefined;
+  const next = isKind(error, 'unauthorized', 'configuration', 'database') ? error.next : undefined;
   for (const task of loop.tasks) {
     engine.onEvent?.({ kind: 'ended', task, state: kept ? 'stopped' : 'failed' });
     try {
@@ -220,8 +220,8 @@ export async function leaveTasks(loop: Loop, error: unknown, serves: { readonly 
       if (task.orderId === null) continue;
       if (kept) await setOrderState(engine.database.kysely, task.orderId, ['running'], 'waiting');
       else {
-        // A key can be put right, and a service is there to go on.
-        const again = serves.slots && isKind(error, 'unauthorized');
+        // A key and an address can be put right, and a service is there to go on.
+        const again = serves.slots && isKind(error, 'unauthorized', 'configuration');
         await setOrderState(
           engine.database.kysely,
           task.orderId,

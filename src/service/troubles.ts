@@ -44,19 +44,26 @@ export async function troublesOf(
   return [...troubles.values()];
 }
 
+/** Failures that befall all resources of a source at once. */
+const OF_SOURCE = new Map<string | null, Trouble['kind']>([
+  ['unauthorized', 'unauthorized'],
+  ['unavailable', 'unavailable'],
+  ['configuration', 'failed'],
+]);
+
 /**
- * A refused key and a source that does not answer befall all resources at once: they are one trouble of the source, and over as
+ * A refused key and a source that does not answer, or is not the one it was, are one trouble of the source, and over as
  * soon as any sync ends well. Where others are read all the while (a key that may not read one list), it is the resource's own,
  * and stays so: what one resource meets again and again would otherwise be told again with every success of the others.
  */
 function troubleOf(run: LastRun, open: readonly Incident[]): Trouble | null {
   const { resource, kind: work, failure, reason, next } = run;
   const message = `The ${work === 'slot' ? 'scheduled sync' : work} of ${resource} failed: ${reason ?? 'no reason was kept.'}`;
-  if (failure !== 'unauthorized' && failure !== 'unavailable')
-    return { kind: failure === 'fuse' ? failure : 'failed', resource, message, next };
-  const isOpen = open.some(incident => incident.kind === failure && incident.resource === resource);
-  if (isOpen || run.othersMeanwhile) return { kind: failure, resource, message, next };
-  return run.othersSince ? null : { kind: failure, resource: null, message, next };
+  const kind = OF_SOURCE.get(failure);
+  if (!kind) return { kind: failure === 'fuse' ? failure : 'failed', resource, message, next };
+  const isOpen = open.some(incident => incident.kind === kind && incident.resource === resource);
+  if (isOpen || run.othersMeanwhile) return { kind, resource, message, next };
+  return run.othersSince ? null : { kind, resource: null, message, next };
 }
 
 function minutes(seconds: number): string {

@@ -5,7 +5,7 @@ import type { Db } from './database.ts';
 /**
  * - `unauthorized`, `unavailable`: the source refuses the key, or does not answer; of the source as a whole, or of the one
  *   resource that it befalls while others are read.
- * - `fuse`, `failed`: a run of the resource ended so.
+ * - `fuse`, `failed`: a run of the resource ended so; `failed` of the source as a whole when it is not the one it was.
  * - `outdated`: the last sync that ended well is too long ago.
  */
 export type IncidentKind = 'failed' | 'fuse' | 'unauthorized' | 'unavailable' | 'outdated';

@@ -193,9 +193,9 @@ test('another installation is not read into the tables of one, unless it has onl
   });
 });
 
-test('of several sources one that is another installation is left out, and when all are, the service does not start', async () => {
+test('of several sources one that is another installation is refused and told until it is put right, and when all are, the service does not start', async () => {
   const options = { size: 'small', apiKey: KEY, rateLimit: 0 } as const;
-  const sandboxes = await Promise.all([1, 2, 3].map(seed => openSandbox({ ...options, seed })));
+  const sandboxes = await Promise.all([1, 2, 2].map(seed => openSandbox({ ...options, seed })));
   const [vienna, graz, other] = sandboxes.map(sandbox => sandbox.url) as [string, string, string];
   const cwd = mkdtempSync(join(tmpdir(), 'sluice-moved-'));
   const write = (...urls: [string, string]) =>
@@ -205,21 +205,31 @@ test('of several sources one that is another installation is left out, and when 
     );
   await withDatabase(async (database, { url }) => {
     const env = { DATABASE_URL: url, THE_KEY: KEY, ...RARELY };
+    const incidents = async () =>
+      (
+        await database.query<{ isOver: boolean }>(
+          `select source, resource, kind, message, ended_at is not null as "isOver" from sluice.incidents`,
+        )
+      ).rows;
     write(vienna, graz);
     expect((await run(['sync', 'customers'], { env, cwd })).code).toBe(0);
     write(vienna, other);
     const service = begin(['start'], { env, cwd });
-    await until(async () => (await doneSlots(database)) === 3);
+    await until(async () => (await doneSlots(database)) === 3 && (await incidents()).length > 0);
+    const message = expect.stringContaining('Source "graz" was read from') as string;
+    expect(await incidents()).toEqual([{ source: 'graz', resource: null, kind: 'failed', message, isOver: false }]);
+    expect(sandboxes[2]?.stats.total).toBe(0);
+    expect((await run(['sync', '--source', 'graz', '--moved'], { env, cwd })).code).toBe(0);
+    await until(async () => (await incidents()).every(({ isOver }) => isOver));
     service.child.kill('SIGTERM');
     const ended = await service.ended;
     expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('Source \\"graz\\" was read from')]);
 
-    write(graz, other);
+    write(graz, vienna);
     const { code, stderr } = await run(['start'], { env, cwd });
     expect(code).toBe(2);
     for (const name of ['vienna', 'graz'])
       expect(stderr).toMatch(new RegExp(`Source \\\\?"${name}\\\\?" was read from`));
-    expect(sandboxes[2]?.stats.total).toBe(0);
   });
   for (const sandbox of sandboxes) await sandbox.close();
   rmSync(cwd, { recursive: true });
