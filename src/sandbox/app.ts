@@ -14,8 +14,6 @@ import { readBody } from './read-body.ts';
 import { renderRow, renderSums } from './render.ts';
 import { financialReport } from './report.ts';
 
-const MADE_UP_LISTS: readonly string[] = ['orders', 'suppliers', 'purchases'];
-
 /** The API of the source: documented paths, and the documented envelope for everything else. */
 export function createApp(parts: AppParts): Hono<Env> {
   const app = new Hono<Env>({ getPath: request => readTarget(request.url).path });
@@ -38,7 +36,7 @@ function serveLists(app: Hono<Env>, parts: AppParts): void {
   for (const resource of Object.keys(listShapes) as Listed[]) {
     app.get(`/api/v2/${resource}`, c => {
       const variants = parts.variants();
-      const other = MADE_UP_LISTS.includes(resource) ? variants['other-lists'] : 'list';
+      const other = listShapes[resource].madeUp ? variants['other-lists'] : 'list';
       if (other === '404') return fail(404, 'Not found');
       if (other === '405') return fail(405, 'Method not allowed');
       const { query } = readTarget(c.req.url);

@@ -45,7 +45,7 @@ export function createFaults(options: {
   plan: readonly PlannedFault[];
 }): Faults {
   const { standing, seed, rates } = options;
-  const planned = options.plan.flatMap(plan => Array.from({ length: plan.count }, () => plan));
+  const planned = options.plan.map(plan => ({ ...plan, left: plan.count }));
   const random = createRandom(seed);
 
   /** The number of a request decides alone, so that a run repeats whatever else is drawn from the seed. */
@@ -65,15 +65,19 @@ export function createFaults(options: {
 
   return {
     failNext(fault, count = 1, path = '') {
-      for (let index = 0; index < count; index += 1) planned.push({ at: 0, fault, count, path });
+      planned.push({ at: 0, fault, count, path, left: count });
     },
     forgetPlanned: () => {
       planned.length = 0;
     },
     of({ index, path, list }) {
       const possible = (fault: Fault | undefined) => list || !isListFault(fault);
-      const next = planned.findIndex(plan => index >= plan.at && matches(path, plan.path) && possible(plan.fault));
-      if (next >= 0) return planned.splice(next, 1)[0]?.fault;
+      const next = planned.find(plan => index >= plan.at && matches(path, plan.path) && possible(plan.fault));
+      if (next) {
+        next.left -= 1;
+        if (next.left === 0) planned.splice(planned.indexOf(next), 1);
+        return next.fault;
+      }
       const fault = byChance(index) ?? byHabit(index);
       return possible(fault) ? fault : undefined;
     },

@@ -18,6 +18,8 @@ interface ListShape {
   owner?: string;
   dated?: true;
   searched?: true;
+  /** Named in the document, and no list of it shown. */
+  madeUp?: true;
 }
 
 /** The query parameters each list understands; leads have no list. */
@@ -29,9 +31,9 @@ export const listShapes: { readonly [R in Exclude<Resource, 'leads'>]: ListShape
   quotes: {},
   tickets: { state: { name: 'status', documented: ticketStates }, owner: 'department_id' },
   users: {},
-  orders: {},
-  suppliers: {},
-  purchases: {},
+  orders: { madeUp: true },
+  suppliers: { madeUp: true },
+  purchases: { madeUp: true },
 };
 
 export type Listed = keyof typeof listShapes;

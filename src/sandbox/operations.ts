@@ -100,9 +100,8 @@ export const operations: Readonly<Record<string, Operation>> = {
 };
 
 function list(resource: Listed): Operation {
-  const { state, owner, dated, searched } = listShapes[resource];
+  const { state, owner, dated, searched, madeUp } = listShapes[resource];
   const paged = resource === 'customers';
-  const madeUp = ['orders', 'suppliers', 'purchases'].includes(resource);
   const unshown = paged ? undefined : 'whether this list is paged';
   const format = 'the format of the date, and whether that day is part of the answer';
   const query = (name: string, schema: z.ZodType, what?: string): Parameter => ({

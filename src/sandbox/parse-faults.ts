@@ -1,13 +1,12 @@
 import { SluiceError } from '../errors.ts';
 import { type Fault, faultKinds } from './fault-kinds.ts';
 import type { FaultRates, PlannedFault } from './faults.ts';
+import { pairsOf } from './pairs.ts';
 
 /** Reads `json-500=0.05,hang=0.01`; what is wrong is a usage error that names what is expected. */
 export function parseFaultRates(text: string): FaultRates {
   const rates: Partial<Record<Fault, number>> = {};
-  for (const part of text.split(',').map(piece => piece.trim())) {
-    if (part === '') continue;
-    const [name = '', value = ''] = part.split('=', 2).map(piece => piece.trim());
+  for (const [name, value] of pairsOf(text)) {
     const fault = knownFault(name, 'There');
     if (!/^(0|1|0?\.\d+|1\.0+)$/.test(value)) {
       throw new SluiceError('usage', `The fault "${name}" has no probability "${value}".`, {

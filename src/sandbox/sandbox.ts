@@ -171,7 +171,11 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
     webhooks,
     now,
     variants: () => variants,
-    catchUp: () => activity.catchUp(),
+    catchUp: () => {
+      // Before the answer: what is registered after midnight is not forgotten with what was before.
+      world();
+      activity.catchUp();
+    },
     change: () => {
       for (let index = 0; index < CHANGES_AT_ONCE; index += 1) change(now());
     },

@@ -1,4 +1,5 @@
 import { SluiceError } from '../errors.ts';
+import { pairsOf } from './pairs.ts';
 import { faultKinds } from './fault-kinds.ts';
 
 interface Point<V extends string> {
@@ -240,9 +241,7 @@ export function completeVariants(given: Partial<Variants> = {}): Variants {
 /** Reads `paging=capped,order=shuffled`; a wrong name or value is a usage error that names the allowed ones. */
 export function parseVariants(text: string): Partial<Variants> {
   const parsed: Record<string, string> = {};
-  for (const part of text.split(',').map(piece => piece.trim())) {
-    if (part === '') continue;
-    const [name = '', value = ''] = part.split('=', 2).map(piece => piece.trim());
+  for (const [name, value] of pairsOf(text)) {
     const known = names.find(candidate => candidate === name);
     if (known === undefined) {
       throw new SluiceError('usage', `There is no variant "${name}".`, { next: `Variants: ${names.join(', ')}.` });

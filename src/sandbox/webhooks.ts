@@ -1,5 +1,6 @@
 import { SECOND } from '../clock.ts';
 import type { EventKind } from './edits.ts';
+import { toJson } from './render.ts';
 import type { Variants } from './variants.ts';
 
 interface Registration {
@@ -52,7 +53,7 @@ export function createWebhooks(style: () => Variants['webhooks']): Webhooks {
       const times = { once: 1, twice: 2, swapped: 1, never: 0 }[style()];
       const events = registered
         .filter(({ events }) => events.includes(event))
-        .map(({ url }) => ({ url, body: JSON.stringify({ event, data: data() }) }));
+        .map(({ url }) => ({ url, body: toJson({ event, data: data() }) }));
       if (style() === 'swapped' && held.length === 0) {
         held = events;
         return;

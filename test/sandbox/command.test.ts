@@ -89,6 +89,7 @@ test('what is wrong is named with what is expected', async () => {
   expect(await refusal('--variant', 'order=id-asc,paging=none')).toBe(
     'The variant "paging" has no value "none".\nValues of paging: meta, whole, no-meta, capped, ignored.',
   );
+  expect(await refusal('--variant', 'paging=capped=x')).toContain('The variant "paging" has no value "capped=x".');
   expect(await refusal('--faults', 'json-500=0.1,json-501=0.1')).toMatch(
     /^There is no fault "json-501"\.\nFaults: json-500, /,
   );

@@ -64,6 +64,18 @@ test('what is registered is forgotten', async () => {
   expect(received).toHaveLength(1);
 });
 
+test('what is registered as the first of a day is kept', async () => {
+  const clock = createManualClock();
+  const sandbox = await openForTest({ clock, dailyReset: true });
+  const { received, url } = await openReceiver();
+  clock.advance(12 * HOUR);
+  await ask(sandbox, '/api/v2/webhooks', { body: { url, events: ['invoice.created'] } });
+  await ask(sandbox, '/api/v2/customers');
+  sandbox.change('invoice-new');
+  await sandbox.webhooksSent();
+  expect(received).toHaveLength(1);
+});
+
 test('changes due before midnight are gone, those due after it are there', async () => {
   const clock = createManualClock();
   const sandbox = await openForTest({ clock, dailyReset: true, activityPerMinute: 1, otherActivityPerMinute: 1 });

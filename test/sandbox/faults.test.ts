@@ -76,7 +76,7 @@ describe('which requests go wrong', () => {
   });
 
   test('by a plan: from a number on, so many of a path', async () => {
-    const faultPlan = parseFaultPlan(`2 json-500\n4 html-503 2 ${CUSTOMERS}`);
+    const faultPlan = parseFaultPlan(`2 json-500\n4 html-503 2 ${CUSTOMERS}\n9 hang 999999999 /never`);
     const sandbox = await open({ faultPlan });
     expect(await statusesOf(sandbox, 3)).toEqual([200, 500, 200]);
     expect(await statusesOf(sandbox, 2, '/api/v2/users')).toEqual([200, 200]);
@@ -112,7 +112,7 @@ describe('which requests go wrong', () => {
     expect(parseFaultRates('json-500=0.05, hang=.5,,drop=0')).toEqual({ 'json-500': 0.05, hang: 0.5, drop: 0 });
     expect(parseFaultRates('')).toEqual({});
     expect(refusal(parseFaultRates, 'toString=1')).toEqual(['There is no fault "toString".', ALL]);
-    for (const rate of ['', '2', '-1', 'often'])
+    for (const rate of ['', '2', '-1', 'often', '0.1=9'])
       expect(refusal(parseFaultRates, `hang=${rate}`)).toEqual([
         `The fault "hang" has no probability "${rate}".`,
         'Expected: a number from 0 to 1, e.g. hang=0.05.',

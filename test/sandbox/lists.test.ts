@@ -148,6 +148,16 @@ describe('the other lists', () => {
     const wrong = await ask(sandbox, '/api/v2/reports/financial?year=2025&month=13');
     expect(wrong.status).toBe(400);
   });
+
+  test('the financial report sums amounts that JSON writes with an exponent', async () => {
+    const sandbox = await openForTest();
+    for (const amount of [1e21, 1e-7])
+      await ask(sandbox, '/api/v2/transactions', {
+        body: { type: 'Income', account_id: 1, amount, category_id: 1, description: 'x', date: '1999-05-01' },
+      });
+    const { text } = await ask(sandbox, '/api/v2/reports/financial?year=1999&month=5');
+    expect(text).toContain('"income":1000000000000000000000.0000001,');
+  });
 });
 
 describe('keys', () => {
