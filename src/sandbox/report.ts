@@ -45,7 +45,8 @@ function pad(number: number): string {
 function scaled(amount: Amount): bigint {
   let text = String(amount);
   // toFixed writes great numbers with an exponent.
-  if (text.includes('e')) text = Math.abs(Number(amount)) < 1 ? Number(amount).toFixed(DECIMALS) : String(BigInt(Number(amount)));
+  if (text.includes('e'))
+    text = Math.abs(Number(amount)) < 1 ? Number(amount).toFixed(DECIMALS) : String(BigInt(Number(amount)));
   const [whole = '0', fraction = ''] = text.replace('-', '').split('.');
   const value = BigInt(whole + fraction.slice(0, DECIMALS).padEnd(DECIMALS, '0'));
   return text.startsWith('-') ? -value : value;

@@ -1,6 +1,6 @@
 import { SluiceError } from '../errors.ts';
-import { pairsOf } from './pairs.ts';
 import { faultKinds } from './fault-kinds.ts';
+import { pairsOf } from './pairs.ts';
 
 interface Point<V extends string> {
   readonly about: string;
