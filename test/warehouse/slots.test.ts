@@ -1,0 +1,39 @@
+import { sql } from 'kysely';
+import { expect, test } from 'vitest';
+import { whatIsDue } from '../../src/warehouse/due.ts';
+import { endRun, keepWaiting, startRun } from '../../src/warehouse/runs.ts';
+import { openSlots, recordSlot, takeSlot } from '../../src/warehouse/slots.ts';
+import { withDatabase } from '../support/database.ts';
+
+test('the few slots that are open, or of a run that gives its back, are found without going through all that were taken', async () => {
+  await withDatabase(async ({ kysely, query }) => {
+    const resources = ['customers', 'invoices', 'transactions'];
+    await query(
+      `insert into sluice.slots (source, resource, slot_at, recorded_at, run_id)
+       select source, resource, at, at, 1000000 + extract(epoch from at)::bigint / 900 from unnest(array['main', 'graz']) source,
+         unnest($1::text[]) resource, generate_series(sluice.now() - interval '60 days', sluice.now(), interval '15 minutes') at`,
+      [resources],
+    );
+    await query('analyze sluice.slots');
+    const runs: string[] = [];
+    for (const resource of resources) {
+      const run = { source: 'main', resource, kind: 'slot', orderId: null, slotAt: null };
+      runs.push(await startRun(kysely, run));
+      await recordSlot(kysely, 'main', resource, new Date(Date.now() + 60_000));
+    }
+    await kysely.transaction().execute(async tx => {
+      const open = await openSlots(tx, 'main');
+      expect(open.map(slot => slot.resource)).toEqual(resources);
+      for (const [index, slot] of open.entries()) await takeSlot(tx, 'main', slot, runs[index] as string);
+      const [first, ...others] = runs as [string, ...string[]];
+      await endRun(tx, first, { state: 'stopped' });
+      await keepWaiting(tx, others, 60_000);
+      expect(await openSlots(tx, 'main')).toHaveLength(3);
+      expect((await whatIsDue(tx, 'main')).now).toBe(true);
+      // What this transaction has read so far, told at once.
+      const { rows } = await sql<{ reads: string }>`select seq_tup_read + idx_tup_fetch as reads
+        from pg_stat_xact_user_tables where relid = 'sluice.slots'::regclass`.execute(tx);
+      expect(Number(rows[0]?.reads)).toBeLessThan(100);
+    });
+  });
+});
