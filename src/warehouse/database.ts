@@ -165,7 +165,12 @@ export async function openDatabase(options: {
       const client = new pg.Client(connection(name));
       client.on('error', () => undefined);
       await explained(client.connect());
-      await explained(client.query("set time zone 'UTC'"));
+      try {
+        await explained(client.query("set time zone 'UTC'"));
+      } catch (error) {
+        await client.end().catch(() => undefined);
+        throw error;
+      }
       return client;
     },
     async close() {

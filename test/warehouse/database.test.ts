@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
@@ -174,6 +174,30 @@ test('work that waited too long for a connection of its own process is told so, 
   await database.query('select 1');
   await database.close();
   await test.drop();
+});
+
+test('a connection that cannot be set up is not left behind', async () => {
+  const server = new URL(inject('postgresUrl'));
+  let spoils = false;
+  // Asks for a time zone that there is none of, of the same length.
+  const spoilt = (text: string) => (spoils ? text.replace("zone 'UTC'", "zone 'XXX'") : text);
+  const between = createServer(client => {
+    const target = connect(Number(server.port), server.hostname);
+    client.on('data', data => target.write(spoilt(data.toString('latin1')), 'latin1'));
+    client.on('close', () => target.destroy()).on('error', () => undefined);
+    target.pipe(client).on('error', () => undefined);
+  });
+  await new Promise<void>(resolve => between.listen(0, '127.0.0.1', resolve));
+  await withDatabase(async (_database, test) => {
+    const url = new URL(test.url);
+    url.port = String((between.address() as { port: number }).port);
+    const database = await openDatabase({ url: url.href, applicationName: 'between', log });
+    spoils = true;
+    await expect(database.connect('left behind')).rejects.toThrow(/TimeZone/);
+    // Without it the database cannot be dropped.
+    await database.close();
+  });
+  await new Promise(resolve => between.close(resolve));
 });
 
 test('missing permissions name what to grant; read-only names the primary', async () => {
