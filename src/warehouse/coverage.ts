@@ -28,6 +28,9 @@ export const NOT_OFFERED = 'not offered by this source';
 /** Of rows of `sluice.coverage`: the source has no such list. */
 export const notOffered = sql<boolean>`coalesce(bool_or(proven_at is null and due_reason = ${NOT_OFFERED}), false)`;
 
+/** Of rows of `sluice.coverage`: the slices that prove a range, and so together cover the resource. */
+export const covering = sql.raw(`(slice = 'whole' or slice like 'date %' or slice like 'id %')`);
+
 const stamp = (value: string) => sql.raw(`to_timestamp(${value} / 1000.0)`);
 
 export async function readCoverage(db: Db, place: Place): Promise<Entry[]> {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
+import { covering } from './coverage.ts';
 import type { Db } from './database.ts';
-import { covering } from './report.ts';
 
 // What is measured at every scrape, from the bookkeeping alone: no table of the source's rows is counted.
 

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { covering } from './coverage.ts';
 import type { Db } from './database.ts';
 import type { Place } from './place.ts';
 import type { Table } from './tables.ts';
@@ -54,7 +55,6 @@ export async function countQuarantined(db: Db, place: Place, table: Table): Prom
 
 /** When the oldest slice of a cover was read; null while one never was. */
 const OLDEST = sql`case when bool_and(c.proven_at is not null) then min(c.proven_at) end`;
-const IN_COVER = sql`(c.slice = 'whole' or c.slice like 'date %' or c.slice like 'id %')`;
 
 /**
  * The source no longer shows the record: everything was read in full since it was last seen, and the slice that showed it was
@@ -68,7 +68,7 @@ const noLongerShown = (oldest: RawBuilder<unknown>) => sql`coalesce(q.last_seen 
 export async function resolveQuarantine(tx: Db, place: Place, keys: readonly string[]): Promise<void> {
   const { source, resource } = place;
   // Without a look at the record, so that it is asked for once and not for each of them.
-  const oldest = sql`(select ${OLDEST} from sluice.coverage c where c.source = ${source} and c.resource = ${resource} and ${IN_COVER})`;
+  const oldest = sql`(select ${OLDEST} from sluice.coverage c where c.source = ${source} and c.resource = ${resource} and ${covering})`;
   await sql`update sluice.quarantine q set resolved_at = sluice.now()
     where source = ${source} and resource = ${resource} and resolved_at is null
       and (key = any(cast(${keys} as text[])) or ${noLongerShown(oldest)})`.execute(tx);
@@ -76,7 +76,7 @@ export async function resolveQuarantine(tx: Db, place: Place, keys: readonly str
 
 export async function listQuarantine(db: Db, source: string, most: number): Promise<QuarantinedRecord[]> {
   const { rows } = await sql<QuarantinedRecord>`
-    with covers as (select c.resource, ${OLDEST} as oldest from sluice.coverage c where c.source = ${source} and ${IN_COVER} group by c.resource)
+    with covers as (select c.resource, ${OLDEST} as oldest from sluice.coverage c where c.source = ${source} and ${covering} group by c.resource)
     select q.resource, key, payload, reasons, slice, first_seen as "firstSeen", last_seen as "lastSeen", attempts
     from sluice.quarantine q left join covers on covers.resource = q.resource
     where source = ${source} and resolved_at is null and not ${noLongerShown(sql.ref('covers.oldest'))}

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { notOffered } from './coverage.ts';
+import { covering, notOffered } from './coverage.ts';
 import type { Db } from './database.ts';
 import { epochMs } from './now.ts';
 import type { Counts, Run } from './runs.ts';
@@ -37,9 +37,6 @@ const runColumns = sql.raw(
     ...COUNTERS.map(([name, column]) => `${column}::float8 as "${name}"`),
   ].join(', '),
 );
-
-/** The slices that prove a range, and so together cover the resource. */
-export const covering = sql.raw(`(slice = 'whole' or slice like 'date %' or slice like 'id %')`);
 
 /** Work on these orders by runs that were under way at `since` (epoch ms) or began later. */
 export async function orderWork(db: Db, ids: readonly string[], since: number): Promise<OrderWork[]> {
@@ -144,7 +141,7 @@ export async function orderProgress(db: Db, id: string): Promise<OrderProgress> 
 }
 
 export interface Spending {
-  /** `slot`, `sync`, `backfill` or `verify`; `other` for what no run asked for. */
+  /** `slot`, `hint`, `sync`, `backfill` or `verify`; `other` for what no run asked for. */
   readonly kind: string;
   readonly resource: string;
   readonly requests: number;
