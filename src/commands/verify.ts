@@ -67,14 +67,16 @@ function showReport(session: Session, all: Read): Outcome {
   );
   // What did not parse is not here as the source has it, and reading it once more makes nothing of it.
   const quarantined = resources.reduce((sum, each) => sum + each.quarantined, 0);
-  const equal = !repairable && quarantined === 0;
+  const differs = repairable || quarantined > 0;
+  const equal = !differs && !error;
 
-  terminal.show({ equal: equal && !error, resources, ...(error ? { error } : {}) }, () => {
+  terminal.show({ equal, resources, ...(error ? { error } : {}) }, () => {
     const lines = resources.map(each => [
       name(each),
-      keysOf(each.absent),
-      keysOf(each.different),
-      keysOf(each.extra),
+      // That nothing was found by what did not come to its end is not that nothing differs.
+      ...[each.absent, each.different, each.extra].map(keys =>
+        each.state === 'done' || keys.length > 0 ? keysOf(keys) : '?',
+      ),
       count(each.quarantined),
       count(each.requests),
     ]);
@@ -93,11 +95,12 @@ function showReport(session: Session, all: Read): Outcome {
         ? [`Not here, because they did not parse: ${plural(quarantined, 'record')}. See: sluice quarantine`]
         : []),
       ...(repairable ? ['Make it equal: sluice verify --repair'] : []),
+      ...(error ? ['Not all was compared, so nobody can say yet whether the warehouse equals the source.'] : []),
       ...(equal ? ['The warehouse equals the source.'] : []),
     ].join('\n');
   });
   if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
-  return equal ? outcomeOf(error, all) : 1;
+  return differs ? 1 : outcomeOf(error, all);
 }
 
 function notCompared(slices: readonly string[]): string[] {

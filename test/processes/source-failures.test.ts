@@ -85,6 +85,18 @@ test.concurrent('a source that dies in mid-run is told after its retries, and th
   });
 });
 
+test.concurrent('a list that could not be compared is called neither equal nor different', async () => {
+  await withInstallation(SOURCE, async ({ sandbox, sluice }) => {
+    expect((await sluice('sync', 'customers', 'invoices')).code).toBe(0);
+    sandbox.failNext('json-500', 1000, 'customers');
+    const { code, stdout, stderr } = await sluice('verify', 'customers', 'invoices');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('customers failed: ')]);
+    expect(stdout).toMatch(/^customers +\? +\? +\? .*\ninvoices +0 +0 +0 /m);
+    expect(stdout).toMatch(/^Not all was compared, /m);
+    expect(stdout).not.toContain('The warehouse equals the source.');
+  });
+});
+
 test('the key is not sent over plain http to another machine', async () => {
   for (const url of ['http://books.example.com', 'http://192.0.2.1:8080', 'http://127.0.0.1.example.com']) {
     const ended = await run(['sync'], { env: { SOURCE_URL: url, SOURCE_API_KEY: KEY } });
