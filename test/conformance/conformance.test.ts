@@ -110,7 +110,7 @@ describe('what comes of requests beyond the limit', () => {
 test.for(['bearer', 'query'] as const)('all that is likely is told and handled, with the key as %s', async auth => {
   const { sandbox, run } = await openWith({});
   const report = await run({ auth });
-  expect(report).toMatchObject({ ok: true, stopped: null, written: { created: [], left: [] } });
+  expect(report).toMatchObject({ ok: true, stopped: null, written: { created: [], left: [], notOurs: [] } });
   const untold = report.findings.filter(({ seen }) => seen === null).map(({ point }) => point);
   const silent = ['cap', 'retry-after', 'rejected-body', 'rejected-count', 'validation', 'batch', 'writes'];
   expect(untold.sort()).toEqual([...silent, 'webhooks', 'visible'].sort());
@@ -241,7 +241,7 @@ describe('--write', () => {
     expect(report.ok).toBe(false);
     expect(report.written.left).toEqual(report.written.created);
     expect(report.written.left).toHaveLength(2);
-    expect(showReport(report, url)).toContain(`NOT REMOVED: ${report.written.left[0]}. Delete it by hand.`);
+    expect(showReport(report, url)).toContain(`NOT REMOVED: ${report.written.left[0]}. Delete it by hand`);
     expect(customers(sandbox)).toHaveLength(before);
   });
 
@@ -252,6 +252,105 @@ describe('--write', () => {
     expect(customers(sandbox)).toHaveLength(before + 2);
     expect(written.left).toEqual(written.created);
     expect(written.left).toHaveLength(2);
+    expect(methodsOf(sandbox)).not.toContain('DELETE');
+  });
+
+  test.for([
+    ['a refusal', (status: number) => status >= 400],
+    ['an answer to a create', (status: number) => status < 300],
+  ] as const)('a customer of somebody else that %s names is neither changed nor deleted', async ([_what, names]) => {
+    const { sandbox, run } = await openWith({});
+    const before = customers(sandbox);
+    const [other] = before;
+    const url = await openInBetween(sandbox, (answer, { method, path }) =>
+      method === 'POST' && path === '/api/v2/customers' && names(answer.status)
+        ? { ...answer, body: { ...answer.body, data: { id: other?.id } } }
+        : answer,
+    );
+    const report = await run({ url, write: true });
+    expect(customers(sandbox)).toEqual(before);
+    const touched = sandbox.stats.requests.filter(({ path }) => path === `/api/v2/customers/${other?.id}`);
+    expect(touched.length).toBeGreaterThan(0);
+    expect([...new Set(touched.map(({ method }) => method))]).toEqual(['GET']);
+    expect(report.written).toMatchObject({
+      left: [],
+      notOurs: [
+        expect.stringMatching(new RegExp(`^customer ${other?.id}, which is not named "conformance \\w+ \\.\\."$`)),
+      ],
+    });
+    expect(report.ok).toBe(false);
+    expect(showReport(report, url)).toContain(`NOT OURS: ${report.written.notOurs[0]}`);
+  });
+
+  describe('a create that is answered without an id', () => {
+    const nameless = (answer: Passed) => ({ ...answer, body: { success: true, data: {} } });
+
+    test('is found by its name and deleted', async () => {
+      const { sandbox, run } = await openWith({});
+      const before = customers(sandbox);
+      const url = await openInBetween(sandbox, (answer, { method, path }) => {
+        // So that no other part looks for it by the way.
+        if (path.includes('batch')) return { status: 404, body: { success: false } };
+        return method === 'POST' && path === '/api/v2/customers' && answer.status < 300 ? nameless(answer) : answer;
+      });
+      const { written, findings } = await run({ url, write: true });
+      expect(customers(sandbox)).toEqual(before);
+      expect([written.created.length, written.left]).toEqual([2, []]);
+      expect(seenOf(findings, 'writes')).toMatchObject([{ handled: 'not: what is created cannot be told' }]);
+    });
+
+    test.for(['/api/v2/customers', '/api/v2/batch/customers'])(
+      '%s, and not found: where to look is told',
+      async created => {
+        const { run, sandbox } = await openWith({});
+        const url = await openInBetween(sandbox, (answer, { method, path, query }) => {
+          if (query.has('search')) return { status: 200, body: { success: true, data: [] } };
+          return method === 'POST' && path === created && answer.status < 300 ? nameless(answer) : answer;
+        });
+        const report = await run({ url, write: true });
+        const perhaps = expect.stringMatching(/^perhaps a customer named "conformance \w{8} \.\."/);
+        expect([report.written.left, report.ok]).toEqual([[perhaps], false]);
+        expect(showReport(report, url)).toContain(`NOT REMOVED: ${report.written.left[0]}`);
+      },
+    );
+  });
+
+  test('what a batch created in spite of its HTTP 404 is deleted', async () => {
+    const { sandbox, run } = await openWith({});
+    const before = customers(sandbox);
+    const url = await openInBetween(sandbox, (answer, { method, path }) =>
+      method === 'POST' && path.includes('batch') ? { status: 404, body: { success: false } } : answer,
+    );
+    const { written } = await run({ url, write: true });
+    expect(customers(sandbox)).toEqual(before);
+    expect(written.created).toHaveLength(2);
+  });
+
+  describe('an error that nobody expected', () => {
+    const broken = {
+      now: () => Date.parse('2026-01-15T12:17:00Z'),
+      sleep: () => Promise.reject(new TypeError('The clock broke.')),
+    };
+    const failing =
+      (...methods: string[]) =>
+      (answer: Passed, { method }: { method: string }) =>
+        methods.includes(method) ? { status: 503, body: {} } : answer;
+
+    test('does not keep what was created from being deleted', async () => {
+      const { sandbox, run } = await openWith({});
+      const before = customers(sandbox);
+      const url = await openInBetween(sandbox, failing('PUT'));
+      await expect(run({ url, write: true, clock: broken })).rejects.toThrow('The clock broke.');
+      expect(customers(sandbox)).toEqual(before);
+    });
+
+    test('nor what is left from being told', async () => {
+      const { sandbox, run } = await openWith({});
+      const url = await openInBetween(sandbox, failing('PUT', 'DELETE'));
+      await expect(run({ url, write: true, clock: broken })).rejects.toThrow(
+        /^The clock broke\.\nNOT REMOVED: customer \d+ \(conformance \w{8}\)$/,
+      );
+    });
   });
 
   test('a create that was carried out, and whose answer was lost, is found and deleted', async () => {
@@ -272,10 +371,11 @@ describe('--write', () => {
     const url = await openInBetween(sandbox, (answer, { method }) =>
       method === 'POST' ? { status: 403, body: { success: false, message: 'Forbidden' } } : answer,
     );
-    const { findings } = await run({ url, write: true });
-    expect(seenOf(findings, 'batch')).toMatchObject([
-      { seen: null, evidence: 'this key may not create customers: HTTP 403' },
-    ]);
+    const { findings, stopped, ok, written } = await run({ url, write: true });
+    const evidence = 'this key may not create customers: HTTP 403';
+    expect(seenOf(findings, 'batch')).toMatchObject([{ seen: null, evidence }]);
+    // What was asked for and could not be done is no success.
+    expect([stopped, ok, written.left]).toEqual([evidence, false, []]);
   });
 
   test('is stopped after what was begun is undone', async () => {
@@ -289,7 +389,22 @@ describe('--write', () => {
     const { stopped, ok, written } = await run({ url, write: true, signal: stopping.signal });
     expect([stopped, ok, written.left]).toEqual(['it was stopped on request', false, []]);
     expect(customers(sandbox)).toEqual(before);
+    expect(written.created).toHaveLength(1);
+    expect(sandbox.stats.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
+});
+
+test('is stopped in the middle of the lists too', async () => {
+  const { sandbox, run } = await openWith({});
+  const stopping = new AbortController();
+  const url = await openInBetween(sandbox, (answer, { path }) => {
+    if (path === '/api/v2/invoices') stopping.abort();
+    return answer;
+  });
+  const { stopped, ok, requests } = await run({ url, write: true, signal: stopping.signal });
+  expect([stopped, ok]).toEqual(['it was stopped on request', false]);
+  // Two of customers and two of invoices.
+  expect([requests, methodsOf(sandbox)]).toEqual([4, ['GET']]);
 });
 
 describe('without an answer to build on', () => {

@@ -14,6 +14,9 @@ export interface Finding {
   readonly handled: 'yes' | `not: ${string}` | null;
 }
 
+/** Keeps what the work finds about these points. What can no longer be asked is told so, and the other points go on. */
+export type Attempt = (points: readonly string[], work: () => Promise<Finding | Finding[]>) => Promise<void>;
+
 export const UNKNOWN = 'unknown';
 
 /** A known behaviour. Several names joined by `|`: the answer was one of these, which look alike from outside. */

@@ -1,21 +1,22 @@
-import { isKind, SluiceError } from '../../src/errors.ts';
+import { explain, isKind, SluiceError } from '../../src/errors.ts';
 import { variantPoints } from '../../src/sandbox/variants.ts';
 import { type Asker, openAsker } from './ask.ts';
 import { judgeTogether, judgeUnread } from './combine.ts';
-import { type Finding, untold } from './finding.ts';
+import { type Attempt, type Finding, untold } from './finding.ts';
 import { judgeFields } from './judge-fields.ts';
 import { probeLimit } from './judge-limit.ts';
 import { probeOrder } from './judge-order.ts';
 import { judgePaging, probePastEnd } from './judge-paging.ts';
 import { judgeRate } from './judge-rate.ts';
 import { judgeValues } from './judge-values.ts';
+import type { Written } from './own-customers.ts';
 import { probeDates } from './probe-dates.ts';
 import { judgeFaults, judgeHiddenFailures, judgeOtherLists, probeKey, probeNotThere } from './probe-errors.ts';
 import { probeFilters, probeSearch, probeStates } from './probe-filters.ts';
 import { probeReport } from './probe-report.ts';
 import { probeUndated } from './probe-undated.ts';
-import { probeWrites, WRITES, type Written } from './probe-writes.ts';
-import { type Lists, readLists } from './read-lists.ts';
+import { probeWrites, WRITES } from './probe-writes.ts';
+import { goOn, type Lists, readLists } from './read-lists.ts';
 import type { SenderOptions } from './send.ts';
 
 export interface ProbeOptions extends SenderOptions {
@@ -50,13 +51,12 @@ const UNASKED = 'only asked for with --write';
  */
 export async function probe(options: ProbeOptions): Promise<Report> {
   const asker = openAsker(options);
-  const written: Written = { created: [], left: [] };
+  const written: Written = { created: [], left: [], notOurs: [] };
   const found: Finding[] = [];
   let stopped: string | null = null;
-  /** What can no longer be asked is told so, and the other points go on. */
   const attempt: Attempt = async (points, work) => {
     try {
-      if (options.signal?.aborted) throw new SluiceError('stopped', 'it was stopped on request');
+      goOn(options.signal);
       found.push(...[await work()].flat());
     } catch (error) {
       if (!isKind(error, 'unavailable', 'quota', 'stopped')) throw error;
@@ -65,8 +65,8 @@ export async function probe(options: ProbeOptions): Promise<Report> {
     }
   };
   try {
-    const lists = await readLists(asker).catch((error: unknown) => {
-      if (!isKind(error, 'quota')) throw error;
+    const lists = await readLists(asker, options.signal).catch((error: unknown) => {
+      if (!isKind(error, 'quota', 'stopped')) throw error;
       stopped = error.message;
       return null;
     });
@@ -76,14 +76,16 @@ export async function probe(options: ProbeOptions): Promise<Report> {
     found.push(...missing.map(point => untold(point, NEVER[point] ?? stopped ?? 'nothing showed it')));
     const findings = judgeTogether(found);
     const handled = findings.every(finding => finding.handled === 'yes' || finding.handled === null);
-    const ok = handled && stopped === null && written.left.length === 0;
+    const ok = handled && stopped === null && written.left.length + written.notOurs.length === 0;
     return { findings, requests: asker.sent, written, ok, stopped };
+  } catch (error) {
+    // What stays behind is told, whatever went wrong.
+    if (written.left.length === 0) throw error;
+    throw new SluiceError('failed', `${explain(error)}\nNOT REMOVED: ${written.left.join('; ')}`, { cause: error });
   } finally {
     await asker.close();
   }
 }
-
-type Attempt = (points: readonly string[], work: () => Promise<Finding | Finding[]>) => Promise<void>;
 
 /** What others rest on comes first, and what costs most for least comes last. */
 async function probeAll(
@@ -102,9 +104,9 @@ async function probeAll(
   await attempt(['auth-error'], () => probeKey(asker));
   await attempt(['record', 'no-record', 'no-path'], () => probeNotThere(asker, lists));
   if (!write) found.push(...WRITING.map(point => untold(point, UNASKED)));
+  else if (asker.left >= WRITES) await probeWrites(asker, written, attempt);
   else
     await attempt(WRITING, () => {
-      if (asker.left >= WRITES) return probeWrites(asker, written);
       throw new SluiceError('quota', `writing and undoing it may take ${WRITES} requests, and ${asker.left} are left`);
     });
   await attempt(['date-filter', 'date-to'], () => probeDates(asker, lists));

@@ -44,12 +44,13 @@ const A_LITTLE = 3;
 
 /**
  * Two requests a list: its first page, and its second one at another limit where a second one could tell more. Kinds:
- * `unauthorized` for a wrong key, `unavailable` where customers cannot be read at all.
+ * `unauthorized` for a wrong key, `unavailable` where customers cannot be read at all, `stopped` once the signal is aborted.
  */
-export async function readLists(asker: Asker): Promise<Lists> {
+export async function readLists(asker: Asker, signal?: AbortSignal): Promise<Lists> {
   const { limit, refused, customers } = await greatestLimit(asker);
   const lists = { limit, refused, offered: [] as Seen[], notOffered: [] as Missing[], failed: [] as Failed[] };
   for (const name of LIST_NAMES) {
+    goOn(signal);
     try {
       const first = name === 'customers' ? customers : await firstPage(asker, name, limit);
       if (first.verdict.kind === 'success') lists.offered.push(await lookTwice(asker, name, first, limit));
@@ -60,6 +61,11 @@ export async function readLists(asker: Asker): Promise<Lists> {
     }
   }
   return lists;
+}
+
+/** Kind `stopped` once the signal is aborted. */
+export function goOn(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new SluiceError('stopped', 'it was stopped on request');
 }
 
 async function lookTwice(asker: Asker, name: ListName, first: Answer, limit: number): Promise<Seen> {
