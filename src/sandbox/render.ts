@@ -5,7 +5,7 @@ import type { Variants } from './variants.ts';
 const DATES = new Set(['date', 'due_date', 'valid_until', 'placed_on']);
 const STAMPS = new Set(['created_at', 'updated_at']);
 const AMOUNTS = new Set(['amount', 'price', 'total']);
-const WITHOUT_IDS: readonly Resource[] = ['products', 'quotes', 'tickets', 'leads', 'users'];
+const WITHOUT_IDS: readonly Resource[] = ['products', 'quotes', 'tickets', 'users'];
 
 /** Marks a numeral that a double cannot hold, until the text is made. */
 const RAW = '\u0001raw:';
@@ -53,8 +53,7 @@ function showsAll(variants: Variants, listed: boolean): boolean {
     variants['extra-fields'] === 'no' &&
     variants['customer-fields'] === 'full' &&
     (variants['invoice-fields'] === 'full' || !listed) &&
-    variants['transaction-ids'] === 'yes' &&
-    variants['other-ids'] === 'yes'
+    ((variants['transaction-ids'] === 'yes' && variants['other-ids'] === 'yes') || !listed)
   );
 }
 
@@ -69,7 +68,8 @@ function hides(resource: Resource, name: string, variants: Variants, listed: boo
   if (resource === 'customers') return variants['customer-fields'] === 'bare' && STAMPS.has(name);
   if (resource === 'invoices')
     return listed && variants['invoice-fields'] === 'bare' && (name === 'date' || name === 'notes');
-  if (name !== 'id') return false;
+  // What a create is answered with names the id, whatever the list shows.
+  if (name !== 'id' || !listed) return false;
   if (resource === 'transactions') return variants['transaction-ids'] === 'no';
   return WITHOUT_IDS.includes(resource) && variants['other-ids'] === 'no';
 }

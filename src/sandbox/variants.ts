@@ -108,9 +108,9 @@ export const variantPoints = {
     { full: 'all documented', bare: 'without date and notes' },
     'full',
   ),
-  'transaction-ids': point('Whether transaction rows carry an id.', { yes: 'they do', no: 'they do not' }, 'yes'),
+  'transaction-ids': point('Whether listed transactions carry an id.', { yes: 'they do', no: 'they do not' }, 'yes'),
   'other-ids': point(
-    'Whether rows of products, quotes, tickets, leads and users carry an id.',
+    'Whether listed products, quotes, tickets and users carry an id.',
     { yes: 'they do', no: 'they do not' },
     'yes',
   ),

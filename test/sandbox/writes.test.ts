@@ -141,6 +141,20 @@ describe('other creates', () => {
   });
 });
 
+test('what is created is answered with its id, although the list shows none', async () => {
+  const sandbox = await openForTest({ variants: { 'transaction-ids': 'no', 'other-ids': 'no' } });
+  for (const [resource, body] of [
+    ['transactions', transaction],
+    ['products', { name: 'Bolt', price: 1.5 }],
+  ] as const) {
+    const created = await ask(sandbox, `/api/v2/${resource}`, { body });
+    expect(created.body.data).toEqual([...sandbox.rows(resource)].at(-1));
+    const { id, ...listed } = created.body.data;
+    expect(id).toEqual(expect.any(Number));
+    expect((await ask(sandbox, `/api/v2/${resource}?limit=1`)).body.data).toEqual([listed]);
+  }
+});
+
 describe('webhooks', () => {
   test('a registered address hears of the events it asked for', async () => {
     const sandbox = await openForTest();
