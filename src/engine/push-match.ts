@@ -8,25 +8,27 @@ type Shape = readonly { readonly field: string; readonly inner: readonly string[
 /**
  * Which of the new rows is which line, by the id of the line: the row that says what the line says, as the job reads both. Fields that
  * the line leaves out are the source's to fill, and those that no new row shows cannot be compared; capitals and outer blanks may have
- * been tidied up. A row is given to one line only.
+ * been tidied up. A row is given to one line only; a line whose answer named its id is looked for among rows that show none.
  */
 export function matchRows(
   job: Job,
-  items: readonly Pick<PushItem, 'id' | 'body' | 'lastId'>[],
+  items: readonly Pick<PushItem, 'id' | 'body' | 'lastId' | 'sourceId'>[],
   rows: readonly NewRow[],
 ): Map<string, string> {
   const found = new Map<string, string>();
   const taken = new Set<string>();
   const shown = shownIn(rows);
   const indexes = new Map<string, Map<string, NewRow[]>>();
-  for (const { id, body, lastId } of items) {
+  for (const { id, body, lastId, sourceId } of items) {
     const shape = shapeOf(body, shown);
     // Rows that show nothing of a line tell nothing about it.
     if (shape.length === 0) continue;
     const name = JSON.stringify(shape);
     const index = indexes.get(name) ?? indexRows(job, rows, shape);
     indexes.set(name, index);
-    const row = index.get(saidBy(job, body, shape))?.find(each => !taken.has(each.key) && isLater(each.id, lastId));
+    const mayBe = (row: NewRow) =>
+      !taken.has(row.key) && isLater(row.id, lastId) && (sourceId === null || row.id === null);
+    const row = index.get(saidBy(job, body, shape))?.find(mayBe);
     if (!row) continue;
     taken.add(row.key);
     found.set(id, row.key);

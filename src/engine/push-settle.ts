@@ -87,8 +87,14 @@ async function claim(settling: Settling): Promise<PushItem[]> {
   const { kysely } = settling.database;
   await findById(kysely, pushId, resource.table);
   const items = (await readItems(kysely, pushId)).filter(item => item.lastAt !== null);
-  // A refusal that created the thing all the same would be sent once more with the next push.
-  const sought = items.filter(item => (isOpen(item) && item.sourceId === null) || item.state === 'refused');
+  const open = items.filter(isOpen);
+  // The first gets the row where several are equal: what was surely created goes before what may have been. A refusal that created
+  // the thing all the same would be sent once more with the next push.
+  const sought = [
+    ...open.filter(item => item.state === 'created'),
+    ...open.filter(isDoubtful),
+    ...items.filter(item => item.state === 'refused'),
+  ];
   const matched = matchRows(resource.job, sought, await rowsSince(settling, sought));
   await noteNews(
     kysely,

@@ -66,7 +66,17 @@ test('the entries that a refusal names', () => {
 });
 
 const row = (id: number, values: object) => ({ key: String(id), id: String(id), row: { id, ...values } });
-const line = (id: string, body: Record<string, unknown>, lastId: string | null = '10') => ({ id, body, lastId });
+const line = (
+  id: string,
+  body: Record<string, unknown>,
+  lastId: string | null = '10',
+  sourceId: string | null = null,
+) => ({
+  id,
+  body,
+  lastId,
+  sourceId,
+});
 
 test('a row is given to one line, to none for which it is old, and to none that says otherwise', () => {
   const rows = [
@@ -91,6 +101,13 @@ test('a row is given to one line, to none for which it is old, and to none that 
     ['1', '11'],
     ['2', '12'],
   ]);
+});
+
+test('a line whose answer named its id is another than every row that shows one, and may be one that shows none', () => {
+  const named = [line('1', { account: 'A' }, '10', '901')];
+  expect([...matchRows(customers, named, [row(11, { account: 'A' })])]).toEqual([]);
+  const bare = { key: 'k', id: null, row: { account: 'A' } };
+  expect([...matchRows(customers, named, [row(11, { account: 'A' }), bare])]).toEqual([['1', 'k']]);
 });
 
 test('lists are compared by what each of their elements has, in any order; a field that no row shows is not', () => {

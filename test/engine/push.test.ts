@@ -335,6 +335,25 @@ test.each(['yes', 'no'] as const)('transactions of one day that are equal, with 
   });
 });
 
+test.each(['yes', 'no'] as const)(
+  'a line that surely was created gets its row before one in doubt does, which is sent again; with ids in the list: %s',
+  async ids => {
+    const variants = { 'transaction-ids': ids };
+    await withSource({ variants }, ['transactions'], async ({ sandbox, database, push }) => {
+      const line = { type: 'Income', account_id: 1, amount: '12.10', date: '2024-02-29', description: 'Cash' };
+      // The first one never arrives, and the second, which is equal to it, is answered with its id.
+      sandbox.failNext('drop', 1, 'transactions');
+      expect(await push('transactions', [line, line])).toEqual({ states: all(2, 'created'), requests: 3 });
+      expect([...sandbox.rows('transactions')].filter(row => row.description === 'Cash')).toHaveLength(2);
+      const { rows } = await database.query(
+        'select count(distinct row_key)::int as rows, count(source_id)::int as ids from sluice.push_items',
+      );
+      expect(rows).toEqual([{ rows: 2, ids: 2 }]);
+      expect(await differ(database, sandbox, 'transactions')).toEqual([]);
+    });
+  },
+);
+
 test('what has no list cannot be looked for: it is not sent again unless that is asked for', async () => {
   await withSource({}, [], async ({ sandbox, push }) => {
     const leads = [1, 2, 3].map(number => ({ first_name: 'Ann', last_name: `Lee ${number}` }));
