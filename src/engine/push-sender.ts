@@ -32,19 +32,26 @@ export function createSender(budget: Budget, open: (budget: Budget) => OpenClien
   let requests = 0;
   let before: () => Promise<void> = async () => undefined;
   let stop: () => void = () => undefined;
-  /** Its answer is being waited for. */
+  /** Aborted for a request that must not leave any more. */
+  let leaving = new AbortController();
+  /** It is being written down that it goes out, or its answer is waited for: a stop comes too late. */
   let underWay = false;
   const client = open({
     async take(lane, want) {
       const taken = await budget.take(lane, Math.min(want, 1));
       if (taken.grants.length === 0) return taken;
+      if (leaving.signal.aborted) {
+        await budget.release(taken.grants);
+        return { grants: [], waitMs: 1 };
+      }
+      underWay = true;
       try {
         await before();
       } catch (error) {
+        underWay = false;
         await budget.release(taken.grants).catch(() => undefined);
         throw error;
       }
-      underWay = true;
       return taken;
     },
     async settle(grant, settlement) {
@@ -69,7 +76,7 @@ export function createSender(budget: Budget, open: (budget: Budget) => OpenClien
       if (signal.aborted) throw stopped(signal);
       before = beforeSending;
       underWay = false;
-      const leaving = new AbortController();
+      leaving = new AbortController();
       stop = () => {
         if (signal.aborted && !underWay) leaving.abort(signal.reason);
       };

@@ -1,0 +1,64 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { createSender } from '../../src/engine/push-sender.ts';
+import type { Budget } from '../../src/source/budget.ts';
+import { openClient } from '../../src/source/client.ts';
+import { createMemoryBudget } from '../../src/source/memory-budget.ts';
+import { json, openPeer } from '../source/peer.ts';
+
+/** A sender to a peer that creates whatever it is sent; `onTaken` is called while a grant is on its way from the ledger. */
+async function openSender(onTaken: () => void = () => undefined) {
+  const { url, seen } = await openPeer(response => json(response, { success: true, data: { id: 1 } }, 201));
+  const inner = createMemoryBudget({ limit: 1, clock: systemClock });
+  const budget: Budget = {
+    ...inner,
+    async take(lane, want) {
+      const taken = await inner.take(lane, want);
+      onTaken();
+      return taken;
+    },
+  };
+  const sender = createSender(budget, noticed =>
+    openClient({
+      url,
+      apiKey: 'key',
+      auth: 'bearer',
+      budget: noticed,
+      concurrency: 1,
+      timeoutMs: 5000,
+      clock: systemClock,
+    }),
+  );
+  onTestFinished(() => sender.close());
+  const request = { path: '/api/v2/leads', body: { company: 'A' }, purpose: 'push leads' };
+  return { sender, seen, request, inner };
+}
+
+test('a stop while the ledger is asked: nothing is said to be sent, and the request is given back', async () => {
+  const stop = new AbortController();
+  const { sender, seen, request, inner } = await openSender(() => stop.abort());
+  let said = 0;
+  const sent = await sender.send(request, async () => void said++, stop.signal);
+  await sender.close();
+  expect([sent.kind, said, seen.length]).toEqual(['unsent', 0, 0]);
+  expect((await inner.take('live', 1)).grants).toHaveLength(1);
+});
+
+test('a stop while it is written down that the request goes out: it goes out, and its answer is waited for', async () => {
+  const stop = new AbortController();
+  const { sender, seen, request } = await openSender();
+  const beforeSending = async () => {
+    stop.abort();
+    await systemClock.sleep(1);
+  };
+  expect(await sender.send(request, beforeSending, stop.signal)).toMatchObject({ kind: 'answered' });
+  expect(seen).toHaveLength(1);
+});
+
+test('what keeps it from being written down is thrown, nothing is sent, and the request is given back', async () => {
+  const { sender, seen, request, inner } = await openSender();
+  const beforeSending = () => Promise.reject(new Error('overtaken'));
+  await expect(sender.send(request, beforeSending, new AbortController().signal)).rejects.toThrow('overtaken');
+  expect(seen).toHaveLength(0);
+  expect((await inner.take('live', 1)).grants).toHaveLength(1);
+});
