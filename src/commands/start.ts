@@ -5,6 +5,7 @@ import { type Planned, startSchedule } from '../engine/schedule.ts';
 import { startWakeUps, wakeUp } from '../engine/wake-ups.ts';
 import { explain, isKind, type SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { refuseOpenDoor } from '../service/access.ts';
 import type { Pulse } from '../service/health.ts';
 import { withAnySignal } from '../source/any-signal.ts';
 import type { Database } from '../warehouse/database.ts';
@@ -32,6 +33,7 @@ export function startCommand(cli: Cli): Command {
   ).action(
     cli.action({ source: true }, async session => {
       const { settings, jobs, log, clock, draining } = session;
+      refuseOpenDoor(settings.host, settings.token);
       const sources = settings.sources.filter(isOpen);
       const database = await session.openDatabase({ name: serviceName(session) });
       const { readings, connections } = roomFor(sources.length, await maxConnections(database));

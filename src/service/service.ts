@@ -7,7 +7,7 @@ import { SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database.ts';
 import { databaseNow } from '../warehouse/now.ts';
-import { guard, refuseOpenDoor } from './access.ts';
+import { guard } from './access.ts';
 import { secureHeaders } from './headers.ts';
 import { createReadiness, type Pulse } from './health.ts';
 import { createInbox } from './inbox.ts';
@@ -42,11 +42,10 @@ export interface Service {
 
 /**
  * The HTTP side of the service: `/` (status page), `/metrics`, `/healthz`, `/readyz`, and `/webhooks/<secret>`. Rejects with the
- * kind `configuration` when it may not or cannot listen there.
+ * kind `configuration` when it cannot listen there; whether it may, `refuseOpenDoor` tells before.
  */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const { host, port, database, onHints, clock, log } = options;
-  refuseOpenDoor(host, options.token);
   const inbox = createInbox({ database, onHints, clock, log });
   const server = createAdaptorServer({
     fetch: createApp(options, inbox).fetch,

@@ -1,5 +1,8 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { begin, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';
@@ -86,8 +89,6 @@ test('a registered service has a new invoice within a few requests and without a
 
     const second = await sluice('start');
     expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('SLUICE_PORT')]);
-    const open = await run(['start'], { env: { ...env, SLUICE_HOST: '0.0.0.0' } });
-    expect([open.code, open.stderr]).toEqual([2, expect.stringContaining('SLUICE_TOKEN')]);
 
     service.child.kill('SIGTERM');
     const { code, stderr } = await service.ended;
@@ -95,6 +96,16 @@ test('a registered service has a new invoice within a few requests and without a
     for (const text of [stderr, page.text, metrics.text])
       for (const each of [secret, TOKEN, KEY]) expect(text).not.toContain(each);
   });
+});
+
+test('what other machines would reach without a token is refused before anything is started', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-open-'));
+  const dataDir = join(folder, 'data');
+  const env = { SOURCE_URL: 'http://127.0.0.1:9', SOURCE_API_KEY: KEY, SLUICE_DATA_DIR: dataDir };
+  const { code, stderr } = await run(['start'], { env: { ...env, SLUICE_HOST: '0.0.0.0' } });
+  expect([code, stderr]).toEqual([2, expect.stringContaining('SLUICE_TOKEN')]);
+  expect(existsSync(dataDir)).toBe(false);
+  rmSync(folder, { recursive: true });
 });
 
 test('of two services with a wrong key one alert is posted, and one more when the key is right again', async () => {
