@@ -1,3 +1,4 @@
+import { addAbortSignal } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import { SluiceError } from '../errors.ts';
@@ -17,7 +18,7 @@ export function sqlCommand(cli: Cli): Command {
     .action(
       cli.action({ source: false }, async (session, given: string | undefined, options: { format?: string }) => {
         const { terminal, settings, signal } = session;
-        const query = given ?? (process.stdin.isTTY ? '' : await text(process.stdin));
+        const query = given ?? (process.stdin.isTTY ? '' : await standardInput(signal));
         if (query.trim() === '')
           throw new SluiceError('usage', 'There is no query.', {
             next: 'Example: sluice sql "select count(*) from invoices"',
@@ -32,4 +33,13 @@ export function sqlCommand(cli: Cli): Command {
         return 0;
       }),
     );
+}
+
+/** A pipe may stay open for as long as whoever writes to it likes. */
+async function standardInput(signal: AbortSignal): Promise<string> {
+  try {
+    return await text(addAbortSignal(signal, process.stdin));
+  } catch (error) {
+    throw signal.aborted ? new SluiceError('stopped', 'Stopped on request, before a query came.') : error;
+  }
 }

@@ -2,6 +2,7 @@ import pg from 'pg';
 import Cursor from 'pg-cursor';
 import { SluiceError } from '../errors.ts';
 import type { Database } from './database.ts';
+import { explainDatabaseError } from './database-errors.ts';
 
 export interface ColumnInfo {
   readonly name: string;
@@ -13,10 +14,13 @@ export type TextRow = readonly (string | null)[];
 
 const AS_WRITTEN = { getTypeParser: () => (value: unknown) => value } as unknown as pg.CustomTypesConfig;
 const BATCH = 500;
+/** Also behind spaces, comments and semicolons. Its rows come in a form that a cursor does not take, which ended the process. */
+const COPY = /^(?:[\s;]|--[^\n]*|\/\*(?:[^*]|\*(?!\/))*\*\/)*copy\b/i;
 
 /**
  * Runs one query in a read-only transaction and hands its rows over in batches of at most 500, so that memory stays flat. The
- * schema is searched first, then `sluice`. `onRows` returns false to stop. Kind `failed` with Postgres' own words for a wrong query.
+ * schema is searched first, then `sluice`. `onRows` returns false to stop. Kind `failed` with Postgres' own words for a wrong query,
+ * `usage` for COPY, and `stopped` when the signal came before all rows were handed over.
  */
 export async function readQuery(
   database: Database,
@@ -24,7 +28,13 @@ export async function readQuery(
   onRows: (columns: readonly ColumnInfo[], rows: readonly TextRow[]) => Promise<boolean>,
 ): Promise<void> {
   const { query, schema, signal } = options;
-  const client = await database.pool.connect();
+  if (COPY.test(query))
+    throw new SluiceError('usage', 'sluice sql takes no COPY.', {
+      next: 'Ask for the rows themselves: sluice sql --format csv "select .."',
+    });
+  const client = await database.pool.connect().catch(error => {
+    throw explainDatabaseError(error, database.place);
+  });
   let broken: Error | undefined;
   let pid: number | undefined;
   const cancel = () => void database.query('select pg_cancel_backend($1)', [pid]).catch(() => undefined);
@@ -36,15 +46,22 @@ export async function readQuery(
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     pid = rows[0]?.pid;
     signal.addEventListener('abort', cancel, { once: true });
+    // What was aborted before the listener was there has nothing to cancel.
+    signal.throwIfAborted();
     const cursor = client.query(new Cursor<(string | null)[]>(query, [], { rowMode: 'array', types: AS_WRITTEN }));
     for (let more = true; more; ) {
       const { columns, batch } = await nextBatch(cursor);
       more = (await onRows(columns, batch)) && batch.length === BATCH && !signal.aborted;
     }
+    // Before anything is thrown: the rollback would wait for the open cursor for good.
     await cursor.close();
+    signal.throwIfAborted();
   } catch (error) {
-    if (signal.aborted) throw new SluiceError('stopped', 'The query was stopped on request.');
-    throw error instanceof pg.DatabaseError ? explainQuery(error, query) : error;
+    if (signal.aborted)
+      throw new SluiceError('stopped', 'The query was stopped on request, so its result is not whole.', {
+        next: 'The same command begins at the first row again.',
+      });
+    throw isOfQuery(error) ? explainQuery(error, query) : explainDatabaseError(error, database.place);
   } finally {
     signal.removeEventListener('abort', cancel);
     await client.query('rollback').catch((error: Error) => {
@@ -62,6 +79,10 @@ function nextBatch(cursor: Cursor<(string | null)[]>): Promise<{ columns: Column
     });
   });
 }
+
+/** Postgres refuses the query; class 57P is that the server or the session ends. */
+const isOfQuery = (error: unknown): error is pg.DatabaseError =>
+  error instanceof pg.DatabaseError && !error.code?.startsWith('57P');
 
 function explainQuery(error: pg.DatabaseError, query: string): SluiceError {
   if (error.code === '25006')

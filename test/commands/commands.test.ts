@@ -197,6 +197,24 @@ test('sql writes tables, CSV and JSON exactly, and only reads', async () => {
   });
 });
 
+test('an interrupted sql fails and says that its result is not whole; one that waits for its query ends at once', async () => {
+  await withInstallation({}, async ({ env }) => {
+    const asking = begin(['sql', '--format', 'csv', 'select generate_series(1, 1000000000)'], { env });
+    await until(() => asking.stdout().length > 1000);
+    asking.child.kill('SIGTERM');
+    expect(await asking.ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('result is not whole.\n') as string,
+    });
+
+    const waiting = begin(['sql'], { env, open: true });
+    // No pipe holds so much: it is read from by now.
+    await new Promise(resolve => waiting.child.stdin?.write(' '.repeat(4_000_000), resolve));
+    waiting.child.kill('SIGTERM');
+    expect(await waiting.ended).toMatchObject({ code: 1, stderr: 'Stopped on request, before a query came.\n' });
+  });
+});
+
 test('backfill: the dry run asks nothing; a detached order is listed, paused, resumed and cancelled', async () => {
   await withInstallation({}, async ({ sandbox, sluice, database }) => {
     const unread = await sluice('backfill', 'invoices', '--dry-run');

@@ -89,6 +89,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly input?: string;
+  /** Standard input stays open: the test writes to it. */
+  readonly open?: boolean;
 }
 
 /** Starts the command line in an empty folder with nothing but these settings. */
@@ -111,7 +113,7 @@ export function begin(args: readonly string[], options: RunOptions = {}): Runnin
     stderr += text;
   });
   child.stdin.on('error', () => undefined);
-  child.stdin.end(options.input ?? '');
+  if (!options.open) child.stdin.end(options.input ?? '');
   const secrets = [KEY, encodeURIComponent(KEY), password(options.env?.DATABASE_URL)];
   const ended = new Promise<Ended>((resolve, reject) => {
     child.on('error', reject);

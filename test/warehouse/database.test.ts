@@ -1,4 +1,4 @@
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
@@ -6,6 +6,7 @@ import { explain, type SluiceError } from '../../src/errors.ts';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { explainDatabaseError } from '../../src/warehouse/database-errors.ts';
+import { readQuery } from '../../src/warehouse/read-query.ts';
 import { createTestDatabase, inDatabase, withDatabase } from '../support/database.ts';
 
 const log = createLog({ level: 'error', secrets: [] });
@@ -195,6 +196,66 @@ test('a connection that cannot be set up is not left behind', async () => {
     spoils = true;
     await expect(database.connect('left behind')).rejects.toThrow(/TimeZone/);
     // Without it the database cannot be dropped.
+    await database.close();
+  });
+  await new Promise(resolve => between.close(resolve));
+});
+
+const ROWS = 'select generate_series(1, 100000)';
+
+test('a query that is stopped is an error, however far it came, and its connection is good for the next', async () => {
+  await withDatabase(async database => {
+    database.pool.options.max = 1;
+    let rows = 0;
+    const read = (stopping: AbortController) =>
+      readQuery(database, { query: ROWS, schema: 'warehouse', signal: stopping.signal }, async (_columns, batch) => {
+        rows += batch.length;
+        stopping.abort();
+        return true;
+      });
+    await expect(read(new AbortController())).rejects.toMatchObject({ kind: 'stopped' });
+    expect(rows).toBe(500);
+    const stopped = new AbortController();
+    stopped.abort();
+    await expect(read(stopped)).rejects.toMatchObject({ kind: 'stopped' });
+    expect(rows).toBe(500);
+    await database.query('select 1');
+  });
+});
+
+test('a query whose session ends or whose connection drops is told as the trouble of the database; COPY is wrong usage', async () => {
+  const server = new URL(inject('postgresUrl'));
+  const clients: Socket[] = [];
+  const between = createServer(client => {
+    clients.push(client);
+    const target = connect(Number(server.port), server.hostname);
+    client.pipe(target).pipe(client);
+    client.on('close', () => target.destroy()).on('error', () => undefined);
+  });
+  await new Promise<void>(resolve => between.listen(0, '127.0.0.1', resolve));
+  await withDatabase(async (_database, test) => {
+    const url = new URL(test.url);
+    url.port = String((between.address() as { port: number }).port);
+    const database = await openDatabase({ url: url.href, applicationName: 'between', log });
+    const { signal } = new AbortController();
+    const read = (query: string) =>
+      readQuery(database, { query, schema: 'warehouse', signal }, async () => {
+        for (const client of clients) client.destroy();
+        return true;
+      });
+    await expect(read('select pg_terminate_backend(pg_backend_pid())')).rejects.toMatchObject({
+      kind: 'database',
+      message: expect.stringContaining('ended by an administrator') as string,
+    });
+    await expect(read(ROWS)).rejects.toMatchObject({
+      kind: 'database',
+      message: expect.stringContaining('the connection dropped') as string,
+    });
+    for (const query of ['copy customers to stdout', ' ;-- all\n/* of * them */ COPY (select 1) TO STDOUT'])
+      await expect(read(query)).rejects.toMatchObject({
+        kind: 'usage',
+        next: expect.stringContaining('--format csv') as string,
+      });
     await database.close();
   });
   await new Promise(resolve => between.close(resolve));
