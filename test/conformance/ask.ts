@@ -84,7 +84,7 @@ export function openAsker(options: SenderOptions): Asker {
         // A create that may have arrived is never repeated.
         const last = tries >= (failed ? TRIES : DOUBTS) || question.method === 'POST';
         if (trouble === null || last) {
-          if ('fault' in came) throw new SluiceError('unavailable', `${asked}: ${came.what}`);
+          if ('fault' in came) throw noAnswer(asked, came);
           return came;
         }
         before ??= trouble;
@@ -103,6 +103,11 @@ export function openAsker(options: SenderOptions): Asker {
     now: () => clock.now(),
     close: () => sender.close(),
   };
+}
+
+/** A time-out is told as Sluice's own client tells it. */
+function noAnswer(asked: string, { what, timedOut }: NoAnswer): SluiceError {
+  return new SluiceError('unavailable', `${asked}: ${what}`, timedOut ? { cause: { code: 'ETIMEDOUT' } } : {});
 }
 
 function waitMs(came: Answer | NoAnswer, tries: number): number {

@@ -1,6 +1,6 @@
 import { ITEM_FIELDS, type Kind, type ListName, shapeOf } from './lists.ts';
 import type { Lists } from './read-lists.ts';
-import type { Row } from './send.ts';
+import { isRow, type Row } from './send.ts';
 
 /** One value of a row, or its absence. */
 export interface Cell {
@@ -31,7 +31,7 @@ function cellsOfRow(
     const value = row[field];
     const cell: Cell = { list, field, kind, value };
     if (kind !== 'items' || !Array.isArray(value)) return [cell];
-    const items = (value as unknown[]).filter((item): item is Row => typeof item === 'object' && item !== null);
+    const items = (value as unknown[]).filter(isRow);
     const inItems = fieldsOf(items);
     return [cell, ...items.flatMap(item => cellsOfRow(list, item, ITEM_FIELDS, inItems))];
   });

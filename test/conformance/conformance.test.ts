@@ -183,6 +183,11 @@ describe('a server that does what no variant does', () => {
         return answer;
       },
     ],
+    'items that are no objects': [
+      'values',
+      { handled: 'not: their rows go to quarantine' },
+      (answer, path) => eachRow(answer, path, 'invoices', row => ({ ...row, items: [null] })),
+    ],
     'a list of the document with an error for ever': [
       'lists',
       { lists: ['tickets'], handled: 'not: every reading of such a list ends as a failure' },
@@ -215,6 +220,84 @@ describe('a server that does what no variant does', () => {
     if (path === `/api/v2/${list}` && Array.isArray(answer.body.data)) answer.body.data = answer.body.data.map(change);
     return answer;
   }
+});
+
+describe('a list that takes less than others', () => {
+  test.for(['customers', 'invoices'])('%s: a limit that is refused is brought down, and told', async list => {
+    const { sandbox, run } = await openWith({});
+    const url = await openInBetween(sandbox, (answer, { path, query }) =>
+      path === `/api/v2/${list}` && Number(query.get('limit')) > 100
+        ? { status: 400, body: { success: false, message: 'The limit is too large' } }
+        : answer,
+    );
+    const { ok, findings, requests } = await run({ url });
+    expect(seenOf(findings, 'lists')).toEqual([]);
+    expect(seenOf(findings, 'limit-max')).toContainEqual(
+      list === 'customers'
+        ? expect.objectContaining({ seen: '100-reject', handled: 'yes' })
+        : expect.objectContaining({ lists: [list], handled: 'yes', evidence: REFUSED }),
+    );
+    expect(ok).toBe(true);
+    expect(requests).toBeLessThanOrEqual(MOST_REQUESTS);
+  });
+  const REFUSED = 'limit=1000 is refused with HTTP 400, 100 is taken';
+
+  test.for(['customers', 'invoices'])('%s: a limit that takes too long is brought down, and told', async list => {
+    const { sandbox, run } = await openWith({});
+    const url = await openInBetween(sandbox, (answer, { path, query }) =>
+      path === `/api/v2/${list}` && Number(query.get('limit')) > 500 ? 'no answer' : answer,
+    );
+    const { ok, findings } = await run({ url, timeoutMs: 700 });
+    expect(seenOf(findings, 'lists')).toEqual([]);
+    expect(seenOf(findings, 'limit-max')).toContainEqual(
+      expect.objectContaining({ handled: 'yes', evidence: 'limit=1000 is not answered in time, 100 is taken' }),
+    );
+    expect(ok).toBe(true);
+  });
+
+  test('lists that refuse every limit are told within the requests of one run', async () => {
+    const { sandbox, run } = await openWith({});
+    const url = await openInBetween(sandbox, (answer, { path }) =>
+      path !== '/api/v2/customers' && path.split('/').length === 4
+        ? { status: 400, body: { success: false, message: 'No' } }
+        : answer,
+    );
+    const { findings, stopped, requests } = await run({ url });
+    expect(seenOf(findings, 'lists').map(({ lists }) => lists?.[0])).toEqual(LIST_NAMES.slice(1, 7));
+    expect(stopped).toBeNull();
+    expect(requests).toBeLessThanOrEqual(MOST_REQUESTS);
+  });
+});
+
+test('a byte order mark before the JSON changes nothing', async () => {
+  const { sandbox, run } = await openWith({});
+  const plain = await run();
+  const url = await openInBetween(sandbox, answer => ({ ...answer, text: `\ufeff${JSON.stringify(answer.body)}` }));
+  const { findings, ok } = await run({ url });
+  const told = (some: readonly Finding[]) => some.map(({ point, seen }) => `${point} ${seen}`);
+  // What the headers tell depends on who asked before.
+  const steady = (text: string) => !text.startsWith('rate-');
+  expect(told(findings).filter(steady)).toEqual(told(plain.findings).filter(steady));
+  expect(ok).toBe(true);
+});
+
+test.for([
+  [null, 'customers'],
+  ['text', 'customers'],
+  [[1], 'invoices'],
+] as const)('entries %j of a list that are no objects are told', async ([entry, list]) => {
+  const { sandbox, run } = await openWith({});
+  const url = await openInBetween(sandbox, (answer, { path }) =>
+    path === `/api/v2/${list}` && Array.isArray(answer.body.data)
+      ? { ...answer, body: { ...answer.body, data: [entry, ...answer.body.data.slice(1)] } }
+      : answer,
+  );
+  const { findings, ok } = await run({ url });
+  expect(seenOf(findings, 'values')).toMatchObject([
+    { evidence: `1 entries are no objects, e.g. of ${list}`, handled: 'not: their rows go to quarantine' },
+  ]);
+  expect(seenOf(findings, 'fault')).toMatchObject([{ seen: 'none' }]);
+  expect(ok).toBe(false);
 });
 
 describe('--write', () => {

@@ -1,4 +1,5 @@
 import type { Exchange } from '../../src/source/exchange.ts';
+import { parseJson } from '../../src/source/json.ts';
 
 /** Which fault of `sluice sandbox --faults` an answer that is none looks like; several joined by `|` look alike from here. */
 export function faultOf(came: Exchange, url: string): string {
@@ -33,7 +34,7 @@ function waitIn(header: string | string[] | undefined): '' | '-seconds' | '-date
 
 function isJson(text: string): boolean {
   try {
-    JSON.parse(text);
+    parseJson(text);
     return true;
   } catch {
     return false;

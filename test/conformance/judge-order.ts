@@ -19,7 +19,7 @@ export async function probeOrder(asker: Asker, lists: Lists): Promise<Finding[]>
   const [seen] = lists.offered.filter(each => tiesIn(each) > 0).sort((a, b) => tiesIn(b) - tiesIn(a));
   if (!seen) return found;
   for (let time = 1; time <= REPEATS; time++) {
-    const again = await asker.ask(pathOf(seen.name), { query: { page: 1, limit: lists.limit } });
+    const again = await asker.ask(pathOf(seen.name), { query: { page: 1, limit: seen.limit } });
     if (JSON.stringify(again.rows) !== JSON.stringify(seen.rows)) return found;
   }
   const evidence = `${seen.name}: newest date first, and ${tiesIn(seen)} equal dates in an order of their own that stays`;

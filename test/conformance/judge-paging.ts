@@ -1,22 +1,21 @@
 import type { Asker } from './ask.ts';
 import { agree, type Candidates, type Finding, strange, told, untold } from './finding.ts';
-import { pathOf } from './lists.ts';
+import { pathOf, ROUND } from './lists.ts';
 import { FEW, type Lists, type Seen } from './read-lists.ts';
 import type { Answer, Row } from './send.ts';
 
 /** Lists that end at one of these may be cut short. */
 const CAPS = ['100', '500', '1000'];
-const ROUND = [20, 50, 100, 200, 250, 500, 1000, 2500];
 
 /** `paging` and `cap`, from two pages of each list. */
 export function judgePaging({ offered }: Lists): Finding[] {
   const others = offered.filter(({ name }) => name !== 'customers').flatMap(candidatesOf);
   const paging = agree('paging', others);
-  const capped = offered.filter(seen => isSameWhole(seen) && ROUND.includes(seen.rows.length));
-  const caps = capped.map(({ name, rows }) => ({
+  const capped = offered.filter(seen => isSameWhole(seen) && ROUND.includes(seen.first.count));
+  const caps = capped.map(({ name, first: { count } }) => ({
     list: name,
-    values: CAPS.filter(cap => Number(cap) === rows.length),
-    evidence: `exactly ${rows.length} rows, whatever page and limit`,
+    values: CAPS.filter(cap => Number(cap) === count),
+    evidence: `exactly ${count} rows, whatever page and limit`,
   }));
   if (caps.length > 0) return [...paging, ...agree('cap', caps)];
   return [...paging, untold('cap', 'no list ends at a round number of rows')];
@@ -24,11 +23,12 @@ export function judgePaging({ offered }: Lists): Finding[] {
 
 function candidatesOf(seen: Seen): Candidates[] {
   const { name, first, rows, total, second } = seen;
+  const { count } = first;
   const say = (values: readonly string[], evidence: string, handled?: Finding['handled']): Candidates[] => [
     { list: name, values, evidence, ...(handled && { handled }) },
   ];
   if (first.meta) {
-    if (!second) return say(['meta'], `meta counts ${total} rows, and ${rows.length} came`);
+    if (!second) return say(['meta'], `meta counts ${total} rows, and ${count} came`);
     if (isSame(second.rows, rows.slice(0, second.rows?.length)))
       return say(
         [],
@@ -42,17 +42,14 @@ function candidatesOf(seen: Seen): Candidates[] {
   if (few.length === 0) return say(['no-meta'], 'no meta, and nothing on page 2');
   if (isSameWhole(seen)) {
     // Up to so few rows every way to page looks the same.
-    if (rows.length <= FEW) return [];
-    if (ROUND.includes(rows.length)) {
-      const known = CAPS.includes(String(rows.length));
-      const evidence = `no meta, and exactly ${rows.length} rows whatever page and limit`;
-      return say(rows.length === 20 ? ['ignored'] : known ? ['capped'] : [], evidence);
+    if (count <= FEW) return [];
+    if (ROUND.includes(count)) {
+      const known = CAPS.includes(String(count));
+      const evidence = `no meta, and exactly ${count} rows whatever page and limit`;
+      return say(count === 20 ? ['ignored'] : known ? ['capped'] : [], evidence);
     }
-    const more = CAPS.some(cap => Number(cap) > rows.length);
-    return say(
-      more ? ['whole', 'capped'] : ['whole'],
-      `no meta, and the same ${rows.length} rows whatever page and limit`,
-    );
+    const more = CAPS.some(cap => Number(cap) > count);
+    return say(more ? ['whole', 'capped'] : ['whole'], `no meta, and the same ${count} rows whatever page and limit`);
   }
   if (isSame(few, rows.slice(0, few.length)))
     return say(['ignored'], `no meta, and page 2 shows the first ${few.length} rows`);
@@ -71,12 +68,12 @@ function isSame(some: readonly unknown[] | undefined, others: readonly unknown[]
 }
 
 /** `past-end`: a page after the last one of customers, which are documented to have pages. */
-export async function probePastEnd(asker: Asker, { limit, offered }: Lists): Promise<Finding> {
+export async function probePastEnd(asker: Asker, { offered }: Lists): Promise<Finding> {
   const customers = offered.find(({ name }) => name === 'customers');
   if (!customers || customers.rows.length === 0) return untold('past-end', 'there are no customers');
   const pages = customers.first.meta?.totalPages;
   const page = pages === undefined ? 100_000 : pages + 1;
-  const answer = await asker.ask(pathOf('customers'), { query: { page, limit } });
+  const answer = await asker.ask(pathOf('customers'), { query: { page, limit: customers.limit } });
   const asked = `page ${page} of ${pages ?? 'an unknown number'}`;
   if (answer.verdict.kind === 'gone') return told('past-end', '404', `${asked}: HTTP 404`);
   if (answer.rows?.length === 0) return told('past-end', 'empty', `${asked}: an empty list`);

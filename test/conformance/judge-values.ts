@@ -4,7 +4,7 @@ import { type Cell, cellsOf } from './cells.ts';
 import { type Finding, strange, told, untold } from './finding.ts';
 import type { Kind } from './lists.ts';
 import type { Lists } from './read-lists.ts';
-import type { Row } from './send.ts';
+import { isRow, type Row } from './send.ts';
 
 const isZeroDate = (value: unknown) => typeof value === 'string' && value.startsWith('0000-00-00');
 const isNumber = ({ value }: Cell) => typeof value === 'number';
@@ -13,7 +13,14 @@ const isNumeral = ({ value }: Cell) => typeof value === 'string' && value !== ''
 /** How values are written: numbers, time stamps, and none at all. */
 export function judgeValues(lists: Lists): Finding[] {
   const cells = cellsOf(lists);
-  return [noValue(cells), numbers(cells), digits(lists, cells), timestamps(cells), ...unreadable(cells)];
+  return [
+    noValue(cells),
+    numbers(cells),
+    digits(lists, cells),
+    timestamps(cells),
+    ...noRows(lists),
+    ...unreadable(cells),
+  ];
 }
 
 function noValue(cells: readonly Cell[]): Finding {
@@ -64,7 +71,7 @@ function digits(lists: Lists, cells: readonly Cell[]): Finding {
   if (amounts.length === 0) return untold('digits', 'no row has an amount');
   const quoted = amounts.find(({ value }) => typeof value === 'string' && isBeyond(value))?.value;
   const exact = lists.offered.flatMap(({ first, name }) =>
-    amountsOf((parseJson(first.text) as { data: Row[] }).data, name),
+    amountsOf((parseJson(first.text) as { data: unknown[] }).data.filter(isRow), name),
   );
   const plain = amounts.some(isNumber) ? exact.find(value => typeof value === 'string' && isBeyond(value)) : undefined;
   const beyond = quoted ?? plain;
@@ -101,13 +108,24 @@ function timestamps(cells: readonly Cell[]): Finding {
   return strange('timestamps', other === undefined ? forms.join(' and ') : `e.g. ${other}`, handled);
 }
 
+const QUARANTINE = 'not: their rows go to quarantine';
+
+/** Entries of a list that are no objects. */
+function noRows({ offered }: Lists): Finding[] {
+  const some = offered.filter(({ first, rows }) => first.count > rows.length);
+  if (some.length === 0) return [];
+  const entries = some.reduce((sum, { first, rows }) => sum + first.count - rows.length, 0);
+  const evidence = `${entries} entries are no objects, e.g. of ${some[0]?.name}`;
+  return [strange('values', evidence, QUARANTINE)];
+}
+
 /** What Sluice could not read would go to quarantine. */
 function unreadable(cells: readonly Cell[]): Finding[] {
   const bad = cells.filter(cell => cell.kind !== 'stamp' && isBad(cell));
   if (bad.length === 0) return [];
   const { list, field, value } = bad[0] as Cell;
   const evidence = `${bad.length} values are none of their kind, e.g. ${list}.${field} ${JSON.stringify(value)?.slice(0, 60)}`;
-  return [strange('values', evidence, 'not: their rows go to quarantine')];
+  return [strange('values', evidence, QUARANTINE)];
 }
 
 function isBad({ kind, value }: Pick<Cell, 'kind' | 'value'>): boolean {
@@ -117,7 +135,8 @@ function isBad({ kind, value }: Pick<Cell, 'kind' | 'value'>): boolean {
     else if (kind === 'amount' || kind === 'number') decimalText(value);
     else if (kind === 'date') dateText(value);
     else if (kind === 'stamp') stampText(value);
-    else if (kind === 'items' && !Array.isArray(value)) throw new BadValue('expected a list');
+    else if (kind === 'items' && !(Array.isArray(value) && value.every(isRow)))
+      throw new BadValue('expected a list of objects');
     else if (kind === 'text' && typeof value === 'object') throw new BadValue('expected text');
     return false;
   } catch (error) {

@@ -80,6 +80,9 @@ export const LISTS = {
   purchases: { fields: {} },
 } as const satisfies Record<string, ListShape>;
 
+/** Row counts at which sources are known to cut a list in silence. */
+export const ROUND: readonly number[] = [20, 50, 100, 200, 250, 500, 1000, 2500];
+
 export type ListName = keyof typeof LISTS;
 
 export const LIST_NAMES = Object.keys(LISTS) as ListName[];

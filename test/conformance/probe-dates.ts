@@ -1,7 +1,7 @@
 import { DAY } from '../../src/clock.ts';
 import type { Asker } from './ask.ts';
 import { agree, type Candidates, type Finding, untold } from './finding.ts';
-import { type ListName, shapeOf } from './lists.ts';
+import { type ListName, ROUND, shapeOf } from './lists.ts';
 import { askSome, type Lists, type Seen } from './read-lists.ts';
 import type { Answer, Row } from './send.ts';
 
@@ -12,11 +12,11 @@ export async function probeDates(asker: Asker, lists: Lists): Promise<Finding[]>
   for (const seen of lists.offered.filter(({ name }) => shapeOf(name).dated)) {
     const window = windowIn(seen);
     if (window) {
-      const found = await probeWindow(asker, lists.limit, seen, window);
+      const found = await probeWindow(asker, seen, window);
       filter.push(found.filter);
       if (found.end) ends.push(found.end);
     } else if (seen.rows.length > 0 && !seen.rows.some(row => row.date !== undefined))
-      filter.push(...(await probeHalves(asker, lists.limit, seen)));
+      filter.push(...(await probeHalves(asker, seen)));
   }
   const noWindow = 'no list has rows of enough days';
   return [
@@ -46,8 +46,7 @@ export function dayOf(row: Row): string | null {
 
 async function probeWindow(
   asker: Asker,
-  limit: number,
-  { name }: Seen,
+  { name, limit }: Seen,
   { from, to }: DayRange,
 ): Promise<{ filter: Candidates; end?: Candidates }> {
   const ask = (query: Record<string, string>) => askSome(asker, name, { ...query, page: 1, limit });
@@ -92,9 +91,9 @@ function endOf(list: ListName, days: readonly string[], { from, to }: DayRange, 
 }
 
 /** Whether nothing says that the page is not the whole of what was asked for. */
-export function isAll({ rows = [], meta }: Answer): boolean {
-  if (meta?.totalRecords !== undefined) return rows.length >= meta.totalRecords;
-  return ![20, 50, 100, 200, 250, 500, 1000].includes(rows.length);
+export function isAll({ count, meta }: Answer): boolean {
+  if (meta?.totalRecords !== undefined) return count >= meta.totalRecords;
+  return !ROUND.includes(count);
 }
 
 function against({ rows = [] }: Answer, { from, to }: DayRange): { outside: number; days: string[] } {
@@ -103,8 +102,8 @@ function against({ rows = [] }: Answer, { from, to }: DayRange): { outside: numb
 }
 
 /** Rows that show no date: windows that do not meet must not return the same rows. */
-async function probeHalves(asker: Asker, limit: number, seen: Seen): Promise<Candidates[]> {
-  const { name } = seen;
+async function probeHalves(asker: Asker, seen: Seen): Promise<Candidates[]> {
+  const { name, limit } = seen;
   const day = (before: number) => new Date(asker.now() - before * DAY).toISOString().slice(0, 10);
   const windows = [
     { date_from: day(400), date_to: day(201) },

@@ -11,16 +11,18 @@ const MONTHS = 2;
 
 /** `report`: whether it is there, and whether its sums are those of the rows of months that are read in full. */
 export async function probeReport(asker: Asker, lists: Lists, windowsWork: boolean): Promise<Finding> {
-  const months = monthsToRead(lists);
+  const transactions = lists.offered.find(({ name }) => name === 'transactions');
+  const months = monthsToRead(transactions?.rows ?? []);
   const [first] = months;
   const said = await askReport(asker, first ?? '2025-01');
   if (said.verdict.kind === 'gone') return told('report', 'absent', 'HTTP 404');
   if (said.verdict.kind !== 'success') return strange('report', `HTTP ${said.status}`, 'yes');
-  if (first === undefined) return untold('report', 'it is there, but no month has transactions to compare it with');
+  if (!transactions || first === undefined)
+    return untold('report', 'it is there, but no month has transactions to compare it with');
   if (!windowsWork) return untold('report', 'it is there, but no month can be read by its dates to compare it with');
   const agreed: string[] = [];
   for (const month of months) {
-    const rows = await readMonth(asker, lists.limit, month);
+    const rows = await readMonth(asker, transactions.limit, month);
     if (rows === null) continue;
     const report = month === first ? said : await askReport(asker, month);
     const apart = compare(report.data, rows);
@@ -38,8 +40,7 @@ function askReport(asker: Asker, month: string) {
 }
 
 /** The newest months that are over, by what the first page shows; the newest of all may still grow. */
-function monthsToRead({ offered }: Lists): string[] {
-  const rows = offered.find(({ name }) => name === 'transactions')?.rows ?? [];
+function monthsToRead(rows: readonly Row[]): string[] {
   const counts = new Map<string, number>();
   for (const row of rows) {
     const month = dayOf(row)?.slice(0, 7);

@@ -1,4 +1,5 @@
 import { isKind, SluiceError } from '../../src/errors.ts';
+import { isTimeout } from '../../src/source/client.ts';
 import type { Asker } from './ask.ts';
 import { LIST_NAMES, type ListName, pathOf } from './lists.ts';
 import type { Answer, Question, Row } from './send.ts';
@@ -10,15 +11,21 @@ export interface Seen {
   readonly first: Answer;
   readonly rows: readonly Row[];
   readonly total: number | undefined;
+  /** The `limit` it was asked for: what it takes without complaint. */
+  readonly limit: number;
+  /** The least limit that was too much for it. */
+  readonly tooMuch: TooMuch | null;
   /** Page 2 at five rows a page; null where there is none to ask for. */
   readonly second: Answer | null;
 }
 
-export interface Lists {
-  /** The `limit` that was asked for: what is taken without complaint. */
+export interface TooMuch {
   readonly limit: number;
-  /** The least limit that was refused, and how. */
-  readonly refused: { readonly limit: number; readonly answer: Answer } | null;
+  /** What came of it. */
+  readonly what: string;
+}
+
+export interface Lists {
   /** Those that answered with rows, or with none. */
   readonly offered: readonly Seen[];
   readonly notOffered: readonly Missing[];
@@ -36,8 +43,10 @@ interface Failed {
   readonly what: string;
 }
 
-/** As Sluice asks. */
-const MUCH = 1000;
+/** To come down by where a list refuses what it is asked for, or takes too long over it, as Sluice does. */
+const LIMITS = [1000, 100, 20];
+/** A time-out at no more than this has another reason. */
+const ENOUGH = 100;
 export const FEW = 5;
 /** A count is off by so few when rows came or went meanwhile. */
 const A_LITTLE = 3;
@@ -47,14 +56,15 @@ const A_LITTLE = 3;
  * `unauthorized` for a wrong key, `unavailable` where customers cannot be read at all, `stopped` once the signal is aborted.
  */
 export async function readLists(asker: Asker, signal?: AbortSignal): Promise<Lists> {
-  const { limit, refused, customers } = await greatestLimit(asker);
-  const lists = { limit, refused, offered: [] as Seen[], notOffered: [] as Missing[], failed: [] as Failed[] };
+  const lists = { offered: [] as Seen[], notOffered: [] as Missing[], failed: [] as Failed[] };
+  const customers = await readCustomers(asker);
   for (const name of LIST_NAMES) {
     goOn(signal);
     try {
-      const first = name === 'customers' ? customers : await firstPage(asker, name, limit);
-      if (first.verdict.kind === 'success') lists.offered.push(await lookTwice(asker, name, first, limit));
-      else lists.notOffered.push({ name, answer: first });
+      // What is too much for customers is not tried on every other list.
+      const page = name === 'customers' ? customers : await comeDown(asker, name, customers.limit);
+      if (page.first.verdict.kind === 'success') lists.offered.push(await lookTwice(asker, name, page));
+      else lists.notOffered.push({ name, answer: page.first });
     } catch (error) {
       if (!isKind(error, 'unavailable')) throw error;
       lists.failed.push({ name, what: error.message });
@@ -68,40 +78,55 @@ export function goOn(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new SluiceError('stopped', 'it was stopped on request');
 }
 
-async function lookTwice(asker: Asker, name: ListName, first: Answer, limit: number): Promise<Seen> {
-  const { rows = [], meta } = first;
-  const seen = { name, first, rows, total: meta?.totalRecords };
-  if (rows.length === 0 || rows.length === seen.total) return { ...seen, second: null };
+type FirstPage = Pick<Seen, 'first' | 'limit' | 'tooMuch'>;
+
+async function lookTwice(asker: Asker, name: ListName, page: FirstPage): Promise<Seen> {
+  const { first, limit } = page;
+  const { rows = [], meta, count } = first;
+  const seen = { ...page, name, rows, total: meta?.totalRecords };
+  if (rows.length === 0 || count === seen.total) return { ...seen, second: null };
   const query = { page: 2, limit: FEW };
   const second = await asker.ask(pathOf(name), { query, doubt: contradiction(first) });
   if (meta || !second.meta) return { ...seen, second };
   // One of the two was not what the list is.
   const again = await firstPage(asker, name, limit);
   if (again.meta) asker.note({ fault: 'missing-meta', asked: `GET ${pathOf(name)}` });
-  return { name, first: again, rows: again.rows ?? rows, total: again.meta?.totalRecords, second };
+  return { ...seen, first: again, rows: again.rows ?? rows, total: again.meta?.totalRecords, second };
 }
 
 function firstPage(asker: Asker, name: ListName, limit: number): Promise<Answer> {
   return asker.ask(pathOf(name), { query: { page: 1, limit }, doubt: contradiction() });
 }
 
-/** Comes down until the limit is taken, then makes sure that it is the greatest. */
-async function greatestLimit(asker: Asker): Promise<Pick<Lists, 'limit' | 'refused'> & { customers: Answer }> {
-  let refused: Lists['refused'] = null;
-  for (const limit of [MUCH, 100, 20]) {
-    const customers = await firstPage(asker, 'customers', limit);
-    if (customers.verdict.kind === 'refused') {
-      refused = { limit, answer: customers };
-      continue;
+/** The first page of a list, at the greatest limit that it takes. */
+async function comeDown(asker: Asker, name: ListName, from: number): Promise<FirstPage> {
+  let tooMuch: TooMuch | null = null;
+  for (let limit = from; ; ) {
+    const smaller = LIMITS.find(each => each < limit);
+    try {
+      const first = await firstPage(asker, name, limit);
+      if (!mayRefuseLimit(first) || smaller === undefined) return { first, limit, tooMuch };
+      tooMuch = { limit, what: refusedWith(first) };
+    } catch (error) {
+      if (!isTimeout(error) || smaller === undefined || limit <= ENOUGH) throw error;
+      tooMuch = { limit, what: 'is not answered in time' };
     }
-    mustAnswer(customers);
-    if (refused !== null) {
-      const above = await asker.ask(pathOf('customers'), { query: { page: 1, limit: limit + 1 } });
-      if (above.verdict.kind === 'refused') refused = { limit: limit + 1, answer: above };
-    }
-    return { limit, refused, customers };
+    limit = smaller;
   }
-  throw new SluiceError('unavailable', `The source refuses GET /api/v2/customers: HTTP ${refused?.answer.status}`);
+}
+
+/** HTTP 405 says that the list is not there. */
+const mayRefuseLimit = ({ verdict, status }: Answer): boolean => verdict.kind === 'refused' && status !== 405;
+const refusedWith = ({ status }: Answer): string => `is refused with HTTP ${status}`;
+
+/** Makes sure that the limit is the greatest. */
+async function readCustomers(asker: Asker): Promise<FirstPage> {
+  const page = await comeDown(asker, 'customers', LIMITS[0] as number);
+  mustAnswer(page.first);
+  if (page.tooMuch === null) return page;
+  const limit = page.limit + 1;
+  const above = await asker.ask(pathOf('customers'), { query: { page: 1, limit } });
+  return above.verdict.kind === 'refused' ? { ...page, tooMuch: { limit, what: refusedWith(above) } } : page;
 }
 
 /** Without customers, which every installation has, nothing that follows would tell anything. */
@@ -137,18 +162,16 @@ export async function askCount(asker: Asker, seen: Seen, query: Record<string, s
 
 /** What is wrong with a page in itself, or beside an earlier page of the same list. */
 export function contradiction(earlier?: Answer): NonNullable<Question['doubt']> {
-  return ({ rows = [], meta }) => {
+  return ({ rows = [], count, meta }) => {
     const ids = rows.map(row => row.id).filter(id => id !== undefined && id !== null);
     if (new Set(ids).size < ids.length) return 'row-twice';
     if (earlier?.meta && !meta) return 'missing-meta';
     const { currentPage = 1, totalPages, totalRecords } = meta ?? {};
     if (totalPages === undefined || totalRecords === undefined || currentPage > totalPages) return null;
-    if (rows.length === 0) return totalRecords > 0 ? 'empty-list' : earlier?.rows?.length ? 'empty-list-zero' : null;
+    if (count === 0) return totalRecords > 0 ? 'empty-list' : earlier?.count ? 'empty-list-zero' : null;
     const full = currentPage < totalPages;
-    const sound = full
-      ? Math.ceil(totalRecords / rows.length) === totalPages
-      : totalPages > 1 || rows.length === totalRecords;
+    const sound = full ? Math.ceil(totalRecords / count) === totalPages : totalPages > 1 || count === totalRecords;
     if (sound) return null;
-    return Math.abs(totalRecords - rows.length * totalPages) <= A_LITTLE ? 'moved-total' : 'rows-missing';
+    return Math.abs(totalRecords - count * totalPages) <= A_LITTLE ? 'moved-total' : 'rows-missing';
   };
 }

@@ -16,8 +16,10 @@ export interface Answer {
   readonly verdict: Verdict;
   /** Numbers as JSON.parse reads them. */
   readonly data: unknown;
-  /** `data` where that is a list, else undefined. */
+  /** The objects of `data` where that is a list, else undefined. */
   readonly rows: readonly Row[] | undefined;
+  /** The entries of that list, which may be more: what is no object is no row. */
+  readonly count: number;
   readonly meta: Meta | undefined;
   /** When it was complete, in milliseconds since the epoch. */
   readonly at: number;
@@ -50,6 +52,7 @@ export interface SenderOptions {
 export interface NoAnswer {
   readonly fault: string;
   readonly what: string;
+  readonly timedOut: boolean;
 }
 
 export interface Sender {
@@ -87,18 +90,21 @@ export function openSender(options: SenderOptions): Sender {
         timeoutMs,
         maxBodyBytes: MOST_BYTES,
       });
-      if (came.kind === 'too large') return { fault: faultOf(came, url), what: 'a body of more than 64 MiB' };
+      if (came.kind === 'too large')
+        return { fault: faultOf(came, url), what: 'a body of more than 64 MiB', timedOut: false };
       if (came.kind !== 'answer') {
         const place = { origin: right.origin, host: right.host, timeoutMs };
         const what = came.kind === 'failed' ? right.hide(describeFailure(came, place)) : 'given up';
-        return { fault: faultOf(came, url), what };
+        return { fault: faultOf(came, url), what, timedOut: came.kind === 'failed' && came.timedOut };
       }
       const { status, headers, text } = came;
       const at = clock.now();
       const verdict = classify(came, question.expect ?? 'list', { nowMs: at, windowMs: HOUR });
       const { data, meta } = decoded(text);
-      const rows = Array.isArray(data) ? (data as Row[]) : undefined;
-      return { status, headers, text, verdict, data, rows, meta: readMeta(meta), at, own: question.key === undefined };
+      const entries = Array.isArray(data) ? (data as unknown[]) : undefined;
+      const [rows, count] = [entries?.filter(isRow), entries?.length ?? 0];
+      const own = question.key === undefined;
+      return { status, headers, text, verdict, data, rows, count, meta: readMeta(meta), at, own };
     },
     name(path, question) {
       const search = new URLSearchParams(queryOf(question)).toString();
@@ -114,9 +120,13 @@ function queryOf({ query = {} }: Question): Record<string, string> {
   return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
 }
 
+/** As Sluice sees it: anything else goes to quarantine. */
+export const isRow = (entry: unknown): entry is Row =>
+  typeof entry === 'object' && entry !== null && !Array.isArray(entry);
+
 function decoded(text: string): { data?: unknown; meta?: unknown } {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
     return typeof value === 'object' && value !== null ? value : {};
   } catch {
     return {};
