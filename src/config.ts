@@ -155,11 +155,14 @@ export interface Config {
 export function readConfig(options: {
   environment: Environment;
   directory: string;
+  /** The command asks the source: its address and key have to be set. */
   needsSource: boolean;
+  /** The one that `--source` names: of the others nothing is needed. */
+  source?: string | undefined;
   /** Names of the jobs, for SCHEDULE_ and WEIGHT_ settings. */
   resources: readonly string[];
 }): Config {
-  const { environment, directory, resources, needsSource } = options;
+  const { environment, directory, resources, needsSource, source: chosen } = options;
   const file = readEnvFile(join(directory, '.env'));
   const setting = (name: string) => (environment[name] ?? file.values[name])?.trim() || undefined;
   const origin = (name: string) =>
@@ -184,7 +187,15 @@ export function readConfig(options: {
       problems.push('SOURCE_API_KEY is not set; expected the key the source shows under API Access.');
   }
   const described = list?.sources.map((each, index) =>
-    readSource(each, { place: list.place(each, index), given, setting, needsSource, resources, plans, problems }),
+    readSource(each, {
+      place: list.place(each, index),
+      given,
+      setting,
+      needsKey: needsSource && (chosen === undefined || chosen === each.name),
+      resources,
+      plans,
+      problems,
+    }),
   );
   if (described) refuseEqual(described, list?.path ?? '', problems);
   if (!parsed.success || problems.length > 0) throw wrongSettings(problems);
@@ -341,7 +352,7 @@ function readSource(
     place: string;
     given: Partial<Record<Name, string>>;
     setting: (name: string) => string | undefined;
-    needsSource: boolean;
+    needsKey: boolean;
     resources: readonly string[];
     plans: Plans;
     problems: string[];
@@ -375,7 +386,7 @@ function readSource(
     if (field && (entry[field] !== undefined || (field === 'schema' && isName(name))))
       wrong(`${field}${visible(issue.path[0] as Name, own[issue.path[0] as Name] ?? '')}; expected ${issue.message}.`);
   }
-  const apiKey = readKey(keyName, setting, context.needsSource, wrong);
+  const apiKey = readKey(keyName, setting, context.needsKey, wrong);
   const plans = readFilePlans(entry, resources, wrong);
   if (!parsed.success || problems.length > before) return null;
   return sourceOf(parsed.data, {

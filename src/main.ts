@@ -28,20 +28,22 @@ const cli: Cli = {
     (needs, work) =>
     async (...given) => {
       const jobs = await loadJobs(fromHere('../jobs'));
+      const command = given.at(-1) as unknown as Command;
+      const { source } = command.optsWithGlobals<{ source?: string }>();
       const config = readConfig({
         environment: process.env,
         directory: process.cwd(),
         needsSource: needs.source,
+        source,
         resources: [...jobs.keys()],
       });
       terminal.hide(config.secrets);
       await checkSchedules(config);
       debugging ||= config.logLevel === 'debug' || config.logLevel === 'trace';
-      const command = given.at(-1) as unknown as Command;
       const closing: (() => Promise<void>)[] = [];
       let outcome: Outcome;
       try {
-        outcome = await work(openSession(config, jobs, command, closing), ...given);
+        outcome = await work(openSession(config, jobs, { name: command.name(), source }, closing), ...given);
       } finally {
         // What stopped the work is the news; a connection that will not close is not.
         for (const close of closing.reverse()) await close().catch(error => terminal.note(`${error}`));
@@ -60,11 +62,11 @@ async function checkSchedules({ sources }: Config): Promise<void> {
 function openSession(
   config: Config,
   jobs: Session['jobs'],
-  command: Command,
+  command: { name: string; source: string | undefined },
   closing: (() => Promise<void>)[],
 ): Session {
-  const name = command.name();
-  const settings = settingsFor(config, command.optsWithGlobals<{ source?: string }>().source);
+  const { name } = command;
+  const settings = settingsFor(config, command.source);
   const isService = name === 'start';
   drains = isService;
   // Commands tell by themselves what they do; a service is followed by its log.
@@ -102,6 +104,14 @@ function openSession(
       schema,
       sluiceFolder: fileURLToPath(fromHere('../migrations/sluice')),
       warehouseFolder: fileURLToPath(fromHere('../migrations/warehouse')),
+      clock: systemClock,
+      // Not for what is under way: waiting is still to begin.
+      signal: draining.signal,
+      onWait: () => {
+        const line = `Another process migrates the database at ${database.place}; this one goes on when that is done.`;
+        if (isService) log.info(line);
+        else terminal.note(line);
+      },
     }),
   };
 }

@@ -11,8 +11,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-const read = (environment: Record<string, string>, needsSource = false) =>
-  readConfig({ environment, directory, needsSource, resources: ['customers', 'invoices', 'transactions'] });
+const read = (environment: Record<string, string>, needsSource = false, source?: string) =>
+  readConfig({ environment, directory, needsSource, source, resources: ['customers', 'invoices', 'transactions'] });
 
 function problems(environment: Record<string, string>, needsSource = false): string {
   try {
@@ -241,5 +241,11 @@ describe('a sources file', () => {
       'sources.json, source 1 (vienna): the variable VIENNA_KEY, which api_key_from names, is not set',
     );
     expect(read({}).sources).toMatchObject([{ name: 'vienna', settings: null }]);
+    // Of those that --source leaves out none is.
+    write([VIENNA, GRAZ]);
+    const { VIENNA_KEY: _key, ...others } = ENVIRONMENT;
+    expect(read(others, true, 'graz').sources).toMatchObject([{ settings: null }, { settings: { apiKey: 'key-g2' } }]);
+    for (const name of [undefined, 'vienna'])
+      expect(() => read(others, true, name)).toThrow('the variable VIENNA_KEY, which api_key_from names, is not set');
   });
 });

@@ -157,7 +157,8 @@ test('of two sources with settings of their own, the wrong key of one touches no
     expect(await differences(inSchema(database, 'vienna'), vienna)).toEqual([]);
 
     const right = { ...env, GRAZ_KEY: 'key-graz' };
-    expect((await run(['sync', '--source', 'graz'], { env: right, cwd })).code).toBe(0);
+    const own = { DATABASE_URL: url, GRAZ_KEY: 'key-graz' };
+    expect((await run(['sync', '--source', 'graz'], { env: own, cwd })).code).toBe(0);
     expect(await differences(inSchema(database, 'graz_books'), graz)).toEqual([]);
     const status = (await run(['status', '--json'], { env: right, cwd })).json();
     expect(status.sources).toMatchObject([{ source: 'vienna' }, { source: 'graz', schema: 'graz_books' }]);
