@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
-import { Agent, type Dispatcher, request } from 'undici';
+import { Agent, buildConnector, type Dispatcher, request } from 'undici';
 import { SECOND } from '../clock.ts';
 import type { HttpAnswer } from './answer.ts';
 import { withAnySignal } from './any-signal.ts';
@@ -38,9 +38,17 @@ const ERROR_BODY_BYTES = 64 * 1024;
 /** Most pages fit. */
 const FIRST_BYTES = 128 * 1024;
 
+/** Why connections did not come about, the TLS handshake included: a server cannot have counted what was never written on them. */
+const unconnected = new WeakSet<Error>();
+
 export function openAgent(options: { connections: number; timeoutMs: number }): Agent {
   const { connections, timeoutMs } = options;
-  const connect = { timeout: connectTimeoutMs(timeoutMs) };
+  const connector = buildConnector({ timeout: connectTimeoutMs(timeoutMs) });
+  const connect: typeof connector = (to, done) =>
+    connector(to, (...came) => {
+      if (came[0] !== null) unconnected.add(came[0]);
+      done(...came);
+    });
   return new Agent({ connections, headersTimeout: timeoutMs, bodyTimeout: timeoutMs, connect });
 }
 
@@ -62,7 +70,7 @@ export async function exchange(options: ExchangeOptions): Promise<Exchange> {
       return await sendAndRead(options, controller.signal);
     } catch (error) {
       if (gaveUp(controller.signal)) return { kind: 'aborted' };
-      const reachedServer = !failedToConnect(error);
+      const reachedServer = !unconnected.has(error as Error);
       const timedOut = controller.signal.aborted || (reachedServer && TIMEOUTS.has(codeOf(error)));
       return { kind: 'failed', error, timedOut, reachedServer };
     } finally {
@@ -179,11 +187,4 @@ export function describeFailure(
 export function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' ? code : '';
-}
-
-/** True when the connection itself was not made, so the server cannot have counted a request. */
-function failedToConnect(error: unknown): boolean {
-  const { syscall, errors } = (error ?? {}) as { syscall?: unknown; errors?: unknown };
-  if (Array.isArray(errors)) return errors.length > 0 && errors.every(failedToConnect); // one per address tried
-  return syscall === 'connect' || syscall === 'getaddrinfo' || codeOf(error) === CONNECT_TIMEOUT;
 }

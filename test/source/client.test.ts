@@ -1,4 +1,6 @@
-import { getEventListeners } from 'node:events';
+import { getEventListeners, once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MINUTE, SECOND } from '../../src/clock.ts';
@@ -451,12 +453,16 @@ describe('a source out of reach', () => {
     expect([budget.open(), budget.settled.length, budget.released.length]).toEqual([0, 0, 1]);
   });
 
-  it('is named when it speaks no TLS', async () => {
-    const { peer } = await setUp(response => json(response, rows));
-    const { list } = await setUp(() => {}, { url: peer.url.replace('http:', 'https:') });
-    expect((await failure(list({ attempts: 1 }))).message).toMatch(
-      /no secure connection to https:\/\/127\.0\.0\.1:\d+ \(\w+\)/,
-    );
+  it.each([
+    ['it speaks no TLS', async () => (await openPeer(response => json(response, rows))).url.replace('http:', 'https:')],
+    ['no certificate of it is accepted', openServerWithoutCertificate],
+  ])('is named when %s; nothing was sent, so the grant is given back and a create is repeated', async (_why, open) => {
+    const { client, budget } = await setUp(() => {}, { url: await open() });
+    const create = client.request({ method: 'POST', path, body: {} }, { ...context, attempts: 2 });
+    const error = await failure(create);
+    expect(error.message).toMatch(/failed 2 times: no secure connection to https:\/\/127\.0\.0\.1:\d+ \(\w+\)$/);
+    expect(error.outcomeUnknown).toBe(false);
+    expect([budget.open(), budget.settled.length, budget.released.length]).toEqual([0, 0, 2]);
   });
 });
 
@@ -558,6 +564,14 @@ function everyString(value: unknown, seen = new Set<unknown>()): string[] {
   if (typeof value !== 'object' || value === null || seen.has(value)) return [];
   seen.add(value);
   return Reflect.ownKeys(value).flatMap(key => [String(key), ...everyString(Reflect.get(value, key), seen)]);
+}
+
+/** The address of a server whose TLS handshake fails. */
+async function openServerWithoutCertificate(): Promise<string> {
+  const server = createTlsServer({}).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** A port where nothing listens: one that was free a moment ago. */
