@@ -105,7 +105,7 @@ function openSession(
       sluiceFolder: fileURLToPath(fromHere('../migrations/sluice')),
       warehouseFolder: fileURLToPath(fromHere('../migrations/warehouse')),
       clock: systemClock,
-      // Not for what is under way: waiting is still to begin.
+      // Of a service, too, the first signal: a migration that waits has not begun.
       signal: draining.signal,
       onWait: () => {
         const line = `Another process migrates the database at ${database.place}; this one goes on when that is done.`;

@@ -2,6 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type DatabaseIntrospector, Kysely, type Migration, Migrator, PostgresDialect, sql } from 'kysely';
+import type pg from 'pg';
+import { type Clock, SECOND, stopped, systemClock } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
 import type { Database, Tables } from './database.ts';
 import { explainDatabaseError } from './database-errors.ts';
@@ -13,6 +15,11 @@ export interface MigrationOptions {
   /** `migrations/sluice`, run once per database, and `migrations/warehouse`, once per schema; `.ts` or compiled `.js`. */
   readonly sluiceFolder: string;
   readonly warehouseFolder: string;
+  /** Told once where another process migrates, so that this one waits. Default: nothing. */
+  readonly onWait?: () => void;
+  /** Ends the waiting, with the kind `stopped`; a migration that has begun goes on to its end. Default: never. */
+  readonly signal?: AbortSignal;
+  readonly clock?: Clock;
 }
 
 /** One folder and what has been run of it: `sluice.migrations` or `sluice.migrations_<schema>`. */
@@ -23,11 +30,12 @@ interface Series {
 }
 
 const BOOKKEEPING = 'sluice';
+const TRY_EVERY_MS = SECOND / 4;
 
 /**
  * Brings both schemas to the newest state and returns the names of what was run. Safe to call from many processes at once:
- * all but the first wait. Throws `configuration` when the database was migrated by a newer Sluice, and `database` or `failed`
- * when a migration fails; a series that fails is rolled back whole.
+ * all but the first wait, and say so by `onWait`. Throws `configuration` when the database was migrated by a newer Sluice, and
+ * `database` or `failed` when a migration fails; a series that fails is rolled back whole.
  */
 export async function migrate(options: MigrationOptions): Promise<string[]> {
   const { database } = options;
@@ -35,7 +43,7 @@ export async function migrate(options: MigrationOptions): Promise<string[]> {
   try {
     // Building an index over a large table may take longer than any other statement of ours.
     await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
-    await client.query("select pg_advisory_lock(hashtextextended('sluice migrate', 0))");
+    await lock(client, options);
     const run: string[] = [];
     for (const series of seriesOf(options)) {
       const available = await load(series);
@@ -70,6 +78,19 @@ export async function migrate(options: MigrationOptions): Promise<string[]> {
     throw explainDatabaseError(error, database.place);
   } finally {
     await client.end();
+  }
+}
+
+/** Taken by trying: a session that waits for a lock obeys no signal, and nobody sees what it waits for. */
+async function lock(client: pg.Client, { clock = systemClock, signal, onWait }: MigrationOptions): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    if (signal?.aborted) throw stopped(signal);
+    const { rows } = await client.query<{ locked: boolean }>(
+      "select pg_try_advisory_lock(hashtextextended('sluice migrate', 0)) as locked",
+    );
+    if (rows[0]?.locked) return;
+    if (tries === 0) onWait?.();
+    await clock.sleep(TRY_EVERY_MS, signal);
   }
 }
 

@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { noteTroubles } from '../../src/warehouse/incidents.ts';
 import { createOrder, readOrders } from '../../src/warehouse/orders.ts';
@@ -262,10 +263,22 @@ test('reset forgets one resource, but neither unasked nor while the source is be
   });
 });
 
-test('migrate lists what it applied, and sync does it by itself', async () => {
+test('migrate lists what it applied, and waits for another process until it is stopped; sync does it by itself', async () => {
   const empty = await createTestDatabase({ empty: true });
   const env = { DATABASE_URL: empty.url };
   expect((await run(['status'], { env })).stdout).toContain('Next: sluice sync (or only: sluice migrate)');
+  const other = new pg.Client({ connectionString: empty.url });
+  await other.connect();
+  await other.query("select pg_advisory_lock(hashtextextended('sluice migrate', 0))");
+  const waiting = begin(['migrate'], { env });
+  let stderr = '';
+  waiting.child.stderr?.on('data', text => {
+    stderr += text;
+  });
+  await until(() => stderr.includes('Another process migrates the database at '));
+  waiting.child.kill('SIGTERM');
+  expect((await waiting.ended).code).toBe(1);
+  await other.end();
   const { applied } = (await run(['migrate', '--json'], { env })).json();
   expect(applied).toContain('sluice/0001_clock_and_budget');
   expect((await run(['migrate'], { env })).stdout).toContain('Nothing to do');

@@ -103,6 +103,26 @@ test('a database that a newer Sluice migrated is left alone', async () => {
   );
 });
 
+test('who waits for another process that migrates says so once, ends at the signal, and goes on when it can', async () => {
+  await withDatabase(async database => {
+    const other = await database.connect('another process');
+    await other.query("select pg_advisory_lock(hashtextextended('sluice migrate', 0))");
+    let told = 0;
+    const stopping = new AbortController();
+    const tell = () => {
+      told++;
+      stopping.abort();
+    };
+    const waiting = migrate({ database, ...MIGRATIONS, onWait: tell, signal: stopping.signal });
+    await expect(waiting).rejects.toMatchObject({ kind: 'stopped' });
+    await expect(migrate({ database, ...MIGRATIONS, signal: stopping.signal })).rejects.toMatchObject({
+      kind: 'stopped',
+    });
+    expect(await migrate({ database, ...MIGRATIONS, onWait: () => void other.end() })).toEqual([]);
+    expect(told).toBe(1);
+  });
+});
+
 test('processes that migrate an empty database at the same moment do it once', async () => {
   const test = await createTestDatabase({ empty: true });
   const processes = await Promise.all([test.open('a'), test.open('b'), test.open('c')]);
