@@ -10,8 +10,9 @@ import { createManualClock, openForTest } from '../sandbox/ask.ts';
 import { MOST_REQUESTS } from './ask.ts';
 import type { Finding } from './finding.ts';
 import { openInBetween, type Passed } from './in-between.ts';
-import { LIST_NAMES } from './lists.ts';
+import { LIST_NAMES, ROUND } from './lists.ts';
 import { type ProbeOptions, probe } from './probe.ts';
+import { isAll } from './probe-dates.ts';
 import { showReport } from './show.ts';
 
 /** Values that no reading of a few requests tells from others, and why. */
@@ -298,6 +299,40 @@ test.for([
   ]);
   expect(seenOf(findings, 'fault')).toMatchObject([{ seen: 'none' }]);
   expect(ok).toBe(false);
+});
+
+describe('what is ignored is not taken for honoured', () => {
+  test('a filter, where the first rows are all alike', async () => {
+    const { sandbox, run } = await openWith({ filters: 'ignored' });
+    const url = await openInBetween(sandbox, (answer, { path }) => {
+      const alike = (row: object, at: number) => ({ ...row, status: at > 20 && at % 3 === 0 ? 'Unpaid' : 'Paid' });
+      if (path === '/api/v2/invoices') answer.body.data = answer.body.data.map(alike);
+      return answer;
+    });
+    const { findings } = await run({ url });
+    expect(seenOf(findings, 'filters')).toMatchObject([{ seen: 'ignored' }]);
+  });
+
+  test.for([
+    [3, 'honoured'],
+    [3, 'ignored'],
+    [12, 'honoured'],
+    [12, 'ignored'],
+  ] as const)('a search in %i customers: %s', async ([count, seen]) => {
+    const { sandbox, run } = await openWith({}, { size: { customers: count, invoices: 1, transactions: 1 } });
+    let whole: unknown;
+    const url = await openInBetween(sandbox, (answer, { path, query }) => {
+      if (path !== '/api/v2/customers') return answer;
+      whole ??= answer.body;
+      return query.has('search') && seen === 'ignored' ? { ...answer, body: whole } : answer;
+    });
+    const { findings } = await run({ url });
+    expect(seenOf(findings, 'search')).toMatchObject([{ seen }]);
+  });
+});
+
+test.for(ROUND)('%i rows without a count may be a part', count => {
+  expect([isAll({ count, meta: undefined }), isAll({ count: count + 1, meta: undefined })]).toEqual([false, true]);
 });
 
 describe('--write', () => {

@@ -91,7 +91,7 @@ function endOf(list: ListName, days: readonly string[], { from, to }: DayRange, 
 }
 
 /** Whether nothing says that the page is not the whole of what was asked for. */
-export function isAll({ count, meta }: Answer): boolean {
+export function isAll({ count, meta }: Pick<Answer, 'count' | 'meta'>): boolean {
   if (meta?.totalRecords !== undefined) return count >= meta.totalRecords;
   return !ROUND.includes(count);
 }
