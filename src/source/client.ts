@@ -12,6 +12,7 @@ import { createLimiter } from './limiter.ts';
 import { type Meta, readMeta } from './meta.ts';
 import { exhausted, rejected } from './outcome-errors.ts';
 import { BLOCKED, FAILURES, retryDelayMs } from './retry.ts';
+import { unknownBefore } from './unknown-outcome.ts';
 import { COMMAND_WORDING, type Wording } from './wording.ts';
 
 export type { Meta } from './meta.ts';
@@ -146,23 +147,27 @@ export function openClient(options: ClientOptions): OpenClient {
     let failures = 0;
     let blocks = 0;
     let unknown = false;
-    for (;;) {
-      const tried = await attempt(call, context, blocks + 1);
-      const { verdict, grantedAt, bytes } = tried;
-      if (tried.sent) requests++;
-      if (verdict.kind === 'success') return { kind: 'success', body: verdict.body, grantedAt, requests, bytes };
-      if (verdict.kind === 'gone') return { kind: 'gone', grantedAt, requests };
-      if (verdict.kind !== 'retry') throw rejected(call, tried.status, verdict, wording);
-      const tries = verdict.blocksKey ? ++blocks : ++failures;
-      const law = verdict.blocksKey ? BLOCKED : failing;
-      // Repeating a POST that may have arrived could create the thing twice.
-      const mayRepeat = call.method !== 'POST' || verdict.blocksKey || !tried.sent;
-      unknown ||= call.method !== 'GET' && tried.sent && !verdict.blocksKey;
-      if (tries >= law.attempts || !mayRepeat) throw exhausted(call, tried, verdict, { tries, unknown, wording });
-      // After a 429 the ledger itself holds back everyone on this key, so the next grant is the wait.
-      const waitMs = verdict.blocksKey ? 0 : retryDelayMs(law, tries, random, verdict.minimumMs);
-      log?.info({ asked: call.asked, attempt: tries, waitMs, came: verdict.what }, 'request is repeated');
-      if (waitMs > 0) await pause(waitMs, context.signal);
+    try {
+      for (;;) {
+        const tried = await attempt(call, context, blocks + 1);
+        const { verdict, grantedAt, bytes } = tried;
+        if (tried.sent) requests++;
+        if (verdict.kind === 'success') return { kind: 'success', body: verdict.body, grantedAt, requests, bytes };
+        if (verdict.kind === 'gone') return { kind: 'gone', grantedAt, requests };
+        if (verdict.kind !== 'retry') throw rejected(call, tried.status, verdict, wording);
+        const tries = verdict.blocksKey ? ++blocks : ++failures;
+        const law = verdict.blocksKey ? BLOCKED : failing;
+        // Repeating a POST that may have arrived could create the thing twice.
+        const mayRepeat = call.method !== 'POST' || verdict.blocksKey || !tried.sent;
+        unknown ||= call.method !== 'GET' && tried.sent && !verdict.blocksKey;
+        if (tries >= law.attempts || !mayRepeat) throw exhausted(call, tried, verdict, { tries, unknown, wording });
+        // After a 429 the ledger itself holds back everyone on this key, so the next grant is the wait.
+        const waitMs = verdict.blocksKey ? 0 : retryDelayMs(law, tries, random, verdict.minimumMs);
+        log?.info({ asked: call.asked, attempt: tries, waitMs, came: verdict.what }, 'request is repeated');
+        if (waitMs > 0) await pause(waitMs, context.signal);
+      }
+    } catch (error) {
+      throw unknown ? unknownBefore(call.asked, error) : error;
     }
   }
 

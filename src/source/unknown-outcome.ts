@@ -11,3 +11,16 @@ export function stoppedUnderWay(asked: string, cause: SluiceError): SluiceError 
     cause,
   });
 }
+
+/** What ends a request that changes something, where an attempt before it may have arrived. */
+export function unknownBefore(asked: string, error: unknown): unknown {
+  if (!(error instanceof SluiceError) || error.outcomeUnknown) return error;
+  const { kind, message, status, fields } = error;
+  return new SluiceError(kind, `${asked} had no sound answer at first, and then: ${message}`, {
+    next: LOOK_FIRST,
+    outcomeUnknown: true,
+    cause: error,
+    ...(status !== undefined && { status }),
+    ...(fields && { fields }),
+  });
+}

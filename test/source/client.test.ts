@@ -247,6 +247,40 @@ describe('what is tried again, each time with a grant of its own', () => {
     expect(peer.seen).toHaveLength(7);
   });
 
+  describe.each(['GET', 'PUT'] as const)(
+    'a %s whose first attempt may have been carried out says so, if then',
+    method => {
+      const look = (error: SluiceError) => [error.kind, error.outcomeUnknown, error.next?.includes('may have been')];
+      const [told, asked] = [method === 'PUT', { method, path: `${path}/1` }];
+
+      it.each([
+        [401, 'unauthorized'],
+        [409, 'refused'],
+      ] as const)('it is answered with %i', async (status, kind) => {
+        const { client } = await setUp((response, nth) => json(response, '', nth === 1 ? 500 : status));
+        const error = await failure(client.request(asked, context));
+        expect([...look(error), error.status]).toEqual([kind, told, told, status]);
+      });
+
+      it('it is stopped before the next attempt', async () => {
+        const stop = new AbortController();
+        const clock = manualClock();
+        const { client } = await setUp(response => json(response, '', 500), { clock });
+        const asking = failure(client.request(asked, { ...context, signal: stop.signal }));
+        await clock.sleepers();
+        stop.abort();
+        expect(look(await asking)).toEqual(['stopped', told, told || undefined]);
+      });
+
+      it('the limit is used up', async () => {
+        const clock = autoClock();
+        const budget = createMemoryBudget({ clock, limit: 1 });
+        const { client } = await setUp(response => json(response, '', 500), { clock, budget, noWait: true });
+        expect(look(await failure(client.request(asked, context)))).toEqual(['quota', told, told]);
+      });
+    },
+  );
+
   it.each(['GET', 'POST'] as const)(
     'a %s that is stopped under way may have been carried out if it changes something',
     async method => {
