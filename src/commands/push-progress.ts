@@ -1,7 +1,7 @@
 import { type Clock, SECOND } from '../clock.ts';
-import { count, plural } from '../service/words.ts';
+import { plural } from '../service/words.ts';
+import { createQuotaNote } from './quota-note.ts';
 import type { Terminal } from './terminal.ts';
-import { zoned } from './zoned.ts';
 
 const LINE_EVERY_MS = 2 * SECOND;
 
@@ -13,19 +13,12 @@ export function createPushProgress(
   timeZone: string,
 ): { sent: (lines: number) => void; waiting: (waitMs: number) => void } {
   let told = clock.now();
-  let until = 0;
   return {
     sent(lines) {
       if (clock.now() - told < LINE_EVERY_MS) return;
       told = clock.now();
       terminal.note(`${resource}: ${plural(lines, 'line')} sent so far`);
     },
-    waiting(waitMs) {
-      const at = clock.now() + waitMs;
-      if (waitMs < LINE_EVERY_MS || Math.abs(at - until) < 5 * SECOND) return;
-      until = at;
-      const wait = `${zoned(at, timeZone)} (${count(Math.ceil(waitMs / SECOND))} s)`;
-      terminal.note(`${resource}: waiting for quota until ${wait}`);
-    },
+    waiting: createQuotaNote(terminal, clock, resource, timeZone),
   };
 }

@@ -4,6 +4,7 @@ import { openClient } from '../source/client.ts';
 import type { Database } from '../warehouse/database.ts';
 import { listWebhooks, noteWebhook, receiverSecret, type Webhook } from '../warehouse/receivers.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
+import { createQuotaNote } from './quota-note.ts';
 import { isServed } from './service.ts';
 import { openLedger, type SourceSettings } from './source-settings.ts';
 import { table } from './table.ts';
@@ -32,6 +33,7 @@ export function webhooksCommand(cli: Cli): Command {
       )
       .option('--dry-run', 'show what would be registered; nothing is asked or kept')
       .option('--again', 'although this address is registered already')
+      .option('--no-wait', 'stop with exit code 75 instead of waiting for the request limit')
       .action(cli.action({ source: true }, register)),
   );
   webhooks.addCommand(
@@ -42,7 +44,14 @@ export function webhooksCommand(cli: Cli): Command {
   return webhooks;
 }
 
-async function register(session: Session, options: { url: string; dryRun?: boolean; again?: boolean }): Promise<0> {
+interface Registering {
+  readonly url: string;
+  readonly dryRun?: boolean;
+  readonly again?: boolean;
+  readonly wait: boolean;
+}
+
+async function register(session: Session, options: Registering): Promise<0> {
   const { terminal, settings, jobs } = session;
   const base = baseAddress(options.url);
   const events = [...new Set([...jobs.values()].flatMap(job => Object.keys(job.events)))].sort();
@@ -69,7 +78,8 @@ async function register(session: Session, options: { url: string; dryRun?: boole
   const url = addressOf(base, secret);
   const before = known.some(webhook => webhook.url === base);
   if (!before || options.again) {
-    await post(session, database, { name, source: settings.source as SourceSettings, body: { url, events } });
+    const source = settings.source as SourceSettings;
+    await post(session, database, { name, source, body: { url, events }, noWait: !options.wait });
     await noteWebhook(database.kysely, name, base, events);
   }
   const running = await isServed(database, name);
@@ -88,12 +98,14 @@ async function register(session: Session, options: { url: string; dryRun?: boole
 }
 
 async function post(
-  { clock, log, signal }: Session,
+  { terminal, clock, log, signal }: Session,
   database: Database,
-  sent: { name: string; source: SourceSettings; body: { url: string; events: string[] } },
+  sent: { name: string; source: SourceSettings; body: { url: string; events: string[] }; noWait: boolean },
 ): Promise<void> {
-  const { name, source, body } = sent;
-  const client = openClient({ ...source, budget: openLedger(database, name, source), clock, log });
+  const { name, source, body, noWait } = sent;
+  const tell = createQuotaNote(terminal, clock, 'webhooks register', source.timeZone);
+  const onWait = (_lane: string, waitMs: number) => tell(waitMs);
+  const client = openClient({ ...source, budget: openLedger(database, name, source), noWait, onWait, clock, log });
   try {
     const context = { lane: 'live', purpose: 'webhooks register', signal } as const;
     const answer = await client.request({ method: 'POST', path: PATH, body }, context);

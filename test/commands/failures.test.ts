@@ -116,6 +116,25 @@ test('--no-wait stops at the request limit with 75 and keeps what was read', asy
   });
 });
 
+test('webhooks register says that it waits for the request limit and until when; with --no-wait it stops', async () => {
+  await withInstallation({}, async ({ sandbox, env }) => {
+    const limited = { env: { ...env, SOURCE_RATE_LIMIT: '1' } };
+    const register = ['webhooks', 'register', '--url', 'https://sluice.example.com', '--again'];
+    expect((await run(register, limited)).code).toBe(0);
+    const stopped = await run([...register, '--no-wait', '--json'], limited);
+    expect([stopped.code, stopped.json().error.kind]).toEqual([75, 'quota']);
+    const waiting = begin(register, limited);
+    let stderr = '';
+    waiting.child.stderr?.on('data', text => {
+      stderr += text;
+    });
+    await until(() => stderr.includes('webhooks register: waiting for quota until '));
+    waiting.child.kill('SIGINT');
+    expect((await waiting.ended).code).toBe(1);
+    expect(sandbox.stats.total).toBe(1);
+  });
+});
+
 for (const signal of ['SIGINT', 'SIGKILL'] as const) {
   test(`a backfill ended by ${signal} goes on where it was, at most 2 x SOURCE_CONCURRENCY requests dearer`, async () => {
     const unbroken = await backfill(null);
