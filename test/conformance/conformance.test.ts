@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -564,6 +565,28 @@ describe('the command', () => {
     expect(stdout).not.toContain('a-key-to-be-hidden');
     expect(JSON.parse(stdout)).toMatchObject({ ok: true, origin: sandbox.url, requests: sandbox.stats.total });
     expect(code).toBe(0);
+  });
+
+  test('as it is documented, npm prints nothing of its own, and no key', async () => {
+    const sandbox = await openSandbox({ apiKey: 'a-key-to-be-hidden' });
+    onTestFinished(() => sandbox.close());
+    const doc = await readFile(new URL('../../docs/conformance.md', import.meta.url), 'utf8');
+    const commands = doc.match(/npm run .*conformance.*(?= --url)/g) ?? [];
+    expect(new Set(commands)).toEqual(new Set(['npm run --silent conformance --']));
+    const { SOURCE_API_KEY: _, ...env } = process.env;
+    const parts = [...(commands[0] ?? '').split(' ').slice(1), '--url', sandbox.url, '--key', sandbox.apiKey, '--json'];
+    const { stdout, stderr } = await promisify(execFile)('npm', parts, { cwd: root, env });
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true });
+    expect(stdout + stderr).not.toContain(sandbox.apiKey);
+  });
+
+  test('--key beside another key in the environment: neither is sent', async () => {
+    const sandbox = await openSandbox({});
+    onTestFinished(() => sandbox.close());
+    const { code, stderr } = await call(['--url', sandbox.url, '--key', sandbox.apiKey], 'the-key-of-another');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('two different keys')]);
+    expect(stderr).not.toContain('the-key-of-another');
+    expect(sandbox.stats.total).toBe(0);
   });
 
   test.for([

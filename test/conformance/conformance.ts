@@ -6,23 +6,26 @@ import { hideSecrets } from '../../src/log.ts';
 import { type ProbeOptions, probe } from './probe.ts';
 import { showReport } from './show.ts';
 
-const HELP = `npm run conformance -- --url https://books.example.com [--key KEY] [--auth bearer|query] [--json] [--write]
+const HELP = `npm run --silent conformance -- --url https://books.example.com [--key KEY] [--auth bearer|query] [--json] [--write]
 
 Asks an installation, by at most 60 requests, how it behaves at the points that the API's document leaves open,
 and says whether Sluice handles that. It only reads, unless --write is given: then it also creates, changes and
 deletes a customer, and says what it could not remove. docs/conformance.md explains the points.
 
   --url    the installation's base address, without /api/v2
-  --key    its API key; better given as SOURCE_API_KEY in the environment, where no list of processes shows it
+  --key    its API key; better given as SOURCE_API_KEY in the environment: the list of processes shows --key to
+           other users of the machine, and npm without --silent prints the whole command above the report
   --auth   how the key is sent: bearer (a header, the default) or query
   --write  also write
-  --json   one JSON document instead of the table
+  --json   one JSON document instead of the table; npm without --silent prints lines of its own before it
 
 Exit code: 0 all that was seen is handled, 1 something is not or not all could be asked, 2 wrong usage.
 `;
 
+const NEXT = 'npm run --silent conformance -- --help';
 const { stdout, stderr } = process;
-let hide = hideSecrets([process.env.SOURCE_API_KEY ?? '']);
+const ownKey = process.env.SOURCE_API_KEY ?? '';
+let hide = hideSecrets([ownKey]);
 
 try {
   process.exitCode = await run();
@@ -37,13 +40,14 @@ async function run(): Promise<number> {
     stdout.write(HELP);
     return 0;
   }
-  const apiKey = values.key ?? process.env.SOURCE_API_KEY ?? '';
+  const apiKey = ownKey || (values.key ?? '');
   hide = hideSecrets([apiKey]);
   const { url = '', auth, write } = values;
   const stopping = new AbortController();
   // What was created is deleted first; the second Ctrl-C ends the process at once.
   process.once('SIGINT', () => {
     stderr.write('Stopping as soon as what was begun is undone.\n');
+    if (write) stderr.write('Ctrl-C once more ends it at once, and may leave customers named "conformance ..".\n');
     stopping.abort();
   });
   const options: ProbeOptions = {
@@ -65,11 +69,13 @@ async function run(): Promise<number> {
 
 function read() {
   const values = parse();
-  const wrong = (problem: string) => new SluiceError('usage', problem, { next: 'npm run conformance -- --help' });
+  const wrong = (problem: string) => new SluiceError('usage', problem, { next: NEXT });
   if (values.help) return values;
   if (values.url === undefined) throw wrong('--url is missing: which installation is to be asked?');
-  if (!values.key && !process.env.SOURCE_API_KEY)
-    throw wrong('There is no key: neither --key nor SOURCE_API_KEY is set.');
+  if (!values.key && !ownKey) throw wrong('There is no key: neither --key nor SOURCE_API_KEY is set.');
+  // Neither is taken for the other: a key must not go to another installation than its own.
+  if (values.key && ownKey && values.key !== ownKey)
+    throw wrong('--key and SOURCE_API_KEY are two different keys. Give the one that is meant as SOURCE_API_KEY.');
   if (!['bearer', 'query'].includes(values.auth)) throw wrong(`--auth ${values.auth} is none of bearer, query.`);
   return values;
 }
@@ -87,7 +93,7 @@ function parse() {
       },
     }).values;
   } catch (error) {
-    throw new SluiceError('usage', (error as Error).message, { next: 'npm run conformance -- --help', cause: error });
+    throw new SluiceError('usage', (error as Error).message, { next: NEXT, cause: error });
   }
 }
 
