@@ -5,7 +5,7 @@ import { openService } from '../service/service.ts';
 import { watch } from '../service/watch.ts';
 import type { Database } from '../warehouse/database.ts';
 import type { Session } from './cli.ts';
-import { type OpenSource, openLedger } from './source-settings.ts';
+import { type OpenSource, openLedger, schedulesOf } from './source-settings.ts';
 import { whatIsPending } from './up-to-date.ts';
 
 /** A request is tried six times; what comes on top is for the pauses between, and for an overloaded machine. */
@@ -22,9 +22,11 @@ export async function serveBeside(
   // A source may ask to wait for a whole window before the next attempt.
   const longestMs = Math.max(0, ...sources.map(({ settings }) => settings.windowMs + ATTEMPTS * settings.timeoutMs));
   const pulse = createPulse(longestMs + SPARE_MS);
-  const served = sources.map(({ name, schema, timeZone, settings }) => {
+  const served = sources.map(source => {
+    const { name, schema, timeZone, settings } = source;
     const ledger = openLedger(database, name, settings);
-    return { name, schema, timeZone, jobs, usage: () => ledger.usage() };
+    const scheduled = [...schedulesOf(source, jobs).keys()];
+    return { name, schema, timeZone, jobs, scheduled, usage: () => ledger.usage() };
   });
   const { alertWebhookUrl: alertUrl, freshnessLimitMs } = settings;
   const common = { database, sources: served, hide: terminal.hidden, clock, log };

@@ -1,3 +1,4 @@
+import type { Job } from '../engine/job.ts';
 import type { Database } from '../warehouse/database.ts';
 import { createLedger, type Ledger } from '../warehouse/ledger.ts';
 
@@ -34,6 +35,14 @@ export interface NamedSource {
 
 /** A source whose address and key are set. */
 export type OpenSource = NamedSource & { readonly settings: SourceSettings };
+
+/** Resource to cron expression, of those that the source's schedule has read: not of those that are switched off there. */
+export const schedulesOf = ({ schedules }: NamedSource, jobs: ReadonlyMap<string, Job>): Map<string, string> =>
+  new Map(
+    [...jobs]
+      .map(([resource, job]) => [resource, schedules[resource] ?? job.schedule] as const)
+      .filter(([, schedule]) => schedule !== 'off'),
+  );
 
 export const isOpen = (source: NamedSource): source is OpenSource => source.settings !== null;
 

@@ -19,7 +19,7 @@ import { openEngine } from './open-engine.ts';
 import { serveBeside } from './open-service.ts';
 import { readUnderLock } from './read-under-lock.ts';
 import { serviceName } from './service.ts';
-import { isOpen, type NamedSource, type OpenSource } from './source-settings.ts';
+import { isOpen, type NamedSource, type OpenSource, schedulesOf } from './source-settings.ts';
 import { bringUpToDate } from './up-to-date.ts';
 
 /** How often one wake-up may read what became due meanwhile; the next one comes within a minute. */
@@ -141,11 +141,9 @@ async function refusalOf(database: Database, { name, schema, settings }: OpenSou
   }
 }
 
-function plan({ name, schedules, scheduleTimeZone: timeZone }: NamedSource, { jobs }: Session): Planned[] {
-  return [...jobs].flatMap(([resource, job]) => {
-    const schedule = schedules[resource] ?? job.schedule;
-    return schedule === 'off' ? [] : [{ source: name, resource, schedule, timeZone }];
-  });
+function plan(source: NamedSource, { jobs }: Session): Planned[] {
+  const { name, scheduleTimeZone: timeZone } = source;
+  return [...schedulesOf(source, jobs)].map(([resource, schedule]) => ({ source: name, resource, schedule, timeZone }));
 }
 
 /** Reads one source for as long as something is due and no other process reads it; returns when it wants to go on. */

@@ -18,7 +18,7 @@ import type { Run } from '../warehouse/runs.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
 import { leftText, orderLeft } from './order-left.ts';
 import { isServed } from './service.ts';
-import { type NamedSource, openLedger } from './source-settings.ts';
+import { type NamedSource, openLedger, schedulesOf } from './source-settings.ts';
 import { table } from './table.ts';
 import { whatIsPending } from './up-to-date.ts';
 import { timesIn } from './zoned.ts';
@@ -60,6 +60,7 @@ async function readSource(session: Session, database: Database, source: NamedSou
   const { name, schema } = source;
   const { kysely } = database;
   const names = [...session.jobs.keys()];
+  const schedules = schedulesOf(source, session.jobs);
   const resources = [];
   for (const resource of names) resources.push(await resourceState(kysely, { source: name, resource, schema }));
   const open = await openOrders(kysely, name);
@@ -74,7 +75,8 @@ async function readSource(session: Session, database: Database, source: NamedSou
     service: await isServed(database, name),
     resources,
     runs: await runsUnderWay(kysely, name),
-    failed: await failedLast(kysely, name, names),
+    // A resource that was switched off since has no next scheduled run that could end well.
+    failed: (await failedLast(kysely, name, names)).filter(run => run.kind !== 'slot' || schedules.has(run.resource)),
     incidents: await openIncidents(kysely, name),
     orders,
     budget: source.settings ? await openLedger(database, name, source.settings).usage() : null,

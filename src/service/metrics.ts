@@ -19,7 +19,7 @@ export const METRICS = {
     'resource',
   ],
   sluice_overdue_seconds: [
-    'Since the first tick that no such sync has followed; 0 when there is none.',
+    'Since the first tick that no such sync has followed; 0 when there is none, or the schedule is off.',
     'source',
     'resource',
   ],
@@ -131,7 +131,7 @@ async function measureSource(database: Database, served: ServedSource): Promise<
   }
   for (const { resource, ageSeconds, overdueSeconds } of await freshness(kysely, source, resources)) {
     add('sluice_freshness_seconds', { resource }, ageSeconds);
-    add('sluice_overdue_seconds', { resource }, overdueSeconds ?? 0);
+    add('sluice_overdue_seconds', { resource }, served.scheduled.includes(resource) ? (overdueSeconds ?? 0) : 0);
   }
   const usage = await served.usage();
   add('sluice_requests_limit', {}, usage.limit);

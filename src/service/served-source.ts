@@ -24,5 +24,7 @@ export interface ServedSource {
   readonly timeZone: string;
   /** By resource. */
   readonly jobs: ReadonlyMap<string, Job>;
+  /** The resources that its schedule has read. Of one that is switched off nothing is missed, and no trouble would ever end. */
+  readonly scheduled: readonly string[];
   usage(): Promise<Usage>;
 }

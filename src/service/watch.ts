@@ -13,7 +13,7 @@ const LEASE_SECONDS = 30;
 
 export interface WatchOptions {
   readonly database: Database;
-  readonly sources: readonly Pick<ServedSource, 'name' | 'jobs'>[];
+  readonly sources: readonly Pick<ServedSource, 'name' | 'scheduled'>[];
   /** Null: incidents are kept and shown, and nobody is told. */
   readonly alertUrl: string | null;
   readonly freshnessLimitMs: number;
@@ -44,13 +44,13 @@ export async function watch(options: WatchOptions, signal: AbortSignal): Promise
  */
 export async function watchOnce(
   options: WatchOptions,
-  source: Pick<ServedSource, 'name' | 'jobs'>,
+  source: Pick<ServedSource, 'name' | 'scheduled'>,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const { database, alertUrl, hide, log } = options;
   const { kysely } = database;
   await inTurn(kysely, source.name, async tx => {
-    const troubles = await troublesOf(tx, source.name, [...source.jobs.keys()], options.freshnessLimitMs);
+    const troubles = await troublesOf(tx, source.name, source.scheduled, options.freshnessLimitMs);
     await noteTroubles(
       tx,
       source.name,

@@ -26,10 +26,10 @@ test('a source that answers with nothing but errors for a day: few requests, the
       const clock = await createVirtualClock(database, undefined, { quietMs: 2 });
       const sandbox = await openSandbox({ clock });
       const engine = await openEngine(database, sandbox, { clock });
-      const jobs = new Map(engine.resources.map(({ name, job }) => [name, job]));
+      const scheduled = engine.resources.map(({ name }) => name);
       const log = createLog({ level: 'silent', secrets: [] });
       const watched = { database, sources: [], alertUrl, freshnessLimitMs: HOUR, hide: String, clock, log };
-      const look = () => watchOnce(watched, { name: 'main', jobs });
+      const look = () => watchOnce(watched, { name: 'main', scheduled });
       const tick = async () => {
         const at = clock.now();
         for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, new Date(at));

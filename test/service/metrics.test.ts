@@ -82,6 +82,19 @@ test('when waiting for the request limit ends is told while a run waits, and not
   });
 });
 
+test('a list that is switched off is not overdue, however long ago its last tick was', async () => {
+  await withDatabase(async database => {
+    for (const resource of ['customers', 'invoices'])
+      await recordSlot(database.kysely, 'main', resource, new Date(Date.now() - 60_000));
+    const sources = [{ ...servedSource(database), scheduled: ['invoices'] }];
+    await withService(database, { sources }, async ({ url }) => {
+      const { text } = await ask(`${url}/metrics`);
+      expect(text).toMatch(/^sluice_overdue_seconds\{source="main",resource="customers"\} 0$/m);
+      expect(text).toMatch(/^sluice_overdue_seconds\{source="main",resource="invoices"\} [1-9]/m);
+    });
+  });
+});
+
 test('docs/operations.md lists every metric with its labels, and shows an alert as it is posted', () => {
   const rows = Object.entries(METRICS).map(([name, [help, ...labels]]) => [
     `\`${name}\``,

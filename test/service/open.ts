@@ -20,6 +20,7 @@ export function servedSource(database: Database, apiKey = 'key'): ServedSource {
     schema: 'warehouse',
     timeZone: 'UTC',
     jobs: new Map(Object.entries({ customers, invoices, transactions })),
+    scheduled: ['customers', 'invoices', 'transactions'],
     usage: () => ledger.usage(),
   };
 }

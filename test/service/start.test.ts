@@ -4,6 +4,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
+import { noteTroubles, openIncidents } from '../../src/warehouse/incidents.ts';
+import { endRun, startRun } from '../../src/warehouse/runs.ts';
 import { begin, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';
 import { scheduled } from '../support/resources.ts';
@@ -149,6 +151,28 @@ test('of two services with a wrong key one alert is posted, and one more when th
     expect(rows).toEqual([{ kind: 'unauthorized', resource: null, over: true, told: true }]);
   });
   await new Promise(resolve => receiver.close(resolve));
+});
+
+test('a resource that is switched off is in no trouble any more', async () => {
+  await withInstallation({}, async ({ database, env }) => {
+    const { kysely } = database;
+    const slot = { source: 'main', resource: 'customers', kind: 'slot', orderId: null, slotAt: null };
+    await endRun(kysely, await startRun(kysely, slot), {
+      state: 'failed',
+      failure: 'unauthorized',
+      reason: 'Refused.',
+    });
+    await noteTroubles(kysely, 'main', [
+      { kind: 'unauthorized', resource: 'customers', message: 'Refused.', next: null },
+    ]);
+    const settings = { ...env, ...RARE, SCHEDULE_CUSTOMERS: 'off' };
+    expect((await run(['status', '--json'], { env })).json().failed).toMatchObject([{ resource: 'customers' }]);
+    expect((await run(['status', '--json'], { env: settings })).json().failed).toEqual([]);
+    const service = begin(['start'], { env: settings });
+    await until(async () => (await openIncidents(kysely, 'main')).length === 0);
+    service.child.kill('SIGTERM');
+    expect((await service.ended).code).toBe(0);
+  });
 });
 
 test('an address over which others would read the secret is not registered', async () => {

@@ -22,7 +22,7 @@ interface Given {
   readonly alerts: Alert[];
   /** What the receiver of alerts answers from now on. */
   readonly answer: (status: number) => void;
-  readonly look: (by?: Database, freshnessLimitMs?: number) => Promise<void>;
+  readonly look: (by?: Database, freshnessLimitMs?: number, scheduled?: readonly string[]) => Promise<void>;
   readonly run: (kind: string, state: 'done' | 'failed', error?: SluiceError, resource?: string) => Promise<void>;
 }
 
@@ -43,11 +43,12 @@ async function withWatch(fn: (given: Given) => Promise<void>): Promise<void> {
   const alertUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook-secret`;
   await withDatabase(async (database, test) => {
     const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z');
-    const look = (by = database, freshnessLimitMs = 60 * 60_000) => {
+    const look: Given['look'] = (by = database, freshnessLimitMs = 60 * 60_000, scheduled) => {
+      const source = servedSource(by);
       const hide = (text: string) => text.replaceAll('key-7', '[secret]');
       return watchOnce(
         { database: by, sources: [], alertUrl, freshnessLimitMs, hide, clock, log: silent },
-        servedSource(by),
+        { ...source, scheduled: scheduled ?? source.scheduled },
       );
     };
     const run: Given['run'] = async (kind, state, error, resource = 'invoices') => {
@@ -279,6 +280,27 @@ test('a list that the key may not read is an incident of its own while the other
       await look();
     }
     expect(alerts.map(alert => alert.text.split('\n')[0])).toEqual(['Sluice: API key rejected (main, customers)']);
+  });
+});
+
+test('the incidents of a list that was switched off are over, and none is opened', async () => {
+  await withWatch(async ({ database, clock, alerts, look, run }) => {
+    const titles = () => alerts.splice(0).map(alert => alert.text.split('\n', 1).join());
+    const lookWithout = () => look(database, undefined, ['invoices', 'transactions']);
+    await recordSlot(database.kysely, 'main', 'customers', new Date(clock.now()));
+    await clock.advance(61 * 60_000);
+    await look();
+    await run('slot', 'failed', new SluiceError('failed', 'Wrong.'), 'customers');
+    await look();
+    expect(titles()).toEqual(['Sluice: data is stale (main, customers)', 'Sluice: run failed (main, customers)']);
+    await lookWithout();
+    expect(titles().sort(byText)).toEqual([
+      'Over: data is stale (main, customers)',
+      'Over: run failed (main, customers)',
+    ]);
+    await run('sync', 'failed', new SluiceError('unauthorized', 'The key is refused.'), 'customers');
+    await lookWithout();
+    expect(titles()).toEqual([]);
   });
 });
 
