@@ -104,13 +104,31 @@ function usedBy(endpoint: string): string {
   return endpoint === 'POST /api/v2/webhooks' ? '[sluice webhooks register](operations.md)' : '';
 }
 
+/** What shows that a test file pushes something: by the command, by a call of its own or by a line of a table of them. */
+const PUSHES: Readonly<Record<string, (name: string) => RegExp>> = {
+  'commands/push': name => new RegExp(`'push', '${name}', \\w+, '--yes'`),
+  'processes/push': name => new RegExp(`'push', '${name}', \\w+, '--yes'`),
+  'engine/push': name => new RegExp(`(push\\(|\\[\\s*)'${name}'`),
+};
+/** Customers go in batches, unless these are of one. */
+const ONE_BY_ONE = { 'engine/push': /push\('customers', .*\{ batch: 1 \}/ };
+
+/** The test files that push to an endpoint. */
+function pushedIn(endpoint: string): string[] {
+  const name = pushOf(endpoint) as string;
+  const shows = Object.entries(PUSHES).map(([file, pattern]) => [file, pattern(name)] as const);
+  const patterns = endpoint === 'POST /api/v2/customers' ? Object.entries(ONE_BY_ONE) : shows;
+  const textOf = (file: string) => readFileSync(new URL(`${file}.test.ts`, import.meta.url), 'utf8');
+  return patterns.filter(([file, pattern]) => pattern.test(textOf(file))).map(([file]) => file);
+}
+
 function testedBy(endpoint: string): string {
   const more = jobOf(endpoint)
     ? ['jobs.contract', 'engine/all-resources']
     : oneOf(endpoint)
       ? ['engine/shows-less']
       : pushOf(endpoint)
-        ? ['processes/push']
+        ? pushedIn(endpoint)
         : endpoint === 'POST /api/v2/webhooks'
           ? ['service/start']
           : [];
@@ -136,6 +154,8 @@ test('docs/api-coverage.md tells where every endpoint, parameter and field of th
     expect(sandboxKnows(endpoint), `the sandbox: ${endpoint}`).toEqual(expect.arrayContaining([...names]));
     expect(clientKnows(endpoint), `the client: ${endpoint}`).toEqual(expect.arrayContaining([...names]));
   }
+  for (const endpoint of Object.keys(DOCUMENT).filter(pushOf))
+    expect(pushedIn(endpoint), `no test pushes to ${endpoint}`).not.toEqual([]);
   for (const [name, { path, body }] of Object.entries(PUSH_TARGETS))
     expect(shapeOf(body), `push ${name}`).toEqual(expect.arrayContaining([...(DOCUMENT[`POST ${path}`] ?? [])]));
   expect(shapeOf(createBodies.leads)).toEqual(DOCUMENT['POST /api/v2/leads']);
