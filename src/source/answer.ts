@@ -1,7 +1,7 @@
 import { parseJson } from './json.ts';
 import { type Headers, parseRateHeaders } from './rate-headers.ts';
 
-/** What `data` must be: an array, an object, or anything. */
+/** What `data` must be: an array, an object, or anything; for the last, which changes ask for, a status may say that there is no body. */
 export type Expected = 'list' | 'one' | 'any';
 
 /** One HTTP answer, decoded to text; the text of an answer other than 2xx may be cut. */
@@ -24,7 +24,7 @@ export type Verdict =
 
 /**
  * The one place that says what an answer means. Success is 2xx and JSON and `success` not false and `data` of the expected
- * type; the status alone proves nothing, since errors come as 200 with an HTML page or with `success: false` too.
+ * type, or a change that is answered with 204 or 205; else the status alone proves nothing, since errors come as 200 with an HTML page or with `success: false` too.
  */
 export function classify(answer: HttpAnswer, expected: Expected, time: { nowMs: number; windowMs: number }): Verdict {
   const { status } = answer;
@@ -32,6 +32,7 @@ export function classify(answer: HttpAnswer, expected: Expected, time: { nowMs: 
   if (status === 429) return retryBlocked(answer, time);
   if (status === 408 || status >= 500) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, time);
   if (status >= 300 && status < 400) return redirected(answer, time);
+  if (NO_CONTENT.has(status) && expected === 'any') return { kind: 'success', body: {} };
   const body = envelope(answer.text);
   if (status === 401 || status === 403) return { kind: 'unauthorized', message: said(body, `HTTP ${status}`) };
   if (status >= 400) return rejection(body, answer);
@@ -41,6 +42,7 @@ export function classify(answer: HttpAnswer, expected: Expected, time: { nowMs: 
   return { kind: 'success', body };
 }
 
+const NO_CONTENT = new Set([204, 205]);
 const NEEDS = { list: 'a list in `data`', one: 'an object in `data`', any: 'an answer' } as const;
 
 /** A 4xx: which code goes with which error is not documented, so the body is asked too. */

@@ -21,8 +21,15 @@ describe('success is 2xx and JSON and `success` not false and `data` of the expe
     expect(judge(status, text, expected)).toEqual({ kind: 'success', body: JSON.parse(text) });
   });
 
+  it.each([204, 205])('or %i, by which a change is answered without a body', status => {
+    expect(judge(status, '', 'any')).toEqual({ kind: 'success', body: {} });
+  });
+
   it.each([
     [200, '', 'list', 'an empty body'],
+    [200, '', 'any', 'an empty body'],
+    [204, '', 'list', 'an empty body'],
+    [204, '', 'one', 'an empty body'],
     [200, page, 'list', 'an HTML page'],
     [200, '{"success": true, "data": [{"id"', 'list', 'cut-off or invalid JSON'],
     [200, 'OK', 'list', 'not JSON'],

@@ -108,6 +108,18 @@ describe('answers', () => {
     });
   });
 
+  it.each([204, 205])('%i is success for what changes something, and none for what was asked for', async status => {
+    const { client, list, peer } = await setUp(response => response.writeHead(status).end());
+    for (const method of ['POST', 'PUT', 'DELETE'] as const)
+      expect(await client.request({ method, path: `${path}/1` }, context)).toMatchObject({ kind: 'success', body: {} });
+    expect(peer.seen).toHaveLength(3);
+    expect(await failure(list())).toMatchObject({ kind: 'unavailable', status });
+    // Of a source that answers with a body, an empty one proves nothing.
+    const empty = await setUp(response => json(response, ''));
+    const error = await failure(empty.client.request({ method: 'DELETE', path: `${path}/1` }, context));
+    expect(error).toMatchObject({ kind: 'unavailable', outcomeUnknown: true });
+  });
+
   it('404 is gone, for lists and records', async () => {
     const { client, list, clock } = await setUp(response => json(response, '<h1>Not found</h1>', 404));
     expect(await list()).toEqual({ kind: 'gone', grantedAt: 'at 1', requests: 1 });
