@@ -10,7 +10,7 @@ import { type Cli, newCommand, type Session } from './cli.ts';
 import { leftText, orderLeft } from './order-left.ts';
 import { isServed } from './service.ts';
 import { table } from './table.ts';
-import { whatIsPending } from './up-to-date.ts';
+import { hasBookkeeping } from './up-to-date.ts';
 import { timesIn } from './zoned.ts';
 
 /** Ended ones that are listed; open ones always are. */
@@ -39,7 +39,7 @@ export function backfillOrders(cli: Cli): Command[] {
 
 async function backfills(session: Session): Promise<{ database: Database; orders: Order[] }> {
   const database = await session.openDatabase();
-  if ((await whatIsPending(session, database)).length > 0) return { database, orders: [] };
+  if (!(await hasBookkeeping(session, database))) return { database, orders: [] };
   const byId = new Map<string, Order>();
   for (const { name } of session.settings.sources) {
     const open = (await openOrders(database.kysely, name)).filter(order => order.kind === 'backfill');

@@ -8,6 +8,7 @@ import { rangeText } from './backfill-orders.ts';
 import type { Session } from './cli.ts';
 import type { Range } from './given.ts';
 import { table } from './table.ts';
+import { hasBookkeeping } from './up-to-date.ts';
 import { timesIn } from './zoned.ts';
 
 const MOST_LINES = 40;
@@ -73,9 +74,9 @@ async function knownParts(session: Session, name: string, range: Range): Promise
   const { settings, jobs } = session;
   const job = jobs.get(name);
   const database = await session.openDatabase();
-  const pending = await pendingMigrations(session.migrations(database));
-  if (pending.length > 0 || !job)
-    return { parts: [{ slice: 'all of it', provenAt: null, rows: null, requests: null }], size: 100 };
+  const known =
+    (await hasBookkeeping(session, database)) && (await pendingMigrations(session.migrations(database))).length === 0;
+  if (!known || !job) return { parts: [{ slice: 'all of it', provenAt: null, rows: null, requests: null }], size: 100 };
   const resource = await openResource(database, { source: settings.sourceName, name, job, schema: settings.schema });
   const wanted = partition(resource).filter(entry => wants(range, entry.slice));
   const parts = wanted.map(({ slice, provenAt, rows, requests }) => ({

@@ -14,7 +14,7 @@ import { showPlan } from './push-plan.ts';
 import { showProblems, showPushed } from './push-report.ts';
 import { sendLines } from './push-run.ts';
 import { isOpen, type OpenSource } from './source-settings.ts';
-import { bringUpToDate, whatIsPending } from './up-to-date.ts';
+import { bringUpToDate, hasBookkeeping } from './up-to-date.ts';
 
 const EXAMPLE = `sluice push customers new.csv            check the file, and tell how many requests it takes
 sluice push customers new.csv --yes      create what was not created yet
@@ -91,7 +91,7 @@ async function statesOf(
   place: { source: string; resource: string },
   lines: readonly Line[],
 ): Promise<ReadonlyMap<string, PushState>> {
-  if ((await whatIsPending(session, database)).length > 0) return new Map();
+  if (!(await hasBookkeeping(session, database))) return new Map();
   const hashes = [...new Set(lines.map(line => line.hash))];
   return knownStates(database.kysely, place, hashes);
 }

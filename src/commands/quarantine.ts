@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { moment, plural } from '../service/words.ts';
-import { pendingMigrations } from '../warehouse/migrate.ts';
 import { countCleaned, listQuarantine } from '../warehouse/quarantine.ts';
 import { type Cli, newCommand } from './cli.ts';
 import { table } from './table.ts';
+import { hasBookkeeping } from './up-to-date.ts';
 import { timesIn } from './zoned.ts';
 
 const MOST = 1000;
@@ -17,13 +17,13 @@ export function quarantineCommand(cli: Cli): Command {
     cli.action({ source: false }, async session => {
       const { terminal, settings } = session;
       const database = await session.openDatabase();
-      const migrated = (await pendingMigrations(session.migrations(database))).length === 0;
-      const records = migrated ? await listQuarantine(database.kysely, settings.sourceName, MOST) : [];
+      const known = await hasBookkeeping(session, database);
+      const records = known ? await listQuarantine(database.kysely, settings.sourceName, MOST) : [];
       const tables = [...session.jobs].flatMap(([name, job]) => [
         name,
         ...Object.values(job.children).map(({ table }) => table),
       ]);
-      const cleaned = migrated ? await countCleaned(database.kysely, settings.schema, tables) : [];
+      const cleaned = await countCleaned(database.kysely, settings.schema, tables);
       terminal.show({ records, cleaned }, () => {
         const told = cleaned.map(
           ({ table, rows }) =>

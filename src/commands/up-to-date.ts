@@ -1,5 +1,6 @@
+import { SluiceError } from '../errors.ts';
 import type { Database } from '../warehouse/database.ts';
-import { migrate, pendingMigrations } from '../warehouse/migrate.ts';
+import { migrate, pendingBookkeeping, pendingMigrations } from '../warehouse/migrate.ts';
 import type { Session } from './cli.ts';
 
 /** Migrates the bookkeeping and the schemas of the command's sources; returns what was run. */
@@ -23,4 +24,18 @@ export async function whatIsPending(
   for (const { schema } of sources)
     for (const name of await pendingMigrations(session.migrations(database, schema))) pending.add(name);
   return [...pending];
+}
+
+/**
+ * Whether there is bookkeeping to look into: false where Sluice never ran. Kind `configuration` where an older Sluice left it:
+ * that nothing is there would be untrue, and what is there cannot be told.
+ */
+export async function hasBookkeeping({ migrations, settings }: Session, database: Database): Promise<boolean> {
+  const pending = await pendingBookkeeping(migrations(database, settings.sources[0]?.schema));
+  if (pending === null) return false;
+  if (pending.length === 0) return true;
+  const message = `The tables at ${database.place} are not up to date (${pending.join(', ')}).`;
+  throw new SluiceError('configuration', message, {
+    next: 'Done by the next sync, or now: sluice migrate',
+  });
 }

@@ -8,7 +8,7 @@ import { createQuotaNote } from './quota-note.ts';
 import { isServed } from './service.ts';
 import { openLedger, type SourceSettings } from './source-settings.ts';
 import { table } from './table.ts';
-import { bringUpToDate, whatIsPending } from './up-to-date.ts';
+import { bringUpToDate, hasBookkeeping } from './up-to-date.ts';
 import { zoned } from './zoned.ts';
 
 const PATH = '/api/v2/webhooks';
@@ -121,9 +121,9 @@ async function post(
 async function list(session: Session): Promise<0> {
   const { terminal, settings } = session;
   const database = await session.openDatabase();
-  const migrated = (await whatIsPending(session, database)).length === 0;
+  const known = await hasBookkeeping(session, database);
   const webhooks: (Webhook & { source: string; timeZone: string })[] = [];
-  for (const { name: source, timeZone } of migrated ? settings.sources : [])
+  for (const { name: source, timeZone } of known ? settings.sources : [])
     for (const webhook of await listWebhooks(database.kysely, source)) webhooks.push({ source, timeZone, ...webhook });
   const document = webhooks.map(({ source, url, events, registeredAt }) => ({ source, url, events, registeredAt }));
   terminal.show({ webhooks: document }, () => {

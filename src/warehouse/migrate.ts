@@ -116,20 +116,33 @@ class BookkeepingDialect extends PostgresDialect {
 /** What `migrate` would run, as `schema/name`. Also throws when the database is newer than this code. */
 export async function pendingMigrations(options: MigrationOptions): Promise<string[]> {
   const pending: string[] = [];
-  for (const series of seriesOf(options)) {
-    const available = Object.keys(await load(series));
-    const done = await executed(options.database, series);
-    refuseNewer(series, done, available);
-    pending.push(...available.filter(name => !done.includes(name)).map(name => `${series.schema}/${name}`));
-  }
+  for (const series of seriesOf(options)) pending.push(...(await stateOf(options.database, series)).pending);
   return pending;
 }
 
+/** The same of the bookkeeping alone, which all schemas share; null where Sluice never ran. */
+export async function pendingBookkeeping(options: MigrationOptions): Promise<string[] | null> {
+  const { begun, pending } = await stateOf(options.database, bookkeeping(options));
+  return begun ? pending : null;
+}
+
+async function stateOf(database: Database, series: Series): Promise<{ begun: boolean; pending: string[] }> {
+  const available = Object.keys(await load(series));
+  const done = await executed(database, series);
+  refuseNewer(series, done, available);
+  const pending = available.filter(name => !done.includes(name)).map(name => `${series.schema}/${name}`);
+  return { begun: done.length > 0, pending };
+}
+
+const bookkeeping = ({ sluiceFolder }: MigrationOptions): Series => ({
+  folder: sluiceFolder,
+  schema: BOOKKEEPING,
+  table: 'migrations',
+});
+
 function seriesOf(options: MigrationOptions): readonly Series[] {
-  return [
-    { folder: options.sluiceFolder, schema: BOOKKEEPING, table: 'migrations' },
-    { folder: options.warehouseFolder, schema: options.schema, table: `migrations_${options.schema}` },
-  ];
+  const { warehouseFolder, schema } = options;
+  return [bookkeeping(options), { folder: warehouseFolder, schema, table: `migrations_${schema}` }];
 }
 
 /** A migration gets a Kysely that already addresses its schema; raw SQL finds it through the search path. */

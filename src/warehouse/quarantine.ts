@@ -84,14 +84,16 @@ export async function listQuarantine(db: Db, source: string, most: number): Prom
   return rows;
 }
 
-/** Rows with values that had to be cleaned before they could be stored, by table; only tables that have some. It reads them whole. */
+/** Rows with values that had to be cleaned before they could be stored, of those tables that are there; only tables that have some. It reads them whole. */
 export async function countCleaned(
   db: Db,
   schema: string,
   tables: readonly string[],
 ): Promise<{ table: string; rows: number }[]> {
   const counted: { table: string; rows: number }[] = [];
-  for (const table of tables) {
+  const { rows: present } = await sql<{ table: string }>`select tablename as table from pg_tables
+    where schemaname = ${schema} and tablename = any(cast(${tables} as text[])) order by 1`.execute(db);
+  for (const { table } of present) {
     const { rows } = await sql<{ rows: number }>`select count(*)::int as rows from ${sql.id(schema, table)}
       where _extra ? '(cleaned)'`.execute(db);
     if (rows[0] && rows[0].rows > 0) counted.push({ table, rows: rows[0].rows });

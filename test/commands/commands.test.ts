@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -283,6 +283,51 @@ test('migrate lists what it applied, and waits for another process until it is s
   expect(applied).toContain('sluice/0001_clock_and_budget');
   expect((await run(['migrate'], { env })).stdout).toContain('Nothing to do');
   await empty.drop();
+});
+
+test('what an older Sluice left is not called nothing: the commands that look into it name what is to be migrated', async () => {
+  await withInstallation({}, async ({ sandbox, database, env, sluice }) => {
+    const cwd = mkdtempSync(join(tmpdir(), 'sluice-older-'));
+    writeFileSync(join(cwd, 'new.csv'), 'account\nNew\n');
+    const place = { source: 'main', resource: 'invoices', kind: 'backfill' } as const;
+    const { id } = await createOrder(database.kysely, place);
+    const looks = [
+      'backfill list',
+      `backfill cancel ${id}`,
+      'backfill invoices --dry-run',
+      'quarantine',
+      'webhooks list',
+      'push customers new.csv',
+    ];
+    const lookAll = () => Promise.all(looks.map(look => run(look.split(' '), { env, cwd })));
+
+    // Of the warehouse they need nothing.
+    await database.query(
+      "delete from sluice.migrations_warehouse where name like '0009%'; drop table warehouse.purchases",
+    );
+    expect((await sluice('backfill', 'list')).stdout).toMatch(
+      new RegExp(`^ *${id} +invoices +everything +waiting`, 'm'),
+    );
+    expect((await sluice('quarantine')).stdout).toBe('Nothing is in quarantine.\n');
+
+    await database.query("delete from sluice.migrations where name like '0008%'");
+    for (const { code, stdout, stderr } of await lookAll())
+      expect([code, stdout, stderr]).toEqual([
+        2,
+        '',
+        expect.stringMatching(
+          / are not up to date \(sluice\/0008_\w+\)\.\nDone by the next sync, or now: sluice migrate\n$/,
+        ),
+      ]);
+
+    await database.query('drop schema sluice cascade; drop schema warehouse cascade');
+    const nothing = await lookAll();
+    expect(nothing.map(({ code }) => code)).toEqual([0, 2, 0, 0, 0, 0]);
+    expect(nothing[0]?.stdout).toContain('No backfill was ordered yet');
+    expect(nothing[1]?.stderr).toContain(`There is no backfill ${id} to cancel.`);
+    expect(sandbox.stats.total).toBe(0);
+    rmSync(cwd, { recursive: true });
+  });
 });
 
 test('start reads every resource on its schedule and orders as they come; SIGTERM ends it with 0', async () => {
