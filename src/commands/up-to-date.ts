@@ -30,8 +30,8 @@ export async function whatIsPending(
  * Whether there is bookkeeping to look into: false where Sluice never ran. Kind `configuration` where an older Sluice left it:
  * that nothing is there would be untrue, and what is there cannot be told.
  */
-export async function hasBookkeeping({ migrations, settings }: Session, database: Database): Promise<boolean> {
-  const pending = await pendingBookkeeping(migrations(database, settings.sources[0]?.schema));
+export async function hasBookkeeping(session: Session, database: Database): Promise<boolean> {
+  const pending = await pendingBookkeeping(session.migrations(database, session.settings.sources[0]?.schema));
   if (pending === null) return false;
   if (pending.length === 0) return true;
   const message = `The tables at ${database.place} are not up to date (${pending.join(', ')}).`;

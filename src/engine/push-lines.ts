@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { bodyProblems } from '../source/bodies.ts';
 import type { PushTarget } from './push-targets.ts';
+import { jsonText } from './values.ts';
 
 /** One line of a file as it was read; `line` counts from 1, and is the first where it spans several. */
 export type RawLine =
@@ -40,6 +41,11 @@ export async function checkLines(
       problems.push({ line, reason: told.map(([field, wrong]) => said(field, wrong)).join('; ') });
       continue;
     }
+    const unclean = Object.entries(parsed.data).filter(([, value]) => jsonText(value).cleaned > 0);
+    if (unclean.length > 0) {
+      problems.push({ line, reason: unclean.map(([field]) => said(field, UNSTORABLE)).join('; ') });
+      continue;
+    }
     const digest = hash('sha256', JSON.stringify(sorted(parsed.data))).slice(0, 32);
     const ordinal = (counted.get(digest) ?? 0) + 1;
     counted.set(digest, ordinal);
@@ -47,6 +53,9 @@ export async function checkLines(
   }
   return { lines, problems };
 }
+
+/** The log of what is sent could not hold the line, nor the warehouse what it creates. */
+const UNSTORABLE = 'holds a character that no database stores: U+0000, or half of a surrogate pair';
 
 const said = (field: string, wrong: string): string => `${field === 'body' ? 'the line' : field} ${wrong}`;
 

@@ -122,6 +122,24 @@ describe('NDJSON', () => {
   });
 });
 
+test('text that Postgres cannot store makes a bad line, wherever it stands in it', async () => {
+  const csv = await check('a.csv', 'account,email\nA,a@x.io\nB\0,b@x.io\nC,c\0@x.io\n');
+  expect(numbered(csv)).toEqual([[2, { account: 'A', email: 'a@x.io' }]]);
+  expect(csv.problems).toEqual([
+    { line: 3, reason: expect.stringMatching(/^account holds a character .* U\+0000/) },
+    { line: 4, reason: expect.stringMatching(/^email holds a character /) },
+  ]);
+  const item = (text: string) => `{"customer_id":7,"date":"2026-01-15","items":[{"amount":1,"description":"${text}"}]}`;
+  const texts = ['\\ud83e\\uddfe', '\\\\u0000', '\\ud83e', 'a\\u0000'];
+  const ndjson = await check('a.ndjson', texts.map(item).join('\n'), invoices);
+  expect(ndjson.lines.map(({ line }) => line)).toEqual([1, 2]);
+  const reason = expect.stringMatching(/^items holds a character /) as string;
+  expect(ndjson.problems).toEqual([
+    { line: 3, reason },
+    { line: 4, reason },
+  ]);
+});
+
 test('equal lines have one hash whatever the order of their fields, and are told apart by counting', async () => {
   const { lines } = await check(
     'a.ndjson',
