@@ -3,12 +3,12 @@ import type { Command } from 'commander';
 import { tableDeclaration } from '../engine/resource.ts';
 import { SluiceError } from '../errors.ts';
 import { plural } from '../service/words.ts';
-import { migrate } from '../warehouse/migrate.ts';
 import { resetResource } from '../warehouse/reset.ts';
 import { acquireSourceLock } from '../warehouse/source-lock.ts';
-import { forgetSource } from '../warehouse/sources.ts';
+import { forgetSource, refuseOthersRows } from '../warehouse/sources.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
 import { chosenResources } from './given.ts';
+import { bringUpToDate } from './up-to-date.ts';
 
 export function resetCommand(cli: Cli): Command {
   return newCommand(
@@ -22,10 +22,10 @@ export function resetCommand(cli: Cli): Command {
       cli.action({ source: false }, async (session, name: string, options: { yes?: boolean }) => {
         const { terminal, settings, jobs } = session;
         chosenResources(jobs, [name]);
-        const { sourceName } = settings;
+        const { sourceName, schema } = settings;
         if (!options.yes) await confirm(session, name);
         const database = await session.openDatabase();
-        await migrate(session.migrations(database));
+        await bringUpToDate(session, database);
         const lock = await acquireSourceLock(database, sourceName);
         if (!lock) {
           throw new SluiceError('failed', 'Another process is reading the source, so nothing was reset.', {
@@ -35,9 +35,10 @@ export function resetCommand(cli: Cli): Command {
         try {
           const job = jobs.get(name);
           if (!job) return 1;
-          const { schema, name: table, children } = tableDeclaration(name, job, settings.schema);
+          const { name: table, children } = tableDeclaration(name, job, schema);
           const tables = { schema, table, children: children.map(child => child.table) };
           const { rows } = await database.kysely.transaction().execute(async tx => {
+            await refuseOthersRows(tx, { source: sourceName, schema });
             const forgotten = await resetResource(tx, { source: sourceName, resource: name }, tables);
             await forgetSource(tx, sourceName);
             return forgotten;

@@ -13,6 +13,8 @@ export async function resetResource(
 ): Promise<{ rows: number }> {
   const { source, resource } = place;
   const { schema } = tables;
+  // Of two that were read into one schema, what the other knows is of the same rows.
+  const sources = sql`(select ${source} union select source from sluice.sources where schema = ${schema})`;
   const { rows } = await sql<{ count: number }>`
     with gone as (delete from ${sql.id(schema, tables.table)} returning 1) select count(*)::float8 as count from gone`.execute(
     tx,
@@ -20,10 +22,10 @@ export async function resetResource(
   for (const child of tables.children) await sql`delete from ${sql.id(schema, child)}`.execute(tx);
   await sql`delete from ${sql.id(schema, 'row_history')} where resource = ${resource}`.execute(tx);
   for (const table of ['coverage', 'row_windows', 'missing', 'traits', 'quarantine', 'whole_keys'])
-    await sql`delete from ${sql.id('sluice', table)} where source = ${source} and resource = ${resource}`.execute(tx);
+    await sql`delete from ${sql.id('sluice', table)} where source in ${sources} and resource = ${resource}`.execute(tx);
   await sql`update sluice.cursors set version = version + 1, readings = '{}', position = null
-    where source = ${source} and resource = ${resource}`.execute(tx);
+    where source in ${sources} and resource = ${resource}`.execute(tx);
   await sql`update sluice.orders set state = 'cancelled', reason = 'The resource was reset.', ended_at = sluice.now()
-    where source = ${source} and resource = ${resource} and state in ('waiting', 'running', 'paused')`.execute(tx);
+    where source in ${sources} and resource = ${resource} and state in ('waiting', 'running', 'paused')`.execute(tx);
   return { rows: rows[0]?.count ?? 0 };
 }

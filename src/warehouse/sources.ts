@@ -2,52 +2,72 @@ import { sql } from 'kysely';
 import { SluiceError } from '../errors.ts';
 import type { Db } from './database.ts';
 
+/** A source, and the schema that it is set to. */
+interface Placed {
+  readonly source: string;
+  readonly schema: string;
+}
+
+/** What is remembered of a source, and of others in the schema that it is set to. */
+interface Known {
+  readonly address: string | null;
+  readonly schema: string | null;
+  readonly wasRead: boolean;
+  /** Another one that was read into that schema. */
+  readonly other: string | null;
+}
+
 /** Anything of the source has been read: what is known of it must stay true. */
-const wasRead = sql`exists (select from sluice.coverage c where c.source = s.source and read_at is not null)`;
+const wasRead = sql<boolean>`exists (select from sluice.coverage c where c.source = s.source and read_at is not null)`;
 
 /**
- * Remembers where a source is read from and into which schema, as soon as something was. Kind `configuration` when that was another
- * installation so far: its rows would be taken for deleted, and the others for theirs; or another schema: tables that are empty would
- * be taken for proven. `moved`: it is the same installation, at a new address.
+ * Remembers where a source is read from and into which schema. Kind `configuration` once something was read, when that was another
+ * installation so far: its rows would be taken for deleted, and the others for theirs; or another schema: tables that are empty
+ * would be taken for proven; or when another source was read into the schema: each would delete what the other has written.
+ * `moved`: it is the same installation, at a new address.
  */
-export async function recogniseSource(
-  db: Db,
-  given: { source: string; url: string; schema: string; moved: boolean },
-): Promise<void> {
-  await recogniseAddress(db, given);
-  const { source, schema } = given;
-  const { rows } = await sql<{ schema: string }>`
-    update sluice.sources s set schema = case when s.schema is not null and ${wasRead} then s.schema else ${schema} end
-    where source = ${source} returning s.schema`.execute(db);
-  const known = rows[0]?.schema ?? schema;
-  if (known === schema) return;
-  throw new SluiceError(
-    'configuration',
-    `The rows of source "${source}" are in the schema "${known}" so far, and its schema is now "${schema}".`,
-    {
-      next: `Set it back to "${known}", or make it another source by a name of its own. To read it anew: while it is set to "${known}", forget each resource by sluice reset <resource>${sourceOption(source)}.`,
-    },
-  );
+export async function recogniseSource(db: Db, given: Placed & { url: string; moved: boolean }): Promise<void> {
+  const { source, schema, moved } = given;
+  const { host, pathname } = new URL(given.url);
+  const address = `${host}${pathname}`.replace(/\/+$/, '');
+  const known = await lookUp(db, given);
+  if (known.wasRead && known.address !== address && !moved) throw otherAddress(source, known.address, address);
+  refuseSchema(known, given);
+  // A service asks before each of its turns.
+  if (known.address === address && known.schema === schema) return;
+  await sql`
+    insert into sluice.sources as s (source, address, schema, since) values (${source}, ${address}, ${schema}, sluice.now())
+    on conflict (source) do update set address = excluded.address, schema = excluded.schema,
+      since = case when s.address = excluded.address then s.since else excluded.since end`.execute(db);
+}
+
+/** Kind `configuration` when the rows in the schema are not those of the source, and so are not to be forgotten by its name. */
+export async function refuseOthersRows(db: Db, given: Placed): Promise<void> {
+  const known = await lookUp(db, given);
+  // Where others were read into it, too, forgetting is what puts it right.
+  if (!known.wasRead || known.schema !== given.schema) refuseSchema(known, given);
 }
 
 /** How a suggested command names the source; `main`, as a rule the only one, needs no name. */
 export const sourceOption = (source: string): string => (source === 'main' ? '' : ` --source ${source}`);
 
-async function recogniseAddress(db: Db, given: { source: string; url: string; moved: boolean }): Promise<void> {
-  const { source, moved } = given;
-  const { host, pathname } = new URL(given.url);
-  const address = `${host}${pathname}`.replace(/\/+$/, '');
-  const { rows } = await sql<{ address: string }>`
-    insert into sluice.sources as s (source, address, since) values (${source}, ${address}, sluice.now())
-    on conflict (source) do update set (address, since) = (
-      select excluded.address, excluded.since where s.address <> excluded.address
-        and (${moved} or not ${wasRead})
-      union all select s.address, s.since limit 1)
-    returning address`.execute(db);
-  const known = rows[0]?.address;
-  if (known === address) return;
+/** Forgets where a source was read from once nothing that was read is left. */
+export async function forgetSource(db: Db, source: string): Promise<void> {
+  await sql`delete from sluice.sources s where source = ${source}
+    and not exists (select from sluice.coverage c where c.source = s.source)`.execute(db);
+}
+
+async function lookUp(db: Db, { source, schema }: Placed): Promise<Known> {
+  const { rows } = await sql<Known>`
+    select s.address, s.schema, ${wasRead} as "wasRead",
+      (select min(s.source) from sluice.sources s where s.schema = ${schema} and s.source <> ${source} and ${wasRead}) as other
+    from (values (${source})) as given(name) left join sluice.sources s on s.source = given.name`.execute(db);
+  return rows[0] as Known;
+}
+
+function otherAddress(source: string, known: string | null, address: string): SluiceError {
   const option = sourceOption(source);
-  throw new SluiceError(
+  return new SluiceError(
     'configuration',
     `Source "${source}" was read from ${known} so far, and its address is now ${address}.`,
     {
@@ -56,8 +76,22 @@ async function recogniseAddress(db: Db, given: { source: string; url: string; mo
   );
 }
 
-/** Forgets where a source was read from once nothing that was read is left. */
-export async function forgetSource(db: Db, source: string): Promise<void> {
-  await sql`delete from sluice.sources s where source = ${source}
-    and not exists (select from sluice.coverage c where c.source = s.source)`.execute(db);
+function refuseSchema(known: Known, { source, schema }: Placed): void {
+  const { other } = known;
+  if (known.wasRead && known.schema !== null && known.schema !== schema)
+    throw new SluiceError(
+      'configuration',
+      `The rows of source "${source}" are in the schema "${known.schema}" so far, and its schema is now "${schema}".`,
+      {
+        next: `Set it back to "${known.schema}", or make it another source by a name of its own. To read it anew: while it is set to "${known.schema}", forget each resource by sluice reset <resource>${sourceOption(source)}.`,
+      },
+    );
+  if (other !== null)
+    throw new SluiceError(
+      'configuration',
+      `The schema "${schema}" holds the rows of source "${other}", and source "${source}" is set to it, too.`,
+      {
+        next: `Give "${source}" a schema of its own in sources.json (without that file: another WAREHOUSE_SCHEMA). If it is "${other}" by a new name, put that name back; or, while it has that name, forget each resource by sluice reset <resource>${sourceOption(other)}, and have it read anew by the new one.`,
+      },
+    );
 }

@@ -194,6 +194,37 @@ test('another installation is not read into the tables of one, unless it has onl
   });
 });
 
+test('the rows of a schema are read and forgotten by the name of their own source only', async () => {
+  await withInstallation({}, async ({ sandbox, database, env, sluice }) => {
+    expect((await sluice('sync', 'customers')).code).toBe(0);
+    const other = await openSandbox({ size: 'small', seed: 2, apiKey: KEY, rateLimit: 0 });
+    const cwd = mkdtempSync(join(tmpdir(), 'sluice-schema-'));
+    const beside = (source: Record<string, string>, ...args: string[]) => {
+      const described = { url: other.url, api_key_from: 'SOURCE_API_KEY', ...source };
+      writeFileSync(join(cwd, 'sources.json'), JSON.stringify([described]));
+      return run([...args, '--json'], { env, cwd });
+    };
+    const linz = { name: 'linz', schema: 'warehouse' };
+    const message = expect.stringContaining('holds the rows of source "main"') as string;
+    for (const args of [['sync'], ['start'], ['reset', 'customers', '--yes']]) {
+      const { code, stdout, stderr } = await beside(linz, ...args);
+      expect([args, code, stdout + stderr]).toEqual([args, 2, message]);
+    }
+    const renamed = await beside({ name: 'main', schema: 'books' }, 'reset', 'customers', '--yes');
+    expect([renamed.code, renamed.json().error.message]).toEqual([
+      2,
+      'The rows of source "main" are in the schema "warehouse" so far, and its schema is now "books".',
+    ]);
+    expect(other.stats.total).toBe(0);
+    expect(await differences(database, sandbox, 5, ['customers'])).toEqual([]);
+    expect((await sluice('reset', 'customers', '--yes')).code).toBe(0);
+    expect((await beside(linz, 'sync', 'customers')).code).toBe(0);
+    expect(await differences(database, other, 5, ['customers'])).toEqual([]);
+    await other.close();
+    rmSync(cwd, { recursive: true });
+  });
+});
+
 test('of several sources one that is another installation is refused and told until it is put right, and when all are, the service does not start', async () => {
   const options = { size: 'small', apiKey: KEY, rateLimit: 0 } as const;
   const sandboxes = await Promise.all([1, 2, 2].map(seed => openSandbox({ ...options, seed })));
