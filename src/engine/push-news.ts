@@ -1,5 +1,6 @@
 import type { PushItem, PushNews } from '../warehouse/pushes.ts';
 import { createdId, namedEntries, readBatch } from './push-answer.ts';
+import { isNoBatch } from './push-outlook.ts';
 import type { Sent } from './push-sender.ts';
 
 /** What the outcome of a request tells of its one line. */
@@ -23,8 +24,8 @@ export function batchNews(sent: Sent, items: readonly PushItem[], hide: (text: s
       return { id, state: 'unknown', message, quiet: true };
     });
   }
-  const { message, status, fields } = sent.error;
-  if (sent.kind !== 'refused' || status === 404) {
+  const { message, fields } = sent.error;
+  if (sent.kind !== 'refused' || isNoBatch(sent)) {
     const state = sent.kind === 'unknown' ? 'unknown' : 'planned';
     return items.map(({ id }) => ({ id, state, message }));
   }

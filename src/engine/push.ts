@@ -2,6 +2,7 @@ import { SluiceError } from '../errors.ts';
 import { lastStored } from '../warehouse/push-rows.ts';
 import { type Before, markSent, noteNews, type PushItem, type PushNews, readItems } from '../warehouse/pushes.ts';
 import { batchNews, singleNews } from './push-news.ts';
+import { createOutlook } from './push-outlook.ts';
 import type { Sender } from './push-sender.ts';
 import { isOpen, lookForRefused, type Settling, settle } from './push-settle.ts';
 import type { PushTarget } from './push-targets.ts';
@@ -23,8 +24,6 @@ export interface Push extends Omit<Settling, 'resource'> {
   readonly onSent: (lines: number) => void;
 }
 
-/** Requests without an answer that tells, one after the other, after which the source is left alone. */
-const MOST_UNKNOWN = 3;
 /** Turns in which no line was settled, one after the other, before the rest is given up. */
 const MOST_IDLE = 3;
 
@@ -53,10 +52,14 @@ export async function runPush(push: Push): Promise<void> {
 
   let size = push.batchSize;
   for (let idle = 0; ; ) {
-    const planned = (await readItems(kysely, push.pushId)).filter(item => item.state === 'planned');
+    items = await readItems(kysely, push.pushId);
+    const planned = items.filter(item => item.state === 'planned');
     if (planned.length === 0) return;
+    // What was sent before may be what a batch is refused for, so it must not bring the size down for the rest.
+    planned.sort((a, b) => Number(a.quietAt !== null) - Number(b.quietAt !== null));
     const before = resource ? await lastStored(kysely, resource.table) : null;
-    const smaller = await sendAll(push, planned, size, before);
+    const isOffered = items.some(item => item.state === 'created');
+    const smaller = await sendAll(push, planned, { size, before, isOffered });
     if (resource) await settle({ ...push, resource });
     const left = (await readItems(kysely, push.pushId)).filter(item => item.state === 'planned');
     idle = left.length < planned.length || smaller < size ? 0 : idle + 1;
@@ -91,11 +94,16 @@ export function parcelsOf<I extends { readonly body: unknown }>(
   return [...parcels, ...items.filter(item => !fits(item)).map(item => ({ batch: false, items: [item] }))];
 }
 
-/** Returns the size of batches to go on with. */
-async function sendAll(push: Push, planned: readonly PushItem[], size: number, before: Before | null): Promise<number> {
+/** Returns the size of batches to go on with, for what it could not settle or has not sent. */
+async function sendAll(
+  push: Push,
+  planned: readonly PushItem[],
+  given: { size: number; before: Before | null; isOffered: boolean },
+): Promise<number> {
   const { database, sender, signal, target, quietMs, pushId } = push;
-  let [smaller, unknown, lines] = [size, 0, 0];
-  for (const { batch, items } of parcelsOf(target, planned, size)) {
+  const outlook = createOutlook(given);
+  let lines = 0;
+  for (const { batch, items } of parcelsOf(target, planned, given.size)) {
     const ids = items.map(item => item.id);
     const bodies = items.map(item => item.body);
     const request =
@@ -106,31 +114,19 @@ async function sendAll(push: Push, planned: readonly PushItem[], size: number, b
       { ...request, purpose: `push ${push.name}` },
       async () => {
         // Committed before it leaves: whatever happens from here on, it is not sent again unseen.
-        if (!(await markSent(database.kysely, pushId, ids, quietMs, before))) throw overtaken(push.name);
+        if (!(await markSent(database.kysely, pushId, ids, quietMs, given.before))) throw overtaken(push.name);
       },
       signal,
     );
     const news = batch ? batchNews(sent, items, text => sender.hide(text)) : singleNews(sent, items);
     await noteNews(database.kysely, news);
     if (sent.kind === 'unsent') throw sent.error;
-    if (batch && sent.kind === 'refused') {
-      if (sent.error.status === 404) throw noBatch(sent.error);
-      if (news.every(each => each.state === 'unknown')) smaller = Math.max(Math.floor(items.length / 2), 1);
-    }
     lines += items.length;
     push.onSent(lines);
-    unknown = sent.kind === 'unknown' ? unknown + 1 : 0;
-    if (sent.kind === 'unknown' && unknown >= MOST_UNKNOWN) throw sent.error;
+    if (!outlook.goesOn({ path: request.path, batch, sent, news, left: planned.length - lines })) break;
   }
-  return smaller;
+  return outlook.size;
 }
-
-const noBatch = (cause: SluiceError): SluiceError =>
-  new SluiceError('refused', 'This source takes no batches.', {
-    next: 'Send the lines one by one, a request each: --batch 1',
-    status: 404,
-    cause,
-  });
 
 const overtaken = (name: string): SluiceError =>
   new SluiceError('stale', `Another push of ${name} has taken over these lines; nothing more was sent.`, {

@@ -30,6 +30,8 @@ interface Given {
 }
 
 interface How {
+  /** Where it is sent to, and the list is read elsewhere. Default the sandbox. */
+  readonly url?: string;
   readonly batch?: number;
   readonly resendUnknown?: boolean;
   readonly signal?: AbortSignal;
@@ -98,7 +100,8 @@ async function withSource(options: SandboxOptions, resources: TestResource[], fn
         const served = await serveOrders({ ...engine, resources: resource ? [resource] : [] }, kind, range);
         expect(served).toMatchObject([{ state: 'done' }]);
       };
-      const { url, apiKey } = sandbox;
+      const { url = sandbox.url } = how ?? {};
+      const { apiKey } = sandbox;
       const { items, requests } = await pushLines({ url, apiKey, database, resource, readBack }, name, bodies, how);
       return { states: items.map(item => item.state), requests };
     };
@@ -381,6 +384,95 @@ test('a source that is down is left alone after three lost answers, and nothing 
       { state: 'planned', count: 6 },
       { state: 'unknown', count: 3 },
     ]);
+  });
+});
+
+const leadsOf = (count: number) => Array.from({ length: count }, (_, number) => ({ company: `Pushed ${number}` }));
+
+test.each([
+  [405, 0, 1, 'does not let anything be created'],
+  [404, 0, 3, 'is answered with 404 for 3 lines in a row'],
+  [404, 1, 9, ''],
+  [422, 0, 9, ''],
+])('a source that answers %i to all but the first %i: %i of nine are sent', async (status, good, requests, message) => {
+  const { url, seen } = await openPeer((response, nth) =>
+    nth <= good ? json(response, { success: true, data: { id: nth } }, 201) : json(response, '', status),
+  );
+  await withDatabase(async database => {
+    const to = { url, apiKey: 'key', database, resource: null, readBack: async () => undefined };
+    const pushing = pushLines(to, 'leads', leadsOf(9));
+    if (message)
+      await expect(pushing).rejects.toMatchObject({
+        kind: 'refused',
+        status,
+        message: expect.stringContaining(message),
+      });
+    else
+      expect((await pushing).items.map(item => item.state)).toEqual([
+        ...all(good, 'created'),
+        ...all(9 - good, 'refused'),
+      ]);
+    expect(seen).toHaveLength(requests);
+    // As few as were tried are told line by line.
+    if (status === 404 && good === 0) {
+      const few = await pushLines(to, 'leads', leadsOf(2));
+      expect(few.items.map(item => item.state)).toEqual(['refused', 'refused']);
+    }
+  });
+});
+
+test.each([404, 405])(
+  'a source that answers %i to a batch has carried none of it out: the push ends with what to do',
+  async status => {
+    const { url, seen } = await openPeer(response => json(response, '', status));
+    await withDatabase(async database => {
+      const to = { url, apiKey: 'key', database, resource: null, readBack: async () => undefined };
+      await expect(pushLines(to, 'customers', customers(20))).rejects.toMatchObject({
+        message: `This source takes no batches: POST /api/v2/batch/customers is answered with ${status}.`,
+        next: expect.stringContaining('--batch 1'),
+      });
+      expect(seen).toHaveLength(1);
+      expect((await database.query('select distinct state from sluice.push_items')).rows).toEqual([
+        { state: 'planned' },
+      ]);
+    });
+  },
+);
+
+/** In front of a sandbox: batches that are `bad` are refused without a name. Tells the entries of each request. */
+async function openForwarder(sandbox: Sandbox, isBad: (entries: readonly { email?: string }[]) => boolean) {
+  const sizes: number[] = [];
+  const peer = await openPeer(async (response, nth, { method, url, headers }) => {
+    const { body = '' } = peer.seen[nth - 1] ?? {};
+    const entries = JSON.parse(body).customers ?? [];
+    sizes.push(entries.length);
+    if (isBad(entries)) return json(response, { success: false, message: 'Validation failed' }, 422);
+    const { authorization = '' } = headers;
+    const answer = await fetch(sandbox.url + url, { method: method ?? '', headers: { authorization }, body });
+    json(response, await answer.text(), answer.status);
+  });
+  return { url: peer.url, sizes };
+}
+
+test('a source that takes fewer entries than a batch has: two are sent of each size that is too large', async () => {
+  await withSource({}, ['customers'], async ({ sandbox, push }) => {
+    const { url, sizes } = await openForwarder(sandbox, entries => entries.length > 4);
+    expect((await push('customers', customers(40), { batch: 16, url })).states).toEqual(all(40, 'created'));
+    expect(created(sandbox)).toEqual([40, 40]);
+    expect(sizes).toEqual([16, 16, 8, 8, ...Array.from({ length: 10 }, () => 4)]);
+  });
+});
+
+test('bad entries at the beginning that nothing names do not bring the size down for the others', async () => {
+  await withSource({}, ['customers'], async ({ sandbox, push }) => {
+    const lines = customers(48).map((line, index) => (index < 16 ? { ...line, email: 'büro@müller.example' } : line));
+    const { url, sizes } = await openForwarder(sandbox, entries => entries.some(({ email }) => email?.includes('ü')));
+    const { states } = await push('customers', lines, { batch: 8, url });
+    expect(states).toEqual([...all(16, 'refused'), ...all(32, 'created')]);
+    expect(created(sandbox)).toEqual([32, 32]);
+    // Of 8 each two; of 4 each the good ones, then the bad ones; of those 2 each two, and one by one.
+    const times = (count: number, size: number) => Array.from({ length: count }, () => size);
+    expect(sizes).toEqual([...times(2, 8), ...times(12, 4), ...times(2, 2), ...times(16, 0)]);
   });
 });
 
