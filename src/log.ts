@@ -12,12 +12,14 @@ export function createLog(options: {
   secrets: readonly string[];
   /** Takes out what becomes known as a secret later, such as the password of a server that is started meanwhile. Default: nothing. */
   hide?: (line: string) => string;
+  /** Of readable lines. Default: none. */
+  color?: boolean;
   destination?: NodeJS.WritableStream;
 }): Log {
   const destination = options.destination ?? process.stderr;
   const readable = options.destination === undefined && process.stderr.isTTY;
   const hideKnown = hideSecrets(options.secrets);
-  const { hide = String } = options;
+  const { hide = String, color = false } = options;
   return pino(
     {
       level: options.level,
@@ -25,7 +27,7 @@ export function createLog(options: {
       timestamp: pino.stdTimeFunctions.isoTime,
       hooks: { streamWrite: line => hide(hideKnown(line)) },
     },
-    readable ? pretty({ destination: 2, colorize: true, ignore: 'pid,hostname', sync: true }) : destination,
+    readable ? pretty({ destination: 2, colorize: color, ignore: 'pid,hostname', sync: true }) : destination,
   );
 }
 

@@ -71,7 +71,8 @@ function openSession(
   drains = isService;
   // Commands tell by themselves what they do; a service is followed by its log.
   const level = config.logLevel === 'info' && !isService ? 'warn' : config.logLevel;
-  const log = createLog({ level, secrets: [], hide: terminal.hidden });
+  const color = terminal.noteColors.isColorSupported;
+  const log = createLog({ level, secrets: [], hide: terminal.hidden, color });
 
   async function open(
     options: { name?: string; embedded?: boolean; max?: number } = {},

@@ -43,10 +43,11 @@ export function createTerminal(options: { json: boolean; color: boolean }): Term
       if (stream === stdout) closed = true;
     });
   }
+  const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
+  // Node, too, takes FORCE_COLOR=0 and NO_COLOR for none, on a terminal as in a pipe.
+  const forced = FORCE_COLOR ? !/^(0|false)$/.test(FORCE_COLOR) : null;
   const colorful = (stream: NodeJS.WriteStream) =>
-    options.color &&
-    !process.env.NO_COLOR &&
-    (Boolean(process.env.FORCE_COLOR) || (stream.isTTY === true && process.env.TERM !== 'dumb'));
+    options.color && !NO_COLOR && (forced ?? (stream.isTTY === true && TERM !== 'dumb'));
 
   return {
     json: options.json,

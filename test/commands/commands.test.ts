@@ -9,7 +9,7 @@ import { acquireSourceLock } from '../../src/warehouse/source-lock.ts';
 import { differences } from '../support/compare.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { ALL, MAIN } from '../support/resources.ts';
-import { begin, run, until, useBuild, withInstallation } from './run.ts';
+import { begin, hasTerminals, run, until, useBuild, withInstallation } from './run.ts';
 
 useBuild();
 
@@ -26,6 +26,39 @@ test('sluice tells its version', async () => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   expect(await run(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' });
 });
+
+test('colours: forced or not by FORCE_COLOR, never with NO_COLOR', async () => {
+  await withInstallation({}, async ({ env }) => {
+    const colored = async (more: Record<string, string>) =>
+      (await run(['status'], { env: { ...env, ...more } })).stdout.includes('\u001b[');
+    expect(await colored({})).toBe(false);
+    expect(await colored({ FORCE_COLOR: '1' })).toBe(true);
+    expect(await colored({ FORCE_COLOR: '0' })).toBe(false);
+    expect(await colored({ FORCE_COLOR: '1', NO_COLOR: '1' })).toBe(false);
+  });
+});
+
+test.skipIf(!hasTerminals)(
+  'on a terminal --no-color, NO_COLOR and FORCE_COLOR=0 take the colours from the log, too',
+  async () => {
+    await withInstallation({}, async ({ env }) => {
+      const logged = async (more: Record<string, string>, ...flags: string[]) => {
+        const settings = { ...env, TERM: 'xterm', LOG_LEVEL: 'debug', ...more };
+        const { code, stdout } = await run(['sync', 'customers', ...flags], { env: settings, terminal: true });
+        expect([code, stdout]).toEqual([0, expect.stringContaining('DEBUG')]);
+        return stdout;
+      };
+      const colors = /\[[\d;]*[1-9]m/;
+      expect(await logged({})).toMatch(colors);
+      for (const plain of [
+        await logged({}, '--no-color'),
+        await logged({ NO_COLOR: '1' }),
+        await logged({ FORCE_COLOR: '0' }),
+      ])
+        expect(plain).not.toMatch(colors);
+    });
+  },
+);
 
 test('sync reads everything, and the next one finds nothing to write', async () => {
   await withInstallation({}, async ({ sandbox, database, sluice }) => {

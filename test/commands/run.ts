@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   existsSync,
@@ -91,13 +91,21 @@ export interface RunOptions {
   readonly input?: string;
   /** Standard input stays open: the test writes to it. */
   readonly open?: boolean;
+  /** On a terminal, whose output is all stdout; takes util-linux' `script`. */
+  readonly terminal?: boolean;
 }
+
+/** There is a way to give a command a terminal. */
+export const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
 
 /** Starts the command line in an empty folder with nothing but these settings. */
 export function begin(args: readonly string[], options: RunOptions = {}): Running {
   const folder = options.cwd ?? mkdtempSync(join(tmpdir(), 'sluice-cwd-'));
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, [join(built, 'src/main.js'), ...args], {
+  const command = [process.execPath, join(built, 'src/main.js'), ...args];
+  const quoted = command.map(part => `'${part}'`).join(' ');
+  const [program, ...given] = options.terminal ? ['script', '-qec', quoted, '/dev/null'] : command;
+  const child = spawn(program as string, given, {
     cwd: folder,
     // Several services of several tests: each listens on a port that is free.
     env: { PATH, HOME, SLUICE_PORT: '0', ...options.env },
