@@ -69,7 +69,7 @@ export function createLedger(options: {
   const key = budgetKey(options.apiKey);
 
   async function stateOf(db: Queryable): Promise<State> {
-    const { rows } = await db.query<State>(STATE, [key, limit, windowMs], 'ledger state');
+    const { rows } = await db.query<State>(STATE, [key, limit, windowMs, timeoutMs], 'ledger state');
     // No row before the first take: nothing was spent.
     return rows[0] ?? { ...UNUSED, capacity: limit };
   }
@@ -86,6 +86,7 @@ export function createLedger(options: {
       database.transaction(
         async transaction => {
           const state = await stateOf(transaction);
+          if (state.was_ahead) await transaction.query(PUT_BACK, [key, state.now, windowMs, timeoutMs]);
           if (state.limit_is_news) await transaction.query(REMEMBER_LIMIT, [key, state.now, limit, windowMs]);
           const decision = decide(state, lane, want, windowMs);
           if (!('grant' in decision)) {
@@ -165,6 +166,8 @@ export interface State {
   /** When the first reason to allow less than our own limit lapses. */
   readonly lowered_ms: number | null;
   readonly limit_is_news: boolean;
+  /** Something is kept for longer than the clock allows, as only one does that has been put back. */
+  readonly was_ahead: boolean;
 }
 
 const UNUSED: State = {
@@ -176,6 +179,7 @@ const UNUSED: State = {
   since_paced_ms: null,
   lowered_ms: null,
   limit_is_news: true,
+  was_ahead: false,
 };
 
 type Decision = { readonly grant: number } | { readonly waitMs: number } | { readonly missing: number };
@@ -213,7 +217,9 @@ const lock = (key: string) => `
 // `sluice.now()` is volatile, hence read once, and handed to the index as a value. A pace that lies ahead was set before the clock
 // was put back: nothing would be granted until it is reached again, so it counts for nothing, and the next grant sets it anew.
 const STATE = `
-  with clock as materialized (select sluice.now() as now),
+  with clock as materialized (
+    select now, now + greatest($3::float8 * interval '1 millisecond', interval '10 minutes') as longest
+    from (select sluice.now() as now) n),
   budget as (
     select *,
       case when withheld > 0 and withheld_until > now then withheld_until end as withheld_for,
@@ -226,13 +232,36 @@ const STATE = `
                    case when rate_limit_for is not null then rate_limit end) as capacity,
     case when withheld_for is not null then withheld else 0 end as withheld,
     (select count(*)::int from sluice.requests where requests.key = $1 and counts_until > budget.now) as used,
-    (extract(epoch from blocked_until - now) * 1000)::float8 as blocked_ms,
+    (extract(epoch from case when blocked_until > now then least(blocked_until, longest) end - now) * 1000)::float8 as blocked_ms,
     (extract(epoch from now - case when paced_at <= now then paced_at end) * 1000)::float8 as since_paced_ms,
     (extract(epoch from least(withheld_for, server_limit_for, rate_limit_for) - now) * 1000)::float8 as lowered_ms,
     rate_limit_for is null
       and (rate_limit is distinct from $2::int or rate_limit_until is null
-           or rate_limit_until < now + $3::float8 * interval '0.9 milliseconds') as limit_is_news
+           or rate_limit_until < now + $3::float8 * interval '0.9 milliseconds') as limit_is_news,
+    coalesce(greatest(blocked_until, withheld_until, server_limit_until, rate_limit_until) > longest, false)
+      or exists (select from sluice.requests where requests.key = $1
+                 and counts_until > longest + $4::float8 * interval '1 millisecond' + interval '1 minute') as was_ahead
   from budget`;
+
+// Nothing is ever blocked or lowered for longer than a window, or ten minutes. What is was noted before the clock was put back, and
+// would hold everything up for as many hours. It holds from now for as long as it may; a request that was granted or answered ahead of
+// now was so before now in truth, so its window ends no later than this says. Others, of a process with a longer time-out, are let be.
+const PUT_BACK = `
+  with until as (
+    select $2::timestamptz + greatest($3::float8 * interval '1 millisecond', interval '10 minutes') as longest),
+  requests as (
+    update sluice.requests
+    set counts_until = least(counts_until,
+      longest + case when settled_at is null then $4::float8 * interval '1 millisecond' else interval '0' end)
+    from until
+    where key = $1 and counts_until > longest and greatest(granted_at, settled_at) > $2::timestamptz + interval '1 minute')
+  update sluice.budgets
+  set blocked_until = case when blocked_until > longest then longest else blocked_until end,
+      withheld_until = case when withheld_until > longest then longest else withheld_until end,
+      server_limit_until = case when server_limit_until > longest then longest else server_limit_until end,
+      rate_limit_until = case when rate_limit_until > longest then longest else rate_limit_until end
+  from until
+  where key = $1 and greatest(blocked_until, withheld_until, server_limit_until, rate_limit_until) > longest`;
 
 const REMEMBER_LIMIT = `
   update sluice.budgets

@@ -112,6 +112,51 @@ test('a database clock that was put back by hours holds the pace up for no time,
   });
 });
 
+test('a database clock that was hours ahead holds up nothing for longer than a window, and the limit is kept', async () => {
+  await withLedger(async (ledger, clock, database) => {
+    const putBack = () => database.query(`update sluice.test_clock set now = now - interval '5 hours'`);
+    const { grants } = await ledger.take('live', 60);
+    await settleAll(ledger, grants.slice(0, 50));
+    await clock.advance(MINUTE);
+    await putBack();
+    // For the source a minute has passed: the requests of it count, those under way too.
+    expect((await ledger.take('live', 100)).grants).toHaveLength(40);
+    expect(await ledger.take('live', 1)).toEqual({ grants: [], waitMs: HOUR });
+    await ledger.settle(grants[50] as Grant, SETTLED);
+    await database.query(`update sluice.test_clock set now = now + interval '1 hour'`);
+    expect((await ledger.take('live', 100)).grants).toHaveLength(51);
+    await database.query(`update sluice.test_clock set now = now + interval '30 seconds'`);
+    expect((await ledger.take('live', 100)).grants).toHaveLength(49);
+  });
+});
+
+test('what the source said to a database clock that was hours ahead holds for no longer than a window either', async () => {
+  await withLedger(async (ledger, _clock, database) => {
+    const putBack = () => database.query(`update sluice.test_clock set now = now - interval '5 hours'`);
+    const later = (by: string) => database.query('update sluice.test_clock set now = now + cast($1 as interval)', [by]);
+    const [first, second] = (await ledger.take('live', 2)).grants as [Grant, Grant];
+    await ledger.settle(first, { ...SETTLED, remaining: 0, limit: 50 });
+    await ledger.settle(second, { purpose: 'page', status: 429, blockedForMs: HOUR });
+    await putBack();
+    expect(await ledger.take('live', 1)).toEqual({ grants: [], waitMs: HOUR });
+    await later('1 hour');
+    expect((await ledger.take('live', 100)).grants).toHaveLength(100);
+  });
+});
+
+test('under a clock that goes on, no request of a process with a longer time-out stops counting early', async () => {
+  await withLedger(async (ledger, clock, database) => {
+    const patient = ledgerOn(database, { timeoutMs: 2 * HOUR });
+    await patient.take('live', 100);
+    await clock.advance(SECOND);
+    await ledger.take('live', 1);
+    await clock.advance(3 * HOUR - 2 * SECOND);
+    expect((await ledger.take('live', 1)).grants).toHaveLength(0);
+    await clock.advance(SECOND);
+    expect((await ledger.take('live', 1)).grants).toHaveLength(1);
+  });
+});
+
 test('after a database clock that jumped ahead, the Remaining of the first answer holds, and not our empty window', async () => {
   await withLedger(async (ledger, clock) => {
     const { grants } = await ledger.take('live', 90);
