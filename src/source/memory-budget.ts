@@ -1,4 +1,4 @@
-import { type Clock, HOUR } from '../clock.ts';
+import { type Clock, HOUR, MINUTE } from '../clock.ts';
 import type { Budget, Grant, Lane } from './budget.ts';
 
 /**
@@ -30,6 +30,14 @@ export function createMemoryBudget(options: { clock: Clock; limit: number; windo
     for (const [id, untilMs] of counted) if (untilMs <= nowMs) counted.delete(id);
   }
 
+  /** What lies farther ahead than it can was noted before the clock was put back, and holds from now for as long as it may. */
+  function putBack(nowMs: number): void {
+    for (const [id, untilMs] of counted)
+      if (untilMs > nowMs + windowMs && untilMs < Number.POSITIVE_INFINITY) counted.set(id, nowMs + windowMs);
+    blockedUntilMs = Math.min(blockedUntilMs, nowMs + Math.max(windowMs, 10 * MINUTE));
+    pacedMs = Math.min(pacedMs, nowMs);
+  }
+
   /** One in flight can be free a window from now at the earliest. */
   function freeAfterMs(nowMs: number, capacity: number): number {
     const moments = [...counted.values()].map(untilMs => Math.min(untilMs, nowMs + windowMs)).sort((a, b) => a - b);
@@ -40,6 +48,7 @@ export function createMemoryBudget(options: { clock: Clock; limit: number; windo
     take(lane, want) {
       const nowMs = clock.now();
       forgetPast(nowMs);
+      putBack(nowMs);
       const capacity = limit - reserve(lane, limit);
       const left = capacity - counted.size;
       const blockedMs = blockedUntilMs - nowMs;

@@ -47,7 +47,7 @@ function hintOf(slice: Slice): Slice {
   return slice.to === null ? { by: 'newest' } : { by: 'one', key: String(slice.to) };
 }
 
-/** Resources of the source with hints that may be read for now. */
+/** Resources of the source with hints that may be read for now. Runs ahead of now are of a clock that was put back, and count for nothing. */
 export async function dueHints(db: Db, source: string, { limit, windowMs }: HintLimit): Promise<string[]> {
   const { rows } = await sql<{ resource: string }>`
     select resource from sluice.hints h where source = ${source}
@@ -55,9 +55,10 @@ export async function dueHints(db: Db, source: string, { limit, windowMs }: Hint
         and r.ended_at is null and r.state = 'waiting' and r.waiting_until > sluice.now())
       and not exists (select from sluice.runs r where r.source = h.source and r.resource = h.resource
         and (r.ended_at is null or r.ended_at > sluice.now() - make_interval(secs => ${windowMs / 4000}))
-        and r.kind = 'hint' and r.started_at > sluice.now() - make_interval(secs => ${REST_SECONDS}))
+        and r.kind = 'hint' and r.started_at between sluice.now() - make_interval(secs => ${REST_SECONDS}) and sluice.now())
       and ${Math.max(limit / 40, 1)} > (select coalesce(sum(requests), 0) from sluice.runs r where r.source = h.source
-        and r.kind = 'hint' and (r.ended_at is null or r.ended_at > sluice.now() - make_interval(secs => ${windowMs / 4000})))
+        and r.kind = 'hint' and (r.ended_at is null
+          or r.ended_at between sluice.now() - make_interval(secs => ${windowMs / 4000}) and sluice.now()))
     group by resource order by resource`.execute(db);
   return rows.map(row => row.resource);
 }

@@ -20,9 +20,10 @@ export async function recordSlot(db: Db, source: string, resource: string, slotA
   return rows.length > 0;
 }
 
+/** A slot ahead of now was recorded before the clock was put back; counted, it would hold the schedule up until then. */
 export async function lastSlotAt(db: Db, source: string, resource: string): Promise<number | null> {
   const { rows } = await sql<{ at: number | null }>`select ${epochMs('max(slot_at)')} as at
-    from sluice.slots where source = ${source} and resource = ${resource}`.execute(db);
+    from sluice.slots where source = ${source} and resource = ${resource} and slot_at <= sluice.now()`.execute(db);
   return rows[0]?.at ?? null;
 }
 

@@ -66,6 +66,31 @@ test('a tick during which the database was away for longer than any look back is
   });
 });
 
+test('slots of a database clock that was hours ahead do not hold the schedule up until then, and are not recorded again', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database, '2026-01-15T01:50:00.000Z');
+    const woken: string[] = [];
+    const start = async () => {
+      const schedule = await startSchedule({
+        planned: [{ source: 'main', resource: 'invoices', schedule: '*/15 * * * *', timeZone: 'UTC' }],
+        database,
+        clock,
+        log: createLog({ level: 'silent', secrets: [] }),
+        onSlot: async source => void woken.push(source),
+      });
+      await schedule.stop();
+    };
+    for (const time of ['01:30', '02:00', '06:00'])
+      await recordSlot(database.kysely, 'main', 'invoices', new Date(`2026-01-15T${time}:00Z`));
+    await start();
+    await database.query(`update sluice.test_clock set now = '2026-01-15T02:10:00Z'`);
+    await start();
+    const { rows } = await database.query('select slot_at from sluice.slots order by 1');
+    expect(rows.map(row => (row.slot_at as string).slice(11, 16))).toEqual(['01:30', '01:45', '02:00', '06:00']);
+    expect(woken).toEqual(['main']);
+  });
+});
+
 describe('what a resource may spend', () => {
   const HOUR = 3_600_000;
   const RESOURCES = ['a', 'b', 'c'].map(name => ({ name }));

@@ -99,3 +99,23 @@ it('names grants by strictly increasing timestamptz texts', async () => {
     '2026-01-15 10:00:00.000002+00',
   ]);
 });
+
+it('holds nothing up for longer than a window when the clock is put back, and keeps the limit', async () => {
+  const clock = manualClock();
+  const budget = createMemoryBudget({ clock, limit: 3 });
+  const [first, second] = [await one(budget), await one(budget)];
+  expect((await budget.take('backfill', 1)).grants).toHaveLength(1);
+  await budget.settle(first, { ...done, status: 429, blockedForMs: MINUTE });
+  clock.advance(-5 * HOUR);
+  expect(await budget.take('live', 1)).toEqual({ grants: [], waitMs: HOUR });
+  await budget.settle(second, done);
+  clock.advance(HOUR - 1);
+  expect((await budget.take('live', 1)).grants).toHaveLength(0);
+  clock.advance(1);
+  expect((await budget.take('live', 3)).grants).toHaveLength(2);
+  // The pace, too, which a backfill set before.
+  const paced = createMemoryBudget({ clock, limit: 10 });
+  expect((await paced.take('backfill', 10)).grants).toHaveLength(5);
+  clock.advance(-5 * HOUR);
+  expect(await paced.take('backfill', 1)).toEqual({ grants: [], waitMs: HOUR / 10 });
+});
