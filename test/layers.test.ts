@@ -31,7 +31,7 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
   sandbox: { ours: ['leaves'], packages: ['hono', '@hono/node-server', 'zod'] },
   commands: {
     ours: ['engine', 'source', 'warehouse', 'service', 'sandbox', 'leaves'],
-    packages: ['commander', 'cli-progress', 'picocolors', 'cli-table3', 'csv-parse'],
+    packages: ['commander', 'cli-progress', 'picocolors', 'cli-table3', 'csv-parse', 'p-limit'],
   },
   main: {
     ours: ['config', 'commands', 'engine', 'source', 'warehouse', 'service', 'sandbox', 'leaves'],

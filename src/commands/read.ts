@@ -1,6 +1,8 @@
+import pLimit from 'p-limit';
 import { SluiceError } from '../errors.ts';
 import { recogniseSource } from '../warehouse/sources.ts';
 import type { Session } from './cli.ts';
+import { makeRoom } from './make-room.ts';
 import { createProgress } from './progress.ts';
 import type { Served, Wish } from './serve-orders.ts';
 import { serveSource } from './serve-source.ts';
@@ -15,7 +17,8 @@ export interface Read {
 
 /**
  * Brings the warehouse up to date and has the wishes read of every source: what sync, backfill and verify share. Sources are
- * read side by side, so that none waits for the key or the limit of another; what stops the only one is thrown.
+ * read side by side, as many as Postgres has room for, so that none waits for the key or the limit of another; what stops the
+ * only one is thrown.
  */
 export async function read(
   session: Session,
@@ -26,8 +29,14 @@ export async function read(
   const { noWait, moved = false } = options;
   const sources = settings.sources.filter(isOpen);
   const several = sources.length > 1;
-  const database = await session.openDatabase({ max: 8 + 2 * sources.length });
+  const database = await session.openDatabase();
   await bringUpToDate(session, database);
+  const readings = await makeRoom(database, sources.length);
+  if (readings < sources.length)
+    terminal.note(
+      `${readings} of ${sources.length} sources are read at a time, because each takes connections of Postgres.`,
+    );
+  const inTurn = pLimit(readings);
   const all = createProgress({ terminal, clock });
   const reading = sources.map(async source => {
     await recogniseSource(database.kysely, {
@@ -37,7 +46,7 @@ export async function read(
       moved,
     });
     const progress = all.of(several ? source.name : null, source.timeZone);
-    return serveSource(session, { database, source, progress, noWait }, wishes);
+    return serveSource(session, { database, source, progress, noWait, inTurn }, wishes);
   });
   const ended = await Promise.allSettled(reading).finally(() => all.stop());
   const served: Served[] = [];

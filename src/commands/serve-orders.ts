@@ -1,4 +1,5 @@
-import { type Clock, HOUR, SECOND, stopped } from '../clock.ts';
+import pLimit, { type LimitFunction } from 'p-limit';
+import { type Clock, HOUR, MINUTE, SECOND, stopped } from '../clock.ts';
 import type { Engine } from '../engine/engine.ts';
 import { SluiceError } from '../errors.ts';
 import type { Database } from '../warehouse/database.ts';
@@ -40,6 +41,8 @@ export interface Reading {
   readonly signal: AbortSignal;
   readonly noWait: boolean;
   readonly progress: Progress;
+  /** Of several sources as many are read at a time as Postgres has room for; whom the request limit holds up makes room for the next. */
+  readonly inTurn?: LimitFunction;
   /** A service is there for this source. While the command reads instead of it, the schedule is served too. */
   readonly isServed: () => Promise<boolean>;
   readonly openEngine: () => Promise<Engine & { close(): Promise<void> }>;
@@ -99,28 +102,44 @@ export async function placeOrder(database: Database, source: string, wish: Wish)
 }
 
 async function untilEnded(reading: Reading, orders: readonly Order[], since: number): Promise<void> {
-  const { database, source, terminal, clock, signal, openEngine } = reading;
+  const { terminal, clock, signal, database, inTurn = pLimit(1) } = reading;
   const ids = orders.map(order => order.id);
   if (ids.length === 0) return;
   let told = false;
+  let read = false;
   for (;;) {
     if (signal.aborted) throw stopped(signal);
     const now = await readOrders(database.kysely, ids);
     // One that waits with a reason failed, and is the service's to try again.
     if (now.every(({ state, reason }) => state !== 'running' && (state !== 'waiting' || reason !== null))) return;
-    const serves = { orders: (order: Order) => ids.includes(order.id), slots: await reading.isServed() };
-    const looked = new AbortController();
-    const looking = lookForService(reading, serves, looked.signal);
-    const read = await readUnderLock({ database, source, signal, openEngine }, serves).finally(() => {
-      looked.abort();
-      return looking;
-    });
+    // It made room for another source, and is held up for longer than this.
+    if (read) await clock.sleep(MINUTE, signal);
+    read = await inTurn(() => readHere({ ...reading, inTurn }, ids));
     if (read) continue;
     if (!told) terminal.note('Another process reads this source; following its progress.');
     told = true;
     await follow(reading, now, since);
     await clock.sleep(SECOND, signal);
   }
+}
+
+/** Reads the orders, and what the schedule wants, until nothing is due or another source may go on instead; false where another process reads. */
+async function readHere(reading: Reading & { inTurn: LimitFunction }, ids: readonly string[]): Promise<boolean> {
+  const { database, source, signal, inTurn, openEngine } = reading;
+  if (signal.aborted) throw stopped(signal);
+  const serves = {
+    orders: (order: Order) => ids.includes(order.id),
+    slots: await reading.isServed(),
+    get yields() {
+      return inTurn.pendingCount > 0;
+    },
+  };
+  const looked = new AbortController();
+  const looking = lookForService(reading, serves, looked.signal);
+  return readUnderLock({ database, source, signal, openEngine }, serves).finally(() => {
+    looked.abort();
+    return looking;
+  });
 }
 
 /** Keeps `serves.slots` up to date until `over`. */

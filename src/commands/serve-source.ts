@@ -1,3 +1,4 @@
+import type { LimitFunction } from 'p-limit';
 import type { Database } from '../warehouse/database.ts';
 import type { Session } from './cli.ts';
 import { openEngine } from './open-engine.ts';
@@ -9,11 +10,11 @@ import type { OpenSource } from './source-settings.ts';
 /** Has the wishes read of one source with the session's settings: here, or by following the process that reads it. */
 export function serveSource(
   session: Session,
-  given: { database: Database; source: OpenSource; progress: Progress; noWait: boolean },
+  given: { database: Database; source: OpenSource; progress: Progress; noWait: boolean; inTurn?: LimitFunction },
   wishes: readonly Wish[],
 ): Promise<Served[]> {
   const { terminal, clock, log, jobs, signal, settings } = session;
-  const { database, source, progress, noWait } = given;
+  const { database, source, progress, noWait, inTurn } = given;
   const { retention } = settings;
   const { onEvent } = progress;
   return serveOrders(
@@ -26,6 +27,7 @@ export function serveSource(
       signal,
       noWait,
       progress,
+      ...(inTurn ? { inTurn } : {}),
       isServed: () => isServed(database, source.name),
       openEngine: () => openEngine({ database, source, jobs, retention, clock, log, noWait, onEvent }),
     },

@@ -15,6 +15,7 @@ import { databaseNow } from '../warehouse/now.ts';
 import { recogniseSource } from '../warehouse/sources.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
 import { keepEmbedded } from './keep-embedded.ts';
+import { makeRoom } from './make-room.ts';
 import { openEngine } from './open-engine.ts';
 import { serveBeside } from './open-service.ts';
 import { readUnderLock } from './read-under-lock.ts';
@@ -36,8 +37,7 @@ export function startCommand(cli: Cli): Command {
       refuseOpenDoor(settings.host, settings.token);
       const sources = settings.sources.filter(isOpen);
       const database = await session.openDatabase({ name: serviceName(session) });
-      const { readings, connections } = roomFor(sources.length, await maxConnections(database));
-      database.pool.options.max = connections;
+      const readings = await makeRoom(database, sources.length);
       const applied = await bringUpToDate(session, database);
       if (applied.length > 0) log.info({ applied }, 'migrations applied');
       await recogniseAny(database, sources, log);
@@ -84,22 +84,6 @@ export function startCommand(cli: Cli): Command {
       return 0;
     }),
   );
-}
-
-/**
- * How many sources a process reads at once, and its connections for all else. Together at most three tenths of what Postgres takes,
- * so that three processes and some people fit: 200 sources with six connections each were refused, and nothing was read. One
- * connection holds a source's lock while it is read; the others are only held for a query, so that as many again are enough.
- */
-function roomFor(sources: number, maxConnections: number): { readings: number; connections: number } {
-  const room = Math.max(Math.floor(0.3 * maxConnections), 8);
-  const readings = Math.min(sources, Math.floor((room - 1) / 2));
-  return { readings, connections: Math.min(6 + 5 * readings, room - readings) };
-}
-
-async function maxConnections(database: Database): Promise<number> {
-  const { rows } = await database.query<{ most: number }>("select current_setting('max_connections')::int as most");
-  return rows[0]?.most ?? 0;
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>
