@@ -23,8 +23,11 @@ export interface Settlement {
 
 /** The rolling ledger of requests of one API key. `source` only asks; the warehouse's implementation is shared by all processes. */
 export interface Budget {
-  /** Up to `want` grants at once. None: ask again after `waitMs` (> 0), which names the earliest moment one can be free. */
-  take(lane: Lane, want: number): Promise<{ grants: Grant[]; waitMs: number }>;
+  /**
+   * Up to `want` grants at once. None: ask again after `waitMs` (> 0), which names the earliest moment one can be free. `paced`: the
+   * limit is not used up, and the wait only spreads the requests of a lower lane.
+   */
+  take(lane: Lane, want: number): Promise<{ grants: Grant[]; waitMs: number; paced?: true }>;
   /** The request was answered or given up: it goes on counting for one window from now. */
   settle(grant: Grant, settlement: Settlement): Promise<void>;
   /** These grants were never sent; they stop counting at once. */

@@ -31,7 +31,7 @@ export interface ClientOptions {
   maxBodyBytes?: number;
   /** The source's rate window, the longest wait a header can ask for. Default one hour. */
   windowMs?: number;
-  /** Reject with the kind `quota` instead of waiting more than 5 s for the limit. Default false. */
+  /** Reject with the kind `quota` instead of waiting more than 5 s for a limit that is used up. Default false. */
   noWait?: boolean;
   /** Told whenever a lane waits for the limit, e.g. to show until when. */
   onWait?: (lane: Lane, waitMs: number) => void;

@@ -25,8 +25,8 @@ export interface Limiter {
 const LANES: readonly Lane[] = ['live', 'backfill', 'verify'];
 const PRIORITY = { live: 1, backfill: 5, verify: 9 } as const;
 
-/** With `noWait`, a wait up to this long counts as pacing and is waited. */
-const PACING_MS = 5 * SECOND;
+/** With `noWait`, a wait up to this long is waited, as the pace of a lower lane is however long. */
+const SHORT_MS = 5 * SECOND;
 /** The ledger is asked again at least this often: another process may have given grants back, or the limit been raised. */
 const LONGEST_SLEEP_MS = MINUTE;
 
@@ -113,10 +113,10 @@ export function createLimiter(options: LimiterOptions): Limiter {
     pumping = true;
     try {
       for (let ask = lacking(); ask; ask = lacking()) {
-        const { grants: taken, waitMs } = await budget.take(ask.lane, ask.want);
+        const { grants: taken, waitMs, paced } = await budget.take(ask.lane, ask.want);
         if (closed) void release(taken);
         else if (taken.length > 0) admit(ask.lane, taken);
-        else if (noWait && waitMs > PACING_MS) refuseForQuota(waitMs);
+        else if (noWait && !paced && waitMs > SHORT_MS) refuseForQuota(waitMs);
         else await sleep(ask.lane, waitMs);
       }
     } catch (error) {

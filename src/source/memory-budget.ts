@@ -58,7 +58,7 @@ export function createMemoryBudget(options: { clock: Clock; limit: number; windo
       }
       const burst = lane === 'live' ? left : Math.ceil(limit / 2) - counted.size;
       const pauseMs = burst > 0 ? 0 : Math.ceil(pacedMs + windowMs / limit - nowMs);
-      if (pauseMs > 0) return Promise.resolve({ grants: [], waitMs: pauseMs });
+      if (pauseMs > 0) return Promise.resolve({ grants: [], waitMs: pauseMs, paced: true });
       if (lane !== 'live') pacedMs = nowMs;
       const grants = Array.from({ length: Math.min(want, left, Math.max(burst, 1)) }, grant);
       return Promise.resolve({ grants, waitMs: 0 });

@@ -36,7 +36,7 @@ export interface Usage {
 }
 
 export interface Ledger {
-  take(lane: Lane, want: number): Promise<{ grants: Grant[]; waitMs: number }>;
+  take(lane: Lane, want: number): Promise<{ grants: Grant[]; waitMs: number; paced?: true }>;
   settle(grant: Grant, settlement: Settlement): Promise<void>;
   release(grants: readonly Grant[]): Promise<void>;
   usage(): Promise<Usage>;
@@ -92,7 +92,8 @@ export function createLedger(options: {
           if (!('grant' in decision)) {
             const waitMs =
               'waitMs' in decision ? decision.waitMs : await untilFree(transaction, state, decision.missing);
-            return { grants: [], waitMs: Math.max(1, Math.ceil(waitMs)) };
+            const wait = { grants: [], waitMs: Math.max(1, Math.ceil(waitMs)) };
+            return 'paced' in decision ? { ...wait, paced: true } : wait;
           }
           const parameters = [key, source, lane, state.now, timeoutMs + windowMs, decision.grant];
           const { rows } = await transaction.query<{ id: string; granted_at: string }>(
@@ -182,7 +183,10 @@ const UNUSED: State = {
   was_ahead: false,
 };
 
-type Decision = { readonly grant: number } | { readonly waitMs: number } | { readonly missing: number };
+type Decision =
+  | { readonly grant: number }
+  | { readonly waitMs: number; readonly paced?: true }
+  | { readonly missing: number };
 
 const freeOf = (state: State) => state.capacity - state.withheld - state.used;
 
@@ -198,7 +202,7 @@ export function decide(state: State, lane: Lane, want: number, windowMs: number)
   const burst = Math.ceil(free - capacity / 2);
   if (burst > 0) return { grant: Math.min(want, burst, free - reserved) };
   const pauseMs = windowMs / capacity - (state.since_paced_ms ?? Number.POSITIVE_INFINITY);
-  return pauseMs > 0 ? { waitMs: pauseMs } : { grant: 1 };
+  return pauseMs > 0 ? { waitMs: pauseMs, paced: true } : { grant: 1 };
 }
 
 /** A count as a header may give it, or null when it is no count. */

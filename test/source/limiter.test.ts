@@ -159,6 +159,21 @@ describe('limiter', () => {
     await limiter.close();
   });
 
+  it('with noWait waits for the pace of a lower lane, however slow it is, and refuses once the limit is used up', async () => {
+    const clock = manualClock();
+    const budget = createMemoryBudget({ clock, limit: 60 });
+    await budget.take('backfill', 60);
+    const limiter = open({ budget, clock, noWait: true });
+    const paced = limiter.schedule('backfill', undefined, async grant => grant.id);
+    expect(await clock.sleepers()).toEqual([MINUTE]);
+    clock.advance(MINUTE);
+    expect(await paced).toBe('31');
+    await budget.take('live', 60);
+    const refused = limiter.schedule('backfill', undefined, async () => 'never');
+    await expect(refused).rejects.toMatchObject({ kind: 'quota' });
+    await limiter.close();
+  });
+
   it('lets one that waits leave at once, and gives its grant to nobody of a lower lane', async () => {
     const budget = countingBudget();
     const limiter = open({ budget, concurrency: 1 });

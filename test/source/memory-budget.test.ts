@@ -36,7 +36,7 @@ it.each([
   const budget = createMemoryBudget({ clock, limit });
   expect((await budget.take('backfill', 5000)).grants).toHaveLength(burst);
   const pauseMs = Math.ceil(HOUR / limit);
-  expect(await budget.take('verify', 5)).toEqual({ grants: [], waitMs: pauseMs });
+  expect(await budget.take('verify', 5)).toEqual({ grants: [], waitMs: pauseMs, paced: true });
   for (let granted = burst; granted < lower; granted++) {
     clock.advance(pauseMs - 1);
     expect((await budget.take('backfill', 5)).waitMs).toBe(1);
@@ -117,5 +117,5 @@ it('holds nothing up for longer than a window when the clock is put back, and ke
   const paced = createMemoryBudget({ clock, limit: 10 });
   expect((await paced.take('backfill', 10)).grants).toHaveLength(5);
   clock.advance(-5 * HOUR);
-  expect(await paced.take('backfill', 1)).toEqual({ grants: [], waitMs: HOUR / 10 });
+  expect(await paced.take('backfill', 1)).toEqual({ grants: [], waitMs: HOUR / 10, paced: true });
 });

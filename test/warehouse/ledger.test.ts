@@ -92,13 +92,13 @@ test('a released grant stops counting at once; an answered one cannot be release
 test.each(['backfill', 'verify'] as const)('%s bursts over half of the limit, then is paced', async lane => {
   await withLedger(async (ledger, clock) => {
     expect((await ledger.take(lane, 100)).grants).toHaveLength(50);
-    expect(await ledger.take(lane, 100)).toEqual({ grants: [], waitMs: 36 * SECOND });
+    expect(await ledger.take(lane, 100)).toEqual({ grants: [], waitMs: 36 * SECOND, paced: true });
     await clock.advance(35 * SECOND);
-    expect(await ledger.take('backfill', 1)).toEqual({ grants: [], waitMs: SECOND });
+    expect(await ledger.take('backfill', 1)).toEqual({ grants: [], waitMs: SECOND, paced: true });
     await clock.advance(SECOND);
     expect((await ledger.take('verify', 5)).grants).toHaveLength(1);
     // One pace for both lanes.
-    expect(await ledger.take('backfill', 1)).toEqual({ grants: [], waitMs: 36 * SECOND });
+    expect(await ledger.take('backfill', 1)).toEqual({ grants: [], waitMs: 36 * SECOND, paced: true });
     expect((await ledger.take('live', 100)).grants).toHaveLength(49);
   });
 });
@@ -108,7 +108,7 @@ test('a database clock that was put back by hours holds the pace up for no time,
     expect((await ledger.take('backfill', 100)).grants).toHaveLength(50);
     await database.query(`update sluice.budgets set paced_at = paced_at + interval '5 hours'`);
     expect((await ledger.take('backfill', 100)).grants).toHaveLength(1);
-    expect(await ledger.take('backfill', 100)).toEqual({ grants: [], waitMs: 36 * SECOND });
+    expect(await ledger.take('backfill', 100)).toEqual({ grants: [], waitMs: 36 * SECOND, paced: true });
   });
 });
 
