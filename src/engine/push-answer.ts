@@ -1,3 +1,5 @@
+import { cutShort } from '../source/cut-short.ts';
+
 /** What a source says about one entry of a batch; `untold`: nothing that can be relied on. */
 export type Told =
   | { readonly kind: 'created'; readonly sourceId: string | null }
@@ -72,8 +74,7 @@ function wrongText(wrong: unknown, hide: (text: string) => string): string {
     : typeof wrong === 'string'
       ? wrong
       : 'refused without a reason';
-  const line = hide(text.replace(/[\p{Cc}\s]+/gu, ' ').trim());
-  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
+  return cutShort(hide(text.replace(/[\p{Cc}\s]+/gu, ' ').trim()));
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

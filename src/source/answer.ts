@@ -128,7 +128,7 @@ function fieldMessages(body: Record<string, unknown> | undefined): Record<string
   const fields = Object.entries(body.errors)
     .slice(0, MAX_FIELDS)
     .map(([field, message]) => [
-      field,
+      oneLine(field),
       oneLine(
         Array.isArray(message) ? message.join('; ') : typeof message === 'string' ? message : JSON.stringify(message),
       ),

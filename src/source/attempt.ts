@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 import type { Address } from './address.ts';
 import { classify, type Expected, type Verdict } from './answer.ts';
 import type { Budget, Lane, Settlement } from './budget.ts';
+import { cutShort } from './cut-short.ts';
 import { codeOf, describeFailure, type Exchange, exchange } from './exchange.ts';
 import type { Limiter } from './limiter.ts';
 import { parseRateHeaders } from './rate-headers.ts';
@@ -125,7 +126,7 @@ export function createAttempt(
 
 /** A source may repeat the key it was sent in what it says about it. Cut after that: half a key would not be recognised. */
 function fitToShow(verdict: Verdict, hide: (text: string) => string): Verdict {
-  const short = (text: string) => cut(hide(text));
+  const short = (text: string) => cutShort(hide(text));
   if (verdict.kind === 'retry') return { ...verdict, what: short(verdict.what) };
   if (verdict.kind === 'unauthorized') return { ...verdict, message: short(verdict.message) };
   if (verdict.kind !== 'refused') return verdict;
@@ -135,10 +136,6 @@ function fitToShow(verdict: Verdict, hide: (text: string) => string): Verdict {
     message: short(verdict.message),
     ...(verdict.fields && { fields: Object.fromEntries(fields) as Record<string, string> }),
   };
-}
-
-function cut(text: string): string {
-  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
 }
 
 /** A copy without what a library may have put beside the message: undici's errors can carry the whole request. */

@@ -233,6 +233,22 @@ test('a source that repeats the key in what it says of an entry: the log of what
   });
 });
 
+test('what a source says of a line is kept, though it has half characters, or ends in the middle of one', async () => {
+  const halves = `\ud83d${'x'.repeat(298)}\u{1f600}`;
+  const { url } = await openPeer((response, nth) =>
+    nth === 1
+      ? json(response, { success: true, data: [{ id: 1 }, { success: false, errors: { account: `no\0\udc00` } }] })
+      : json(response, { success: false, message: halves, errors: { 'na\0me': halves } }, 422),
+  );
+  await withDatabase(async database => {
+    const to = { url, apiKey: 'key', database, resource: null, readBack: async () => undefined };
+    const { items } = await pushLines(to, 'customers', [...customers(2), { account: 'Pushed', city: 'Graz' }]);
+    expect(items.map(item => item.state)).toEqual(['created', 'refused', 'refused']);
+    expect(items[1]?.message).toBe('account: no \ufffd');
+    expect(items[2]?.message).toContain(`\ufffd${'x'.repeat(298)}\ufffd… (na me: \ufffdx`);
+  });
+});
+
 test('a row that was there before is not taken for the one that was to be created', async () => {
   await withSource({}, ['customers'], async ({ sandbox, push }) => {
     const [first] = sandbox.rows('customers');
