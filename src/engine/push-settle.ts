@@ -10,7 +10,7 @@ import type { PushTarget } from './push-targets.ts';
 import { placeOf, type Resource } from './resource.ts';
 import { type Day, holds } from './windows.ts';
 
-/** Has the list read into the warehouse: its newest end, or all of a range of dates (null: all there is). */
+/** Has the list read into the warehouse: its newest end and what a sync reads beside it, or all of a range of dates (null: all there is). */
 export type ReadBack = (ask: 'newest' | { readonly from: Day | null; readonly to: Day | null }) => Promise<void>;
 
 export interface Settling {
@@ -45,7 +45,8 @@ export async function settle(settling: Settling): Promise<void> {
     if (waitMs > SECOND) settling.onQuietWait(waitMs);
     if (waitMs > 0) await clock.sleep(waitMs, signal);
   }
-  // The newest end is a page or two; only where that proves nothing all that could hold the rows is read.
+  // A sync reads all of a short list, and of a long one the newest end and as much as its share of the limit allows. Only where that
+  // proves nothing all that could hold the rows is read.
   if (open.length > 0 && !(await isProven(settling, open))) {
     await readBack('newest');
     open = await claim(settling);
