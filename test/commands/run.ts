@@ -91,12 +91,13 @@ export interface RunOptions {
   readonly input?: string;
   /** Standard input stays open: the test writes to it. */
   readonly open?: boolean;
-  /** On a terminal, whose output is all stdout; takes util-linux' `script`. */
+  /** On a terminal, whose output is all stdout; where `hasTerminals`. */
   readonly terminal?: boolean;
 }
 
-/** There is a way to give a command a terminal. */
-export const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
+/** Of util-linux: gives a command a terminal. */
+const SCRIPT = 'script';
+export const hasTerminals = process.platform === 'linux' && spawnSync(SCRIPT, ['--version']).status === 0;
 
 /** Starts the command line in an empty folder with nothing but these settings. */
 export function begin(args: readonly string[], options: RunOptions = {}): Running {
@@ -104,7 +105,7 @@ export function begin(args: readonly string[], options: RunOptions = {}): Runnin
   const { PATH = '', HOME = '' } = process.env;
   const command = [process.execPath, join(built, 'src/main.js'), ...args];
   const quoted = command.map(part => `'${part}'`).join(' ');
-  const [program, ...given] = options.terminal ? ['script', '-qec', quoted, '/dev/null'] : command;
+  const [program, ...given] = options.terminal ? [SCRIPT, '-qec', quoted, '/dev/null'] : command;
   const child = spawn(program as string, given, {
     cwd: folder,
     // Several services of several tests: each listens on a port that is free.
