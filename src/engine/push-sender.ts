@@ -1,7 +1,8 @@
 import { stopped } from '../clock.ts';
-import { isKind, SluiceError } from '../errors.ts';
+import { isKind, type SluiceError } from '../errors.ts';
 import type { Budget } from '../source/budget.ts';
 import type { OpenClient } from '../source/client.ts';
+import { notFound } from '../source/outcome-errors.ts';
 
 /**
  * How one attempt to create something ended. `unsent`: nothing arrived at the source. `unknown`: it may have been carried out.
@@ -97,11 +98,4 @@ export function createSender(budget: Budget, open: (budget: Budget) => OpenClien
     hide: text => client.hide(text),
     close: () => client.close(),
   };
-}
-
-function notFound(path: string): SluiceError {
-  return new SluiceError('refused', `The source answers POST ${path} with 404, not found.`, {
-    status: 404,
-    next: 'Either it does not offer this, or what the line points to is not there.',
-  });
 }

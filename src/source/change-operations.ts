@@ -2,7 +2,8 @@ import type { z } from 'zod';
 import { checkAnswer } from './check-answer.ts';
 import { checkInput } from './check-input.ts';
 import { pathId } from './filters.ts';
-import { absent, type CallOptions, offered, type Session } from './session.ts';
+import { notFound } from './outcome-errors.ts';
+import { type CallOptions, offered, type Session } from './session.ts';
 import { integerText } from './values.ts';
 
 export interface CreateOperation<Body> {
@@ -41,7 +42,7 @@ export function createOperation<B extends z.ZodType>(
       const answer = await within('live', options, context =>
         offered(path, () => source.request({ method: 'POST', path, body: checked }, context)),
       );
-      if (answer.kind === 'gone') throw absent(path);
+      if (answer.kind === 'gone') throw notFound(path);
       return outcomeOf(answer.body);
     },
   };

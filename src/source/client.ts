@@ -100,6 +100,9 @@ export interface OpenClient extends Client {
   hide(text: string): string;
 }
 
+/** What is too large stays so, and each attempt brings as much again; once more is for the one that was an accident. */
+const MOST_TOO_LARGE = 2;
+
 /**
  * A client of one installation. Every attempt takes its own grant from the budget and settles it exactly once, whatever
  * becomes of it. Errors: `unauthorized`, `refused` and `unavailable` as the source answers, `stopped` when the signal aborts
@@ -146,6 +149,7 @@ export function openClient(options: ClientOptions): OpenClient {
     let requests = 0;
     let failures = 0;
     let blocks = 0;
+    let tooLarge = 0;
     let unknown = false;
     try {
       for (;;) {
@@ -160,7 +164,9 @@ export function openClient(options: ClientOptions): OpenClient {
         // Repeating a POST that may have arrived could create the thing twice.
         const mayRepeat = call.method !== 'POST' || verdict.blocksKey || !tried.sent;
         unknown ||= call.method !== 'GET' && tried.sent && !verdict.blocksKey;
-        if (tries >= law.attempts || !mayRepeat) throw exhausted(call, tried, verdict, { tries, unknown, wording });
+        if (verdict.asks === 'less') tooLarge++;
+        const isOver = tries >= law.attempts || tooLarge >= MOST_TOO_LARGE;
+        if (isOver || !mayRepeat) throw exhausted(call, tried, verdict, { tries, unknown, wording });
         // After a 429 the ledger itself holds back everyone on this key, so the next grant is the wait.
         const waitMs = verdict.blocksKey ? 0 : retryDelayMs(law, tries, random, verdict.minimumMs);
         log?.info({ asked: call.asked, attempt: tries, waitMs, came: verdict.what }, 'request is repeated');

@@ -34,6 +34,8 @@ export function listOperations<R extends z.ZodType<object>, F extends z.ZodObjec
   type Row = z.output<R>;
   /** The page size this source has taken when it was left to us. */
   let taken: number | undefined;
+  /** The list has shown itself. */
+  let isThere = false;
 
   async function pageOf(
     query: Readonly<Record<string, string>>,
@@ -42,11 +44,17 @@ export function listOperations<R extends z.ZodType<object>, F extends z.ZodObjec
   ): Promise<Page<Row>> {
     const answer = await offered(path, () => source.list(path, query, ask, context));
     if (answer.kind === 'rows') {
+      isThere = true;
       const rows = checkRows(row, answer.rows, path);
       return { rows, ...(answer.meta && { meta: answer.meta }) };
     }
     // Past the end, some sources say that there is no such page.
     if ((ask.page ?? 1) > 1) return { rows: [] };
+    // So they do where a filter shows nothing. Whether the list is there it tells itself.
+    if (Object.keys(query).length > 0) {
+      isThere ||= (await offered(path, () => source.list(path, {}, { limit: 1 }, context))).kind === 'rows';
+      if (isThere) return { rows: [] };
+    }
     throw absent(path);
   }
 

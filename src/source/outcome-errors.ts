@@ -28,6 +28,14 @@ export function rejected(
   });
 }
 
+/** A create that is answered with 404: it is not documented whether that is about the address or about what the body points to. */
+export function notFound(path: string): SluiceError {
+  return new SluiceError('refused', `The source answers POST ${path} with 404, not found.`, {
+    status: 404,
+    next: 'Either it does not offer this, or what the body points to, such as a customer, is not there.',
+  });
+}
+
 /** Nothing but failures through every attempt. What is too large stays so, and is refused. `unknown`: it may have been carried out. */
 export function exhausted(
   call: Call,

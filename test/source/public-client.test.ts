@@ -175,6 +175,40 @@ describe('lists', () => {
   });
 });
 
+describe('404', () => {
+  it('to a filtered list is a list without rows, if the list itself is there', async () => {
+    const { peer, client } = await withPeer((response, _nth, request) =>
+      request.url?.includes('status') ? json(response, '', 404) : json(response, { success: true, data: [] }),
+    );
+    expect(await client.invoices.list({ status: 'Paid' })).toEqual({ rows: [] });
+    expect(await gather(client.invoices.all({ status: 'Paid' }))).toEqual([]);
+    expect(peer.seen.map(({ url }) => url)).toEqual([
+      '/api/v2/invoices?status=Paid',
+      '/api/v2/invoices?limit=1',
+      '/api/v2/invoices?status=Paid&page=1&limit=1000',
+    ]);
+    const nowhere = await withPeer(response => json(response, '', 404));
+    expect(await failure(nowhere.client.invoices.list({ status: 'Paid' }))).toMatchObject({ kind: 'absent' });
+  });
+
+  it('to a create may be about what its body points to', async () => {
+    const { client } = await withPeer(response => json(response, '', 404));
+    expect(await failure(client.tickets.create({ customer_id: 99, subject: 'Help' }))).toMatchObject({
+      kind: 'refused',
+      status: 404,
+      message: 'The source answers POST /api/v2/tickets with 404, not found.',
+      next: expect.stringContaining('points to'),
+    });
+  });
+
+  it('or 405 to the report says that there is none', async () => {
+    for (const status of [404, 405]) {
+      const { client } = await withPeer(response => json(response, '', status));
+      expect(await client.reports.financial({ year: 2025 })).toBeUndefined();
+    }
+  });
+});
+
 describe('rows', () => {
   const lists = (data: unknown) => withPeer(response => json(response, JSON.stringify({ success: true, data })));
 
