@@ -28,13 +28,19 @@ function resourceWith(traits: Record<string, string>): Resource {
 
 interface Habits {
   readonly rows: readonly object[];
+  /** The rows in their order at the nth request, where that is not always the same. */
+  readonly orderAt?: (nth: number) => readonly object[];
   readonly pageSize: number;
   readonly pastEnd: 'empty' | '404' | 'last-page';
   readonly counts: boolean;
+  readonly ignoresPage?: boolean;
 }
 
 /** A source in memory; the requests it was asked. */
-function sourceOf({ rows, pageSize, pastEnd, counts }: Habits): { list: Client['list']; asked: number[] } {
+function sourceOf({ rows, orderAt = () => rows, pageSize, pastEnd, counts, ignoresPage }: Habits): {
+  list: Client['list'];
+  asked: number[];
+} {
   const asked: number[] = [];
   return {
     asked,
@@ -44,11 +50,10 @@ function sourceOf({ rows, pageSize, pastEnd, counts }: Habits): { list: Client['
       const pages = Math.max(Math.ceil(rows.length / size), 1);
       const answered = { grantedAt: READ_AT, requests: 1 };
       if (page > pages && pastEnd === '404') return { kind: 'gone', ...answered };
-      const at = page > pages && pastEnd === 'last-page' ? pages : page;
+      const at = ignoresPage ? 1 : page > pages && pastEnd === 'last-page' ? pages : page;
       const meta = counts ? { currentPage: at, totalPages: pages, totalRecords: rows.length } : undefined;
-      return { kind: 'rows', rows: rows.slice((at - 1) * size, at * size), meta, ...answered } as Awaited<
-        ReturnType<Client['list']>
-      >;
+      const shown = orderAt(asked.length).slice((at - 1) * size, at * size);
+      return { kind: 'rows', rows: shown, meta, ...answered } as Awaited<ReturnType<Client['list']>>;
     },
   };
 }
@@ -122,6 +127,25 @@ test('a list of any length, paged in any way, is shown with every row, ends, and
     }),
     { numRuns: 300 },
   );
+});
+
+test('a last page that shows only what the first has shown, as where equal dates come in another order each time, is no paging that is ignored', async () => {
+  const rows = idRows(11);
+  const [newest, oldest, between] = [rows[0], rows[10], rows.slice(1, 10)] as [object, object, object[]];
+  const orderAt = (nth: number) => (nth === 2 ? [oldest, ...between, newest] : rows);
+  const habits = { rows, orderAt, pageSize: 10, pastEnd: 'empty', counts: true } as const;
+  const { steps, asked } = await readAll(habits, 1, { ids: 'yes' });
+  expect(steps.flatMap(step => step.learnt ?? []).filter(({ trait }) => trait === 'paging')).toEqual([]);
+  expect(steps.at(-1)?.end?.kind).toBe('proven');
+  expect(new Set(steps.flatMap(step => step.rows.map(row => row.key))).size).toBe(11);
+  expect(asked).toEqual([1, 2, 1, 2]);
+});
+
+test('a second page that is the first again is paging that is ignored, though it is counted', async () => {
+  const habits = { rows: idRows(11), pageSize: 10, pastEnd: 'empty', counts: true, ignoresPage: true } as const;
+  const { steps } = await readAll(habits, 1, { ids: 'yes' });
+  expect(steps.flatMap(step => step.learnt ?? [])).toContainEqual(expect.objectContaining({ trait: 'paging' }));
+  expect(steps.at(-1)?.end?.kind).toBe('unproven');
 });
 
 const bare = fc.record({

@@ -266,6 +266,22 @@ const SEEDS: readonly Regression[] = [
     was: 'the one window that was to conclude what all of them lacked had become too large, and was cut instead',
     dear: true,
   },
+  {
+    seed: 1541,
+    given: {
+      variants: {
+        cap: '100',
+        order: 'date-desc-loose',
+        'rate-reset': 'epoch-ms',
+        'rejected-count': 'no',
+        numbers: 'string-ids',
+        validation: '422',
+      },
+      others: ['users', 'purchases'],
+    },
+    was: 'a last page whose rows had all slipped from the first was taken for paging that is ignored, and the day was given up',
+    dear: true,
+  },
 ];
 
 /** Most are as they were before there were other lists. */

@@ -334,9 +334,9 @@ function restOfLastDay(now: number): number {
   return left <= DAY ? left : 0;
 }
 
-/** A list of just as many rows as sources are known to stop at cannot be told from one cut short; that is told. */
+/** A list of just as many rows as sources are known to stop at, 10 at the least, cannot be told from one cut short; that is told. */
 const looksCut = (states: readonly string[]): boolean =>
-  states.some(state => /returned exactly \d+ rows and no further page/.test(state));
+  states.some(state => /returned exactly \d{2,} rows and no further page/.test(state));
 
 /** Where nobody could end equal, it is enough that it is told. */
 async function endEqual(world: World, kind: 'sync' | 'repair'): Promise<void> {
