@@ -108,7 +108,9 @@ export async function* readIds(
       continue;
     }
     if (placed.first !== null) before = placed;
-    if (placed.order === 'none' || placed.interval === null) return;
+    // Behind the end of a list that is counted: rows that are no more had pushed the address there.
+    const isBehind = answer.rows.length === 0 && next !== null;
+    if (placed.order === 'none' || (placed.interval === null && !isBehind)) return;
     if (next === null) break;
     // An answer shorter than asked for leaves its page size in doubt until the next page tells; the loop goes on from here.
     if (!sized && answer.rows.length < answer.limit) return;

@@ -282,6 +282,23 @@ const SEEDS: readonly Regression[] = [
     was: 'a last page whose rows had all slipped from the first was taken for paging that is ignored, and the day was given up',
     dear: true,
   },
+  {
+    seed: 1943,
+    given: {
+      variants: {
+        cap: '500',
+        'transaction-ids': 'no',
+        undated: 'yes',
+        timestamps: 'micros',
+        'date-to': 'exclusive',
+        'date-filter': 'ignored',
+        filters: 'ignored',
+      },
+      others: ['products', 'orders'],
+    },
+    was: 'rows that were gone led behind the end of a counted list, again and again, and the end itself was never read',
+    dear: true,
+  },
 ];
 
 /** Most are as they were before there were other lists. */
