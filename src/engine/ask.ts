@@ -54,6 +54,9 @@ export function mayBeCut(resource: Resource, answer: PageAnswer, slice: Slice): 
   return CAPS.includes(shown) && (shown > goesBeyond(resource) || shown < rowsKnownOf(resource, slice));
 }
 
+const hasMoreThan = (known: number, { rows }: PageAnswer): boolean =>
+  rows.length > known && new Set(rows.map(row => JSON.stringify(row))).size > known;
+
 /** A row that comes twice must not make a full answer look like one that goes beyond. Only near a cap it is worth the look. */
 function distinctRows({ rows, limit }: PageAnswer): number {
   const near = [limit, ...CAPS].some(cap => rows.length > cap && rows.length <= cap + MOST_TWICE);
@@ -226,16 +229,19 @@ export function learnFromPage(
     learnt.push({ trait: 'page size', value: String(answer.limit), evidence });
     return learnt;
   }
-  if (full === null || full.rows.length === 0) return learnt;
-  const { limit } = full;
-  const size = full.rows.length;
   const known = resource.traits.get('page size');
+  // Longer than what was thought to be the most: the page that showed that had lost rows. One that comes twice makes none longer.
+  const longer = answer.rows.length <= answer.limit && hasMoreThan(Number(known), answer);
+  const shown = longer ? answer : full;
+  if (shown === null || shown.rows.length === 0) return learnt;
+  const { limit } = shown;
+  const size = shown.rows.length;
   // A page as long as asked for shows no maximum, unless more was asked for than ever before.
   if (String(size) !== known && !(size === limit && Number(known) > size)) {
     learnt.push({
       trait: 'page size',
       value: String(size),
-      evidence: `asked for ${limit} rows, got ${size} with more to come`,
+      evidence: `asked for ${limit} rows, got ${size}${longer ? '' : ' with more to come'}`,
     });
   }
   return learnt;

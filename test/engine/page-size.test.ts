@@ -91,3 +91,21 @@ test('rows that are gone at the end of a counted list lead behind it, and its en
   });
   await sandbox.close();
 });
+
+test('a page that had lost rows is not taken for the longest for good', async () => {
+  const sandbox = await openSandbox({ size: 'small', rateLimit: 0, variants: { paging: 'no-meta' } });
+  for (const lossy of [1, 2, 3, 4]) {
+    await withDatabase(async database => {
+      const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['products'], pageSize: 10 });
+      sandbox.failNext('rows-missing', lossy, 'products?');
+      for (let turn = 0; turn < 3; turn++) await serveOrders(engine, 'sync');
+      expect(await differences(database, sandbox, 8, ['products'])).toEqual([]);
+      const { rows } = await database.query<{ value: string }>(
+        `select value from sluice.traits where resource = 'products' and trait = 'page size'`,
+      );
+      expect([lossy, Number(rows[0]?.value ?? 10)]).toEqual([lossy, 10]);
+      await engine.close();
+    });
+  }
+  await sandbox.close();
+});
