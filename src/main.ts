@@ -74,10 +74,8 @@ function openSession(
   const color = terminal.noteColors.isColorSupported;
   const log = createLog({ level, secrets: [], hide: terminal.hidden, color });
 
-  async function open(
-    options: { name?: string; embedded?: boolean; max?: number } = {},
-  ): Promise<Database & { url: string }> {
-    const { name: applicationName = `sluice ${name}`, embedded = config.databaseUrl === null, max = 10 } = options;
+  async function open(options: { name?: string; embedded?: boolean } = {}): Promise<Database & { url: string }> {
+    const { name: applicationName = `sluice ${name}`, embedded = config.databaseUrl === null } = options;
     let url = config.databaseUrl ?? '';
     if (embedded) {
       const { state } = await embeddedStatus(config.dataDir);
@@ -86,7 +84,7 @@ function openSession(
       url = (await openEmbedded({ dataDir: config.dataDir, log })).url;
       terminal.hide([new URL(url).password]);
     }
-    const database = await openDatabase({ url, applicationName, log, max });
+    const database = await openDatabase({ url, applicationName, log });
     closing.push(() => database.close());
     return Object.assign(database, { url });
   }

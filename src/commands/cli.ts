@@ -42,7 +42,7 @@ export interface Session {
   /** By resource, in the order of their names. */
   readonly jobs: ReadonlyMap<string, Job>;
   /** The warehouse; starts the embedded server where no DATABASE_URL is set. `url` holds the password. */
-  openDatabase(options?: { name?: string; embedded?: boolean; max?: number }): Promise<Database & { url: string }>;
+  openDatabase(options?: { name?: string; embedded?: boolean }): Promise<Database & { url: string }>;
   /** For `schema`; without one, for that of the one source. */
   migrations(database: Database, schema?: string): MigrationOptions;
 }

@@ -6,14 +6,13 @@ import { SluiceError } from '../errors.ts';
 import type { Database } from '../warehouse/database.ts';
 import { knownStates, type PushState } from '../warehouse/pushes.ts';
 import { acquireSourceLock } from '../warehouse/source-lock.ts';
-import { recogniseSource } from '../warehouse/sources.ts';
 import { type Cli, newCommand, type Outcome, type Session } from './cli.ts';
 import { wholeNumber } from './given.ts';
 import { readLines } from './push-file.ts';
 import { showPlan } from './push-plan.ts';
 import { showProblems, showPushed } from './push-report.ts';
 import { sendLines } from './push-run.ts';
-import { isOpen, type OpenSource } from './source-settings.ts';
+import { isOpen, type OpenSource, recognise } from './source-settings.ts';
 import { bringUpToDate, hasBookkeeping } from './up-to-date.ts';
 
 const EXAMPLE = `sluice push customers new.csv            check the file, and tell how many requests it takes
@@ -65,12 +64,7 @@ async function push(session: Session, name: string, path: string, options: Optio
     return showPlan(terminal, plan);
   }
   await bringUpToDate(session, database);
-  await recogniseSource(database.kysely, {
-    source: sourceName,
-    url: source.settings.url,
-    schema: source.schema,
-    moved: false,
-  });
+  await recognise(database, source);
   const lock = await acquireSourceLock(database, `${sourceName}, push of ${name}`);
   if (!lock)
     throw new SluiceError('failed', `Another process is pushing ${name} to this source, so nothing was sent.`, {

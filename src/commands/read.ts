@@ -1,12 +1,11 @@
 import pLimit from 'p-limit';
 import { SluiceError } from '../errors.ts';
-import { recogniseSource } from '../warehouse/sources.ts';
 import type { Session } from './cli.ts';
 import { makeRoom } from './make-room.ts';
 import { createProgress } from './progress.ts';
 import type { Served, Wish } from './serve-orders.ts';
 import { serveSource } from './serve-source.ts';
-import { isOpen } from './source-settings.ts';
+import { isOpen, recognise } from './source-settings.ts';
 import { bringUpToDate } from './up-to-date.ts';
 
 /** What was read, and the sources that could not be. */
@@ -39,12 +38,7 @@ export async function read(
   const inTurn = pLimit(readings);
   const all = createProgress({ terminal, clock });
   const reading = sources.map(async source => {
-    await recogniseSource(database.kysely, {
-      source: source.name,
-      url: source.settings.url,
-      schema: source.schema,
-      moved,
-    });
+    await recognise(database, source, moved);
     const progress = all.of(several ? source.name : null, source.timeZone);
     return serveSource(session, { database, source, progress, noWait, inTurn }, wishes);
   });

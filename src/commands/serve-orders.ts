@@ -42,7 +42,7 @@ export interface Reading {
   readonly noWait: boolean;
   readonly progress: Progress;
   /** Of several sources as many are read at a time as Postgres has room for; whom the request limit holds up makes room for the next. */
-  readonly inTurn?: LimitFunction;
+  readonly inTurn?: LimitFunction | undefined;
   /** A service is there for this source. While the command reads instead of it, the schedule is served too. */
   readonly isServed: () => Promise<boolean>;
   readonly openEngine: () => Promise<Engine & { close(): Promise<void> }>;

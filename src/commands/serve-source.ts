@@ -10,7 +10,13 @@ import type { OpenSource } from './source-settings.ts';
 /** Has the wishes read of one source with the session's settings: here, or by following the process that reads it. */
 export function serveSource(
   session: Session,
-  given: { database: Database; source: OpenSource; progress: Progress; noWait: boolean; inTurn?: LimitFunction },
+  given: {
+    database: Database;
+    source: OpenSource;
+    progress: Progress;
+    noWait: boolean;
+    inTurn?: LimitFunction | undefined;
+  },
   wishes: readonly Wish[],
 ): Promise<Served[]> {
   const { terminal, clock, log, jobs, signal, settings } = session;
@@ -27,7 +33,7 @@ export function serveSource(
       signal,
       noWait,
       progress,
-      ...(inTurn ? { inTurn } : {}),
+      inTurn,
       isServed: () => isServed(database, source.name),
       openEngine: () => openEngine({ database, source, jobs, retention, clock, log, noWait, onEvent }),
     },

@@ -1,6 +1,7 @@
 import type { Job } from '../engine/job.ts';
 import type { Database } from '../warehouse/database.ts';
 import { createLedger, type Ledger } from '../warehouse/ledger.ts';
+import { recogniseSource } from '../warehouse/sources.ts';
 
 /** One installation and how it may be asked. */
 export interface SourceSettings {
@@ -49,3 +50,7 @@ export const isOpen = (source: NamedSource): source is OpenSource => source.sett
 /** The requests of its key, as all processes count them. */
 export const openLedger = (database: Database, name: string, source: SourceSettings): Ledger =>
   createLedger({ ...source, database, source: name });
+
+/** Kind `configuration` when it is not the source that was read by its name so far; `moved` says that it only has a new address. */
+export const recognise = (database: Database, { name, schema, settings }: OpenSource, moved = false): Promise<void> =>
+  recogniseSource(database.kysely, { source: name, url: settings.url, schema, moved });

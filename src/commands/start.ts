@@ -12,7 +12,6 @@ import type { Database } from '../warehouse/database.ts';
 import { whatIsDue } from '../warehouse/due.ts';
 import { dueHints } from '../warehouse/hints.ts';
 import { databaseNow } from '../warehouse/now.ts';
-import { recogniseSource } from '../warehouse/sources.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
 import { keepEmbedded } from './keep-embedded.ts';
 import { makeRoom } from './make-room.ts';
@@ -20,7 +19,7 @@ import { openEngine } from './open-engine.ts';
 import { serveBeside } from './open-service.ts';
 import { readUnderLock } from './read-under-lock.ts';
 import { serviceName } from './service.ts';
-import { isOpen, type NamedSource, type OpenSource, schedulesOf } from './source-settings.ts';
+import { isOpen, type NamedSource, type OpenSource, recognise, schedulesOf } from './source-settings.ts';
 import { bringUpToDate } from './up-to-date.ts';
 
 /** How often one wake-up may read what became due meanwhile; the next one comes within a minute. */
@@ -115,9 +114,9 @@ async function recogniseAny(database: Database, sources: readonly OpenSource[], 
 }
 
 /** Why it may not be read: it is another installation than so far. */
-async function refusalOf(database: Database, { name, schema, settings }: OpenSource): Promise<SluiceError | null> {
+async function refusalOf(database: Database, source: OpenSource): Promise<SluiceError | null> {
   try {
-    await recogniseSource(database.kysely, { source: name, url: settings.url, schema, moved: false });
+    await recognise(database, source);
     return null;
   } catch (error) {
     if (isKind(error, 'configuration')) return error;

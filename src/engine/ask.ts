@@ -54,13 +54,15 @@ export function mayBeCut(resource: Resource, answer: PageAnswer, slice: Slice): 
   return CAPS.includes(shown) && (shown > goesBeyond(resource) || shown < rowsKnownOf(resource, slice));
 }
 
-const hasMoreThan = (known: number, { rows }: PageAnswer): boolean =>
-  rows.length > known && new Set(rows.map(row => JSON.stringify(row))).size > known;
+/** The rows as texts, each once. */
+const textsOf = (rows: PageAnswer['rows']): Set<string> => new Set(rows.map(row => JSON.stringify(row)));
+
+const hasMoreThan = (known: number, { rows }: PageAnswer): boolean => rows.length > known && textsOf(rows).size > known;
 
 /** A row that comes twice must not make a full answer look like one that goes beyond. Only near a cap it is worth the look. */
 function distinctRows({ rows, limit }: PageAnswer): number {
   const near = [limit, ...CAPS].some(cap => rows.length > cap && rows.length <= cap + MOST_TWICE);
-  return near ? new Set(rows.map(row => JSON.stringify(row))).size : rows.length;
+  return near ? textsOf(rows).size : rows.length;
 }
 
 /** Rows that the slice had when it was last read, as far as the windows in it tell. */
@@ -265,7 +267,7 @@ export const pagingIgnored = (answer: PageAnswer, before = 1): Learnt[number] =>
  * answers so past the end.
  */
 export function turns(before: PageAnswer, { page, rows }: PageAnswer): boolean {
-  const shown = new Set(before.rows.map(row => JSON.stringify(row)));
+  const shown = textsOf(before.rows);
   return page > before.page && 2 * rows.filter(row => !shown.has(JSON.stringify(row))).length > rows.length;
 }
 

@@ -29,7 +29,8 @@ const LANES = { live: 0, backfill: 1, verify: 2 } as const;
 /**
  * The one loop that reads a source: take the best slice that is due, read it, commit, go on until nothing is due. Serves open
  * orders, and slots where `serves.slots`. Only the holder of the source's lock runs it. Returns when there is nothing left to do;
- * rejects when nothing can go on (kinds `stopped`, `quota`, `unauthorized`, `configuration`, `database`, `stale`), with everything committed kept.
+ * rejects when nothing can go on (kinds `stopped`, `quota`, `unauthorized`, `configuration`, `database`, `stale`), with everything
+ * committed kept.
  */
 export async function runLoop(engine: Engine, serves: Serves, signal: AbortSignal): Promise<void> {
   const { database, source, resources } = engine;

@@ -218,8 +218,8 @@ export async function* readPages(reader: Reader, task: Task, reading: PageReadin
       for await (const answer of inOrder(reader, pages, ask)) {
         const taken = take(answer);
         // Fewer rows than the first page has are no such page again: they slipped, as where equal dates come in another order each time.
-        const firstAgain = answer.page === 2 && taken.fresh === 0 && answer.rows.length >= seen.size;
-        if (round === 1 && firstAgain && answer.rows.length > 0) {
+        const { length } = answer.rows;
+        if (round === 1 && answer.page === 2 && taken.fresh === 0 && length > 0 && length >= seen.size) {
           const end =
             reading.cut?.(state.totalRecords, answer.rows.length) ?? cappedEnd(answer, state.startedAt as string);
           yield step(answer, taken, { learnt: [pagingIgnored(answer)], end });

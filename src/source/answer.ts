@@ -24,7 +24,8 @@ export type Verdict =
 
 /**
  * The one place that says what an answer means. Success is 2xx and JSON and `success` not false and `data` of the expected
- * type, or a change that is answered with 204 or 205; else the status alone proves nothing, since errors come as 200 with an HTML page or with `success: false` too.
+ * type, or a change that is answered with 204 or 205; else the status alone proves nothing, since errors come as 200 with an HTML
+ * page or with `success: false` too.
  */
 export function classify(answer: HttpAnswer, expected: Expected, time: { nowMs: number; windowMs: number }): Verdict {
   const { status } = answer;

@@ -304,11 +304,7 @@ test('migrate lists what it applied, and waits for another process until it is s
   await other.connect();
   await other.query("select pg_advisory_lock(hashtextextended('sluice migrate', 0))");
   const waiting = begin(['migrate'], { env });
-  let stderr = '';
-  waiting.child.stderr?.on('data', text => {
-    stderr += text;
-  });
-  await until(() => stderr.includes('Another process migrates the database at '));
+  await until(() => waiting.stderr().includes('Another process migrates the database at '));
   waiting.child.kill('SIGTERM');
   expect((await waiting.ended).code).toBe(1);
   await other.end();

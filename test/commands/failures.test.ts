@@ -124,11 +124,7 @@ test('webhooks register says that it waits for the request limit and until when;
     const stopped = await run([...register, '--no-wait', '--json'], limited);
     expect([stopped.code, stopped.json().error.kind]).toEqual([75, 'quota']);
     const waiting = begin(register, limited);
-    let stderr = '';
-    waiting.child.stderr?.on('data', text => {
-      stderr += text;
-    });
-    await until(() => stderr.includes('webhooks register: waiting for quota until '));
+    await until(() => waiting.stderr().includes('webhooks register: waiting for quota until '));
     waiting.child.kill('SIGINT');
     expect((await waiting.ended).code).toBe(1);
     expect(sandbox.stats.total).toBe(1);
@@ -177,11 +173,7 @@ test('where another process reads the source, a command follows, and takes over 
     const lock = await acquireSourceLock(database, 'main');
     const folder = mkdtempSync(join(tmpdir(), 'sluice-follow-'));
     const sync = begin(['sync', 'customers'], { env, cwd: folder });
-    let stderr = '';
-    sync.child.stderr?.on('data', text => {
-      stderr += text;
-    });
-    await until(() => stderr.includes('Another process reads this source'));
+    await until(() => sync.stderr().includes('Another process reads this source'));
     expect(sandbox.stats.total).toBe(0);
     await lock?.release();
     expect((await sync.ended).code).toBe(0);

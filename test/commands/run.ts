@@ -37,8 +37,9 @@ export interface Ended {
 export interface Running {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  /** What it has written to stdout so far. */
+  /** What it has written so far. */
   stdout(): string;
+  stderr(): string;
 }
 
 let built = '';
@@ -137,7 +138,7 @@ export function begin(args: readonly string[], options: RunOptions = {}): Runnin
       }
     });
   });
-  return { child, ended, stdout: () => stdout };
+  return { child, ended, stdout: () => stdout, stderr: () => stderr };
 }
 
 export const run = (args: readonly string[], options: RunOptions = {}): Promise<Ended> => begin(args, options).ended;

@@ -1,15 +1,26 @@
 import { createTask } from 'node-cron';
 import { describe, expect, test } from 'vitest';
-import { MINUTE } from '../../src/clock.ts';
+import { type Clock, MINUTE } from '../../src/clock.ts';
 import { latestTick, startSchedule } from '../../src/engine/schedule.ts';
 import { shareOf } from '../../src/engine/tasks.ts';
 import { createLog } from '../../src/log.ts';
+import type { Database } from '../../src/warehouse/database.ts';
 import { recordSlot } from '../../src/warehouse/slots.ts';
 import { withDatabase } from '../support/database.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const task = (pattern: string) => createTask(pattern, () => undefined, { timezone: 'UTC' });
 const at = (text: string) => Date.parse(text);
+
+/** Of one resource; whom it wakes is added to `woken`. */
+const startInvoices = (schedule: string, database: Database, clock: Clock, woken: string[]) =>
+  startSchedule({
+    planned: [{ source: 'main', resource: 'invoices', schedule, timeZone: 'UTC' }],
+    database,
+    clock,
+    log: createLog({ level: 'silent', secrets: [] }),
+    onSlot: async source => void woken.push(source),
+  });
 
 test('the newest missed tick is caught up, once, whatever was missed before it', () => {
   const quarterly = task('*/15 * * * *');
@@ -47,13 +58,7 @@ test('a tick during which the database was away for longer than any look back is
     };
     await recordSlot(database.kysely, 'main', 'invoices', new Date('2026-01-14T02:00:00Z'));
     const woken: string[] = [];
-    const schedule = await startSchedule({
-      planned: [{ source: 'main', resource: 'invoices', schedule: '0 2 * * *', timeZone: 'UTC' }],
-      database,
-      clock,
-      log: createLog({ level: 'silent', secrets: [] }),
-      onSlot: async source => void woken.push(source),
-    });
+    const schedule = await startInvoices('0 2 * * *', database, clock, woken);
     while (clock.now() < at('2026-01-15T01:58:00Z')) await nextMinute();
     await database.query('alter table sluice.slots rename to away');
     while (clock.now() < at('2026-01-15T02:30:00Z')) await nextMinute();
@@ -70,16 +75,7 @@ test('slots of a database clock that was hours ahead do not hold the schedule up
   await withDatabase(async database => {
     const clock = await createVirtualClock(database, '2026-01-15T01:50:00.000Z');
     const woken: string[] = [];
-    const start = async () => {
-      const schedule = await startSchedule({
-        planned: [{ source: 'main', resource: 'invoices', schedule: '*/15 * * * *', timeZone: 'UTC' }],
-        database,
-        clock,
-        log: createLog({ level: 'silent', secrets: [] }),
-        onSlot: async source => void woken.push(source),
-      });
-      await schedule.stop();
-    };
+    const start = async () => (await startInvoices('*/15 * * * *', database, clock, woken)).stop();
     for (const time of ['01:30', '02:00', '06:00'])
       await recordSlot(database.kysely, 'main', 'invoices', new Date(`2026-01-15T${time}:00Z`));
     await start();

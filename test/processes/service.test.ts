@@ -73,13 +73,9 @@ test('a second SIGTERM stops what the first lets finish', async () => {
     const patient = { SOURCE_TIMEOUT_SECONDS: '600', SLUICE_DRAIN_SECONDS: '3600' };
     sandbox.failNext('hang', 1, 'transactions');
     const service = begin(['start'], { env: { ...env, ...RARELY, ...patient } });
-    let stderr = '';
-    service.child.stderr?.on('data', text => {
-      stderr += text;
-    });
     await until(async () => (await doneSlots(database)) === 2);
     service.child.kill('SIGTERM');
-    await until(() => stderr.includes('what is under way is finished first'));
+    await until(() => service.stderr().includes('what is under way is finished first'));
     expect(service.child.exitCode).toBe(null);
     service.child.kill('SIGTERM');
     expect((await service.ended).code).toBe(0);
