@@ -37,7 +37,11 @@ export function startCommand(cli: Cli): Command {
       const sources = settings.sources.filter(isOpen);
       const database = await session.openDatabase({ name: serviceName(session) });
       const readings = await makeRoom(database, sources.length);
-      const applied = await bringUpToDate(session, database);
+      const applied = await unlessStopped(draining, bringUpToDate(session, database));
+      if (applied === null) {
+        log.info('sluice has stopped before it began; the next start migrates first');
+        return 0;
+      }
       if (applied.length > 0) log.info({ applied }, 'migrations applied');
       await recogniseAny(database, sources, log);
       const stopping = stopWhenDrained(session);
@@ -90,6 +94,16 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
+
+/** Null when `work` ended because of `signal`, as it was asked to. */
+async function unlessStopped<T>(signal: AbortSignal, work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (signal.aborted && isKind(error, 'stopped')) return null;
+    throw error;
+  }
+}
 
 /** Aborted by the second signal, or when the first has been obeyed for long enough. */
 function stopWhenDrained({ settings, clock, signal, draining }: Session): AbortSignal {

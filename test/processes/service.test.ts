@@ -7,7 +7,7 @@ import type { Database } from '../../src/warehouse/database.ts';
 import { embeddedStatus } from '../../src/warehouse/embedded.ts';
 import { begin, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';
-import { withDatabase } from '../support/database.ts';
+import { createTestDatabase, withDatabase } from '../support/database.ts';
 import { MAIN, scheduled } from '../support/resources.ts';
 import { inSchema } from './in-schema.ts';
 import { openWarehouse, withDataDir } from './own-server.ts';
@@ -66,6 +66,22 @@ test('SIGTERM finishes what is under way and leaves the rest to the next start, 
     next.child.kill('SIGTERM');
     expect((await next.ended).code).toBe(0);
   });
+});
+
+test('SIGTERM while another process migrates ends a service that waits for it as one that runs', async () => {
+  const empty = await createTestDatabase({ empty: true });
+  const other = await empty.open();
+  const migrating = await other.connect('another process');
+  await migrating.query("select pg_advisory_lock(hashtextextended('sluice migrate', 0))");
+  const env = { DATABASE_URL: empty.url, SOURCE_URL: 'http://127.0.0.1:9', SOURCE_API_KEY: KEY };
+  const service = begin(['start'], { env });
+  await until(() => service.stderr().includes('Another process migrates the database at '));
+  service.child.kill('SIGTERM');
+  const { code, stderr } = await service.ended;
+  expect([code, stderr]).toEqual([0, expect.stringContaining('sluice has stopped before it began')]);
+  await migrating.end();
+  await other.close();
+  await empty.drop();
 });
 
 test('a second SIGTERM stops what the first lets finish', async () => {
