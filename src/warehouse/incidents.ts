@@ -141,10 +141,15 @@ export async function claimUntold(db: Db, source: string, leaseSeconds: number):
   return rows[0] ?? null;
 }
 
-/** The beginning, or for one that has ended, the end was told. */
+/**
+ * The beginning, or for one that has ended, the end was told. One that ended while its beginning was being told may be claimed for
+ * its end meanwhile: that claim stays, or the end would be told twice.
+ */
 export async function noteTold(db: Db, incident: Incident): Promise<void> {
   const column = sql.raw(incident.endedAt === null ? 'told_at' : 'told_end_at');
-  await sql`update sluice.incidents set ${column} = sluice.now(), attempts = 0, retry_at = null
+  const same = sql`ended_at is not distinct from cast(${incident.endedAt} as timestamptz)`;
+  await sql`update sluice.incidents set ${column} = sluice.now(), attempts = case when ${same} then 0 else attempts end,
+      retry_at = case when ${same} then null else retry_at end
     where id = cast(${incident.id} as bigint)`.execute(db);
 }
 

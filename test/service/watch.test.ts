@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { SluiceError } from '../../src/errors.ts';
 import { watch, watchOnce } from '../../src/service/watch.ts';
 import type { Database } from '../../src/warehouse/database.ts';
+import { claimUntold, type Incident, noteTold, noteTroubles } from '../../src/warehouse/incidents.ts';
 import { endRun, startRun } from '../../src/warehouse/runs.ts';
 import { recordSlot } from '../../src/warehouse/slots.ts';
 import { type TestDatabase, withDatabase } from '../support/database.ts';
@@ -320,6 +321,20 @@ test('a receiver that fails stops nothing: it is tried again after a growing pau
     await clock.advance(3_600_000);
     await look();
     expect(alerts).toHaveLength(1);
+  });
+});
+
+test('of an incident that ends while its beginning is being told, the end is told by one process all the same', async () => {
+  await withWatch(async ({ database: { kysely } }) => {
+    await noteTroubles(kysely, 'main', [{ kind: 'failed', resource: 'invoices', message: 'Wrong.', next: null }]);
+    const begun = (await claimUntold(kysely, 'main', 30)) as Incident;
+    await noteTroubles(kysely, 'main', []);
+    const ended = (await claimUntold(kysely, 'main', 30)) as Incident;
+    expect([begun.endedAt, ended.id]).toEqual([null, begun.id]);
+    await noteTold(kysely, begun);
+    expect(await claimUntold(kysely, 'main', 30)).toBe(null);
+    await noteTold(kysely, ended);
+    expect(await claimUntold(kysely, 'main', 0)).toBe(null);
   });
 });
 
