@@ -51,6 +51,10 @@ export async function postAlert(url: string, alert: object, stopping: AbortSigna
     redirect: 'error',
     // On Node 20 each stays in memory for as long as the process; alerts are few.
     signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stopping]),
+  }).catch((error: Error & { cause?: Error & { code?: string } }) => {
+    // Whatever it is, fetch says "fetch failed".
+    const why = error.cause?.message || error.cause?.code || error.message;
+    throw new Error(`ALERT_WEBHOOK_URL cannot be asked: ${why}`, { cause: error });
   });
   await response.body?.cancel();
   if (!response.ok) throw new Error(`ALERT_WEBHOOK_URL answered with HTTP ${response.status}`);

@@ -1,7 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { SluiceError } from '../../src/errors.ts';
+import { createLog } from '../../src/log.ts';
 import { watch, watchOnce } from '../../src/service/watch.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { claimUntold, type Incident, noteTold, noteTroubles } from '../../src/warehouse/incidents.ts';
@@ -321,6 +323,26 @@ test('a receiver that fails stops nothing: it is tried again after a growing pau
     await clock.advance(3_600_000);
     await look();
     expect(alerts).toHaveLength(1);
+  });
+});
+
+test('why an alert could not be delivered is told, without the address', async () => {
+  await withWatch(async ({ database, clock, run }) => {
+    await run('slot', 'failed', new SluiceError('failed', 'Wrong.'));
+    const elsewhere = createServer((_request, response) => response.writeHead(302, { location: '/login' }).end());
+    await new Promise<void>(resolve => elsewhere.listen(0, '127.0.0.1', resolve));
+    const alertUrl = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/hook-secret`;
+    const lines: string[] = [];
+    const destination = new PassThrough().on('data', chunk => lines.push(String(chunk)));
+    const log = createLog({ level: 'warn', secrets: [], destination });
+    const options = { database, sources: [], alertUrl, freshnessLimitMs: 60 * 60_000, hide: String, clock, log };
+    await watchOnce(options, servedSource(database));
+    expect(lines).toEqual([
+      expect.stringContaining('ALERT_WEBHOOK_URL cannot be asked: unexpected redirect') as string,
+    ]);
+    expect(lines[0]).not.toContain('hook-secret');
+    elsewhere.closeAllConnections();
+    await new Promise(resolve => elsewhere.close(resolve));
   });
 });
 
