@@ -68,8 +68,10 @@ export interface Metrics {
   readonly contentType: string;
   /** Scrapes that come at the same time share one look at the database. */
   scrape(): Promise<string>;
-  webhook(result: 'hint' | 'nothing' | 'refused'): void;
+  webhook(result: (typeof RESULTS)[number]): void;
 }
+
+const RESULTS = ['hint', 'nothing', 'refused'] as const;
 
 export function createMetrics(options: { database: Database; sources: readonly ServedSource[] }): Metrics {
   const { database, sources } = options;
@@ -81,6 +83,8 @@ export function createMetrics(options: { database: Database; sources: readonly S
   }
   const name = 'sluice_webhooks_received_total';
   const received = new Counter({ name, help: METRICS[name][0], labelNames: ['result'], registers: [registry] });
+  // What is there from the first scrape on, counts its first webhook too.
+  for (const result of RESULTS) received.inc({ result }, 0);
 
   let scraping: Promise<string> | undefined;
   return {
