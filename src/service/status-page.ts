@@ -24,6 +24,7 @@ meter, progress { width: 100%; max-width: 30rem; height: 1rem; }
 
 /** The whole page: what `sluice status` tells, of every source, and what is wrong. All values are escaped. */
 export function statusPage(states: readonly SourceState[], at: number): Html {
+  const zone = states[0]?.source.timeZone ?? 'UTC';
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -35,7 +36,7 @@ export function statusPage(states: readonly SourceState[], at: number): Html {
 </head>
 <body>
 <h1>Sluice</h1>
-<p class="dim">As of ${moment(at, states[0]?.source.timeZone ?? 'UTC')}; reloaded every minute.</p>
+<p class="dim">As of ${moment(at, zone)} ${zone}; reloaded every minute.</p>
 ${states.map(sourceSection)}
 </body>
 </html>`;
@@ -47,6 +48,7 @@ function sourceSection(state: SourceState): Html {
   return html`
 <section>
 <h2>${source.name}</h2>
+<p class="dim">Times are in ${source.timeZone}.</p>
 ${incidents.length === 0 ? html`<p class="good">Nothing is wrong.</p>` : ''}
 ${incidents.map(
   incident => html`<div class="trouble"><strong>${incident.resource ?? incident.source}: ${TITLES[incident.kind]}</strong> since ${at(incident.openedAt)}

@@ -131,6 +131,8 @@ test('the page tells the state of the source, works without anything from elsewh
       expect(text).toContain('<td class="number">600</td>');
       expect(text).toContain('<strong>invoices: deletions held back</strong> since 20');
       expect(text).toContain('<progress value="0"');
+      expect(text).toMatch(/As of [-\d]+ [:\d]+ UTC; /);
+      expect(text).toContain('Times are in UTC.');
       expect(text).toContain('&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;&#39; [secret]');
       expect(text).not.toMatch(/<script|secret-1|src=|href=|url\(| style=/);
       const style = /<style>([\s\S]*)<\/style>/.exec(text)?.[1] as string;
