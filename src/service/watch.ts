@@ -23,42 +23,54 @@ export interface WatchOptions {
   readonly log: Log;
 }
 
-/** Looks for troubles until `signal` aborts. Every process watches all sources it serves; each trouble is told once by one of them. */
+/**
+ * Looks for troubles, and tells of them, until `signal` aborts. Every process watches all sources it serves; each trouble is told once by one
+ * of them. Telling goes its own round: an address that does not answer holds it up, and keeps no trouble from being seen.
+ */
 export async function watch(options: WatchOptions, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    for (const source of options.sources) {
-      if (signal.aborted) return;
-      try {
-        await watchOnce(options, source, signal);
-      } catch (error) {
-        options.log.debug({ source: source.name, reason: explain(error) }, 'incidents could not be looked at');
+  const goRound = async (
+    work: (...given: [WatchOptions, WatchOptions['sources'][number], AbortSignal]) => Promise<void>,
+  ) => {
+    while (!signal.aborted) {
+      for (const source of options.sources) {
+        if (signal.aborted) return;
+        try {
+          await work(options, source, signal);
+        } catch (error) {
+          options.log.debug({ source: source.name, reason: explain(error) }, 'incidents could not be looked at');
+        }
       }
+      await options.clock.sleep(EVERY_MS, signal).catch(() => undefined);
     }
-    await options.clock.sleep(EVERY_MS, signal).catch(() => undefined);
-  }
+  };
+  await Promise.all([goRound(noteOnce), goRound(tellOnce)]);
 }
 
-/**
- * One look at one source: what is new becomes an incident, what is over ends, and what nobody was told of is told. Once `signal`
- * aborts nothing more is told: the next process does it, after the lease of the one that was under way.
- */
-export async function watchOnce(
-  options: WatchOptions,
+/** One look at one source: what is new becomes an incident, and what is over ends. */
+export async function noteOnce(
+  { database, freshnessLimitMs, hide }: WatchOptions,
   source: Pick<ServedSource, 'name' | 'scheduled'>,
-  signal: AbortSignal = new AbortController().signal,
 ): Promise<void> {
-  const { database, alertUrl, hide, log } = options;
-  const { kysely } = database;
-  await inTurn(kysely, source.name, async tx => {
-    const troubles = await troublesOf(tx, source.name, source.scheduled, options.freshnessLimitMs);
+  await inTurn(database.kysely, source.name, async tx => {
+    const troubles = await troublesOf(tx, source.name, source.scheduled, freshnessLimitMs);
     await noteTroubles(
       tx,
       source.name,
       troubles.map(each => ({ ...each, message: hide(each.message), next: each.next && hide(each.next) })),
     );
   });
-  if (alertUrl === null) return;
-  while (!signal.aborted) {
+}
+
+/**
+ * Tells what nobody was told of a source. Once `signal` aborts nothing more is told: the next process does it, after the lease of
+ * the one that was under way.
+ */
+export async function tellOnce(
+  { database: { kysely }, alertUrl, hide, log }: WatchOptions,
+  source: Pick<ServedSource, 'name'>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (alertUrl !== null && !signal.aborted) {
     const incident = await claimUntold(kysely, source.name, LEASE_SECONDS);
     if (!incident) return;
     try {

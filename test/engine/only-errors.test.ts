@@ -6,7 +6,7 @@ import { runLoop } from '../../src/engine/loop.ts';
 import { createLog } from '../../src/log.ts';
 import type { Fault } from '../../src/sandbox/faults.ts';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
-import { watchOnce } from '../../src/service/watch.ts';
+import { noteOnce, tellOnce } from '../../src/service/watch.ts';
 import { FAILURES } from '../../src/source/retry.ts';
 import { recordSlot } from '../../src/warehouse/slots.ts';
 import { differences } from '../support/compare.ts';
@@ -29,7 +29,8 @@ test('a source that answers with nothing but errors for a day: few requests, the
       const scheduled = engine.resources.map(({ name }) => name);
       const log = createLog({ level: 'silent', secrets: [] });
       const watched = { database, sources: [], alertUrl, freshnessLimitMs: HOUR, hide: String, clock, log };
-      const look = () => watchOnce(watched, { name: 'main', scheduled });
+      const main = { name: 'main', scheduled };
+      const look = () => noteOnce(watched, main).then(() => tellOnce(watched, main, new AbortController().signal));
       const tick = async () => {
         const at = clock.now();
         for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, new Date(at));

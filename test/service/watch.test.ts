@@ -4,9 +4,9 @@ import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { SluiceError } from '../../src/errors.ts';
 import { createLog } from '../../src/log.ts';
-import { watch, watchOnce } from '../../src/service/watch.ts';
+import { noteOnce, tellOnce, type WatchOptions, watch } from '../../src/service/watch.ts';
 import type { Database } from '../../src/warehouse/database.ts';
-import { claimUntold, type Incident, noteTold, noteTroubles } from '../../src/warehouse/incidents.ts';
+import { claimUntold, type Incident, noteTold, noteTroubles, openIncidents } from '../../src/warehouse/incidents.ts';
 import { endRun, startRun } from '../../src/warehouse/runs.ts';
 import { recordSlot } from '../../src/warehouse/slots.ts';
 import { type TestDatabase, withDatabase } from '../support/database.ts';
@@ -29,6 +29,12 @@ interface Given {
   readonly run: (kind: string, state: 'done' | 'failed', error?: SluiceError, resource?: string) => Promise<void>;
 }
 
+/** What `watch` does of a source in one round. */
+async function lookOnce(options: WatchOptions, source: WatchOptions['sources'][number]): Promise<void> {
+  await noteOnce(options, source);
+  await tellOnce(options, source, new AbortController().signal);
+}
+
 async function withWatch(fn: (given: Given) => Promise<void>): Promise<void> {
   const alerts: Alert[] = [];
   let status = 200;
@@ -49,7 +55,7 @@ async function withWatch(fn: (given: Given) => Promise<void>): Promise<void> {
     const look: Given['look'] = (by = database, freshnessLimitMs = 60 * 60_000, scheduled) => {
       const source = servedSource(by);
       const hide = (text: string) => text.replaceAll('key-7', '[secret]');
-      return watchOnce(
+      return lookOnce(
         { database: by, sources: [], alertUrl, freshnessLimitMs, hide, clock, log: silent },
         { ...source, scheduled: scheduled ?? source.scheduled },
       );
@@ -336,7 +342,7 @@ test('why an alert could not be delivered is told, without the address', async (
     const destination = new PassThrough().on('data', chunk => lines.push(String(chunk)));
     const log = createLog({ level: 'warn', secrets: [], destination });
     const options = { database, sources: [], alertUrl, freshnessLimitMs: 60 * 60_000, hide: String, clock, log };
-    await watchOnce(options, servedSource(database));
+    await lookOnce(options, servedSource(database));
     expect(lines).toEqual([
       expect.stringContaining('ALERT_WEBHOOK_URL cannot be asked: unexpected redirect') as string,
     ]);
@@ -357,6 +363,36 @@ test('of an incident that ends while its beginning is being told, the end is tol
     expect(await claimUntold(kysely, 'main', 30)).toBe(null);
     await noteTold(kysely, ended);
     expect(await claimUntold(kysely, 'main', 0)).toBe(null);
+  });
+});
+
+test('an address that does not answer keeps no trouble of another source from being seen', async () => {
+  await withWatch(async ({ database, clock, run }) => {
+    const { kysely } = database;
+    await run('slot', 'failed', new SluiceError('failed', 'Wrong.'));
+    const elsewhere = { source: 'other', resource: 'invoices', kind: 'slot', orderId: null, slotAt: null };
+    await endRun(kysely, await startRun(kysely, elsewhere), { state: 'failed', reason: 'Wrong.' });
+    const stopping = new AbortController();
+    let gaveUp = false;
+    let seen = 0;
+    const silentOne = createServer(async (_request, response) => {
+      response.on('close', () => {
+        gaveUp = true;
+      });
+      while (seen === 0 && !gaveUp) seen = (await openIncidents(kysely, 'other')).length;
+      stopping.abort();
+    });
+    await new Promise<void>(resolve => silentOne.listen(0, '127.0.0.1', resolve));
+    const alertUrl = `http://127.0.0.1:${(silentOne.address() as AddressInfo).port}/`;
+    const served = servedSource(database);
+    const sources = [served, { ...served, name: 'other' }];
+    await watch(
+      { database, sources, alertUrl, freshnessLimitMs: 60 * 60_000, hide: String, clock, log: silent },
+      stopping.signal,
+    );
+    expect(seen).toBe(1);
+    silentOne.closeAllConnections();
+    await new Promise(resolve => silentOne.close(resolve));
   });
 });
 
