@@ -25,25 +25,28 @@ export interface WatchOptions {
 
 /**
  * Looks for troubles, and tells of them, until `signal` aborts. Every process watches all sources it serves; each trouble is told once by one
- * of them. Telling goes its own round: an address that does not answer holds it up, and keeps no trouble from being seen.
+ * of them. No look waits for the telling: an address that does not answer would keep troubles from being seen.
  */
 export async function watch(options: WatchOptions, signal: AbortSignal): Promise<void> {
-  const goRound = async (
-    work: (...given: [WatchOptions, WatchOptions['sources'][number], AbortSignal]) => Promise<void>,
-  ) => {
-    while (!signal.aborted) {
-      for (const source of options.sources) {
-        if (signal.aborted) return;
-        try {
-          await work(options, source, signal);
-        } catch (error) {
-          options.log.debug({ source: source.name, reason: explain(error) }, 'incidents could not be looked at');
-        }
+  const ofEach = async (work: (source: WatchOptions['sources'][number]) => Promise<void>) => {
+    for (const source of options.sources) {
+      if (signal.aborted) return;
+      try {
+        await work(source);
+      } catch (error) {
+        options.log.debug({ source: source.name, reason: explain(error) }, 'incidents could not be looked at');
       }
-      await options.clock.sleep(EVERY_MS, signal).catch(() => undefined);
     }
   };
-  await Promise.all([goRound(noteOnce), goRound(tellOnce)]);
+  let telling: Promise<void> | undefined;
+  while (!signal.aborted) {
+    await ofEach(source => noteOnce(options, source));
+    telling ??= ofEach(source => tellOnce(options, source, signal)).finally(() => {
+      telling = undefined;
+    });
+    await options.clock.sleep(EVERY_MS, signal).catch(() => undefined);
+  }
+  await telling;
 }
 
 /** One look at one source: what is new becomes an incident, and what is over ends. */
