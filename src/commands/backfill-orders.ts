@@ -75,19 +75,21 @@ async function showList(session: Session): Promise<0> {
       rangeText(each),
       each.state,
       count(each.requests),
-      each.state === 'done' ? 'all' : `${each.proven} of ${each.slices} slices`,
+      each.state === 'done' ? 'all' : `${each.proven} of ${each.slices}`,
       each.left ? leftText(each.left, at => moment(at, zone)) : '',
-      each.reason,
     ]);
-    const head = ['id', 'resource', 'range', 'state', 'requests', 'progress', 'left', 'reason'];
-    const drawn = table(terminal.colors, head, rows, { right: [0, 4], wrap: { 6: 20, 7: 24 } });
-    return listed.some(each => each.left) ? `${drawn}\n\n${timesIn(zone)}` : drawn;
+    const head = ['id', 'resource', 'range', 'state', 'requests', 'slices', 'left'];
+    const drawn = table(terminal.colors, head, rows, { right: [0, 4], wrap: { 6: 18 } });
+    // A reason is a sentence or two: in a column, the table was wider than a terminal.
+    const reasons = listed.filter(each => each.reason !== null).map(each => `${each.id}: ${each.reason}`);
+    const below = [reasons.join('\n'), listed.some(each => each.left) ? timesIn(zone) : ''];
+    return [drawn, ...below.filter(Boolean)].join('\n\n');
   });
   return 0;
 }
 
 export const rangeText = ({ from, to }: { from: string | null; to: string | null }): string =>
-  from === null && to === null ? 'everything' : `${from ?? 'beginning'} .. ${to ?? 'now'}`;
+  from === null && to === null ? 'everything' : `${from ?? 'beginning'} .. ${to ?? 'end'}`;
 
 async function changeOrder(
   session: Session,
@@ -102,11 +104,11 @@ async function changeOrder(
   const { to } = change;
   const reason = to === 'cancelled' ? 'Cancelled on request.' : null;
   if (!order || !(await setOrderState(database.kysely, order.id, change.from, to, { reason }))) {
-    const which = given === undefined ? 'Which backfill?' : `There is no backfill ${given} to ${change.name}.`;
-    throw new SluiceError('usage', which, {
+    const none = `There is no backfill ${given === undefined ? '' : `${given} `}to ${change.name}.`;
+    throw new SluiceError('usage', given === undefined && open.length > 0 ? 'Which backfill?' : none, {
       next:
         open.length === 0
-          ? `There is none to ${change.name}.`
+          ? 'See what was ordered: sluice backfill list'
           : `To ${change.name}: ${open.map(each => each.id).join(', ')}.`,
     });
   }

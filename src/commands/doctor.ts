@@ -10,7 +10,7 @@ import { type Cli, newCommand, type Session } from './cli.ts';
 import { habits } from './habits.ts';
 import { type NamedSource, openLedger, type SourceSettings } from './source-settings.ts';
 import { table } from './table.ts';
-import { whatIsPending } from './up-to-date.ts';
+import { pendingText, whatIsPending } from './up-to-date.ts';
 import { zoned } from './zoned.ts';
 
 interface Check {
@@ -96,7 +96,7 @@ function tablesCheck(pending: readonly string[]): Check {
   return {
     check: 'tables',
     ok: true,
-    found: `to be migrated: ${pending.join(', ')}`,
+    found: `to be migrated: ${pendingText(pending)}`,
     next: 'Done by the next sync, or now: sluice migrate',
   };
 }

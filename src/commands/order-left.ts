@@ -22,7 +22,7 @@ export function orderLeft(
   const { requestsLeft: requests, neverRead, slices } = progress;
   const known = neverRead === 0 && slices > 0;
   const longMs = Math.max((requests * abreast * source.windowMs) / source.limit, SECOND);
-  return { requests, finishesAt: known ? now + longMs : null };
+  return { requests, finishesAt: known ? Math.round(now + longMs) : null };
 }
 
 export function leftText({ requests, finishesAt }: OrderLeft, at: (value: number) => string): string {

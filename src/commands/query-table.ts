@@ -5,11 +5,13 @@ import { draw, GAP } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 const LEAST = 4;
+const WHOLE = '; what ends with … is cut: --format csv or json shows it whole';
 
 /** A table as wide as the terminal at most; its columns are measured on the first batch, and longer values are cut. */
 export function queryTable({ colors, width }: Terminal): Format {
   let widths: number[] | undefined;
   let rowCount = 0;
+  let cut = false;
   const plain = (value: string) => value.replaceAll(/\r\n|\n|\r/g, '⏎').replaceAll('\t', ' ');
   return {
     write(columns, rows) {
@@ -17,6 +19,7 @@ export function queryTable({ colors, width }: Terminal): Format {
       const first = widths === undefined;
       widths ??= measure(columns, rows, width);
       if (columns.length === 0 || (rows.length === 0 && !first)) return '';
+      cut ||= rows.some(row => row.some((value, at) => displayWidth(plain(value ?? 'NULL')) > (widths?.[at] ?? 0)));
       const cells = rows.map(row => row.map(value => (value === null ? colors.dim('NULL') : plain(value))));
       const drawn = draw(cells, {
         colWidths: widths,
@@ -26,7 +29,7 @@ export function queryTable({ colors, width }: Terminal): Format {
       });
       return `${drawn}\n`;
     },
-    end: () => colors.dim(`(${plural(rowCount, 'row')})`).concat('\n'),
+    end: () => colors.dim(`(${plural(rowCount, 'row')}${cut ? WHOLE : ''})`).concat('\n'),
   };
 }
 

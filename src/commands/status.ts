@@ -20,7 +20,7 @@ import { leftText, orderLeft } from './order-left.ts';
 import { isServed } from './service.ts';
 import { type NamedSource, openLedger, schedulesOf } from './source-settings.ts';
 import { table } from './table.ts';
-import { whatIsPending } from './up-to-date.ts';
+import { pendingText, whatIsPending } from './up-to-date.ts';
 import { timesIn } from './zoned.ts';
 
 export function statusCommand(cli: Cli): Command {
@@ -108,10 +108,9 @@ function draw(session: Session, state: State): string {
   const { colors } = terminal;
   const parts = [`${colors.bold('Database')}  psql "${state.database}"`];
   if (!('sources' in state)) {
-    const names = state.pending.join(', ');
-    return [...parts, '', `Its tables are not up to date (${names}). Next: sluice sync (or only: sluice migrate)`].join(
-      '\n',
-    );
+    const names = pendingText(state.pending);
+    const next = 'Next: sluice sync (or only: sluice migrate)';
+    return [...parts, '', `Its tables are not up to date: ${names}.`, next].join('\n');
   }
   for (const source of state.sources) {
     const { timeZone = 'UTC' } = settings.sources.find(each => each.name === source.source) ?? {};

@@ -26,6 +26,14 @@ export async function whatIsPending(
   return [...pending];
 }
 
+const MOST_NAMED = 3;
+
+/** The migrations to come as a few words: a new database lacks them all. */
+export function pendingText(names: readonly string[]): string {
+  const more = names.length - MOST_NAMED;
+  return `${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
 /**
  * Whether there is bookkeeping to look into: false where Sluice never ran. Kind `configuration` where an older Sluice left it:
  * that nothing is there would be untrue, and what is there cannot be told.
@@ -34,7 +42,7 @@ export async function hasBookkeeping(session: Session, database: Database): Prom
   const pending = await pendingBookkeeping(session.migrations(database, session.settings.sources[0]?.schema));
   if (pending === null) return false;
   if (pending.length === 0) return true;
-  const message = `The tables at ${database.place} are not up to date (${pending.join(', ')}).`;
+  const message = `The tables at ${database.place} are not up to date (${pendingText(pending)}).`;
   throw new SluiceError('configuration', message, {
     next: 'Done by the next sync, or now: sluice migrate',
   });

@@ -200,6 +200,14 @@ test('an open backfill is listed and can be paused however many were ordered and
     expect((await sluice('backfill', 'pause', id)).code).toBe(0);
     expect((await sluice('backfill', 'cancel')).code).toBe(0);
     expect(await readOrders(database.kysely, [id])).toMatchObject([{ state: 'cancelled' }]);
+
+    // A reason is as long as it takes, and the table is no wider for it.
+    const range = { dateFrom: '2024-01-01', dateTo: '2024-12-31' };
+    const later = await createOrder(database.kysely, { ...place, resource: 'transactions', ...range });
+    expect((await sluice('backfill', 'cancel')).code).toBe(0);
+    const listed = (await sluice('backfill', 'list')).stdout;
+    expect(listed).toContain(`\n\n${later.id}: Cancelled on request.\n`);
+    for (const line of listed.split('\n')) expect(line.length, line).toBeLessThanOrEqual(100);
   });
 });
 
@@ -215,6 +223,9 @@ test('sql writes tables, CSV and JSON exactly, and only reads', async () => {
     const piped = await run(['sql', '--json'], { env, input: query });
     expect(piped.stdout).toContain('"n":12345678901234567.89,');
     expect(piped.json()).toMatchObject([{ nothing: null, t: 'a "b",\nc', yes: true }]);
+
+    const wide = await sluice('sql', "select repeat('x', 300) as wide");
+    expect(wide.stdout).toMatch(/x…\n\(1 row; what ends with … is cut: --format csv or json shows it whole\)\n$/);
 
     const many = await sluice('sql', '--format', 'csv', 'select g from generate_series(1, 1234) g');
     expect(many.stdout.split('\r\n')).toHaveLength(1236);
@@ -268,12 +279,14 @@ test('backfill: the dry run asks nothing; a detached order is listed, paused, re
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('paused')]);
     expect((await sluice('backfill', 'resume')).code).toBe(0);
     const list = await sluice('backfill', 'list');
-    expect(list.stdout).toMatch(new RegExp(`${order.order} +invoices +${from} .. now +waiting`));
+    expect(list.stdout).toMatch(new RegExp(`${order.order} +invoices +${from} .. end +waiting`));
+    const [{ left }] = (await sluice('backfill', 'list', '--json')).json().backfills;
+    expect(Number.isInteger(left.finishesAt)).toBe(true);
 
     const served = await sluice('backfill', 'invoices', '--from', from, '--json');
     expect(served.json().resources).toMatchObject([{ order: order.order, state: 'done' }]);
     const none = await sluice('backfill', 'cancel');
-    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('none to cancel')]);
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('There is no backfill to cancel.\nSee')]);
     const { rows } = await database.query('select count(*)::int as orders from sluice.orders');
     expect(rows).toEqual([{ orders: 2 }]);
   });
@@ -299,7 +312,9 @@ test('reset forgets one resource, but neither unasked nor while the source is be
 test('migrate lists what it applied, and waits for another process until it is stopped; sync does it by itself', async () => {
   const empty = await createTestDatabase({ empty: true });
   const env = { DATABASE_URL: empty.url };
-  expect((await run(['status'], { env })).stdout).toContain('Next: sluice sync (or only: sluice migrate)');
+  expect((await run(['status'], { env })).stdout).toMatch(
+    /not up to date: sluice\/0001_clock_and_budget, .* and \d+ more\.\nNext: sluice sync \(or only: sluice migrate\)\n$/,
+  );
   const other = new pg.Client({ connectionString: empty.url });
   await other.connect();
   await other.query("select pg_advisory_lock(hashtextextended('sluice migrate', 0))");
