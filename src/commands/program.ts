@@ -52,6 +52,11 @@ function withSubcommands(command: Command): Command[] {
 function usageError(command: Command, error: CommanderError): SluiceError {
   if (error.code === 'commander.help')
     return new SluiceError('usage', 'No command was given.', { next: command.helpInformation() });
+  // Queries are pasted with the comment above them.
+  if (error.code === 'commander.unknownOption' && /'--[^']*\s/.test(error.message))
+    return new SluiceError('usage', 'What begins with -- is taken for an option.', {
+      next: `A query that does so needs -- before it: ${pathOf(command)} -- "-- a comment .."`,
+    });
   const message = error.message.replace(/^error: /, '').replace(/\n.*$/s, '');
   const capital = `${message[0]?.toUpperCase()}${message.slice(1)}`;
   return new SluiceError('usage', /[.!?]$/.test(capital) ? capital : `${capital}.`, {

@@ -18,6 +18,7 @@ test('wrong usage exits with 2 and names what is allowed, before anything is sta
     [['snyc'], 'Commands: '],
     [['--no-color', 'status'], 'Options stand behind the command, as in: sluice status --json. See: sluice --help'],
     [['backfill', 'customers', '--from', '2025-01-01'], 'invoices, transactions'],
+    [['sql', '-- All.\nselect 1'], 'A query that does so needs -- before it: sluice sql -- '],
   ];
   const ended = await Promise.all(cases.map(([args]) => run(args, { env: SETTINGS })));
   for (const [index, { code, stdout, stderr }] of ended.entries()) {
