@@ -52,10 +52,14 @@ export function showPlan(
       }`,
       ...(created > 0 ? [`  ${count(created)} are created already, and would not be sent`] : []),
       ...(unknown > 0 ? [`  ${count(unknown)} may be created already: ${unknownFate(listed)}`] : []),
-      listed
-        ? `After that ${resource} are synced, so that what was created is in the warehouse; that takes requests, too.`
-        : `The API has no list of ${resource}, so nothing can be read back.`,
-      `Send it: sluice push ${resource} ${path} --yes`,
+      ...(toSend.length + unknown === 0
+        ? ['Nothing is left to send.']
+        : [
+            listed
+              ? `After that ${resource} are synced, so that what was created is in the warehouse; that takes requests, too.`
+              : `The API has no list of ${resource}, so nothing can be read back.`,
+            `Send it: sluice push ${resource} ${path} --yes`,
+          ]),
     ].join('\n'),
   );
   return 0;

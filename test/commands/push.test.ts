@@ -88,6 +88,9 @@ test('a dry run tells the requests and sends nothing; --yes creates each line on
       0,
       expect.stringContaining('253 of 253 lines created, with 0 requests'),
     ]);
+    expect((await sluice('push', 'customers', path)).stdout).toMatch(
+      /253 are created already.*\nNothing is left to send\.\n$/,
+    );
     expect(sandbox.stats.total).toBe(before);
 
     // Only what is new in a changed file is sent.
