@@ -591,6 +591,7 @@ describe('the command', () => {
 
   test.for([
     [['--key', 'k'], '--url is missing'],
+    [['--url', 'books.example.com', '--key', 'k'], '--url books.example.com is no address such as https://'],
     [['--url', 'http://127.0.0.1:1'], 'There is no key'],
     [['--url', 'http://127.0.0.1:1', '--key', 'k', '--nonsense'], '--nonsense'],
   ] as const)('%s: exit code 2', async ([given, problem]) => {

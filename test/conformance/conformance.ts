@@ -72,6 +72,7 @@ function read() {
   const wrong = (problem: string) => new SluiceError('usage', problem, { next: NEXT });
   if (values.help) return values;
   if (values.url === undefined) throw wrong('--url is missing: which installation is to be asked?');
+  if (!URL.canParse(values.url)) throw wrong(`--url ${values.url} is no address such as https://books.example.com.`);
   if (!values.key && !ownKey) throw wrong('There is no key: neither --key nor SOURCE_API_KEY is set.');
   // Neither is taken for the other: a key must not go to another installation than its own.
   if (values.key && ownKey && values.key !== ownKey)
