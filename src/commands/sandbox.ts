@@ -30,9 +30,9 @@ interface Options {
   rateLimit: number;
   latency: number;
   port: number;
-  variant: string[];
+  variant?: string[];
   variants?: boolean;
-  faults: string[];
+  faults?: string[];
   faultsScript?: string;
 }
 
@@ -51,14 +51,9 @@ export function sandboxCommand(cli: Cli): Command {
     .option('--rate-limit <n>', 'requests an hour; 0 without limit', wholeNumber('--rate-limit', 0, most), 1000)
     .option('--latency <ms>', 'milliseconds that each answer takes', wholeNumber('--latency', 0, 60_000), 0)
     .option('--port <port>', 'port to listen on; 0 any free one', wholeNumber('--port', 0, 65_535), 0)
-    .option('--variant <name=value,..>', 'behave differently at these points; may be repeated', collect, [])
+    .option('--variant <name=value,..>', 'behave differently at these points; may be repeated', collect)
     .option('--variants', 'list what can be varied')
-    .option(
-      '--faults <name=probability,..>',
-      'what goes wrong at a request, and how often; may be repeated',
-      collect,
-      [],
-    )
+    .option('--faults <name=probability,..>', 'what goes wrong at a request, and how often; may be repeated', collect)
     .option('--faults-script <file>', 'which requests go wrong, and how')
     .action(
       cli.action({ source: false }, async ({ terminal, signal, clock }, options: Options) => {
@@ -67,8 +62,8 @@ export function sandboxCommand(cli: Cli): Command {
           return 0;
         }
         const { seed, rateLimit, port } = options;
-        const variants = parseVariants(options.variant.join(','));
-        const faults = parseFaultRates(options.faults.join(','));
+        const variants = parseVariants((options.variant ?? []).join(','));
+        const faults = parseFaultRates((options.faults ?? []).join(','));
         const faultPlan = options.faultsScript === undefined ? [] : await readScript(options.faultsScript);
         const sandbox = await openSandbox({
           seed,
@@ -104,7 +99,7 @@ export function sandboxCommand(cli: Cli): Command {
     );
 }
 
-function collect(text: string, all: string[]): string[] {
+function collect(text: string, all: string[] = []): string[] {
   return [...all, text];
 }
 
