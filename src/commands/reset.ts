@@ -19,11 +19,11 @@ export function resetCommand(cli: Cli): Command {
     .argument('<resource>', 'the resource to forget')
     .option('--yes', 'without asking')
     .action(
-      cli.action({ source: false }, async (session, name: string, options: { yes?: boolean }) => {
+      cli.action({ source: false }, async (session, name: string, options: { yes?: boolean; source?: string }) => {
         const { terminal, settings, jobs } = session;
         chosenResources(jobs, [name]);
         const { sourceName, schema } = settings;
-        if (!options.yes) await confirm(session, name);
+        if (!options.yes) await confirm(session, name, options.source);
         const database = await session.openDatabase();
         await bringUpToDate(session, database);
         const lock = await acquireSourceLock(database, sourceName);
@@ -55,8 +55,8 @@ export function resetCommand(cli: Cli): Command {
     );
 }
 
-async function confirm({ terminal, signal }: Session, name: string): Promise<void> {
-  const next = `Repeat it with --yes: sluice reset ${name} --yes`;
+async function confirm({ terminal, signal }: Session, name: string, source?: string): Promise<void> {
+  const next = `Repeat it with --yes: sluice reset ${name}${source === undefined ? '' : ` --source ${source}`} --yes`;
   if (!process.stdin.isTTY || terminal.json)
     throw new SluiceError('usage', 'reset deletes data, so it wants to be sure.', { next });
   const question = `Delete all rows of ${name} and their history here? (yes/no) `;

@@ -46,6 +46,11 @@ test('what is said of one source is not taken for all of several', async () => {
     // As far as the database, which is not there.
     expect((await sync(...flag.split(' '), '--source', 'graz')).code).toBe(1);
   }
+  const unasked = await run(['reset', 'invoices', '--source', 'graz'], { env: { KEY: 'key' }, cwd });
+  expect([unasked.code, unasked.stderr]).toEqual([
+    2,
+    expect.stringContaining(': sluice reset invoices --source graz --yes\n'),
+  ]);
   rmSync(cwd, { recursive: true });
 });
 
