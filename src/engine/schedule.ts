@@ -1,3 +1,4 @@
+import { setImmediate as others } from 'node:timers/promises';
 import { createTask, type ScheduledTask, type TaskContext, validate } from 'node-cron';
 import { type Clock, DAY, MINUTE } from '../clock.ts';
 import { explain, SluiceError } from '../errors.ts';
@@ -12,6 +13,8 @@ const LOOK_BACK_MS = 40 * DAY;
 const SWEEP_MS = MINUTE;
 /** How far back then at least, whatever was looked at before; farther where looking has failed for longer. */
 const SWEEP_BACK_MS = 10 * MINUTE;
+/** Looked at in one go, some 10 ms; a rare schedule of many sources would hold up all else for minutes. */
+const MINUTES_IN_ONE_GO = 200;
 
 /** A resource and when it is read: a cron expression of five fields in its zone. */
 export interface Planned {
@@ -38,18 +41,25 @@ export async function startSchedule(options: {
     const { source, resource } = entry.each;
     const now = await databaseNow(database);
     const backMs = Math.min(Math.max(now - entry.lookedAt, SWEEP_BACK_MS), LOOK_BACK_MS);
-    const tick = latestTick(entry.task, now, await lastSlotAt(database.kysely, source, resource), backMs);
+    const tick = await latestTick(entry.task, now, await lastSlotAt(database.kysely, source, resource), backMs);
     const recorded = tick !== null && (await recordSlot(database.kysely, source, resource, tick));
     entry.lookedAt = now;
     if (tick) log.debug({ source, resource, slot: tick.toISOString(), recorded }, 'slot');
     if (recorded) await onSlot(source);
   };
+  let failing = false;
   const attempt = async (entry: Entry) => {
     try {
       await record(entry);
+      failing = false;
     } catch (error) {
       const { source, resource } = entry.each;
-      log.warn({ source, resource, reason: explain(error) }, 'a slot could not be recorded, and will be');
+      // While the database is away this is so for each resource, and every minute: one line is enough.
+      log[failing ? 'debug' : 'warn'](
+        { source, resource, reason: explain(error) },
+        'a slot could not be recorded, and will be',
+      );
+      failing = true;
     }
   };
   const entries = planned.map(each => {
@@ -104,17 +114,19 @@ export function cronOf({ source, resource, schedule }: Omit<Planned, 'timeZone'>
 }
 
 /** The newest tick up to `now` that is later than `last`; at the very first start, now itself. */
-export function latestTick(
+export async function latestTick(
   task: Pick<ScheduledTask, 'match'>,
   now: number,
   last: number | null,
   backMs: number = LOOK_BACK_MS,
-): Date | null {
+): Promise<Date | null> {
   const minute = Math.floor(now / MINUTE) * MINUTE;
   if (last === null) return new Date(minute);
   const oldest = Math.max(last, minute - backMs);
+  let looked = 0;
   for (let at = minute; at > oldest; at -= MINUTE) {
     if (task.match(new Date(at))) return new Date(at);
+    if (++looked % MINUTES_IN_ONE_GO === 0) await others();
   }
   return null;
 }

@@ -7,7 +7,8 @@ import type { Database } from '../warehouse/database.ts';
 
 /** Where graphile-worker keeps its tables; nothing in them is the truth, and they may be dropped while no service runs. */
 const SCHEMA = 'graphile_worker';
-const TASK = 'read';
+/** A task for each source: of one task for all, a process would take, and lose, the wake-ups of sources that only others serve. */
+const taskOf = (source: string): string => `read ${source}`;
 const AGAIN_MS = MINUTE;
 const RESTART_MS = 5 * SECOND;
 /** A process that the queue has forgotten for so long, as it may after an outage of the database, wakes itself. */
@@ -41,7 +42,6 @@ export async function startWakeUps(options: {
   log: Log;
 }): Promise<WakeUps> {
   const { database, sources, most, log, turnMs = TURN_MS } = options;
-  const ours = new Set(sources);
   const inTurn = pLimit(most);
   /** By source, what it is doing; `again` when it was woken meanwhile. */
   const awake = new Map<string, { again: boolean; done: Promise<void> }>();
@@ -65,8 +65,9 @@ export async function startWakeUps(options: {
         Math.min(turnMs, SECOND),
       );
       try {
-        const at = await options.wake(source, turn.signal);
-        const goesOn = turn.signal.aborted || (self.again && inTurn.pendingCount > 0);
+        const at = stopped ? null : await options.wake(source, turn.signal);
+        // Who stops hands its sources over: the others need not wait for the next minute.
+        const goesOn = stopped || turn.signal.aborted || (self.again && inTurn.pendingCount > 0);
         // Now is behind all that are due.
         if (at || goesOn) await addWakeUp(database, source, goesOn ? null : at);
       } catch (error) {
@@ -80,9 +81,7 @@ export async function startWakeUps(options: {
     awake.delete(source);
   }
 
-  /** Without a source of ours it is not for us: from other settings, or left by a crash. */
-  async function onWakeUp(source: string | null): Promise<void> {
-    if (source === null || stopped || !ours.has(source)) return;
+  async function onWakeUp(source: string): Promise<void> {
     wokenAt.set(source, performance.now());
     const busy = awake.get(source);
     if (busy) {
@@ -99,7 +98,7 @@ export async function startWakeUps(options: {
     run({
       pgPool: database.pool,
       schema: SCHEMA,
-      taskList: { [TASK]: (_payload, { job }) => onWakeUp(job.key) },
+      taskList: Object.fromEntries(sources.map(source => [taskOf(source), () => onWakeUp(source)])),
       // One more than can be busy reading, so that a wake-up for one that is does not keep another waiting. Each asks the queue
       // every two seconds, so that one for each source would be 100 queries a second for 200 sources.
       concurrency: most + 1,
@@ -117,20 +116,24 @@ export async function startWakeUps(options: {
       await runner.promise.catch(error =>
         log.warn({ reason: explain(error) }, 'wake-ups stopped, and are started again'),
       );
-      if (stopped) return;
-      await new Promise(resolve => setTimeout(resolve, RESTART_MS));
-      if (stopped) return;
-      runner = await start().catch(error => {
-        log.warn({ reason: explain(error) }, 'wake-ups could not be started');
-        return runner;
-      });
+      for (let started = false; !started && !stopped; ) {
+        await new Promise(resolve => setTimeout(resolve, RESTART_MS));
+        if (stopped) return;
+        try {
+          runner = await start();
+          started = true;
+        } catch (error) {
+          // One line for an outage is enough; it may last for hours.
+          log.debug({ reason: explain(error) }, 'wake-ups could not be started');
+        }
+      }
       if (stopped) await runner.stop().catch(() => undefined);
     }
   };
   const add = async () => {
     for (const source of sources) {
       // While as many are awake as may be, the queue is not forgetful but long.
-      if (awake.size >= most) break;
+      if (stopped || awake.size >= most) break;
       if (performance.now() - (wokenAt.get(source) ?? 0) > FORGOTTEN_MS) void onWakeUp(source);
     }
     try {
@@ -149,9 +152,11 @@ export async function startWakeUps(options: {
     async stop() {
       stopped = true;
       clearInterval(timer);
+      // At once, so that it takes no more wake-ups from the others; it ends with those under way.
+      const ended = runner.stop().catch(() => undefined);
       await adding;
       await Promise.all([...awake.values()].map(each => each.done));
-      await runner.stop().catch(() => undefined);
+      await ended;
       await watching;
     },
   };
@@ -172,7 +177,7 @@ async function afterOthers<T>(database: Database, work: () => Promise<T>): Promi
 async function addWakeUp(database: Database, source: string, at: Date | null): Promise<void> {
   await database.query(
     `select from ${SCHEMA}.add_job($1, run_at => $2, max_attempts => 1, job_key => $3, job_key_mode => 'preserve_run_at')`,
-    [TASK, at?.toISOString() ?? null, source],
+    [taskOf(source), at?.toISOString() ?? null, source],
   );
 }
 
@@ -186,6 +191,6 @@ export async function wakeUp(database: Database, source: string): Promise<void> 
   await database.query(
     `select from ${SCHEMA}.add_job($1, max_attempts => 1, job_key => $2,
       run_at => least(now(), (select min(run_at) from ${SCHEMA}.jobs where key = $2 and locked_at is null)))`,
-    [TASK, source],
+    [taskOf(source), source],
   );
 }

@@ -88,3 +88,54 @@ test('where one place is there for two sources, one that could go on for ever en
     expect(['ababab', 'bababa']).toContain(turns);
   });
 });
+
+test('a process leaves the wake-ups of sources that others serve to them', async () => {
+  await withDatabase(async database => {
+    const woken: string[] = [];
+    const wakeUps = await startWakeUps({
+      database,
+      sources: ['a'],
+      most: 1,
+      wake: async source => {
+        woken.push(source);
+        return null;
+      },
+      log: createLog({ level: 'silent', secrets: [] }),
+    });
+    await wakeUp(database, 'b');
+    for (let times = 1; times <= 3; times++) {
+      await wakeUp(database, 'a');
+      await vi.waitFor(() => expect(woken.length).toBeGreaterThanOrEqual(times), { timeout: 30_000 });
+    }
+    const { rows } = await database.query("select key from graphile_worker.jobs where key = 'b'");
+    await wakeUps.stop();
+    expect([rows, new Set(woken)]).toEqual([[{ key: 'b' }], new Set(['a'])]);
+  });
+});
+
+test('a process that stops hands over what it has been woken for, and takes no more', async () => {
+  await withDatabase(async database => {
+    const woken: string[] = [];
+    let finish: () => void = () => undefined;
+    const finished = new Promise<void>(resolve => {
+      finish = resolve;
+    });
+    const wakeUps = await startWakeUps({
+      database,
+      sources: ['a', 'b', 'c'],
+      most: 1,
+      wake: async source => {
+        woken.push(source);
+        await finished;
+        return null;
+      },
+      log: createLog({ level: 'silent', secrets: [] }),
+    });
+    await vi.waitFor(() => expect(woken.length).toBe(1), { timeout: 30_000 });
+    const stopping = wakeUps.stop();
+    finish();
+    await stopping;
+    const { rows } = await database.query('select key from graphile_worker.jobs where locked_at is null order by key');
+    expect([rows.map(row => row.key), woken.length]).toEqual([['a', 'b', 'c'], 1]);
+  });
+});
