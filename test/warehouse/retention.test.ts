@@ -19,9 +19,16 @@ test('old finished work is forgotten; what is open, young or the newest slot sta
       insert into sluice.quarantine (source, resource, key, payload, reasons, slice, first_seen, last_seen, resolved_at) values
         ('main', 'r', 'resolved', '{}', '{}', 'whole', now(), now(), now() - interval '31 days'),
         ('main', 'r', 'unresolved', '{}', '{}', 'whole', now() - interval '99 days', now(), null)`);
+    await database.query(`
+      insert into sluice.orders (source, resource, kind, state, created_at, ended_at) values
+        ('main', 'old', 'sync', 'done', now() - interval '100 days', now() - interval '100 days'),
+        ('main', 'young', 'verify', 'failed', now() - interval '100 days', now() - interval '80 days'),
+        ('main', 'paused', 'backfill', 'paused', now() - interval '100 days', null),
+        ('other', 'old', 'sync', 'done', now() - interval '100 days', now() - interval '100 days')`);
     await forgetOldWork(database.kysely, 'main');
     const left = async (text: string) => (await database.query<{ name: string }>(text)).rows.map(row => row.name);
     expect(await left('select resource as name from sluice.runs order by id')).toEqual(['young', 'open', 'old']);
+    expect(await left('select resource as name from sluice.orders order by id')).toEqual(['young', 'paused', 'old']);
     expect(await left('select count(*)::text as name from sluice.slots')).toEqual(['1']);
     expect(await left('select key as name from sluice.quarantine')).toEqual(['unresolved']);
   });
