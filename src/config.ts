@@ -490,7 +490,10 @@ function visible(name: Name, text: string): string {
   if (SECRETS.has(name)) return ' is not usable (its value is not shown)';
   if (!ADDRESSES.has(name)) return ` is "${text}"`;
   const shown = withoutSecrets(text);
-  return shown === null ? ' is not an address' : ` is "${shown}"`;
+  if (shown !== null) return ` is "${shown}"`;
+  // Of what is not understood only this is sure to hold no secret.
+  const [scheme] = /^[a-z][a-z0-9+.-]*:\/\//i.exec(text) ?? [];
+  return scheme && URL.canParse(text) ? ` begins with ${scheme}` : ' is not an address';
 }
 
 function masked(name: Name, value: unknown): string {

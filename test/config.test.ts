@@ -81,6 +81,7 @@ test('all wrong settings are named at once with what is expected, and no secret 
   for (const name of Object.keys(wrong)) expect(message).toMatch(new RegExp(`^  ${name} .*; expected .+\\.$`, 'm'));
   expect(message).toContain('SOURCE_TIMEZONE is "Europe/Wien"; expected an IANA time zone');
   expect(message).toContain('SOURCE_AUTH is "basic"; expected one of bearer, query.');
+  expect(message).toContain('DATABASE_URL begins with mysql://; expected postgres://');
   expect(message).not.toMatch(/secret/);
 });
 

@@ -36,6 +36,7 @@ export async function openEngine(options: {
     budget: openLedger(database, source, settings),
     noWait: options.noWait,
     onWait: (lane, waitMs) => waiting.note(waitMs, lane),
+    onRetry: (came, waitMs) => options.onEvent({ kind: 'retrying', came, waitMs }),
     clock,
     log,
   });

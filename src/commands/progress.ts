@@ -5,7 +5,7 @@ import { partition } from '../engine/resource.ts';
 import { type Task, wants } from '../engine/task.ts';
 import { count, plural } from '../service/words.ts';
 import type { Terminal } from './terminal.ts';
-import { zoned } from './zoned.ts';
+import { NOTICED_MS, quotaText, retryText } from './wait-note.ts';
 
 /** Where one resource stands. `share`: of its rows, 0 to 1. */
 export interface Standing {
@@ -44,12 +44,17 @@ export function createProgress(options: { terminal: Terminal; clock: Clock }): {
   const of = (source: string | null, timeZone: string): Progress => {
     const prefix = source === null ? '' : `${source} `;
     const stand = (standing: Standing) => shown.stand({ ...standing, resource: `${prefix}${standing.resource}` });
-    const waiting = (at: number) => shown.waiting(`waiting for quota until ${zoned(at, timeZone)}`, prefix, at);
+    const waiting = (at: number) => shown.waiting(quotaText(at, timeZone), prefix, at);
     return {
       stand,
       waiting,
       onEvent(event) {
         if (event.kind === 'waiting') return waiting(clock.now() + event.waitMs);
+        if (event.kind === 'retrying') {
+          const at = clock.now() + event.waitMs;
+          if (event.waitMs >= NOTICED_MS) shown.waiting(retryText(event.came, at, timeZone), prefix, at);
+          return;
+        }
         const { task } = event;
         const { rowsRead, requests } = task.counts;
         stand({ resource: task.resource.name, rows: rowsRead, requests, share: shareOf(task) });

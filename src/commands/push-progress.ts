@@ -1,17 +1,17 @@
 import { type Clock, SECOND } from '../clock.ts';
 import { plural } from '../service/words.ts';
-import { createQuotaNote } from './quota-note.ts';
 import type { Terminal } from './terminal.ts';
+import { createWaitNote } from './wait-note.ts';
 
 const LINE_EVERY_MS = 2 * SECOND;
 
-/** A line every two seconds while lines are sent, and one for each wait for the request limit. */
+/** A line every two seconds while lines are sent, and one for each wait. */
 export function createPushProgress(
   terminal: Terminal,
   clock: Clock,
   resource: string,
   timeZone: string,
-): { sent: (lines: number) => void; waiting: (waitMs: number) => void } {
+): { sent: (lines: number) => void } & ReturnType<typeof createWaitNote> {
   let told = clock.now();
   return {
     sent(lines) {
@@ -19,6 +19,6 @@ export function createPushProgress(
       told = clock.now();
       terminal.note(`${resource}: ${plural(lines, 'line')} sent so far`);
     },
-    waiting: createQuotaNote(terminal, clock, resource, timeZone),
+    ...createWaitNote(terminal, clock, resource, timeZone),
   };
 }

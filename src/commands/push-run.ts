@@ -46,7 +46,8 @@ export async function sendLines(given: {
       noWait,
       clock,
       log,
-      onWait: (_lane, waitMs) => progress.waiting(waitMs),
+      onWait: progress.onWait,
+      onRetry: progress.onRetry,
     }),
   );
   const end = (state: 'done' | 'failed' | 'stopped', reason: string | null) =>

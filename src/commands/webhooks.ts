@@ -4,11 +4,11 @@ import { openClient } from '../source/client.ts';
 import type { Database } from '../warehouse/database.ts';
 import { listWebhooks, noteWebhook, receiverSecret, type Webhook } from '../warehouse/receivers.ts';
 import { type Cli, newCommand, type Session } from './cli.ts';
-import { createQuotaNote } from './quota-note.ts';
 import { isServed } from './service.ts';
 import { openLedger, type SourceSettings } from './source-settings.ts';
 import { table } from './table.ts';
 import { bringUpToDate, hasBookkeeping } from './up-to-date.ts';
+import { createWaitNote } from './wait-note.ts';
 import { zoned } from './zoned.ts';
 
 const PATH = '/api/v2/webhooks';
@@ -103,9 +103,8 @@ async function post(
   sent: { name: string; source: SourceSettings; body: { url: string; events: string[] }; noWait: boolean },
 ): Promise<void> {
   const { name, source, body, noWait } = sent;
-  const tell = createQuotaNote(terminal, clock, 'webhooks register', source.timeZone);
-  const onWait = (_lane: string, waitMs: number) => tell(waitMs);
-  const client = openClient({ ...source, budget: openLedger(database, name, source), noWait, onWait, clock, log });
+  const note = createWaitNote(terminal, clock, 'webhooks register', source.timeZone);
+  const client = openClient({ ...source, ...note, budget: openLedger(database, name, source), noWait, clock, log });
   try {
     const context = { lane: 'live', purpose: 'webhooks register', signal } as const;
     const answer = await client.request({ method: 'POST', path: PATH, body }, context);

@@ -38,7 +38,9 @@ export interface Engine {
 export type LoopEvent =
   | { readonly kind: 'begun' | 'ended'; readonly task: Task; readonly state?: 'done' | 'failed' | 'stopped' | 'paused' }
   | { readonly kind: 'committed'; readonly task: Task; readonly step: Step }
-  | { readonly kind: 'waiting'; readonly waitMs: number };
+  | { readonly kind: 'waiting'; readonly waitMs: number }
+  /** `came`: what came instead of an answer. */
+  | { readonly kind: 'retrying'; readonly came: string; readonly waitMs: number };
 
 /** The state of a loop while it runs. */
 export interface Loop {

@@ -35,6 +35,8 @@ export interface ClientOptions {
   noWait?: boolean;
   /** Told whenever a lane waits for the limit, e.g. to show until when. */
   onWait?: (lane: Lane, waitMs: number) => void;
+  /** Told before a request is repeated: what came instead of an answer, and how long it waits. */
+  onRetry?: (came: string, waitMs: number) => void;
   clock: Clock;
   log?: Log;
   /** For the jitter of retries. Default `Math.random`. */
@@ -170,7 +172,10 @@ export function openClient(options: ClientOptions): OpenClient {
         // After a 429 the ledger itself holds back everyone on this key, so the next grant is the wait.
         const waitMs = verdict.blocksKey ? 0 : retryDelayMs(law, tries, random, verdict.minimumMs);
         log?.info({ asked: call.asked, attempt: tries, waitMs, came: verdict.what }, 'request is repeated');
-        if (waitMs > 0) await pause(waitMs, context.signal);
+        if (waitMs > 0) {
+          options.onRetry?.(verdict.what, waitMs);
+          await pause(waitMs, context.signal);
+        }
       }
     } catch (error) {
       throw unknown ? unknownBefore(call.asked, error) : error;

@@ -61,7 +61,7 @@ export async function readQuery(
       throw new SluiceError('stopped', 'The query was stopped on request, so its result is not whole.', {
         next: 'The same command begins at the first row again.',
       });
-    throw isOfQuery(error) ? explainQuery(error, query) : explainDatabaseError(error, database.place);
+    throw isOfQuery(error) ? explainQuery(error, query, schema) : explainDatabaseError(error, database.place);
   } finally {
     signal.removeEventListener('abort', cancel);
     await client.query('rollback').catch((error: Error) => {
@@ -84,7 +84,14 @@ function nextBatch(cursor: Cursor<(string | null)[]>): Promise<{ columns: Column
 const isOfQuery = (error: unknown): error is pg.DatabaseError =>
   error instanceof pg.DatabaseError && !error.code?.startsWith('57P');
 
-function explainQuery(error: pg.DatabaseError, query: string): SluiceError {
+/** Where Postgres itself gives no hint. */
+function hintOf({ code, message }: pg.DatabaseError, schema: string): string | undefined {
+  if (/multiple commands/.test(message)) return 'One statement at a time.';
+  if (code !== '42P01') return undefined;
+  return `Looked for in the schemas ${schema}, sluice and public. What is there: sluice status; tables come with sluice sync.`;
+}
+
+function explainQuery(error: pg.DatabaseError, query: string, schema: string): SluiceError {
   if (error.code === '25006')
     return new SluiceError('failed', 'sluice sql only reads; nothing was changed.', {
       next: 'Nothing writes to the warehouse but Sluice; keep tables of your own in another schema, with psql.',
@@ -92,7 +99,7 @@ function explainQuery(error: pg.DatabaseError, query: string): SluiceError {
   const at = Number(error.position);
   const line = at > 0 ? query.slice(0, at).split('\n').length : 0;
   const near = at > 0 ? ` (line ${line}, near "${query.slice(at - 1, at + 19).split('\n')[0]}")` : '';
-  const next = [error.detail, error.hint].filter(Boolean).join(' ');
+  const next = [error.detail, error.hint ?? hintOf(error, schema)].filter(Boolean).join(' ');
   return new SluiceError('failed', `Postgres refuses the query: ${error.message}${near}.`, {
     ...(next ? { next } : {}),
     cause: error,

@@ -238,6 +238,10 @@ test('sql writes tables, CSV and JSON exactly, and only reads', async () => {
     ]);
     const wrong = await sluice('sql', '--json', 'select nonsense');
     expect([wrong.code, wrong.json().error.message]).toEqual([1, expect.stringContaining('nonsense')]);
+    expect((await sluice('sql', 'select * from invoice')).stderr).toContain(
+      '\nLooked for in the schemas warehouse, sluice and',
+    );
+    expect((await sluice('sql', 'select 1; select 2')).stderr).toContain('One statement at a time.');
     expect((await sluice('sql')).code).toBe(2);
   });
 });

@@ -25,6 +25,21 @@ test('until when a command waits is told with its zone, that of the source', () 
 test('a push tells it the same way', () => {
   const { terminal, lines } = notes();
   const clock = { ...systemClock, now: () => Date.UTC(2026, 6, 15, 22, 30, 5) };
-  createPushProgress(terminal, clock, 'customers', 'Europe/Vienna').waiting(60_000);
-  expect(lines).toEqual(['customers: waiting for quota until 2026-07-16 00:31:05 Europe/Vienna (60 s)']);
+  createPushProgress(terminal, clock, 'customers', 'Europe/Vienna').onWait('live', 60_000);
+  expect(lines).toEqual(['customers: waiting for quota until 2026-07-16 00:31:05 Europe/Vienna']);
+});
+
+test('what came instead of an answer is told, and when it is asked again, where that takes long enough to notice', () => {
+  const { terminal, lines } = notes();
+  const clock = { ...systemClock, now: () => Date.UTC(2026, 6, 15, 22, 30, 5) };
+  const progress = createProgress({ terminal, clock }).of(null, 'UTC');
+  const push = createPushProgress(terminal, clock, 'customers', 'UTC');
+  for (const waitMs of [1000, 8000]) {
+    progress.onEvent({ kind: 'retrying', came: 'HTTP 503', waitMs });
+    push.onRetry('HTTP 503', waitMs);
+  }
+  expect(lines).toEqual([
+    'HTTP 503; asked again at 2026-07-15 22:30:13 UTC',
+    'customers: HTTP 503; asked again at 2026-07-15 22:30:13 UTC',
+  ]);
 });

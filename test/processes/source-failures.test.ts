@@ -54,7 +54,8 @@ test.concurrent('a source that answers nowhere is told after its retries, and no
     const env = { SOURCE_URL: url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url, SOURCE_RATE_LIMIT: '100000' };
     const ended = await run(['sync', ...MAIN], { env });
     expect(ended.code).toBe(1);
-    expect(ended.stderr).toContain(`nothing answers at ${url}`);
+    expect(ended.stderr).toContain(`nothing answers at ${url}; asked again at`);
+    expect(ended.stderr).toContain(`failed 6 times: nothing answers at ${url}`);
     expect(ended.stderr).not.toContain('bug in Sluice');
     expect(await rowCount(database)).toBe(0);
     const sandbox = await openSandbox({ ...SOURCE, port });
