@@ -1,6 +1,14 @@
-import { SluiceError } from '../errors.ts';
+import { isKind, SluiceError } from '../errors.ts';
 import type { Db } from '../warehouse/database.ts';
-import { deleteRows, findLeft, listMissing, type MissingRow, markMissing } from '../warehouse/missing.ts';
+import {
+  deleteRows,
+  type Fuse,
+  findLeft,
+  listMissing,
+  type MissingRow,
+  markMissing,
+  readFuse,
+} from '../warehouse/missing.ts';
 import { shownByNone } from '../warehouse/row-windows.ts';
 import type { Counts } from '../warehouse/runs.ts';
 import { type Slice, sliceText } from '../warehouse/slice.ts';
@@ -156,17 +164,20 @@ export async function remove(tx: Db, draft: Draft, task: Task, keys: readonly st
     });
     return;
   }
-  const { missing, lost, limit } = result.blown;
-  draft.after.push(() =>
-    fail(
-      task,
-      new SluiceError(
-        'fuse',
-        `The source no longer shows ${missing} rows of ${resource.name}; with ${lost} deleted in the last 24 hours that is more than the ${limit} a day allows, so none of them was deleted.`,
-        {
-          next: `If they are really gone: sluice sync ${resource.name} --accept-deletes ${missing}${sourceOption(resource.source)}`,
-        },
-      ),
-    ),
-  );
+  draft.after.push(() => fail(task, blown(resource, result.blown)));
 }
+
+/** Once the rest was read, too, more may be missing than when the fuse blew: what a person is told to accept has to be enough. */
+export async function countAgain(db: Db, task: Task): Promise<void> {
+  if (!isKind(task.failure, 'fuse')) return;
+  const { resource } = task;
+  const fuse = await readFuse(db, resource.table, placeOf(resource));
+  if (fuse.lost + fuse.missing > fuse.limit) task.failure = blown(resource, fuse);
+}
+
+const blown = ({ name, source }: Resource, { missing, lost, limit }: Fuse): SluiceError =>
+  new SluiceError(
+    'fuse',
+    `The source no longer shows ${missing} rows of ${name}; with ${lost} deleted in the last 24 hours that is more than the ${limit} a day allows, so none of them was deleted.`,
+    { next: `If they are really gone: sluice sync ${name} --accept-deletes ${missing}${sourceOption(source)}` },
+  );

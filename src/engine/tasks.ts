@@ -7,6 +7,7 @@ import { endRun, spentOnSlot, startRun } from '../warehouse/runs.ts';
 import { sliceText } from '../warehouse/slice.ts';
 import { lastSlotAt, openSlots, takeSlot } from '../warehouse/slots.ts';
 import type { Loop } from './engine.ts';
+import { countAgain } from './gone.ts';
 import { takeHinted } from './hints.ts';
 import { partition, placeOf } from './resource.ts';
 import { createTask, fail, MOST_TRIES, type Task, wants } from './task.ts';
@@ -154,6 +155,7 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
       new SluiceError('failed', message, { next: 'What was read is kept; the next run reads these slices again.' }),
     );
   }
+  await countAgain(kysely, task);
   const state = task.failure ? 'failed' : 'done';
   const { kind: failure, message: reason = task.absent ? NOT_OFFERED : undefined, next } = task.failure ?? {};
   await endRun(kysely, task.runId, { state, reason, next, failure });

@@ -111,14 +111,31 @@ export function fuseLimit(rows: number): number {
   return Math.max(20, Math.floor(rows / 10));
 }
 
-export type DeleteResult =
-  | { readonly deleted: string[] }
-  | { readonly blown: { missing: number; lost: number; limit: number } };
+/** What the fuse counts: rows that are missing now, those lost in the last 24 hours, and how many together are not too many. */
+export interface Fuse {
+  readonly missing: number;
+  readonly lost: number;
+  readonly limit: number;
+}
+
+export type DeleteResult = { readonly deleted: string[] } | { readonly blown: Fuse };
+
+/** What was accepted is no loss. */
+export async function readFuse(db: Db, table: Table, place: Place): Promise<Fuse> {
+  const { rows } = await sql<{ missing: number; lost: number; stored: number }>`
+    select (select count(*)::int from sluice.missing where source = ${place.source} and resource = ${place.resource}) as missing,
+      (select count(*)::int from ${sql.id(table.schema, 'row_history')} h where resource = ${place.resource} and ended_by = 'deleted'
+        and valid_to > sluice.now() - make_interval(secs => ${DAY / 1000}) and not exists (
+          select from sluice.runs r join sluice.orders o on o.id = r.order_id where r.id = h.run_id and o.accept_deletes > 0)) as lost,
+      (select count(*)::int from ${sql.id(table.schema, table.name)}) as stored`.execute(db);
+  const { missing, lost, stored } = rows[0] ?? { missing: 0, lost: 0, stored: 0 };
+  return { missing, lost, limit: fuseLimit(stored + lost) };
+}
 
 /**
  * Moves rows proven gone to `row_history`, unless the fuse forbids it. The fuse counts what the resource lost in the last 24
  * hours and all that is missing now: when together they pass the limit nothing is deleted, because a source that suddenly shows
- * less is more often a fault than a clearing-out. `accepted` rows may go whatever the fuse says, and what was accepted is no loss.
+ * less is more often a fault than a clearing-out. `accepted` rows may go whatever the fuse says.
  */
 export async function deleteRows(
   tx: Db,
@@ -137,16 +154,9 @@ export async function deleteRows(
   await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice fuse ${table.schema}.${table.name}`}, 0))`.execute(
     tx,
   );
-  const { rows: counted } = await sql<{ missing: number; lost: number; stored: number }>`
-    select (select count(*)::int from sluice.missing where source = ${place.source} and resource = ${place.resource}) as missing,
-      (select count(*)::int from ${old} h where resource = ${place.resource} and ended_by = 'deleted'
-        and valid_to > sluice.now() - make_interval(secs => ${DAY / 1000}) and not exists (
-          select from sluice.runs r join sluice.orders o on o.id = r.order_id where r.id = h.run_id and o.accept_deletes > 0)) as lost,
-      (select count(*)::int from ${target}) as stored`.execute(tx);
-  const { missing, lost, stored } = counted[0] ?? { missing: 0, lost: 0, stored: 0 };
-  const limit = fuseLimit(stored + lost);
-  if (lost + Math.max(missing, keys.length) > limit && keys.length > context.accepted)
-    return { blown: { missing, lost, limit } };
+  const fuse = await readFuse(tx, table, place);
+  if (fuse.lost + Math.max(fuse.missing, keys.length) > fuse.limit && keys.length > context.accepted)
+    return { blown: fuse };
 
   const children = table.children.map(
     child => sql`${child.field}::text, (select coalesce(jsonb_agg(to_jsonb(c) - ${child.parent}::text order by c.line), '[]')

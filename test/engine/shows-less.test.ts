@@ -134,3 +134,28 @@ test('what was lacked in an order that the list turned out not to be in is not m
   });
   await sandbox.close();
 });
+
+test('as many are named to be accepted as are missing once all was read, and that is enough', async () => {
+  const sandbox = await openSandbox({ size: SIZE, rateLimit: 0 });
+  for (let row = 0; row < 40; row++) sandbox.insert('orders', [...sandbox.rows('orders')][row % 20] as never);
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['orders'], pageSize: 10 });
+    await serveOrders(engine, 'sync');
+    const ids = [...sandbox.rows('orders')].map(row => row.id).sort((a, b) => b - a);
+    // An earlier reading lacked the newest rows, which ended before it came to the oldest.
+    const newest = ids.slice(1, 23);
+    await database.query(
+      `insert into sluice.missing (source, resource, key, slice, since)
+       select 'main', 'orders', unnest($1::text[]), 'id ..', sluice.now() - interval '1 minute'`,
+      [newest],
+    );
+    for (const id of [...newest, ...ids.slice(-8)]) sandbox.remove('orders', id);
+    const [refused] = await serveOrders(engine, 'sync');
+    expect(refused?.reason).toMatch(/--accept-deletes 30$/);
+    const [accepted] = await serveOrders(engine, 'sync', { acceptDeletes: 30 });
+    expect(accepted).toMatchObject({ state: 'done', deleted: 30 });
+    expect(await differences(database, sandbox, 8, ['orders'])).toEqual([]);
+    await engine.close();
+  });
+  await sandbox.close();
+});

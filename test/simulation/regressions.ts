@@ -305,6 +305,15 @@ const SEEDS: readonly Regression[] = [
     dear: true,
   },
   {
+    seed: 1800,
+    given: {
+      variants: { paging: 'no-meta', 'transaction-ids': 'no', numbers: 'strings' },
+      others: ['tickets', 'orders'],
+    },
+    was: 'the rows to be accepted were counted when the fuse blew, and what the rest of the list lacked came on top',
+    dear: true,
+  },
+  {
     seed: 1999,
     given: { variants: { paging: 'no-meta', 'invoice-fields': 'bare', states: 'more' }, others: ['tickets', 'users'] },
     was: 'a page that had lost rows was taken for the longest that the source gives, and nothing longer was noticed',
