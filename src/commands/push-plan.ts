@@ -3,8 +3,12 @@ import type { Line } from '../engine/push-lines.ts';
 import type { PushTarget } from '../engine/push-targets.ts';
 import { count, plural } from '../service/words.ts';
 import type { PushState } from '../warehouse/pushes.ts';
+import { sourceOption } from '../warehouse/sources.ts';
 import type { Outcome } from './cli.ts';
 import type { Terminal } from './terminal.ts';
+
+/** How many entries a batch may hold is not documented. */
+export const BATCH = 100;
 
 /** What a push would send. */
 export function showPlan(
@@ -58,12 +62,15 @@ export function showPlan(
             listed
               ? `After that ${resource} are synced, so that what was created is in the warehouse; that takes requests, too.`
               : `The API has no list of ${resource}, so nothing can be read back.`,
-            `Send it: sluice push ${resource} ${path} --yes`,
+            `Send it: sluice push ${resource} ${path} --yes${optionsAgain(plan)}`,
           ]),
     ].join('\n'),
   );
   return 0;
 }
+
+const optionsAgain = ({ source, batch, resendUnknown }: { source: string; batch: number; resendUnknown?: boolean }) =>
+  `${batch === BATCH ? '' : ` --batch ${batch}`}${resendUnknown ? ' --resend-unknown' : ''}${sourceOption(source)}`;
 
 const unknownFate = (listed: boolean): string =>
   listed

@@ -9,7 +9,7 @@ import { acquireSourceLock } from '../warehouse/source-lock.ts';
 import { type Cli, newCommand, type Outcome, type Session } from './cli.ts';
 import { wholeNumber } from './given.ts';
 import { readLines } from './push-file.ts';
-import { showPlan } from './push-plan.ts';
+import { BATCH, showPlan } from './push-plan.ts';
 import { showProblems, showPushed } from './push-report.ts';
 import { sendLines } from './push-run.ts';
 import { isOpen, type OpenSource, recognise } from './source-settings.ts';
@@ -18,9 +18,6 @@ import { bringUpToDate, hasBookkeeping } from './up-to-date.ts';
 const EXAMPLE = `sluice push customers new.csv            check the file, and tell how many requests it takes
 sluice push customers new.csv --yes      create what was not created yet
 sluice push leads fair.ndjson --yes      one JSON object a line`;
-
-/** How many entries a batch may hold is not documented. */
-const BATCH = 100;
 
 interface Options {
   readonly yes?: boolean;

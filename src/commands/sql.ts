@@ -23,6 +23,10 @@ export function sqlCommand(cli: Cli): Command {
           throw new SluiceError('usage', 'There is no query.', {
             next: 'Example: sluice sql "select count(*) from invoices"',
           });
+        if (terminal.json && options.format !== undefined && options.format !== 'json')
+          throw new SluiceError('usage', `--json and --format ${options.format} ask for two formats.`, {
+            next: 'Leave one of them out.',
+          });
         const name = terminal.json ? 'json' : (options.format ?? 'table');
         const format = name === 'json' ? json() : name === 'csv' ? csv() : queryTable(terminal);
         const database = await session.openDatabase();

@@ -180,8 +180,7 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
         : undefined;
     const again = serves.slots && isKind(task.failure, 'unavailable');
     await setOrderState(kysely, task.orderId, ['waiting', 'running'], again ? 'waiting' : state, {
-      reason:
-        reason === undefined ? null : [/[.!?]$/.test(reason) ? reason : `${reason}.`, next].filter(Boolean).join(' '),
+      reason: reason && next ? `${reason}${/[.!?]$/.test(reason) ? '' : '.'} ${next}` : (reason ?? null),
       ...(report ? { report } : {}),
     });
   }

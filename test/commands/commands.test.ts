@@ -242,6 +242,7 @@ test('sql writes tables, CSV and JSON exactly, and only reads', async () => {
       '\nLooked for in the schemas warehouse, sluice and',
     );
     expect((await sluice('sql', 'select 1; select 2')).stderr).toContain('One statement at a time.');
+    expect((await sluice('sql', '--json', '--format', 'csv', 'select 1')).code).toBe(2);
     expect((await sluice('sql')).code).toBe(2);
   });
 });

@@ -57,6 +57,9 @@ test('a dry run tells the requests and sends nothing; --yes creates each line on
     expect(dry.stdout).toContain(
       '253 would be created at source main, with 4 requests (3 of them with up to 100 lines, 1 with one)',
     );
+    expect(dry.stdout).toMatch(/^Send it: sluice push customers \S+ --yes$/m);
+    const small = await sluice('push', 'customers', path, '--batch', '10');
+    expect(small.stdout).toMatch(/^Send it: sluice push customers \S+ --yes --batch 10$/m);
     expect((await sluice('push', 'customers', path, '--batch', '1', '--json')).json()).toMatchObject({
       dryRun: true,
       requests: 253,

@@ -100,7 +100,7 @@ export async function probeSearch(asker: Asker, { offered }: Lists): Promise<Fin
   if (answer.verdict.kind !== 'success')
     return strange('search', `HTTP ${answer.status} for the name of a customer`, 'yes');
   if (hits === 0) return strange('search', 'the name of a customer does not find it', 'yes');
-  const evidence = `the name of a customer found ${found.length} rows, ${hits} of them with that name`;
+  const evidence = `rows found by the name of a customer: ${found.length}, with that name: ${hits}`;
   const ignored = found.length >= unfiltered.length && 2 * hits < found.length;
   return told('search', ignored ? 'ignored' : 'honoured', evidence);
 }
