@@ -1,4 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net';
+import { pipeline, Transform } from 'node:stream';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
@@ -29,6 +30,33 @@ async function freePort(): Promise<number> {
   const { port } = server.address() as { port: number };
   await new Promise(resolve => server.close(resolve));
   return port;
+}
+
+/** A server before the database's; what breaks on one side breaks on the other. `alter` gets what clients send, as latin1. */
+async function openBetween(alter: (text: string) => string = text => text) {
+  const { hostname, port } = new URL(inject('postgresUrl'));
+  const clients: Socket[] = [];
+  const server = createServer(client => {
+    clients.push(client);
+    const target = connect(Number(port), hostname);
+    const altered = new Transform({
+      transform: (data: Buffer, _encoding, done) => done(null, Buffer.from(alter(data.toString('latin1')), 'latin1')),
+    });
+    pipeline(client, altered, target, () => undefined);
+    pipeline(target, client, () => undefined);
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  return {
+    open(test: { url: string }) {
+      const url = new URL(test.url);
+      url.port = String((server.address() as { port: number }).port);
+      return openDatabase({ url: url.href, applicationName: 'between', log });
+    },
+    drop() {
+      for (const client of clients) client.destroy();
+    },
+    close: () => new Promise(resolve => server.close(resolve)),
+  };
 }
 
 test('dates, stamps, 8-byte integers and numerics arrive as exact text, and the session is in UTC', async () => {
@@ -178,27 +206,17 @@ test('work that waited too long for a connection of its own process is told so, 
 });
 
 test('a connection that cannot be set up is not left behind', async () => {
-  const server = new URL(inject('postgresUrl'));
   let spoils = false;
   // Asks for a time zone that there is none of, of the same length.
-  const spoilt = (text: string) => (spoils ? text.replace("zone 'UTC'", "zone 'XXX'") : text);
-  const between = createServer(client => {
-    const target = connect(Number(server.port), server.hostname);
-    client.on('data', data => target.write(spoilt(data.toString('latin1')), 'latin1'));
-    client.on('close', () => target.destroy()).on('error', () => undefined);
-    target.pipe(client).on('error', () => undefined);
-  });
-  await new Promise<void>(resolve => between.listen(0, '127.0.0.1', resolve));
+  const between = await openBetween(text => (spoils ? text.replace("zone 'UTC'", "zone 'XXX'") : text));
   await withDatabase(async (_database, test) => {
-    const url = new URL(test.url);
-    url.port = String((between.address() as { port: number }).port);
-    const database = await openDatabase({ url: url.href, applicationName: 'between', log });
+    const database = await between.open(test);
     spoils = true;
     await expect(database.connect('left behind')).rejects.toThrow(/TimeZone/);
     // Without it the database cannot be dropped.
     await database.close();
   });
-  await new Promise(resolve => between.close(resolve));
+  await between.close();
 });
 
 const ROWS = 'select generate_series(1, 100000)';
@@ -224,23 +242,13 @@ test('a query that is stopped is an error, however far it came, and its connecti
 });
 
 test('a query whose session ends or whose connection drops is told as the trouble of the database; COPY is wrong usage', async () => {
-  const server = new URL(inject('postgresUrl'));
-  const clients: Socket[] = [];
-  const between = createServer(client => {
-    clients.push(client);
-    const target = connect(Number(server.port), server.hostname);
-    client.pipe(target).pipe(client);
-    client.on('close', () => target.destroy()).on('error', () => undefined);
-  });
-  await new Promise<void>(resolve => between.listen(0, '127.0.0.1', resolve));
+  const between = await openBetween();
   await withDatabase(async (_database, test) => {
-    const url = new URL(test.url);
-    url.port = String((between.address() as { port: number }).port);
-    const database = await openDatabase({ url: url.href, applicationName: 'between', log });
+    const database = await between.open(test);
     const { signal } = new AbortController();
     const read = (query: string) =>
       readQuery(database, { query, schema: 'warehouse', signal }, async () => {
-        for (const client of clients) client.destroy();
+        between.drop();
         return true;
       });
     await expect(read('select pg_terminate_backend(pg_backend_pid())')).rejects.toMatchObject({
@@ -258,7 +266,7 @@ test('a query whose session ends or whose connection drops is told as the troubl
       });
     await database.close();
   });
-  await new Promise(resolve => between.close(resolve));
+  await between.close();
 });
 
 test('missing permissions name what to grant; read-only names the primary', async () => {
