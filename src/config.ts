@@ -149,8 +149,9 @@ export interface Config {
 }
 
 /**
- * Settings from the environment and, for what is not set there, from `.env` in `directory`; an empty one there hides that of the file. Several
- * sources stand in `sources.json` there, or in SOURCES_FILE. Throws the kind `configuration`, with every wrong setting named at once.
+ * Settings from the environment and, for what is not set there, from `.env` in `directory`; an empty one in the environment hides
+ * that of the file. Several sources stand in `sources.json` there, or in SOURCES_FILE. Throws the kind `configuration`, with every
+ * wrong setting named at once.
  */
 export function readConfig(options: {
   environment: Environment;

@@ -62,6 +62,9 @@ export function isKind(error: unknown, ...kinds: ErrorKind[]): error is SluiceEr
   return error instanceof SluiceError && kinds.includes(error.kind);
 }
 
+/** With the full stop that a text lacks which ends with what somebody else said. */
+export const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
+
 /** The text a person reads: the message, then the next step. Never a stack. */
 export function explain(error: unknown): string {
   if (error instanceof SluiceError) return error.next ? `${error.message}\n${error.next}` : error.message;

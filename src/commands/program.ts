@@ -1,5 +1,5 @@
 import { Command, type CommanderError } from 'commander';
-import { SluiceError } from '../errors.ts';
+import { SluiceError, sentence } from '../errors.ts';
 import type { Cli } from './cli.ts';
 
 /** Loaded when they are called for: each brings what it alone needs, and all of it takes three times as long as most. */
@@ -59,7 +59,7 @@ function usageError(command: Command, error: CommanderError): SluiceError {
     });
   const message = error.message.replace(/^error: /, '').replace(/\n.*$/s, '');
   const capital = `${message[0]?.toUpperCase()}${message.slice(1)}`;
-  return new SluiceError('usage', /[.!?]$/.test(capital) ? capital : `${capital}.`, {
+  return new SluiceError('usage', sentence(capital), {
     next: `${allowed(command, error)}See: ${pathOf(command)} --help`,
   });
 }

@@ -1,4 +1,4 @@
-import { isKind, SluiceError } from '../errors.ts';
+import { isKind, SluiceError, sentence } from '../errors.ts';
 import { NOT_OFFERED } from '../warehouse/coverage.ts';
 import type { Db } from '../warehouse/database.ts';
 import { returnHints } from '../warehouse/hints.ts';
@@ -180,7 +180,7 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
         : undefined;
     const again = serves.slots && isKind(task.failure, 'unavailable');
     await setOrderState(kysely, task.orderId, ['waiting', 'running'], again ? 'waiting' : state, {
-      reason: reason && next ? `${reason}${/[.!?]$/.test(reason) ? '' : '.'} ${next}` : (reason ?? null),
+      reason: reason && next ? `${sentence(reason)} ${next}` : (reason ?? null),
       ...(report ? { report } : {}),
     });
   }

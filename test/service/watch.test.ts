@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
@@ -29,6 +29,20 @@ interface Given {
   readonly run: (kind: string, state: 'done' | 'failed', error?: SluiceError, resource?: string) => Promise<void>;
 }
 
+/** Where alerts are posted to; `url` ends with a slash. */
+async function openReceiver(answer: RequestListener) {
+  const server = createServer(answer);
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    async close() {
+      const closed = new Promise(resolve => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
 /** What `watch` does of a source in one round. */
 async function lookOnce(options: WatchOptions, source: WatchOptions['sources'][number]): Promise<void> {
   await noteOnce(options, source);
@@ -38,7 +52,7 @@ async function lookOnce(options: WatchOptions, source: WatchOptions['sources'][n
 async function withWatch(fn: (given: Given) => Promise<void>): Promise<void> {
   const alerts: Alert[] = [];
   let status = 200;
-  const receiver = createServer((request, response) => {
+  const receiver = await openReceiver((request, response) => {
     let text = '';
     request.setEncoding('utf8').on('data', (part: string) => {
       text += part;
@@ -48,8 +62,7 @@ async function withWatch(fn: (given: Given) => Promise<void>): Promise<void> {
       response.writeHead(status, { connection: 'close' }).end();
     });
   });
-  await new Promise<void>(resolve => receiver.listen(0, '127.0.0.1', resolve));
-  const alertUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook-secret`;
+  const alertUrl = `${receiver.url}hook-secret`;
   await withDatabase(async (database, test) => {
     const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z');
     const look: Given['look'] = (by = database, freshnessLimitMs = 60 * 60_000, scheduled) => {
@@ -68,7 +81,7 @@ async function withWatch(fn: (given: Given) => Promise<void>): Promise<void> {
     };
     await fn({ database, test, clock, alerts, answer: code => (status = code), look, run });
   });
-  await new Promise(resolve => receiver.close(resolve));
+  await receiver.close();
 }
 
 const byText = (a: string, b: string) => (a < b ? -1 : 1);
@@ -335,9 +348,8 @@ test('a receiver that fails stops nothing: it is tried again after a growing pau
 test('why an alert could not be delivered is told, without the address', async () => {
   await withWatch(async ({ database, clock, run }) => {
     await run('slot', 'failed', new SluiceError('failed', 'Wrong.'));
-    const elsewhere = createServer((_request, response) => response.writeHead(302, { location: '/login' }).end());
-    await new Promise<void>(resolve => elsewhere.listen(0, '127.0.0.1', resolve));
-    const alertUrl = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/hook-secret`;
+    const elsewhere = await openReceiver((_request, response) => response.writeHead(302, { location: '/login' }).end());
+    const alertUrl = `${elsewhere.url}hook-secret`;
     const lines: string[] = [];
     const destination = new PassThrough().on('data', chunk => lines.push(String(chunk)));
     const log = createLog({ level: 'warn', secrets: [], destination });
@@ -347,8 +359,7 @@ test('why an alert could not be delivered is told, without the address', async (
       expect.stringContaining('ALERT_WEBHOOK_URL cannot be asked: unexpected redirect') as string,
     ]);
     expect(lines[0]).not.toContain('hook-secret');
-    elsewhere.closeAllConnections();
-    await new Promise(resolve => elsewhere.close(resolve));
+    await elsewhere.close();
   });
 });
 
@@ -371,7 +382,7 @@ test('an address that does not answer keeps no later trouble from being seen', a
     await run('slot', 'failed', new SluiceError('failed', 'Wrong.'));
     const stopping = new AbortController();
     let seen = 0;
-    const silentOne = createServer(async (_request, response) => {
+    const silentOne = await openReceiver(async (_request, response) => {
       await run('slot', 'failed', new SluiceError('failed', 'Wrong.'), 'customers');
       while (seen < 2 && !response.destroyed) {
         await new Promise(resolve => setTimeout(resolve, 5));
@@ -379,16 +390,14 @@ test('an address that does not answer keeps no later trouble from being seen', a
       }
       stopping.abort();
     });
-    await new Promise<void>(resolve => silentOne.listen(0, '127.0.0.1', resolve));
-    const alertUrl = `http://127.0.0.1:${(silentOne.address() as AddressInfo).port}/`;
+    const alertUrl = silentOne.url;
     const sources = [servedSource(database)];
     await watch(
       { database, sources, alertUrl, freshnessLimitMs: 60 * 60_000, hide: String, clock, log: silent },
       stopping.signal,
     );
     expect(seen).toBe(2);
-    silentOne.closeAllConnections();
-    await new Promise(resolve => silentOne.close(resolve));
+    await silentOne.close();
   });
 });
 
@@ -398,12 +407,11 @@ test('it stops at once, however many alerts are still to be told to an address t
       await run('slot', 'failed', new SluiceError('failed', 'Wrong.'), resource);
     const stopping = new AbortController();
     let asked = 0;
-    const silentOne = createServer(() => {
+    const silentOne = await openReceiver(() => {
       asked++;
       stopping.abort();
     });
-    await new Promise<void>(resolve => silentOne.listen(0, '127.0.0.1', resolve));
-    const alertUrl = `http://127.0.0.1:${(silentOne.address() as AddressInfo).port}/`;
+    const alertUrl = silentOne.url;
     const served = servedSource(database);
     const sources = [served, served];
     await watch(
@@ -411,8 +419,7 @@ test('it stops at once, however many alerts are still to be told to an address t
       stopping.signal,
     );
     expect(asked).toBe(1);
-    silentOne.closeAllConnections();
-    await new Promise(resolve => silentOne.close(resolve));
+    await silentOne.close();
     await clock.advance(30_000);
     await look();
     expect(alerts).toHaveLength(3);
