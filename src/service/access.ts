@@ -41,7 +41,8 @@ export function guard(token: string | null): MiddlewareHandler {
       // Lax, not strict: the cookie has to come along when a link in a chat leads here, and no GET changes anything.
       const secure = c.req.header('x-forwarded-proto') === 'https';
       setCookie(c, COOKIE, session, { httpOnly: true, sameSite: 'Lax', path: '/', secure, maxAge: 30 * 24 * 3600 });
-      return c.redirect(c.req.path, 303);
+      // One slash: `//host/` would lead to another host.
+      return c.redirect(c.req.path.replace(/^[/\\]+/, '/'), 303);
     }
     if (isSame(getCookie(c, COOKIE) ?? '', session)) return next();
     c.header('WWW-Authenticate', 'Bearer realm="sluice"');

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 import { type Clock, SECOND } from '../clock.ts';
-import { SluiceError } from '../errors.ts';
+import { explain, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database.ts';
 import { databaseNow } from '../warehouse/now.ts';
@@ -83,8 +83,14 @@ function createApp(options: ServiceOptions, inbox: ReturnType<typeof createInbox
   const metrics = createMetrics({ database, sources });
   const readiness = createReadiness({ database, pending: options.pending, clock });
   const page = shared(async () => {
-    const states = await ofEach(sources, source => sourceState(database, source, hide));
-    return String(await statusPage(states, await databaseNow(database)));
+    const at = await databaseNow(database);
+    const states = await ofEach(sources, source =>
+      sourceState(database, source, hide).catch((error: unknown) => {
+        log.warn({ source: source.name, err: error }, 'the state of a source could not be read');
+        return { source, reason: hide(explain(error)) };
+      }),
+    );
+    return String(await statusPage(states, at));
   });
 
   const app = new Hono();

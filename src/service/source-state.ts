@@ -27,6 +27,12 @@ export interface SourceState {
   readonly incidents: readonly Incident[];
 }
 
+/** A source whose state could not be read, for example because its schema is gone; the others are shown all the same. */
+export interface UnreadSource {
+  readonly source: SourceState['source'];
+  readonly reason: string;
+}
+
 const MOST_FAILURES = 5;
 
 /** `hide` takes secrets out of what failed, since a source may have said anything. */

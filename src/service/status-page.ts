@@ -1,6 +1,6 @@
 import { html, raw } from 'hono/html';
 import { TITLES } from './alerts.ts';
-import type { SourceState } from './source-state.ts';
+import type { SourceState, UnreadSource } from './source-state.ts';
 import { budgetLine, count, moment, provenText } from './words.ts';
 
 type Html = ReturnType<typeof html>;
@@ -23,7 +23,7 @@ meter, progress { width: 100%; max-width: 30rem; height: 1rem; }
 `;
 
 /** The whole page: what `sluice status` tells, of every source, and what is wrong. All values are escaped. */
-export function statusPage(states: readonly SourceState[], at: number): Html {
+export function statusPage(states: readonly (SourceState | UnreadSource)[], at: number): Html {
   const zone = states[0]?.source.timeZone ?? 'UTC';
   return html`<!doctype html>
 <html lang="en">
@@ -37,9 +37,18 @@ export function statusPage(states: readonly SourceState[], at: number): Html {
 <body>
 <h1>Sluice</h1>
 <p class="dim">As of ${moment(at, zone)} ${zone}; reloaded every minute.</p>
-${states.map(sourceSection)}
+${states.map(state => ('reason' in state ? unreadSection(state) : sourceSection(state)))}
 </body>
 </html>`;
+}
+
+function unreadSection({ source, reason }: UnreadSource): Html {
+  return html`
+<section>
+<h2>${source.name}</h2>
+<div class="trouble"><strong>The state of this source cannot be read.</strong>
+<p>${reason}</p></div>
+</section>`;
 }
 
 function sourceSection(state: SourceState): Html {

@@ -10,7 +10,7 @@ import { failedLast, runsUnderWay } from '../../src/warehouse/report.ts';
 import { endRun, startRun } from '../../src/warehouse/runs.ts';
 import { createTestDatabase, MIGRATIONS, withDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';
-import { ask, withService } from './open.ts';
+import { ask, servedSource, withService } from './open.ts';
 
 const TOKEN = 'token-5f/+&"x';
 
@@ -53,6 +53,12 @@ test('with a token: as Bearer, or once in the address, which becomes a cookie an
       expect((await ask(`${url}/?token=wrong`)).status).toBe(401);
       const entered = await ask(`${url}/?token=${encodeURIComponent(TOKEN)}`);
       expect([entered.status, entered.headers.location]).toEqual([303, '/']);
+      // Never to another host.
+      const { port } = new URL(url);
+      for (const path of ['//evil.example/', '/\\evil.example/']) {
+        const led = await ask(`${url}${path}?token=${encodeURIComponent(TOKEN)}`);
+        expect([led.status, new URL(String(led.headers.location), url).host]).toEqual([303, `127.0.0.1:${port}`]);
+      }
       const cookie = entered.headers['set-cookie']?.[0] as string;
       expect(cookie).toMatch(/HttpOnly; SameSite=Lax/);
       expect(cookie).not.toContain(encodeURIComponent(TOKEN));
@@ -150,6 +156,21 @@ test('the page tells the state of the source, works without anything from elsewh
     await engine.close();
   });
   await sandbox.close();
+});
+
+test('a source whose schema is gone is told as such, and the others are shown', async () => {
+  await withDatabase(async database => {
+    const served = servedSource(database);
+    await withService(
+      database,
+      { sources: [served, { ...served, name: 'other', schema: 'gone' }] },
+      async ({ url }) => {
+        const { status, text } = await ask(`${url}/`);
+        expect([status, text.match(/Nothing is wrong/g)?.length]).toEqual([200, 1]);
+        expect(text).toMatch(/<h2>other<\/h2>\s*<div class="trouble"><strong>.*cannot be read[\s\S]*gone\.customers/);
+      },
+    );
+  });
 });
 
 test('the page and the queries of status show a run under way and the last failure behind any number of newer runs', async () => {
