@@ -214,10 +214,11 @@ export function learnFromPage(
 ): Learnt {
   const learnt = [...learnKeys(resource, answer), ...learnCap(resource, answer)];
   const counted = answer.meta?.totalPages !== undefined;
-  const turned = !counted && before !== null && turns(before, answer) ? before : null;
+  const turned = !counted && before !== null && turns(resource, before, answer) ? before : null;
   if (turned !== null && !resource.traits.has('paging')) learnt.push(UNTIL_EMPTY);
-  // Without a count, a page was full when the very next one came behind it.
-  const fullByNext = answer.page - 1 === turned?.page && answer.limit === turned.limit ? turned : null;
+  // Without a count, a page was full when the very next one came behind it. A longer one is the last page past the end, which had lost its rows.
+  const isNext = answer.page - 1 === turned?.page && answer.limit === turned.limit;
+  const fullByNext = isNext && answer.rows.length <= turned.rows.length ? turned : null;
   const full =
     pages !== null && pages > answer.page && answer.page === 1 && isFull(resource, answer) ? answer : fullByNext;
   const own = fullByNext !== null && fullByNext.rows.length > fullByNext.limit ? fullByNext : answer;
@@ -235,7 +236,8 @@ export function learnFromPage(
   // Longer than what was thought to be the most: the page that showed that had lost rows. One that comes twice makes none longer.
   const longer = answer.rows.length <= answer.limit && hasMoreThan(Number(known), answer);
   const shown = longer ? answer : full;
-  if (shown === null || shown.rows.length === 0) return learnt;
+  // Pages of one row could not overlap.
+  if (shown === null || shown.rows.length < 2) return learnt;
   const { limit } = shown;
   const size = shown.rows.length;
   // A page as long as asked for shows no maximum, unless more was asked for than ever before.
@@ -266,9 +268,11 @@ export const pagingIgnored = (answer: PageAnswer, before = 1): Learnt[number] =>
  * A later page, and for the most part other rows: some come again where rows were inserted in front of them, and all where a source
  * answers so past the end.
  */
-export function turns(before: PageAnswer, { page, rows }: PageAnswer): boolean {
-  const shown = textsOf(before.rows);
-  return page > before.page && 2 * rows.filter(row => !shown.has(JSON.stringify(row))).length > rows.length;
+export function turns({ job }: Resource, before: PageAnswer, { page, rows }: PageAnswer): boolean {
+  // An edited row is the same row.
+  const nameOf = (row: unknown) => String((row as Record<string, unknown> | null)?.[job.key] ?? JSON.stringify(row));
+  const shown = new Set(before.rows.map(nameOf));
+  return page > before.page && 2 * rows.filter(row => !shown.has(nameOf(row))).length > rows.length;
 }
 
 type Learning = { trait: string; value: string; evidence: string }[];

@@ -1,7 +1,7 @@
 import { DAY } from '../clock.ts';
 import type { Entry } from '../warehouse/coverage.ts';
 import type { MissingRow } from '../warehouse/missing.ts';
-import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../warehouse/slice.ts';
+import { type DateSlice, type IdSlice, overlap, parseSlice, type Slice, sliceText } from '../warehouse/slice.ts';
 import { stampMs } from '../warehouse/stamp.ts';
 import { totalToAsk } from './control-totals.ts';
 import { asksUnfiltered, confirmedBy, confirmingField, isConfirmedByCover } from './gone.ts';
@@ -88,7 +88,12 @@ export async function choose(
         : 'blocked';
   }
 
-  const latestMissing = !task.reportOnly && (all || mayReread) ? latest(resource, await context.missing()) : 0;
+  const lacking = !task.reportOnly && (all || mayReread) ? lackingSlices(resource, await context.missing()) : [];
+  const latestMissing = latest(lacking);
+  // A part of the cover confirms nothing.
+  const canConfirm = partition(resource).every(
+    ({ slice, provenAt }) => (provenAt ?? 0) >= latestMissing || wants(task, slice),
+  );
   const open = partition(resource).filter(entry => !task.settled.has(sliceText(entry.slice)));
   const entries = task.reportOnly ? open.flatMap(entry => unreported(task, entry)) : open;
   const due = entries.filter(entry => {
@@ -96,12 +101,14 @@ export async function choose(
     // What was never read has nothing to be compared with; the report names it.
     if (task.reportOnly) return entry.provenAt !== null;
     if (entry.provenAt === null) return task.kind !== 'slot' || mayReread;
-    if (entry.provenAt < latestMissing || isHinted(entry)) return true;
+    if ((canConfirm && entry.provenAt < latestMissing) || isHinted(entry)) return true;
     return entry.provenAt < task.since && (all || mayReread || isNewestEnd(entry));
   });
   // The end where rows are added, and what a hint points to, come before all else.
   const hinted = due.filter(entry => isHinted(entry) || isNewestEnd(entry));
-  const candidates = (hinted.length > 0 ? hinted : due).filter(entry => free(entry.slice));
+  const first = hinted.length > 0 ? hinted : due;
+  const others = first.filter(entry => !hasLacked(entry, lacking));
+  const candidates = (others.length > 0 ? others : first).filter(entry => free(entry.slice));
   const now = context.now;
   // Now and then, what one request tells of a whole month says where to read.
   if (counted && mayReread && hinted.length === 0 && resource.turn % 5 === 2) {
@@ -117,7 +124,13 @@ export async function choose(
   if (best) {
     const pays = counted || (task.kind === 'sync' && best.provenAt !== null && !all);
     if (best.slice.by === 'id')
-      return chainIds(task, best as Entry & { slice: IdSlice }, candidates, pays, all || best.provenAt === null);
+      return chainIds(
+        task,
+        best as Entry & { slice: IdSlice },
+        first.filter(entry => free(entry.slice)),
+        pays,
+        all || best.provenAt === null,
+      );
     if (best.slice.by === 'date' && (all || best.provenAt === null) && !keepsWindows(resource))
       return gatherDates(task, best as Entry & { slice: DateSlice }, candidates, pays);
     return { ...single(best.slice, pays), answers: best.slice.by === 'whole' ? Number.POSITIVE_INFINITY : MOST_PAGES };
@@ -158,11 +171,33 @@ function unreported(task: Task, entry: Entry): Entry[] {
   return rest.map(slice => ({ ...entry, slice }));
 }
 
-/** The moment after which a whole cover confirms what only that can: the slice that lacked a row is read again, too. */
-function latest(resource: Resource, missing: readonly MissingRow[]): number {
-  const stamps = missing.filter(row => isConfirmedByCover(resource, row)).map(row => stampMs(row.since) + 1);
-  return Math.max(0, ...stamps);
+/** A slice that lacked rows which only a whole cover confirms, and the first and the last moment (epoch ms) it lacked one. */
+interface Lacking {
+  readonly slice: Slice;
+  readonly first: number;
+  readonly last: number;
 }
+
+function lackingSlices(resource: Resource, missing: readonly MissingRow[]): Lacking[] {
+  const found = new Map<string, Lacking>();
+  for (const row of missing) {
+    if (!isConfirmedByCover(resource, row)) continue;
+    const at = stampMs(row.since);
+    const { slice, first, last } = found.get(row.slice) ?? { slice: parseSlice(row.slice), first: at, last: at };
+    found.set(row.slice, { slice, first: Math.min(first, at), last: Math.max(last, at) });
+  }
+  return [...found.values()];
+}
+
+/** The moment after which a whole cover confirms: the slice that lacked a row is read again, too. */
+const latest = (lacking: readonly Lacking[]): number => Math.max(0, ...lacking.map(({ last }) => last + 1));
+
+/**
+ * It lacked rows when it was last read, which the others may show: it is read again after them. Asked again at once, what answered
+ * wrongly would most likely do so again.
+ */
+const hasLacked = ({ slice, provenAt }: Entry, lacking: readonly Lacking[]): boolean =>
+  lacking.some(each => each.slice.by === slice.by && overlap(each.slice, slice) && each.first <= (provenAt ?? 0));
 
 /** Rows that went missing, one by one or by the customer they belong to. */
 function confirm(task: Task, missing: readonly MissingRow[], counted: boolean): Next {
@@ -186,7 +221,7 @@ function confirm(task: Task, missing: readonly MissingRow[], counted: boolean): 
     task.settled.add(`confirm ${key}`);
     return { ...single(slice, counted), answers: 1 };
   }
-  return confirmByCover(task, latest(resource, missing), counted);
+  return confirmByCover(task, latest(lackingSlices(resource, missing)), counted);
 }
 
 /**

@@ -124,7 +124,7 @@ export async function* readIds(
     const behind = await sureOfEnd(resource, answer, await ask(), ask);
     // The only page of a list comes again where its last page does, and where a list that turns no pages is cut short.
     const single = answer.page === 1 && (answer.rows.length > answer.limit || mayBeCut(resource, answer, range));
-    if (behind.rows.length > 0 && !turns(answer, behind) && (single || (await isTop(placed)))) {
+    if (behind.rows.length > 0 && !turns(resource, answer, behind) && (single || (await isTop(placed)))) {
       const learnt = [pagingIgnored(behind, answer.page)];
       yield { ...stepOf(task, range, behind, place(task, behind), null), learnt };
       return;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import transactions from '../../jobs/transactions.ts';
-import { type PageAnswer, parseRows, type Reader } from '../../src/engine/ask.ts';
+import { learnFromPage, type PageAnswer, parseRows, type Reader } from '../../src/engine/ask.ts';
 import { readPages } from '../../src/engine/read-pages.ts';
 import { createRecordParser } from '../../src/engine/records.ts';
 import type { Resource } from '../../src/engine/resource.ts';
@@ -153,6 +153,25 @@ const bare = fc.record({
   amount: fc.constantFrom(1, 1.5, '1.50'),
   description: fc.constantFrom('cash', '', null),
   date: fc.constantFrom('2026-01-14', '2026-01-15'),
+});
+
+test('the last page that comes again past the end is not taken for the next, though its rows were edited, or went, in the meantime', () => {
+  const learntFrom = (before: readonly object[], rows: readonly object[]) => {
+    const answer = { meta: undefined, grantedAt: READ_AT, requests: 1, limit: 4, release: () => undefined };
+    const [last, next] = [
+      { ...answer, page: 3, rows: before },
+      { ...answer, page: 4, rows },
+    ];
+    const learnt = learnFromPage(resourceWith({ ids: 'yes' }), next, null, last);
+    return Object.fromEntries(learnt.map(({ trait, value }) => [trait, value]));
+  };
+  const row = (id: number, title = 'as it was') => ({ id, title });
+  expect(learntFrom([row(1)], [row(1, 'edited')])).toEqual({});
+  expect(learntFrom([row(2), row(1)], [row(2, 'edited'), row(1, 'edited')])).toEqual({});
+  expect(learntFrom([row(2), row(1)], [row(6), row(5), row(4), row(3)])).toEqual({ paging: 'until empty' });
+  // Pages of one row could not overlap.
+  expect(learntFrom([row(2)], [row(1)])).toEqual({ paging: 'until empty' });
+  expect(learntFrom([row(5), row(4), row(3)], [row(2), row(1)])).toEqual({ paging: 'until empty', 'page size': '3' });
 });
 
 test('rows without an id: any number of equal ones, in any order and on any pages, get the same keys, and each its own', () => {

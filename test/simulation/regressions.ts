@@ -319,6 +319,47 @@ const SEEDS: readonly Regression[] = [
     was: 'a page that had lost rows was taken for the longest that the source gives, and nothing longer was noticed',
     dear: true,
   },
+  {
+    seed: 1371,
+    given: {
+      variants: {
+        paging: 'ignored',
+        'past-end': 'last-page',
+        'rate-headers': 'only-429',
+        'retry-after': 'seconds',
+        'customer-fields': 'bare',
+        'invoice-fields': 'full',
+        'extra-fields': 'yes',
+        numbers: 'mixed',
+        'date-filter': 'honoured',
+        states: 'more',
+        validation: '409',
+        fault: 'empty-list',
+      },
+      others: ['tickets', 'products'],
+    },
+    was: 'a window that had lost rows was asked again at once, lost them again, and was not asked any more when the rest was read',
+  },
+  {
+    seed: 1311,
+    given: {
+      variants: {
+        paging: 'no-meta',
+        'past-end': 'last-page',
+        'limit-max': '20-reject',
+        'retry-after': 'http-date',
+        'rejected-body': 'json',
+        'transaction-ids': 'yes',
+        digits: 'double',
+        states: 'documented',
+        validation: '200',
+        fault: 'hang-body',
+      },
+      others: ['tickets', 'orders'],
+    },
+    was: 'the last row was edited between the last page and the one past the end, and one row was taken for a full page',
+    dear: true,
+  },
 ];
 
 /** Most are as they were before there were other lists. */
