@@ -216,7 +216,8 @@ export function learnFromPage(
   const counted = answer.meta?.totalPages !== undefined;
   const turned = !counted && before !== null && turns(resource, before, answer) ? before : null;
   if (turned !== null && !resource.traits.has('paging')) learnt.push(UNTIL_EMPTY);
-  // Without a count, a page was full when the very next one came behind it. A longer one is the last page past the end, which had lost its rows.
+  // Without a count, a page was full when the very next one came behind it. What is longer is no next page: the short one before was
+  // the last, and the one that is now the last came in its stead.
   const isNext = answer.page - 1 === turned?.page && answer.limit === turned.limit;
   const fullByNext = isNext && answer.rows.length <= turned.rows.length ? turned : null;
   const full =
