@@ -90,11 +90,10 @@ export async function choose(
 
   const lacking = !task.reportOnly && (all || mayReread) ? lackingSlices(resource, await context.missing()) : [];
   const latestMissing = latest(lacking);
+  const parts = partition(resource);
   // A part of the cover confirms nothing.
-  const canConfirm = partition(resource).every(
-    ({ slice, provenAt }) => (provenAt ?? 0) >= latestMissing || wants(task, slice),
-  );
-  const open = partition(resource).filter(entry => !task.settled.has(sliceText(entry.slice)));
+  const canConfirm = parts.every(({ slice, provenAt }) => (provenAt ?? 0) >= latestMissing || wants(task, slice));
+  const open = parts.filter(entry => !task.settled.has(sliceText(entry.slice)));
   const entries = task.reportOnly ? open.flatMap(entry => unreported(task, entry)) : open;
   const due = entries.filter(entry => {
     if (!wants(task, entry.slice)) return false;
@@ -106,9 +105,11 @@ export async function choose(
   });
   // The end where rows are added, and what a hint points to, come before all else.
   const hinted = due.filter(entry => isHinted(entry) || isNewestEnd(entry));
-  const first = hinted.length > 0 ? hinted : due;
-  const others = first.filter(entry => !hasLacked(entry, lacking));
-  const candidates = (others.length > 0 ? others : first).filter(entry => free(entry.slice));
+  const urgent = hinted.length > 0 ? hinted : due;
+  const startable = urgent.filter(entry => free(entry.slice));
+  // While any other is due, or being read, what lacked rows waits.
+  const waits = (entry: Entry) => hasLacked(entry, lacking);
+  const candidates = urgent.every(waits) ? startable : startable.filter(entry => !waits(entry));
   const now = context.now;
   // Now and then, what one request tells of a whole month says where to read.
   if (counted && mayReread && hinted.length === 0 && resource.turn % 5 === 2) {
@@ -124,13 +125,7 @@ export async function choose(
   if (best) {
     const pays = counted || (task.kind === 'sync' && best.provenAt !== null && !all);
     if (best.slice.by === 'id')
-      return chainIds(
-        task,
-        best as Entry & { slice: IdSlice },
-        first.filter(entry => free(entry.slice)),
-        pays,
-        all || best.provenAt === null,
-      );
+      return chainIds(task, best as Entry & { slice: IdSlice }, startable, pays, all || best.provenAt === null);
     if (best.slice.by === 'date' && (all || best.provenAt === null) && !keepsWindows(resource))
       return gatherDates(task, best as Entry & { slice: DateSlice }, candidates, pays);
     return { ...single(best.slice, pays), answers: best.slice.by === 'whole' ? Number.POSITIVE_INFINITY : MOST_PAGES };
