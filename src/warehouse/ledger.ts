@@ -298,7 +298,8 @@ const SETTLE = `
   where id = $1::bigint and key = $2 and settled_at is null`;
 
 // Writes only news: most answers agree with our own count. A key that is refused again and again is left alone for as long as that
-// has gone on, whoever asks: readers that come and go would each begin anew with the shortest wait, 360 refusals an hour.
+// has gone on, whoever asks: readers that come and go would each begin anew with the shortest wait, 360 refusals an hour. `refused`
+// is null where a request granted later was answered since; least() would ignore it.
 const OBSERVE = `
   with clock as materialized (select sluice.now() as now, $3::float8 * interval '1 millisecond' as window),
   refused as (
@@ -311,7 +312,7 @@ const OBSERVE = `
         - (select count(*)::int from sluice.requests where key = $1 and counts_until > clock.now)) as withheld,
       case when $5::int between 1 and $2::int - 1 then $5::int end as server_limit,
       case when $6::float8 is not null then now + greatest($6::float8 * interval '1 millisecond',
-        least(now - (select since from refused), clock.window, interval '10 minutes')) end as blocked_until
+        least(coalesce(now - (select since from refused), interval '0'), clock.window, interval '10 minutes')) end as blocked_until
     from clock)
   update sluice.budgets b
   set withheld = case when $4::int is null then b.withheld else seen.withheld end,

@@ -211,6 +211,18 @@ test('after a 429 every process on the key stays away, and other keys do not', a
   });
 });
 
+test('a 429 whose request is older than one answered since blocks only as long as the server asked', async () => {
+  await withLedger(async (ledger, clock) => {
+    const { grants } = await ledger.take('live', 2);
+    const [older, newer] = grants as [Grant, Grant];
+    await ledger.settle(newer, SETTLED);
+    await ledger.settle(older, { purpose: 'page', status: 429, blockedForMs: SECOND });
+    expect(await ledger.take('live', 1)).toEqual({ grants: [], waitMs: SECOND });
+    await clock.advance(SECOND);
+    expect((await ledger.take('live', 1)).grants).toHaveLength(1);
+  });
+});
+
 test("the server's count lowers ours, never raises it, and lapses after one window", async () => {
   await withLedger(async (ledger, clock) => {
     const [first, second, third] = (await ledger.take('live', 3)).grants as [Grant, Grant, Grant];
