@@ -1,4 +1,4 @@
-import type { Budget } from '../src/source/budget.ts';
+import type { Budget } from '../src/budget/budget.ts';
 import type { Client, RequestContext } from '../src/source/client.ts';
 
 /** Follows the grants of several clients on one key: how many requests of other lanes a live one lets pass before its own. */

@@ -6,9 +6,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { openEmbedded, stopEmbedded } from '../src/embedded-postgres/embedded.ts';
 import { createLog } from '../src/log.ts';
-import { openDatabase } from '../src/warehouse/database.ts';
-import { openEmbedded, stopEmbedded } from '../src/warehouse/embedded.ts';
+import { openDatabase } from '../src/warehouse/database/database.ts';
 
 const size = process.argv[2] ?? 'extreme';
 const main = fileURLToPath(new URL('../dist/src/main.js', import.meta.url));

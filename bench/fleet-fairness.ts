@@ -1,4 +1,4 @@
-import type { Database } from '../src/warehouse/database.ts';
+import type { Database } from '../src/warehouse/database/database.ts';
 
 /** What each source had got at one moment. */
 export interface Progress {

@@ -1,17 +1,17 @@
 #!/usr/bin/env node
 import { fileURLToPath } from 'node:url';
 import { type Command, CommanderError } from 'commander';
+import type { Cli, Outcome, Session } from './cli/cli.ts';
+import { loadJobs } from './cli/load-jobs.ts';
+import { createTerminal } from './cli/output/terminal.ts';
+import { createProgram } from './cli/program.ts';
+import { settingsFor } from './cli/settings-for.ts';
 import { systemClock } from './clock.ts';
-import type { Cli, Outcome, Session } from './commands/cli.ts';
-import { loadJobs } from './commands/load-jobs.ts';
-import { createProgram } from './commands/program.ts';
-import { settingsFor } from './commands/settings-for.ts';
-import { createTerminal } from './commands/terminal.ts';
-import { type Config, readConfig } from './config.ts';
+import { type Config, readConfig } from './config/read-config.ts';
+import { embeddedStatus, openEmbedded } from './embedded-postgres/embedded.ts';
 import { isKind, SluiceError } from './errors.ts';
 import { createLog } from './log.ts';
-import { type Database, openDatabase } from './warehouse/database.ts';
-import { embeddedStatus, openEmbedded } from './warehouse/embedded.ts';
+import { type Database, openDatabase } from './warehouse/database/database.ts';
 
 const argv = process.argv.slice(2);
 const flags = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
@@ -56,7 +56,7 @@ const cli: Cli = {
 async function checkSchedules({ sources }: Config): Promise<void> {
   for (const { name: source, schedules } of sources)
     for (const [resource, schedule] of Object.entries(schedules))
-      if (schedule !== 'off') (await import('./engine/schedule.ts')).cronOf({ source, resource, schedule });
+      if (schedule !== 'off') (await import('./service/schedule/schedule.ts')).cronOf({ source, resource, schedule });
 }
 
 function openSession(

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { z } from 'zod';
-import { PUSH_TARGETS } from '../src/engine/push-targets.ts';
-import { operations } from '../src/sandbox/operations.ts';
-import { rowSchemas } from '../src/sandbox/rows.ts';
-import { createBodies } from '../src/source/bodies.ts';
-import { resources } from '../src/source/resources.ts';
+import { PUSH_TARGETS } from '../src/push/targets.ts';
+import { rowSchemas } from '../src/sandbox/data/rows.ts';
+import { operations } from '../src/sandbox/http/operations.ts';
+import { createBodies } from '../src/source/public/bodies.ts';
+import { resources } from '../src/source/public/resources.ts';
 import { ALL, JOBS } from './support/resources.ts';
 
 /** What the API's document lists, row by row: the query parameters of each read, and the body of each write. */

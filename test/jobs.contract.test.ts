@@ -3,11 +3,11 @@ import { validate } from 'node-cron';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Job, wholeRowOf } from '../src/engine/job.ts';
-import { childShape, createRecordParser } from '../src/engine/records.ts';
+import { childShape, createRecordParser } from '../src/engine/records/parse-record.ts';
 import { tableDeclaration } from '../src/engine/resource.ts';
-import type { Database } from '../src/warehouse/database.ts';
-import { writeRows } from '../src/warehouse/rows.ts';
-import { readTable } from '../src/warehouse/tables.ts';
+import type { Database } from '../src/warehouse/database/database.ts';
+import { readTable } from '../src/warehouse/rows/tables.ts';
+import { writeRows } from '../src/warehouse/rows/write-rows.ts';
 import { createTestDatabase, MIGRATIONS, type TestDatabase } from './support/database.ts';
 
 const folder = new URL('../jobs/', import.meta.url);

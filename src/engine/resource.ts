@@ -1,15 +1,15 @@
 import type { Meta } from '../source/client.ts';
-import { type Entry, NOT_OFFERED, readCoverage } from '../warehouse/coverage.ts';
-import type { Cursor } from '../warehouse/cursors.ts';
-import type { Database } from '../warehouse/database.ts';
-import type { MissingRow } from '../warehouse/missing.ts';
-import type { Place } from '../warehouse/place.ts';
-import { type DateSlice, overlap, type Slice, sliceText } from '../warehouse/slice.ts';
-import { readTable, type Table } from '../warehouse/tables.ts';
-import { readTraits } from '../warehouse/traits.ts';
+import type { Database } from '../warehouse/database/database.ts';
+import { type Entry, NOT_OFFERED, readCoverage } from '../warehouse/ledgers/coverage.ts';
+import type { Cursor } from '../warehouse/ledgers/cursors.ts';
+import type { Place } from '../warehouse/ledgers/place.ts';
+import { readTraits } from '../warehouse/ledgers/traits.ts';
+import type { MissingRow } from '../warehouse/rows/missing.ts';
+import { readTable, type Table } from '../warehouse/rows/tables.ts';
 import { type DateWindow, type Job, mayBeAbsent, slicingOf } from './job.ts';
-import { childShape, createRecordParser } from './records.ts';
-import { lengthInDays, wholeTime } from './windows.ts';
+import { childShape, createRecordParser } from './records/parse-record.ts';
+import { lengthInDays, wholeTime } from './slices/date-windows.ts';
+import { type DateSlice, overlap, type Slice, sliceText } from './slices/slice.ts';
 
 /** How a list was found to be ordered. */
 export type Order = 'id-desc' | 'id-asc' | 'updated-desc' | 'none';

@@ -1,11 +1,11 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Clock } from '../clock.ts';
-import type { ListFault } from './fault-kinds.ts';
-import type { Faults } from './faults.ts';
-import type { Gate } from './gate.ts';
-import type { Traffic } from './traffic.ts';
+import type { Webhooks } from './changes/webhooks.ts';
+import type { ListFault } from './faults/fault-kinds.ts';
+import type { Faults } from './faults/faults.ts';
+import type { Gate } from './http/gate.ts';
+import type { Traffic } from './http/traffic.ts';
 import type { Variants } from './variants.ts';
-import type { Webhooks } from './webhooks.ts';
 import type { World } from './world.ts';
 
 export type Env = { Bindings: HttpBindings; Variables: { fault?: ListFault } };

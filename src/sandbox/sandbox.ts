@@ -1,21 +1,21 @@
 import { type Clock, DAY, HOUR, systemClock } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
-import { createActivity } from './activity.ts';
-import { createApp } from './app.ts';
-import { dateOf, dayOf, NO_DAY } from './calendar.ts';
-import type { Change, ChangeKind } from './changes.ts';
-import { type Counts, type Data, type Size, sizes } from './data.ts';
-import type { Edits, EmitEvent } from './edits.ts';
-import { createFaults, type Fault, type FaultRates, type PlannedFault } from './faults.ts';
-import { createGate } from './gate.ts';
-import { listen } from './listen.ts';
-import type { OtherChange, OtherChangeKind } from './other-changes.ts';
+import { createActivity } from './changes/activity.ts';
+import type { Change, ChangeKind } from './changes/changes.ts';
+import type { Edits, EmitEvent } from './changes/edits.ts';
+import type { OtherChange, OtherChangeKind } from './changes/other-changes.ts';
+import { createWebhooks } from './changes/webhooks.ts';
+import { dateOf, dayOf, NO_DAY } from './data/calendar.ts';
+import { type Counts, type Data, type Size, sizes } from './data/data.ts';
+import type { Resource, Rows } from './data/rows.ts';
+import { createFaults, type Fault, type FaultRates, type PlannedFault } from './faults/faults.ts';
+import { createApp } from './http/app.ts';
+import { createGate } from './http/gate.ts';
+import { listen } from './http/listen.ts';
+import { createTraffic, type Stats } from './http/traffic.ts';
+import { renderRow } from './lists/render.ts';
 import { createRandom, mix } from './random.ts';
-import { renderRow } from './render.ts';
-import type { Resource, Rows } from './rows.ts';
-import { createTraffic, type Stats } from './traffic.ts';
 import { completeVariants, type Variants } from './variants.ts';
-import { createWebhooks } from './webhooks.ts';
 import { createWorlds } from './world.ts';
 
 /** The key a sandbox takes unless told otherwise; it protects nothing. */

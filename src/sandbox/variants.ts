@@ -1,5 +1,5 @@
 import { SluiceError } from '../errors.ts';
-import { faultKinds } from './fault-kinds.ts';
+import { faultKinds } from './faults/fault-kinds.ts';
 import { pairsOf } from './pairs.ts';
 
 interface Point<V extends string> {

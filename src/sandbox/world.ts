@@ -1,9 +1,9 @@
 import { DAY } from '../clock.ts';
-import { type Changes, createChanges } from './changes.ts';
-import { createData, type Data, type DataOptions } from './data.ts';
-import { createEdits, type Edits, type EmitEvent } from './edits.ts';
-import { type AnswerList, createLists } from './lists.ts';
-import { createOtherChanges, type OtherChanges } from './other-changes.ts';
+import { type Changes, createChanges } from './changes/changes.ts';
+import { createEdits, type Edits, type EmitEvent } from './changes/edits.ts';
+import { createOtherChanges, type OtherChanges } from './changes/other-changes.ts';
+import { createData, type Data, type DataOptions } from './data/data.ts';
+import { type AnswerList, createLists } from './lists/lists.ts';
 import type { Random } from './random.ts';
 
 /** The rows and all that reads and changes them: what begins anew at a reset. */

@@ -1,6 +1,6 @@
 import { type Clock, SECOND } from '../clock.ts';
 import { explain } from '../errors.ts';
-import type { Database } from '../warehouse/database.ts';
+import type { Database } from '../warehouse/database/database.ts';
 
 /** What every loop of the process says from time to time: that it still goes round. */
 export interface Pulse {

@@ -1,10 +1,10 @@
 import { Counter, Gauge, Registry } from 'prom-client';
-import type { Database } from '../warehouse/database.ts';
-import { freshness, openIncidents } from '../warehouse/incidents.ts';
-import { resourceMeasures, runMeasures, waitingSeconds } from '../warehouse/measures.ts';
-import { openOrders } from '../warehouse/orders.ts';
-import { orderProgress } from '../warehouse/report.ts';
-import { TITLES } from './alerts.ts';
+import type { Database } from '../warehouse/database/database.ts';
+import { freshness, openIncidents } from '../warehouse/ledgers/incidents.ts';
+import { openOrders } from '../warehouse/ledgers/orders.ts';
+import { resourceMeasures, runMeasures, waitingSeconds } from '../warehouse/reports/measures.ts';
+import { orderProgress } from '../warehouse/reports/report.ts';
+import { TITLES } from './incidents/alerts.ts';
 import { ofEach, type ServedSource } from './served-source.ts';
 
 /**

@@ -1,5 +1,5 @@
+import type { Usage } from '../budget/ledger.ts';
 import type { Job } from '../engine/job.ts';
-import type { Usage } from '../warehouse/ledger.ts';
 
 /** Sources looked at side by side; more would take the connections from those who read. */
 const SIDE_BY_SIDE = 4;

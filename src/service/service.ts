@@ -5,17 +5,17 @@ import { Hono } from 'hono';
 import { type Clock, SECOND } from '../clock.ts';
 import { explain, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { Database } from '../warehouse/database.ts';
-import { databaseNow } from '../warehouse/now.ts';
-import { guard } from './access.ts';
-import { secureHeaders } from './headers.ts';
+import type { Database } from '../warehouse/database/database.ts';
+import { databaseNow } from '../warehouse/database/now.ts';
 import { createReadiness, type Pulse } from './health.ts';
-import { createInbox } from './inbox.ts';
 import { createMetrics } from './metrics.ts';
-import { createReceiver } from './receiver.ts';
+import { guard } from './page/access.ts';
+import { secureHeaders } from './page/headers.ts';
+import { STYLE, statusPage } from './page/status-page.ts';
 import { ofEach, type ServedSource } from './served-source.ts';
 import { sourceState } from './source-state.ts';
-import { STYLE, statusPage } from './status-page.ts';
+import { createInbox } from './webhooks/inbox.ts';
+import { createReceiver } from './webhooks/receiver.ts';
 
 export interface ServiceOptions {
   readonly host: string;

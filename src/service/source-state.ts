@@ -1,7 +1,8 @@
-import type { Database } from '../warehouse/database.ts';
-import { type Incident, openIncidents } from '../warehouse/incidents.ts';
-import type { Usage } from '../warehouse/ledger.ts';
-import { type Order, openOrders } from '../warehouse/orders.ts';
+import type { Usage } from '../budget/ledger.ts';
+import type { Database } from '../warehouse/database/database.ts';
+import { type Incident, openIncidents } from '../warehouse/ledgers/incidents.ts';
+import { type Order, openOrders } from '../warehouse/ledgers/orders.ts';
+import type { Run } from '../warehouse/ledgers/runs.ts';
 import {
   lastFailures,
   orderProgress,
@@ -10,8 +11,7 @@ import {
   runsUnderWay,
   type Spending,
   spending,
-} from '../warehouse/report.ts';
-import type { Run } from '../warehouse/runs.ts';
+} from '../warehouse/reports/report.ts';
 import type { ServedSource } from './served-source.ts';
 
 /** All that the status page tells of one source. */

@@ -1,6 +1,6 @@
-import type { Usage } from '../warehouse/ledger.ts';
-import type { ResourceState } from '../warehouse/report.ts';
-import { stampMs } from '../warehouse/stamp.ts';
+import type { Usage } from '../budget/ledger.ts';
+import { stampMs } from '../warehouse/database/stamp.ts';
+import type { ResourceState } from '../warehouse/reports/report.ts';
 
 /** 12345 as `12,345`. */
 export const count = (value: number): string => value.toLocaleString('en-US');

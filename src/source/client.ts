@@ -1,21 +1,21 @@
 import { setMaxListeners } from 'node:events';
+import type { Budget, Lane } from '../budget/budget.ts';
+import { createLimiter } from '../budget/limiter.ts';
 import { type Clock, HOUR } from '../clock.ts';
 import { isKind, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { createAddress } from './address.ts';
-import type { Expected } from './answer.ts';
-import { withAnySignal } from './any-signal.ts';
-import { type Call, createAttempt } from './attempt.ts';
-import type { Budget, Lane } from './budget.ts';
-import { codeOf, openAgent } from './exchange.ts';
-import { createLimiter } from './limiter.ts';
-import { type Meta, readMeta } from './meta.ts';
-import { exhausted, rejected } from './outcome-errors.ts';
-import { BLOCKED, FAILURES, retryDelayMs } from './retry.ts';
-import { unknownBefore } from './unknown-outcome.ts';
-import { COMMAND_WORDING, type Wording } from './wording.ts';
+import type { Expected } from './answers/answer.ts';
+import { type Meta, readMeta } from './answers/meta.ts';
+import { createAddress } from './http/address.ts';
+import { withAnySignal } from './http/any-signal.ts';
+import { type Call, createAttempt } from './http/attempt.ts';
+import { codeOf, openAgent } from './http/exchange.ts';
+import { exhausted, rejected } from './http/outcome-errors.ts';
+import { BLOCKED, FAILURES, retryDelayMs } from './http/retry.ts';
+import { unknownBefore } from './http/unknown-outcome.ts';
+import { COMMAND_WORDING, type Wording } from './http/wording.ts';
 
-export type { Meta } from './meta.ts';
+export type { Meta } from './answers/meta.ts';
 
 export interface ClientOptions {
   /** The installation's base address, e.g. `https://books.example.com`. Plain http only to loopback. */

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { acquireSourceLock } from '../../src/warehouse/source-lock.ts';
+import { acquireSourceLock } from '../../src/warehouse/database/source-lock.ts';
 import { differences } from '../support/compare.ts';
 import { begin, type Installation, KEY, run, until, useBuild, withInstallation } from './run.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import customers from '../../jobs/customers.ts';
 import invoices from '../../jobs/invoices.ts';
-import { chosenRange, chosenResources, wholeNumber } from '../../src/commands/given.ts';
+import { chosenRange, chosenResources, wholeNumber } from '../../src/cli/cli-options.ts';
 
 const JOBS = new Map([
   ['customers', customers],

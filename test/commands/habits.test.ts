@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { habits } from '../../src/commands/habits.ts';
+import { habits } from '../../src/cli/output/describe-profile.ts';
 
 const trait = (resource: string, name: string, value: string) => ({ resource, trait: name, value, evidence: 'seen' });
 

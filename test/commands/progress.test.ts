@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { createProgress } from '../../src/cli/output/progress.ts';
+import type { Terminal } from '../../src/cli/output/terminal.ts';
+import { createPushProgress } from '../../src/cli/push/progress.ts';
 import { systemClock } from '../../src/clock.ts';
-import { createProgress } from '../../src/commands/progress.ts';
-import { createPushProgress } from '../../src/commands/push-progress.ts';
-import type { Terminal } from '../../src/commands/terminal.ts';
 
 function notes() {
   const lines: string[] = [];

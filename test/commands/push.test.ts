@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { acquireSourceLock } from '../../src/warehouse/source-lock.ts';
+import { acquireSourceLock } from '../../src/warehouse/database/source-lock.ts';
 import { differences } from '../support/compare.ts';
 import { run, useBuild, withInstallation } from './run.ts';
 

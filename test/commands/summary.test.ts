@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { failures, type ServedSummary } from '../../src/commands/summary.ts';
+import { failures, type ServedSummary } from '../../src/cli/output/summary.ts';
 
 const ENDED: ServedSummary = {
   source: 'main',

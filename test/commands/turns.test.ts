@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
 import { expect, test } from 'vitest';
+import type { Terminal } from '../../src/cli/output/terminal.ts';
+import { serveOrders } from '../../src/cli/run/serve-orders.ts';
 import { MINUTE } from '../../src/clock.ts';
-import { serveOrders } from '../../src/commands/serve-orders.ts';
-import type { Terminal } from '../../src/commands/terminal.ts';
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { withDatabase } from '../support/database.ts';
 import type { TestResource } from '../support/resources.ts';

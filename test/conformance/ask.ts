@@ -1,7 +1,7 @@
 import { HOUR, SECOND } from '../../src/clock.ts';
 import { SluiceError } from '../../src/errors.ts';
-import { parseRateHeaders } from '../../src/source/rate-headers.ts';
-import { FAILURES, retryDelayMs } from '../../src/source/retry.ts';
+import { parseRateHeaders } from '../../src/source/http/rate-headers.ts';
+import { FAILURES, retryDelayMs } from '../../src/source/http/retry.ts';
 import { type Answer, type NoAnswer, openSender, type Question, type SenderOptions } from './send.ts';
 
 /** Something that went wrong once, and not when it was asked again. */

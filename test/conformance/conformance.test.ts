@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { MINUTE, SECOND } from '../../src/clock.ts';
-import { endlessFaults } from '../../src/sandbox/fault-kinds.ts';
+import { endlessFaults } from '../../src/sandbox/faults/fault-kinds.ts';
 import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { type Variants, variantPoints } from '../../src/sandbox/variants.ts';
 import { createManualClock, openForTest } from '../sandbox/ask.ts';

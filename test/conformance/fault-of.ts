@@ -1,5 +1,5 @@
-import type { Exchange } from '../../src/source/exchange.ts';
-import { parseJson } from '../../src/source/json.ts';
+import { parseJson } from '../../src/source/answers/json.ts';
+import type { Exchange } from '../../src/source/http/exchange.ts';
 
 /** Which fault of `sluice sandbox --faults` an answer that is none looks like; several joined by `|` look alike from here. */
 export function faultOf(came: Exchange, url: string): string {

@@ -1,5 +1,5 @@
 import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
-import { parseRateHeaders } from '../../src/source/rate-headers.ts';
+import { parseRateHeaders } from '../../src/source/http/rate-headers.ts';
 import type { Asker, Counted } from './ask.ts';
 import { type Finding, strange, told, untold } from './finding.ts';
 

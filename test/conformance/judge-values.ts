@@ -1,5 +1,5 @@
-import { exactNumber, parseJson } from '../../src/source/json.ts';
-import { BadValue, dateText, decimalText, integerText, stampText } from '../../src/source/values.ts';
+import { exactNumber, parseJson } from '../../src/source/answers/json.ts';
+import { BadValue, dateText, decimalText, integerText, stampText } from '../../src/source/answers/values.ts';
 import { type Cell, cellsOf } from './cells.ts';
 import { type Finding, strange, told, untold } from './finding.ts';
 import type { Kind } from './lists.ts';

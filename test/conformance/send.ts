@@ -1,9 +1,9 @@
 import { type Clock, HOUR } from '../../src/clock.ts';
-import { createAddress } from '../../src/source/address.ts';
-import { classify, type Expected, type Verdict } from '../../src/source/answer.ts';
-import { describeFailure, exchange, openAgent } from '../../src/source/exchange.ts';
-import { type Meta, readMeta } from '../../src/source/meta.ts';
-import type { Headers } from '../../src/source/rate-headers.ts';
+import { classify, type Expected, type Verdict } from '../../src/source/answers/answer.ts';
+import { type Meta, readMeta } from '../../src/source/answers/meta.ts';
+import { createAddress } from '../../src/source/http/address.ts';
+import { describeFailure, exchange, openAgent } from '../../src/source/http/exchange.ts';
+import type { Headers } from '../../src/source/http/rate-headers.ts';
 import { faultOf } from './fault-of.ts';
 
 export type Row = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import pc from 'picocolors';
-import { table } from '../../src/commands/table.ts';
+import { table } from '../../src/cli/output/table.ts';
 import { type Finding, meaning } from './finding.ts';
 import type { Report } from './probe.ts';
 

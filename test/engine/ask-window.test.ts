@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { askForWindow } from '../../src/engine/read-pages.ts';
-import type { Task } from '../../src/engine/task.ts';
-import { addDays } from '../../src/engine/windows.ts';
-import type { DateSlice } from '../../src/warehouse/slice.ts';
+import { askForWindow } from '../../src/engine/read/read-pages.ts';
+import type { Task } from '../../src/engine/run/task.ts';
+import { addDays } from '../../src/engine/slices/date-windows.ts';
+import type { DateSlice } from '../../src/engine/slices/slice.ts';
 
 const WINDOWS: readonly (readonly [string, string])[] = [
   ['2024-02-29', '2024-02-29'],

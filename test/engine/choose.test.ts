@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import transactions from '../../jobs/transactions.ts';
-import { choose } from '../../src/engine/choose.ts';
 import { slicingOf } from '../../src/engine/job.ts';
 import type { Resource } from '../../src/engine/resource.ts';
-import { createTask, type Task } from '../../src/engine/task.ts';
-import type { Entry } from '../../src/warehouse/coverage.ts';
-import { parseSlice, sliceText } from '../../src/warehouse/slice.ts';
+import { choose } from '../../src/engine/run/choose.ts';
+import { createTask, type Task } from '../../src/engine/run/task.ts';
+import { parseSlice, sliceText } from '../../src/engine/slices/slice.ts';
+import type { Entry } from '../../src/warehouse/ledgers/coverage.ts';
 
 const NOW = Date.parse('2026-01-15T10:00:00Z');
 const MINUTE = 60_000;

@@ -1,11 +1,11 @@
 import { expect, test, vi } from 'vitest';
 import { HOUR } from '../../src/clock.ts';
-import type { LoopEvent } from '../../src/engine/engine.ts';
-import { runLoop } from '../../src/engine/loop.ts';
+import type { LoopEvent } from '../../src/engine/run/engine.ts';
+import { runLoop } from '../../src/engine/run/loop.ts';
+import { sliceText } from '../../src/engine/slices/slice.ts';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
 import { parseVariants } from '../../src/sandbox/variants.ts';
-import { sliceText } from '../../src/warehouse/slice.ts';
-import { recordSlot } from '../../src/warehouse/slots.ts';
+import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { DAY, HOUR } from '../../src/clock.ts';
-import { runLoop } from '../../src/engine/loop.ts';
+import { runLoop } from '../../src/engine/run/loop.ts';
 import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import type { Database } from '../../src/warehouse/database.ts';
-import { freshness } from '../../src/warehouse/incidents.ts';
-import { resourceState } from '../../src/warehouse/report.ts';
-import { recordSlot } from '../../src/warehouse/slots.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
+import { freshness } from '../../src/warehouse/ledgers/incidents.ts';
+import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
+import { resourceState } from '../../src/warehouse/reports/report.ts';
 import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
 import type { TestResource } from '../support/resources.ts';

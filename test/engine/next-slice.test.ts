@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DAY, HOUR, MINUTE } from '../../src/clock.ts';
-import { ageClass, changeRate, learn, nextSlice, pooledPrior, score } from '../../src/engine/next-slice.ts';
-import type { Entry } from '../../src/warehouse/coverage.ts';
+import { ageClass, changeRate, learn, nextSlice, pooledPrior, score } from '../../src/engine/slices/next-slice.ts';
+import type { Entry } from '../../src/warehouse/ledgers/coverage.ts';
 
 const start = Date.parse('2026-01-15T10:00:00Z');
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import transactions from '../../jobs/transactions.ts';
-import { learnFromPage, type PageAnswer, parseRows, type Reader } from '../../src/engine/ask.ts';
-import { readPages } from '../../src/engine/read-pages.ts';
-import { createRecordParser } from '../../src/engine/records.ts';
+import { learnFromPage, type PageAnswer, parseRows, type Reader } from '../../src/engine/read/fetch-page.ts';
+import { readPages } from '../../src/engine/read/read-pages.ts';
+import type { Step } from '../../src/engine/read/step.ts';
+import { createRecordParser } from '../../src/engine/records/parse-record.ts';
 import type { Resource } from '../../src/engine/resource.ts';
-import type { Step } from '../../src/engine/step.ts';
-import { createTask } from '../../src/engine/task.ts';
+import { createTask } from '../../src/engine/run/task.ts';
 import type { Client } from '../../src/source/client.ts';
 
 const READ_AT = '2026-01-15 10:00:00+00';

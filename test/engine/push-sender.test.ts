@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
+import type { Budget } from '../../src/budget/budget.ts';
+import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
 import { systemClock } from '../../src/clock.ts';
-import { createSender } from '../../src/engine/push-sender.ts';
-import type { Budget } from '../../src/source/budget.ts';
+import { createSender } from '../../src/push/sender.ts';
 import { openClient } from '../../src/source/client.ts';
-import { createMemoryBudget } from '../../src/source/memory-budget.ts';
 import { json, openPeer } from '../source/peer.ts';
 
 /** A sender to a peer that creates whatever it is sent; `onTaken` is called while a grant is on its way from the ledger. */

@@ -1,11 +1,11 @@
 import { createTask } from 'node-cron';
 import { describe, expect, test } from 'vitest';
 import { type Clock, MINUTE } from '../../src/clock.ts';
-import { latestTick, startSchedule } from '../../src/engine/schedule.ts';
-import { shareOf } from '../../src/engine/tasks.ts';
+import { shareOf } from '../../src/engine/run/tasks.ts';
 import { createLog } from '../../src/log.ts';
-import type { Database } from '../../src/warehouse/database.ts';
-import { recordSlot } from '../../src/warehouse/slots.ts';
+import { latestTick, startSchedule } from '../../src/service/schedule/schedule.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
+import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
 import { withDatabase } from '../support/database.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { Engine, LoopEvent } from '../../src/engine/engine.ts';
-import { orderOfIds } from '../../src/engine/read-ids.ts';
+import { orderOfIds } from '../../src/engine/read/read-ids.ts';
+import type { Engine, LoopEvent } from '../../src/engine/run/engine.ts';
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Variants } from '../../src/sandbox/variants.ts';
-import type { Database } from '../../src/warehouse/database.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
 import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';

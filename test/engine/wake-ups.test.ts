@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { startWakeUps, wakeUp } from '../../src/engine/wake-ups.ts';
 import { createLog } from '../../src/log.ts';
+import { startWakeUps, wakeUp } from '../../src/service/schedule/wake-ups.ts';
 import { withDatabase } from '../support/database.ts';
 
 vi.setConfig({ testTimeout: 60_000 });

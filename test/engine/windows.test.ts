@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { addDays, dayIn, holds, lengthInDays, splitWindow, wholeTime, within } from '../../src/engine/windows.ts';
-import type { DateSlice } from '../../src/warehouse/slice.ts';
+import {
+  addDays,
+  dayIn,
+  holds,
+  lengthInDays,
+  splitWindow,
+  wholeTime,
+  within,
+} from '../../src/engine/slices/date-windows.ts';
+import type { DateSlice } from '../../src/engine/slices/slice.ts';
 
 const days = (from: string, to: string) =>
   fc

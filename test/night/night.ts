@@ -9,7 +9,7 @@ import { MINUTE, SECOND } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
 import { createRandom } from '../../src/sandbox/random.ts';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
-import { openDatabase } from '../../src/warehouse/database.ts';
+import { openDatabase } from '../../src/warehouse/database/database.ts';
 import { openServer } from '../simulation/server.ts';
 import { differences } from '../support/compare.ts';
 import { inDatabase } from '../support/database.ts';

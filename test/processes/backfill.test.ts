@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { Database } from '../../src/warehouse/database.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
 import { type Installation, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';
 import { interrupt } from './interrupt.ts';

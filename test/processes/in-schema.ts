@@ -1,4 +1,4 @@
-import type { Database } from '../../src/warehouse/database.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
 
 /** The same database, where what is asked of `warehouse` is asked of another source's schema. */
 export function inSchema(database: Database, schema: string): Database {

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { embeddedStatus } from '../../src/embedded-postgres/embedded.ts';
 import { createRandom, mix, type Random } from '../../src/sandbox/random.ts';
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { Database } from '../../src/warehouse/database.ts';
-import { embeddedStatus } from '../../src/warehouse/embedded.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
 import { begin, KEY, run, until } from '../commands/run.ts';
 import { createWatch } from '../simulation/watch.ts';
 import { differences } from '../support/compare.ts';

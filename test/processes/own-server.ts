@@ -1,9 +1,9 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded.ts';
 import { createLog } from '../../src/log.ts';
-import { type Database, openDatabase } from '../../src/warehouse/database.ts';
-import { openEmbedded, stopEmbedded } from '../../src/warehouse/embedded.ts';
+import { type Database, openDatabase } from '../../src/warehouse/database/database.ts';
 
 const log = createLog({ level: 'warn', secrets: [] });
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
+import { embeddedStatus } from '../../src/embedded-postgres/embedded.ts';
 import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { embeddedStatus } from '../../src/warehouse/embedded.ts';
 import { begin, type Ended, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';
 import { MAIN } from '../support/resources.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import type { Database } from '../../src/warehouse/database.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
 import { begin, type Ended, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';

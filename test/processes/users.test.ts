@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
-import { openDatabase } from '../../src/warehouse/database.ts';
+import { openDatabase } from '../../src/warehouse/database/database.ts';
 import { differences } from '../support/compare.ts';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MINUTE } from '../../src/clock.ts';
-import { type ChangeKind, changeKinds } from '../../src/sandbox/changes.ts';
+import { type ChangeKind, changeKinds } from '../../src/sandbox/changes/changes.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { ask, askAll, createManualClock, openForTest, TODAY } from './ask.ts';
 

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import type { Session } from '../../src/cli/cli.ts';
+import { sandboxCommand } from '../../src/cli/commands/sandbox.ts';
 import { type Clock, HOUR } from '../../src/clock.ts';
-import type { Session } from '../../src/commands/cli.ts';
-import { sandboxCommand } from '../../src/commands/sandbox.ts';
 import { explain, isKind } from '../../src/errors.ts';
 import { createManualClock } from './ask.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DAY, HOUR } from '../../src/clock.ts';
-import type { Resource } from '../../src/sandbox/rows.ts';
+import type { Resource } from '../../src/sandbox/data/rows.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { ask, createManualClock, openForTest } from './ask.ts';
 import { openReceiver } from './receiver.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createData, sizes } from '../../src/sandbox/data.ts';
+import { createData, sizes } from '../../src/sandbox/data/data.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { ask, openForTest, TODAY } from './ask.ts';
 

@@ -3,8 +3,8 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { SECOND } from '../../src/clock.ts';
 import type { SluiceError } from '../../src/errors.ts';
-import { endlessFaults, type Fault, faultKinds, listFaults } from '../../src/sandbox/fault-kinds.ts';
-import { parseFaultPlan, parseFaultRates } from '../../src/sandbox/parse-faults.ts';
+import { endlessFaults, type Fault, faultKinds, listFaults } from '../../src/sandbox/faults/fault-kinds.ts';
+import { parseFaultPlan, parseFaultRates } from '../../src/sandbox/faults/parse-faults.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { ask, type Body, createManualClock, idsOf, openForTest, TODAY } from './ask.ts';
 

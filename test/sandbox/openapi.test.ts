@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { createApp } from '../../src/sandbox/app.ts';
-import { eventKinds } from '../../src/sandbox/edits.ts';
-import { describeApi } from '../../src/sandbox/openapi.ts';
+import { eventKinds } from '../../src/sandbox/changes/edits.ts';
+import { createApp } from '../../src/sandbox/http/app.ts';
+import { describeApi } from '../../src/sandbox/http/openapi.ts';
 import type { AppParts } from '../../src/sandbox/parts.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { type Answer, ask, type Body, openForTest } from './ask.ts';

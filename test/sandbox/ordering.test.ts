@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createListing } from '../../src/sandbox/ordering.ts';
-import type { Table } from '../../src/sandbox/table.ts';
+import type { Table } from '../../src/sandbox/data/table.ts';
+import { createListing } from '../../src/sandbox/lists/ordering.ts';
 import type { Variants } from '../../src/sandbox/variants.ts';
 import { createManualClock, openForTest } from './ask.ts';
 

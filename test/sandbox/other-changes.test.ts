@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { MINUTE } from '../../src/clock.ts';
-import { otherChangeKinds } from '../../src/sandbox/other-changes.ts';
+import { otherChangeKinds } from '../../src/sandbox/changes/other-changes.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { ask, askAll, createManualClock, idsOf, openForTest, TODAY } from './ask.ts';
 

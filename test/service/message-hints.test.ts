@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hintsIn } from '../../src/service/message-hints.ts';
+import { hintsIn } from '../../src/service/webhooks/message-hints.ts';
 
 const jobs = new Map([
   ['customers', { events: {} }],

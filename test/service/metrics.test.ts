@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
-import { alertOf, TITLES } from '../../src/service/alerts.ts';
+import { alertOf, TITLES } from '../../src/service/incidents/alerts.ts';
 import { METRICS } from '../../src/service/metrics.ts';
-import { noteTroubles } from '../../src/warehouse/incidents.ts';
-import { createOrder } from '../../src/warehouse/orders.ts';
-import { endRun, setRunWaiting, startRun } from '../../src/warehouse/runs.ts';
-import { recordSlot } from '../../src/warehouse/slots.ts';
+import { noteTroubles } from '../../src/warehouse/ledgers/incidents.ts';
+import { createOrder } from '../../src/warehouse/ledgers/orders.ts';
+import { endRun, setRunWaiting, startRun } from '../../src/warehouse/ledgers/runs.ts';
+import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
 import { withDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';

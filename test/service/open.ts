@@ -2,12 +2,12 @@ import { type Agent, request } from 'node:http';
 import customers from '../../jobs/customers.ts';
 import invoices from '../../jobs/invoices.ts';
 import transactions from '../../jobs/transactions.ts';
+import { createLedger } from '../../src/budget/ledger.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
 import type { ServedSource } from '../../src/service/served-source.ts';
 import { openService, type Service, type ServiceOptions } from '../../src/service/service.ts';
-import type { Database } from '../../src/warehouse/database.ts';
-import { createLedger } from '../../src/warehouse/ledger.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
 
 export const silent = createLog({ level: 'silent', secrets: [] });
 

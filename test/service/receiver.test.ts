@@ -1,13 +1,13 @@
 import { Agent } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { runLoop } from '../../src/engine/loop.ts';
+import { runLoop } from '../../src/engine/run/loop.ts';
 import { createLog } from '../../src/log.ts';
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Service } from '../../src/service/service.ts';
-import type { Database } from '../../src/warehouse/database.ts';
-import { dueHints } from '../../src/warehouse/hints.ts';
-import { receiverSecret } from '../../src/warehouse/receivers.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
+import { dueHints } from '../../src/warehouse/ledgers/hints.ts';
+import { receiverSecret } from '../../src/warehouse/ledgers/receivers.ts';
 import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';

@@ -4,11 +4,17 @@ import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { SluiceError } from '../../src/errors.ts';
 import { createLog } from '../../src/log.ts';
-import { noteOnce, tellOnce, type WatchOptions, watch } from '../../src/service/watch.ts';
-import type { Database } from '../../src/warehouse/database.ts';
-import { claimUntold, type Incident, noteTold, noteTroubles, openIncidents } from '../../src/warehouse/incidents.ts';
-import { endRun, startRun } from '../../src/warehouse/runs.ts';
-import { recordSlot } from '../../src/warehouse/slots.ts';
+import { noteOnce, tellOnce, type WatchOptions, watch } from '../../src/service/incidents/incident-monitor.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
+import {
+  claimUntold,
+  type Incident,
+  noteTold,
+  noteTroubles,
+  openIncidents,
+} from '../../src/warehouse/ledgers/incidents.ts';
+import { endRun, startRun } from '../../src/warehouse/ledgers/runs.ts';
+import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
 import { type TestDatabase, withDatabase } from '../support/database.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 import { servedSource, silent } from './open.ts';

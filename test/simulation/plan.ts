@@ -1,6 +1,6 @@
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/clock.ts';
-import type { Counts } from '../../src/sandbox/data.ts';
-import { endlessFaults, type Fault, faultKinds } from '../../src/sandbox/fault-kinds.ts';
+import type { Counts } from '../../src/sandbox/data/data.ts';
+import { endlessFaults, type Fault, faultKinds } from '../../src/sandbox/faults/fault-kinds.ts';
 import { createRandom, mix, type Random } from '../../src/sandbox/random.ts';
 import type { Variants } from '../../src/sandbox/variants.ts';
 import { ALL, MAIN, type TestResource } from '../support/resources.ts';
@@ -15,6 +15,8 @@ export interface Given {
   readonly others?: readonly TestResource[];
   /** `none`: nothing goes wrong; else this fault only. */
   readonly faults?: Variants['fault'];
+  /** One request at a time, and no process that ends before its time: the same seed then sends the same requests. */
+  readonly sequential?: boolean;
 }
 
 /** How a process ends before its time. */
@@ -92,25 +94,29 @@ export function planOf(seed: number, given: Given = {}): Plan {
   const hourly = random.chance(0.08);
   const limit = hourly ? random.int(150, 1000) : random.int(20, 400);
   const windowMs = hourly ? HOUR : random.int(10, 60) * SECOND;
+  const startIso = random.pick(STARTS);
+  const counts = {
+    customers: random.int(10, 150),
+    invoices: random.int(30, 320),
+    transactions: random.int(50, 640),
+  };
+  const concurrency = random.pick([1, 2, 4, 4, 8]);
   return {
     seed,
-    startIso: random.pick(STARTS),
-    counts: {
-      customers: random.int(10, 150),
-      invoices: random.int(30, 320),
-      transactions: random.int(50, 640),
-    },
+    startIso,
+    counts,
     others,
     variants,
     limit,
     windowMs,
-    concurrency: random.pick([1, 2, 4, 4, 8]),
+    concurrency: given.sequential ? 1 : concurrency,
     pageSize: given.pageSize ?? pageSizeOf(seed, variants),
     timeoutMs: isEndless(variants.fault) ? 400 : 30_000,
     repairs: given.only === true || random.chance(0.15),
-    actions: Array.from({ length: random.int(2, 5) }, (_, index) =>
-      actionOf(random, { first: index === 0, faults: given.faults, shared: limit, others }),
-    ),
+    actions: Array.from({ length: random.int(2, 5) }, (_, index) => {
+      const action = actionOf(random, { first: index === 0, faults: given.faults, shared: limit, others });
+      return given.sequential ? { ...action, crashes: [], rival: false } : action;
+    }),
   };
 }
 

@@ -1,11 +1,11 @@
 import type pg from 'pg';
-import type { LoopEvent } from '../../src/engine/engine.ts';
-import { runLoop } from '../../src/engine/loop.ts';
+import type { Budget } from '../../src/budget/budget.ts';
+import type { LoopEvent } from '../../src/engine/run/engine.ts';
+import { runLoop } from '../../src/engine/run/loop.ts';
 import { createLog } from '../../src/log.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { Budget } from '../../src/source/budget.ts';
-import { type Database, openDatabase } from '../../src/warehouse/database.ts';
-import { acquireSourceLock, type SourceLock } from '../../src/warehouse/source-lock.ts';
+import { type Database, openDatabase } from '../../src/warehouse/database/database.ts';
+import { acquireSourceLock, type SourceLock } from '../../src/warehouse/database/source-lock.ts';
 import { MAIN } from '../support/resources.ts';
 import { openEngine } from '../support/source.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';

@@ -1,14 +1,14 @@
 import { DAY, SECOND } from '../../src/clock.ts';
-import type { LoopEvent } from '../../src/engine/engine.ts';
+import type { LoopEvent } from '../../src/engine/run/engine.ts';
+import { sliceText } from '../../src/engine/slices/slice.ts';
 import { isKind } from '../../src/errors.ts';
 import { createLog } from '../../src/log.ts';
-import { isListFault } from '../../src/sandbox/fault-kinds.ts';
+import { isListFault } from '../../src/sandbox/faults/fault-kinds.ts';
 import { createRandom, mix, type Random } from '../../src/sandbox/random.ts';
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { type Database, openDatabase } from '../../src/warehouse/database.ts';
-import { createOrder, readOrders } from '../../src/warehouse/orders.ts';
-import { sliceText } from '../../src/warehouse/slice.ts';
-import { recordSlot } from '../../src/warehouse/slots.ts';
+import { type Database, openDatabase } from '../../src/warehouse/database/database.ts';
+import { createOrder, readOrders } from '../../src/warehouse/ledgers/orders.ts';
+import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../support/compare.ts';
 import { MAIN } from '../support/resources.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
@@ -56,6 +56,7 @@ export async function runSeed(
   seed: number,
   given: Given = {},
   trace: (text: string) => void = () => undefined,
+  atEnd: (database: Database, sandbox: Sandbox) => Promise<void> = async () => undefined,
 ): Promise<Result> {
   const plan = planOf(seed, given);
   const begun = performance.now();
@@ -72,7 +73,7 @@ export async function runSeed(
       rateWindowMs: plan.windowMs,
       clock,
       variants: plan.variants,
-      logRequests: 200,
+      logRequests: 10_000,
     });
     const faults = [faultOf(plan), ...plan.actions.flatMap(action => action.faults.map(({ fault }) => fault))];
     const hides = faults.some(fault => isListFault(fault) && fault !== 'list-changes');
@@ -89,6 +90,7 @@ export async function runSeed(
     });
     try {
       await Promise.race([play(world), standstill]);
+      await atEnd(database, sandbox);
     } catch (error) {
       problems.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
     } finally {

@@ -1,6 +1,6 @@
+import { parseSlice, type Slice } from '../../src/engine/slices/slice.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { Database } from '../../src/warehouse/database.ts';
-import { parseSlice, type Slice } from '../../src/warehouse/slice.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
 import { isVisible } from '../support/compare.ts';
 import { ALL, type TestResource } from '../support/resources.ts';
 

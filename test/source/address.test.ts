@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAddress } from '../../src/source/address.ts';
+import { createAddress } from '../../src/source/http/address.ts';
 
 const apiKey = 'k+y/with=signs&42';
 

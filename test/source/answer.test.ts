@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HOUR, MINUTE } from '../../src/clock.ts';
-import { classify, type Expected } from '../../src/source/answer.ts';
+import { classify, type Expected } from '../../src/source/answers/answer.ts';
 
 const time = { nowMs: Date.UTC(2026, 0, 15, 10), windowMs: HOUR };
 const page = '<!doctype html><h1>Oops</h1>';

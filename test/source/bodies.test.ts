@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { batchBody, bodyProblems, type Creatable, createBodies } from '../../src/source/bodies.ts';
+import { batchBody, bodyProblems, type Creatable, createBodies } from '../../src/source/public/bodies.ts';
 
 const good = {
   customers: { account: 'Müller & Söhne', email: 'büro@müller.example' },

@@ -53,7 +53,7 @@ describe('each example runs as it stands, and asks its endpoint', () => {
       vi.unstubAllEnvs();
     });
     const file = join(folder, `example-${nth}.ts`);
-    const client = pathToFileURL(join(root, 'src/source/public-client.ts')).href;
+    const client = pathToFileURL(join(root, 'src/source/public/public-client.ts')).href;
     await writeFile(file, `${setUp?.code}${code}await client.close();\n`.replaceAll(`'sluice/client'`, `'${client}'`));
     await import(pathToFileURL(file).href);
     expect([sandbox.stats.failures, sandbox.stats.rejected]).toEqual([[], 0]);
@@ -73,7 +73,7 @@ it('the package serves a program that is built by itself: its types hold, and so
   const build = {
     extends: join(root, 'tsconfig.build.json'),
     compilerOptions: { rootDir: root, outDir: join(installed, 'dist'), typeRoots: [types] },
-    include: [join(root, 'src/source/public-client.ts')],
+    include: [join(root, 'src/source/public/public-client.ts')],
   };
   await writeFile(join(folder, 'build.json'), JSON.stringify(build));
   const own = { module: 'nodenext', target: 'es2023', strict: true, noEmit: true, types: ['node'], typeRoots: [types] };

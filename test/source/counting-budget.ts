@@ -1,4 +1,4 @@
-import type { Budget, Grant, Lane, Settlement } from '../../src/source/budget.ts';
+import type { Budget, Grant, Lane, Settlement } from '../../src/budget/budget.ts';
 
 export interface CountingBudget extends Budget {
   readonly taken: { lane: Lane; count: number }[];

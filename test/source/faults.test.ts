@@ -1,10 +1,16 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
 import { SECOND } from '../../src/clock.ts';
 import { SluiceError } from '../../src/errors.ts';
-import { endlessFaults, type Fault, faultKinds, isListFault, type ListFault } from '../../src/sandbox/fault-kinds.ts';
+import {
+  endlessFaults,
+  type Fault,
+  faultKinds,
+  isListFault,
+  type ListFault,
+} from '../../src/sandbox/faults/fault-kinds.ts';
 import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { type ClientOptions, isTimeout, openClient } from '../../src/source/client.ts';
-import { createMemoryBudget } from '../../src/source/memory-budget.ts';
 import { countingBudget } from './counting-budget.ts';
 import { autoClock } from './manual-clock.ts';
 

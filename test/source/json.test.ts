@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { exactNumber, parseJson } from '../../src/source/json.ts';
+import { exactNumber, parseJson } from '../../src/source/answers/json.ts';
 
 describe('parseJson', () => {
   it('brings numbers a double would round as their exact text, all others as numbers', () => {

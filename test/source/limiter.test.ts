@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Budget, Grant, Lane } from '../../src/budget/budget.ts';
+import { createLimiter, type LimiterOptions } from '../../src/budget/limiter.ts';
+import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
 import { HOUR, MINUTE, SECOND, systemClock } from '../../src/clock.ts';
 import { SluiceError } from '../../src/errors.ts';
-import type { Budget, Grant, Lane } from '../../src/source/budget.ts';
-import { createLimiter, type LimiterOptions } from '../../src/source/limiter.ts';
-import { createMemoryBudget } from '../../src/source/memory-budget.ts';
 import { countingBudget } from './counting-budget.ts';
 import { manualClock } from './manual-clock.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import type { Budget, Grant } from '../../src/budget/budget.ts';
+import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
-import type { Budget, Grant } from '../../src/source/budget.ts';
-import { createMemoryBudget } from '../../src/source/memory-budget.ts';
 import { manualClock } from './manual-clock.ts';
 
 /** One grant; the budget must have one. */

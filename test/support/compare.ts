@@ -1,9 +1,9 @@
-import { renderRow, toJson } from '../../src/sandbox/render.ts';
-import { financialReport } from '../../src/sandbox/report.ts';
-import type { Rows } from '../../src/sandbox/rows.ts';
+import type { Rows } from '../../src/sandbox/data/rows.ts';
+import { renderRow, toJson } from '../../src/sandbox/lists/render.ts';
+import { financialReport } from '../../src/sandbox/lists/report.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { parseJson } from '../../src/source/json.ts';
-import type { Database } from '../../src/warehouse/database.ts';
+import { parseJson } from '../../src/source/answers/json.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
 import { MAIN, type TestResource } from './resources.ts';
 
 /** How the rows of a list are compared: what the source holds, and the same of the warehouse as a JSON array. */

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { createLog } from '../../src/log.ts';
-import { type Database, openDatabase } from '../../src/warehouse/database.ts';
+import { type Database, openDatabase } from '../../src/warehouse/database/database.ts';
 
 /** How every test database was migrated. */
 export const MIGRATIONS = {

@@ -3,11 +3,11 @@ import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
+import { openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded.ts';
+import { isAlive } from '../../src/embedded-postgres/pid.ts';
 import { createLog } from '../../src/log.ts';
-import { openDatabase } from '../../src/warehouse/database.ts';
-import { openEmbedded, stopEmbedded } from '../../src/warehouse/embedded.ts';
-import { isAlive } from '../../src/warehouse/embedded-pid.ts';
-import { migrate } from '../../src/warehouse/migrate.ts';
+import { openDatabase } from '../../src/warehouse/database/database.ts';
+import { migrate } from '../../src/warehouse/database/migrate.ts';
 import { inDatabase, MIGRATIONS } from './database.ts';
 
 declare module 'vitest' {

@@ -1,15 +1,15 @@
+import type { Budget } from '../../src/budget/budget.ts';
+import { createLedger } from '../../src/budget/ledger.ts';
+import { createWaiting } from '../../src/budget/waiting.ts';
 import { type Clock, HOUR, systemClock } from '../../src/clock.ts';
-import type { Engine, LoopEvent } from '../../src/engine/engine.ts';
-import { runLoop } from '../../src/engine/loop.ts';
 import { openResource } from '../../src/engine/resource.ts';
-import { createWaiting } from '../../src/engine/waiting.ts';
+import type { Engine, LoopEvent } from '../../src/engine/run/engine.ts';
+import { runLoop } from '../../src/engine/run/loop.ts';
 import { createLog } from '../../src/log.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { Budget } from '../../src/source/budget.ts';
 import { openClient } from '../../src/source/client.ts';
-import type { Database } from '../../src/warehouse/database.ts';
-import { createLedger } from '../../src/warehouse/ledger.ts';
-import { createOrder, type Order, type OrderKind, readOrders } from '../../src/warehouse/orders.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
+import { createOrder, type Order, type OrderKind, readOrders } from '../../src/warehouse/ledgers/orders.ts';
 import { JOBS, MAIN, type TestResource } from './resources.ts';
 
 /** The engine as main wires it, against a sandbox. */

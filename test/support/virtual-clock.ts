@@ -1,6 +1,6 @@
 import { setTimeout as realDelay } from 'node:timers/promises';
 import { type Clock, stopped } from '../../src/clock.ts';
-import type { Database } from '../../src/warehouse/database.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
 
 export interface VirtualClock extends Clock {
   /** Moves time on by `ms`, stopping at every sleeper on the way so that it wakes at its own moment. */

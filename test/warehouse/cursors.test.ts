@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { MINUTE } from '../../src/clock.ts';
 import { isKind } from '../../src/errors.ts';
-import { type Cursor, moveCursor, type ReadingState, takeCursors } from '../../src/warehouse/cursors.ts';
-import { writeRows } from '../../src/warehouse/rows.ts';
+import { type Cursor, moveCursor, type ReadingState, takeCursors } from '../../src/warehouse/ledgers/cursors.ts';
+import { writeRows } from '../../src/warehouse/rows/write-rows.ts';
 import { withDatabase } from '../support/database.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { contentOf, createParcels, inTransaction, parcel } from './parcels.ts';

@@ -5,9 +5,9 @@ import pg from 'pg';
 import { expect, inject, test } from 'vitest';
 import { explain, type SluiceError } from '../../src/errors.ts';
 import { createLog } from '../../src/log.ts';
-import { openDatabase } from '../../src/warehouse/database.ts';
-import { explainDatabaseError } from '../../src/warehouse/database-errors.ts';
-import { readQuery } from '../../src/warehouse/read-query.ts';
+import { openDatabase } from '../../src/warehouse/database/database.ts';
+import { explainDatabaseError } from '../../src/warehouse/database/database-errors.ts';
+import { readQuery } from '../../src/warehouse/reports/read-query.ts';
 import { createTestDatabase, inDatabase, withDatabase } from '../support/database.ts';
 
 const log = createLog({ level: 'error', secrets: [] });

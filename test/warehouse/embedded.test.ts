@@ -8,8 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded.ts';
 import { createLog } from '../../src/log.ts';
-import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/warehouse/embedded.ts';
 
 const log = createLog({ level: 'error', secrets: [] });
 const settings = { fsync: 'off', shared_buffers: '16MB' };
@@ -47,7 +47,7 @@ async function killServer(dataDir: string): Promise<void> {
 /** What a second `sluice` on this machine would do. */
 async function openInAnotherProcess(dataDir: string): Promise<{ url: string; started: boolean }> {
   const script = `
-    const { openEmbedded } = await import(${JSON.stringify(new URL('../../src/warehouse/embedded.ts', import.meta.url).href)});
+    const { openEmbedded } = await import(${JSON.stringify(new URL('../../src/embedded-postgres/embedded.ts', import.meta.url).href)});
     const { createLog } = await import(${JSON.stringify(new URL('../../src/log.ts', import.meta.url).href)});
     const log = createLog({ level: 'error', secrets: [] });
     console.log(JSON.stringify(await openEmbedded({ dataDir: ${JSON.stringify(dataDir)}, log, settings: ${JSON.stringify(settings)} })));`;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HOUR } from '../../src/clock.ts';
-import { dueHints, leaveHints } from '../../src/warehouse/hints.ts';
+import { dueHints, leaveHints } from '../../src/warehouse/ledgers/hints.ts';
 import { withDatabase } from '../support/database.ts';
 
 test('what was spent on hints while the database clock was hours ahead keeps none waiting until then', async () => {

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest';
-import type { Database } from '../../src/warehouse/database.ts';
-import { claimUntold, lastEndedRuns, noteTold, noteTroubles, openIncidents } from '../../src/warehouse/incidents.ts';
-import { endRun, startRun } from '../../src/warehouse/runs.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
+import {
+  claimUntold,
+  lastEndedRuns,
+  noteTold,
+  noteTroubles,
+  openIncidents,
+} from '../../src/warehouse/ledgers/incidents.ts';
+import { endRun, startRun } from '../../src/warehouse/ledgers/runs.ts';
 import { withDatabase } from '../support/database.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import type { Budget } from '../../src/budget/budget.ts';
+import { createLedger, type Grant, type Lane, type Ledger } from '../../src/budget/ledger.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
-import type { Budget } from '../../src/source/budget.ts';
-import type { Database } from '../../src/warehouse/database.ts';
-import { createLedger, type Grant, type Lane, type Ledger } from '../../src/warehouse/ledger.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
 import { type TestDatabase, withDatabase } from '../support/database.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 

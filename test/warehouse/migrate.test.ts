@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { migrate, pendingMigrations } from '../../src/warehouse/migrate.ts';
+import { migrate, pendingMigrations } from '../../src/warehouse/database/migrate.ts';
 import { createTestDatabase, MIGRATIONS, withDatabase } from '../support/database.ts';
 
 test('a migrated database has nothing pending, and migrating again runs nothing', async () => {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { HOUR, MINUTE } from '../../src/clock.ts';
-import type { Database } from '../../src/warehouse/database.ts';
+import type { Slice } from '../../src/engine/slices/slice.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
 import {
   deleteRows,
   findLeft,
@@ -10,10 +11,10 @@ import {
   listMissing,
   markMissing,
   markSeen,
-} from '../../src/warehouse/missing.ts';
-import { writeRows } from '../../src/warehouse/rows.ts';
-import { type Slice, sliceCondition } from '../../src/warehouse/slice.ts';
-import { readTable, type Table } from '../../src/warehouse/tables.ts';
+} from '../../src/warehouse/rows/missing.ts';
+import { sliceCondition } from '../../src/warehouse/rows/slice-condition.ts';
+import { readTable, type Table } from '../../src/warehouse/rows/tables.ts';
+import { writeRows } from '../../src/warehouse/rows/write-rows.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 import { contentOf, createParcels, inTransaction, parcel, readAtOf } from './parcels.ts';

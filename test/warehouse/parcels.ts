@@ -1,6 +1,6 @@
-import type { Database, Db } from '../../src/warehouse/database.ts';
-import type { Row } from '../../src/warehouse/rows.ts';
-import { readTable, type Table } from '../../src/warehouse/tables.ts';
+import type { Database, Db } from '../../src/warehouse/database/database.ts';
+import { readTable, type Table } from '../../src/warehouse/rows/tables.ts';
+import type { Row } from '../../src/warehouse/rows/write-rows.ts';
 
 /** A table with all that a table can have: children, a hash, every type of column. */
 export async function createParcels(database: Database, options: { history?: boolean } = {}): Promise<Table> {

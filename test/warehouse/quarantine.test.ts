@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countCleaned, listQuarantine, quarantine, resolveQuarantine } from '../../src/warehouse/quarantine.ts';
+import { countCleaned, listQuarantine, quarantine, resolveQuarantine } from '../../src/warehouse/rows/quarantine.ts';
 import { withDatabase } from '../support/database.ts';
 
 const place = { source: 'main', resource: 'invoices' };

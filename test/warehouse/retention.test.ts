@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { freshness, lastEndedRuns } from '../../src/warehouse/incidents.ts';
-import { forgetOldWork } from '../../src/warehouse/retention.ts';
+import { freshness, lastEndedRuns } from '../../src/warehouse/ledgers/incidents.ts';
+import { forgetOldWork } from '../../src/warehouse/ledgers/retention.ts';
 import { withDatabase } from '../support/database.ts';
 
 test('old finished work is forgotten; what is open, young or the newest slot stays', async () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Database } from '../../src/warehouse/database.ts';
-import { type Row, writeRows } from '../../src/warehouse/rows.ts';
-import type { Table } from '../../src/warehouse/tables.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
+import type { Table } from '../../src/warehouse/rows/tables.ts';
+import { type Row, writeRows } from '../../src/warehouse/rows/write-rows.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { contentOf, createParcels, inTransaction, marksOf, parcel } from './parcels.ts';
 

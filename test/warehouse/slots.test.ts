@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { whatIsDue } from '../../src/warehouse/due.ts';
-import { endRun, keepWaiting, startRun } from '../../src/warehouse/runs.ts';
-import { openSlots, recordSlot, takeSlot } from '../../src/warehouse/slots.ts';
+import { endRun, keepWaiting, startRun } from '../../src/warehouse/ledgers/runs.ts';
+import { openSlots, recordSlot, takeSlot } from '../../src/warehouse/ledgers/slots.ts';
+import { whatIsDue } from '../../src/warehouse/reports/due.ts';
 import { withDatabase } from '../support/database.ts';
 
 test('the few slots that are open, or of a run that gives its back, are found without going through all that were taken', async () => {

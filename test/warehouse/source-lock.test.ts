@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { acquireSourceLock, type SourceLock } from '../../src/warehouse/source-lock.ts';
+import { acquireSourceLock, type SourceLock } from '../../src/warehouse/database/source-lock.ts';
 import { withDatabase } from '../support/database.ts';
 
 test('one holder per source; the next gets it as soon as it is released', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { explain } from '../../src/errors.ts';
-import { recogniseSource, refuseOthersRows } from '../../src/warehouse/sources.ts';
+import { recogniseSource, refuseOthersRows } from '../../src/warehouse/ledgers/sources.ts';
 import { withDatabase } from '../support/database.ts';
 
 test('a source that was read from another address is refused, with what to do by its name', async () => {

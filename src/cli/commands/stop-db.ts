@@ -1,0 +1,19 @@
+import type { Command } from 'commander';
+import { stopEmbedded } from '../../embedded-postgres/embedded.ts';
+import { type Cli, newCommand } from '../cli.ts';
+
+export function stopDbCommand(cli: Cli): Command {
+  return newCommand(
+    'stop-db',
+    'Stop the embedded Postgres server; the next command starts it again',
+    'sluice stop-db',
+  ).action(
+    cli.action({ source: false }, async ({ terminal, settings }) => {
+      const stopped = await stopEmbedded(settings.dataDir);
+      terminal.show({ stopped }, () =>
+        stopped ? 'The embedded Postgres has stopped.' : 'No embedded Postgres was running.',
+      );
+      return 0;
+    }),
+  );
+}

@@ -1,0 +1,33 @@
+import type { Engine } from '../../engine/run/engine.ts';
+import { runLoop } from '../../engine/run/loop.ts';
+import { withAnySignal } from '../../source/http/any-signal.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
+
+/**
+ * Reads what `serves` says for as long as something is due, under the source's lock; false, at once, where another process
+ * holds it.
+ */
+export async function readUnderLock(
+  reading: {
+    database: Database;
+    source: string;
+    signal: AbortSignal;
+    openEngine(): Promise<Engine & { close(): Promise<void> }>;
+  },
+  serves: Parameters<typeof runLoop>[1],
+): Promise<boolean> {
+  const lock = await acquireSourceLock(reading.database, reading.source);
+  if (!lock) return false;
+  try {
+    const engine = await reading.openEngine();
+    try {
+      await withAnySignal([reading.signal, lock.lost], ({ signal }) => runLoop(engine, serves, signal));
+    } finally {
+      await engine.close();
+    }
+  } finally {
+    await lock.release();
+  }
+  return true;
+}

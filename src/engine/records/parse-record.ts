@@ -1,0 +1,128 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { BadValue } from '../../source/answers/values.ts';
+import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
+import type { ChildRow, Row } from '../../warehouse/rows/write-rows.ts';
+import { type Job, wholeRowOf } from '../job.ts';
+import { jsonText, uncleanIn, wholeJson } from './storable-text.ts';
+
+/** Stands in `_extra` beside the unknown fields: how many characters were removed or replaced, by field. */
+const CLEANED = '(cleaned)';
+
+export type Parsed = { readonly row: Row } | { readonly bad: BadRecord };
+
+/**
+ * Turns rows of an answer into rows of the warehouse, or into records for quarantine. `contentKeyed`: a row without its key field
+ * gets `#` and a hash of its declared values; the reading tells equals apart by an ordinal.
+ */
+export function createRecordParser(
+  job: Job,
+  options: { hashed: boolean; contentKeyed: boolean },
+): (raw: unknown, readAt: string) => Parsed {
+  const whole = wholeRowOf(job);
+  const known = new Set([...Object.keys(job.record.shape), ...job.never]);
+  const children = Object.keys(job.children).map(field => ({
+    field,
+    known: new Set(Object.keys(childShape(job, field))),
+  }));
+  // Changes whenever the record's fields do, so that rows stored under an older declaration are compared as different.
+  const version = [...known].sort().join();
+
+  return (raw, readAt) => {
+    if (!isObject(raw)) return { bad: badRecord(job, raw, { '(record)': 'expected an object' }) };
+    const record = whole === undefined ? raw : { [job.key]: raw[job.key], [whole]: shown(job, raw) };
+    const parsed = job.record.safeParse(record);
+    if (!parsed.success) return { bad: badRecord(job, raw, reasonsOf(parsed.error)) };
+
+    const values: Record<string, string | null> = {};
+    for (const [name, value] of Object.entries(parsed.data)) {
+      if (value !== undefined && !(name in job.children)) values[name] = value as string | null;
+    }
+    const key = values[job.key] ?? (options.contentKeyed ? `#${digestOf(sorted(values))}` : null);
+    if (key === null) return { bad: badRecord(job, raw, { [job.key]: 'a row needs it' }) };
+
+    const lists: Record<string, ChildRow[]> = {};
+    let extra: string | null;
+    try {
+      for (const child of children) {
+        const items = parsed.data[child.field] as Record<string, string | null>[] | null | undefined;
+        if (items === undefined) continue;
+        const rawItems = record[child.field] as Record<string, unknown>[] | null;
+        lists[child.field] = (items ?? []).map((item, index) => ({
+          values: item,
+          extra: extraOf(rawItems?.[index] ?? {}, child.known, item),
+        }));
+      }
+      extra = extraOf(record, known, values);
+    } catch (error) {
+      if (!(error instanceof BadValue)) throw error;
+      return { bad: badRecord(job, raw, { '(unknown fields)': error.message }) };
+    }
+    const digest = options.hashed ? digestOf([version, values, lists, extra]) : null;
+    return { row: { key, values, children: lists, extra, hash: digest, readAt } };
+  };
+}
+
+const digestOf = (value: unknown): string => hash('sha256', JSON.stringify(value)).slice(0, 32);
+
+const sorted = (values: Record<string, string | null>) =>
+  Object.keys(values)
+    .sort()
+    .map(name => [name, values[name]]);
+
+/** The field names of one child's items. */
+export function childShape(job: Job, field: string): Record<string, unknown> {
+  let schema: unknown = job.record.shape[field];
+  while (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) schema = schema.unwrap();
+  if (schema instanceof z.ZodArray && schema.element instanceof z.ZodObject) return schema.element.shape;
+  throw new Error(`The record's field "${field}" must be declared with list(z.object({...})).`);
+}
+
+/** Unknown fields, and how much had to be cleaned of any: those of the record whose `values` were taken. */
+function extraOf(
+  record: Record<string, unknown>,
+  known: ReadonlySet<string>,
+  values: Readonly<Record<string, string | null>>,
+): string | null {
+  const cleaned: [string, number][] = [];
+  for (const name in values) {
+    const raw = record[name];
+    const unclean = typeof raw === 'string' ? uncleanIn(raw) : isObject(raw) ? jsonText(raw).cleaned : 0;
+    if (unclean > 0) cleaned.push([name, unclean]);
+  }
+  const names = Object.keys(record).filter(name => !known.has(name));
+  if (names.length === 0 && cleaned.length === 0) return null;
+  const unknown = Object.fromEntries(names.map(name => [name, record[name]]));
+  const json = jsonText(unknown);
+  if (json.cleaned > 0) cleaned.push(['(unknown fields)', json.cleaned]);
+  // A field of the source's own with that name is worth more than our count.
+  if (cleaned.length === 0 || CLEANED in unknown) return json.text;
+  return jsonText({ ...unknown, [CLEANED]: Object.fromEntries(cleaned) }).text;
+}
+
+/** What may be kept of a row. */
+function shown(job: Job, raw: unknown): unknown {
+  if (job.never.length === 0 || !isObject(raw)) return raw;
+  return Object.fromEntries(Object.entries(raw).filter(([name]) => !job.never.includes(name)));
+}
+
+function badRecord(job: Job, raw: unknown, reasons: Record<string, string>): BadRecord {
+  const payload = wholeJson(shown(job, raw));
+  let key: string | null | undefined;
+  try {
+    const field = job.record.shape[job.key] as z.ZodType | undefined;
+    const parsed = field?.safeParse((raw as Record<string, unknown> | null)?.[job.key]);
+    key = parsed?.success ? (parsed.data as string | null | undefined) : null;
+  } catch {
+    key = null;
+  }
+  return { key: key ?? `?${hash('sha256', payload).slice(0, 32)}`, payload, reasons };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+function reasonsOf(error: z.ZodError): Record<string, string> {
+  return Object.fromEntries(error.issues.map(issue => [issue.path.join('.') || '(record)', issue.message]));
+}

@@ -1,0 +1,54 @@
+import type { Lane } from '../../budget/budget.ts';
+import type { Waiting } from '../../budget/waiting.ts';
+import type { Clock } from '../../clock.ts';
+import type { SluiceError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { Client } from '../../source/client.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import type { Retention } from '../../warehouse/ledgers/retention.ts';
+import type { Committer } from '../apply/commit.ts';
+import type { Reader } from '../read/fetch-page.ts';
+import type { Step } from '../read/step.ts';
+import type { Resource } from '../resource.ts';
+import type { Task } from './task.ts';
+
+/** One source with everything its loop needs. */
+export interface Engine {
+  readonly source: string;
+  readonly resources: readonly Resource[];
+  readonly database: Database;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly timeZone: string;
+  readonly pageSize: number | 'auto';
+  readonly concurrency: number;
+  /** Requests in a window of `windowMs`. */
+  readonly limit: number;
+  readonly windowMs: number;
+  /** Resource to its part of what the limit refills. Default: 1 each. */
+  readonly weights?: Readonly<Record<string, number>>;
+  readonly retention?: Retention;
+  readonly waiting: Waiting;
+  /** Why this source may not be asked at all: all that is due ends with it. */
+  readonly refusal?: SluiceError | null;
+  readonly onEvent?: (event: LoopEvent) => void;
+}
+
+export type LoopEvent =
+  | { readonly kind: 'begun' | 'ended'; readonly task: Task; readonly state?: 'done' | 'failed' | 'stopped' | 'paused' }
+  | { readonly kind: 'committed'; readonly task: Task; readonly step: Step }
+  | { readonly kind: 'waiting'; readonly waitMs: number }
+  /** `came`: what came instead of an answer. */
+  | { readonly kind: 'retrying'; readonly came: string; readonly waitMs: number };
+
+/** The state of a loop while it runs. */
+export interface Loop {
+  readonly engine: Engine;
+  readonly committer: Committer;
+  readonly readerOf: (lane: Lane) => Reader;
+  tasks: Task[];
+  readonly running: Set<Promise<void>>;
+  /** What stops the whole loop. */
+  fatal: unknown;
+}

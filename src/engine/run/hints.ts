@@ -1,0 +1,80 @@
+import type { Database } from '../../warehouse/database/database.ts';
+import { dueHints, takeHints } from '../../warehouse/ledgers/hints.ts';
+import { startRun } from '../../warehouse/ledgers/runs.ts';
+import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
+import { countRows, valuesOf } from '../../warehouse/rows/stored-rows.ts';
+import { confirmingField } from '../apply/gone.ts';
+import { ignoresFilter, orderOf, pageSize, partition, partitionOf, type Resource } from '../resource.ts';
+import { dayIn, holds } from '../slices/date-windows.ts';
+import { type Slice, sliceText } from '../slices/slice.ts';
+import type { Engine, Loop } from './engine.ts';
+import { createTask, type Task } from './task.ts';
+
+/** Requests that one reading for hints may cost. */
+const ALLOWANCE = 10;
+/** Pages that the rows sharing a value (an invoice's customer) may fill; more than that, a window is narrower. */
+const MOST_VALUE_PAGES = 3;
+
+/** Hints that may be read for now become tasks, one for each resource. */
+export async function takeHinted(loop: Loop, now: number): Promise<Task[]> {
+  const { engine, tasks } = loop;
+  const { database, source } = engine;
+  const begun: Task[] = [];
+  for (const name of await dueHints(database.kysely, source, engine)) {
+    const resource = engine.resources.find(each => each.name === name);
+    if (tasks.some(task => task.kind === 'hint' && task.resource === resource)) continue;
+    const hints = await takeHints(database.kysely, { source, resource: name });
+    const targets = resource ? await targetsOf(engine, resource, hints, now) : [];
+    if (!resource || targets.length === 0) continue;
+    const runId = await startRun(database.kysely, {
+      source,
+      resource: name,
+      kind: 'hint',
+      orderId: null,
+      slotAt: null,
+    });
+    const given = { kind: 'hint', resource, runId, orderId: null, since: now, lane: 'live' } as const;
+    begun.push(createTask({ ...given, allowance: ALLOWANCE, targets }));
+  }
+  return begun;
+}
+
+/** The narrowest slices that show what the hints point to. A row that is not stored is looked for where the list grows. */
+async function targetsOf(engine: Engine, resource: Resource, hints: readonly Slice[], now: number): Promise<Slice[]> {
+  const parts = partition(resource).filter(entry => entry.provenAt !== null);
+  // The first sync reads everything anyway, newest first.
+  if (parts.length === 0) return [];
+  const { database } = engine;
+  const found = new Map<string, Slice>();
+  const add = (slice: Slice) => found.set(sliceText(slice), slice);
+  const days = new Set<string>();
+  const field = confirmingField(resource);
+  let grown = hints.some(hint => hint.by === 'newest');
+  for (const hint of hints) {
+    if (hint.by === 'value' && !ignoresFilter(resource, hint.field) && (await isNarrow(database, resource, hint)))
+      add(hint);
+    if (hint.by !== 'one') continue;
+    const ofRow = (column: string) => valuesOf(database.kysely, resource.table, column, [hint.key]);
+    if ((await ofRow(resource.table.id.name)).length === 0) {
+      grown = true;
+      continue;
+    }
+    const [value] = field === null ? [] : await ofRow(field);
+    const narrow: Slice | null = field === null || value === undefined ? null : { by: 'value', field, value };
+    if (narrow && (await isNarrow(database, resource, narrow))) add(narrow);
+    else if (partitionOf(resource) === 'id') add({ by: 'id', from: BigInt(hint.key), to: BigInt(hint.key) });
+    else if (resource.dates) for (const day of await ofRow(resource.dates.field)) days.add(day);
+  }
+  // The newest end of a list in no order is anywhere; a row made today is most often dated today.
+  if (grown && orderOf(resource) === 'none') days.add(dayIn(now, engine.timeZone));
+  for (const { slice } of parts) if (slice.by === 'date' && [...days].some(day => holds(slice, day))) add(slice);
+  if (!grown) return [...found.values()];
+  if (partitionOf(resource) !== 'id') add({ by: 'newest' });
+  for (const { slice } of parts) if (slice.by === 'id' && slice.to === null) add(slice);
+  return [...found.values()];
+}
+
+async function isNarrow(database: Database, resource: Resource, slice: Slice): Promise<boolean> {
+  const { rows } = await countRows(database.kysely, resource.table, sliceCondition(slice, resource.table, undefined));
+  return rows <= MOST_VALUE_PAGES * pageSize(resource);
+}

@@ -1,0 +1,67 @@
+import { slicingOf } from '../job.ts';
+import type { Reader } from '../read/fetch-page.ts';
+import { readIds } from '../read/read-ids.ts';
+import { readMonths } from '../read/read-months.ts';
+import { readNewest, readOne } from '../read/read-others.ts';
+import { readPages, windowReading } from '../read/read-pages.ts';
+import type { Committed, Step } from '../read/step.ts';
+import { dayIn } from '../slices/date-windows.ts';
+import type { Choice } from './choose.ts';
+import { readTotal } from './control-totals.ts';
+import type { Loop } from './engine.ts';
+import type { Task } from './task.ts';
+
+/** Reads what was chosen, and resolves when all of it is committed. */
+export async function read(loop: Loop, task: Task, choice: Choice, now: number): Promise<void> {
+  const steps = stepsOf(loop, task, choice, now);
+  const commits: Promise<Committed>[] = [];
+  try {
+    let next = await steps.next({ changed: 0 });
+    while (!next.done) {
+      const step = next.value;
+      if (choice.counted) task.allowance -= step.requests;
+      const committed = loop.committer.add(step).finally(step.release);
+      // A failure is met below; until then it must not count as unhandled.
+      committed.catch(() => undefined);
+      commits.push(committed);
+      // Only the newest end is read by what the last page brought; else pages are gathered into fewer commits.
+      next = await steps.next(choice.slice.by === 'newest' ? await committed : { changed: 0 });
+    }
+  } finally {
+    await steps.return();
+    await Promise.all(commits);
+  }
+}
+
+function stepsOf(loop: Loop, task: Task, choice: Choice, now: number): AsyncGenerator<Step, void, Committed> {
+  const { engine } = loop;
+  const { slice } = choice;
+  const given = loop.readerOf(task.lane);
+  const reader: Reader = { ...given, signal: AbortSignal.any([given.signal, task.abort.signal]) };
+  if (slicingOf(task.resource.job, 'month') && (slice.by === 'newest' || slice.by === 'whole'))
+    return readMonths(reader, task, slice, { now, zone: engine.timeZone });
+  switch (slice.by) {
+    case 'id':
+      return readIds(reader, engine.database, task, slice, choice.answers);
+    case 'date':
+      return readPages(reader, task, windowReading(task, slice, dayIn(now, engine.timeZone), choice.gathered));
+    case 'value':
+      return readPages(reader, task, {
+        slice,
+        query: { [slice.field]: slice.value },
+        whenRead: startedAt => ({ kind: 'targeted', complete: true, startedAt }),
+      });
+    case 'whole':
+      return readPages(reader, task, {
+        slice,
+        query: {},
+        whenRead: startedAt => ({ kind: 'proven', slice, startedAt }),
+      });
+    case 'newest':
+      return readNewest(reader, task, choice.answers);
+    case 'total':
+      return readTotal(reader, task, slice);
+    case 'one':
+      return readOne(reader, task, slice);
+  }
+}

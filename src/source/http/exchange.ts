@@ -1,0 +1,190 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { Agent, buildConnector, type Dispatcher, request } from 'undici';
+import { SECOND } from '../../clock.ts';
+import type { HttpAnswer } from '../answers/answer.ts';
+import { withAnySignal } from './any-signal.ts';
+
+export interface ExchangeOptions {
+  agent: Agent;
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  body: string | undefined;
+  /** Any of them gives the attempt up. */
+  signals: readonly (AbortSignal | undefined)[];
+  /** For the whole attempt, to the last byte. */
+  timeoutMs: number;
+  maxBodyBytes: number;
+}
+
+export type Exchange =
+  | ({ kind: 'answer'; bytes: number } & HttpAnswer)
+  | { kind: 'too large'; status: number; headers: HttpAnswer['headers'] }
+  | { kind: 'aborted' }
+  /** `timedOut`: no whole answer came in time to what may have been sent. */
+  | { kind: 'failed'; error: unknown; timedOut: boolean; reachedServer: boolean };
+
+const TIMED_OUT = new Error('the time for one request is over');
+
+/** True when somebody asked to stop, rather than the time being over. */
+function gaveUp(signal: AbortSignal): boolean {
+  return signal.aborted && signal.reason !== TIMED_OUT;
+}
+
+/** An error page is read this far: enough for its message. */
+const ERROR_BODY_BYTES = 64 * 1024;
+
+/** Most pages fit. */
+const FIRST_BYTES = 128 * 1024;
+
+/** Why connections did not come about, the TLS handshake included: a server cannot have counted what was never written on them. */
+const unconnected = new WeakSet<Error>();
+
+export function openAgent(options: { connections: number; timeoutMs: number }): Agent {
+  const { connections, timeoutMs } = options;
+  const connector = buildConnector({ timeout: connectTimeoutMs(timeoutMs) });
+  const connect: typeof connector = (to, done) =>
+    connector(to, (...came) => {
+      if (came[0] !== null) unconnected.add(came[0]);
+      done(...came);
+    });
+  return new Agent({ connections, headersTimeout: timeoutMs, bodyTimeout: timeoutMs, connect });
+}
+
+/**
+ * Less than a whole attempt, whose end does not tell whether anything was sent. A packet that was lost on the way is sent again after 1, 3
+ * and 7 s, so a server that can be reached answers within ten.
+ */
+const connectTimeoutMs = (timeoutMs: number): number => Math.min(10 * SECOND, timeoutMs / 2);
+
+/**
+ * One request and its whole answer, decoded; never throws. Follows no redirect: another host must not get the key.
+ * `undici.request` is 1.5 times as fast as fetch on pages of 1000 records, 4.7 times on pages of 20.
+ */
+export async function exchange(options: ExchangeOptions): Promise<Exchange> {
+  return withAnySignal(options.signals, async controller => {
+    if (controller.signal.aborted) return { kind: 'aborted' };
+    const timer = setTimeout(() => controller.abort(TIMED_OUT), options.timeoutMs);
+    try {
+      return await sendAndRead(options, controller.signal);
+    } catch (error) {
+      if (gaveUp(controller.signal)) return { kind: 'aborted' };
+      const reachedServer = !unconnected.has(error as Error);
+      const timedOut = controller.signal.aborted || (reachedServer && TIMEOUTS.has(codeOf(error)));
+      return { kind: 'failed', error, timedOut, reachedServer };
+    } finally {
+      clearTimeout(timer);
+    }
+  });
+}
+
+async function sendAndRead(options: ExchangeOptions, signal: AbortSignal): Promise<Exchange> {
+  const response = await request(options.url, {
+    dispatcher: options.agent,
+    method: options.method,
+    headers: { accept: 'application/json', 'accept-encoding': 'gzip', ...options.headers },
+    body: options.body ?? null,
+    signal,
+  });
+  const { statusCode: status, headers } = response;
+  if (status < 200 || status >= 300) {
+    const text = await readErrorText(response, signal);
+    return { kind: 'answer', status, headers, text, bytes: text.length };
+  }
+  if (Number(headers['content-length']) > options.maxBodyBytes) {
+    response.body.on('error', () => {}).destroy();
+    return { kind: 'too large', status, headers };
+  }
+  const { bytes, whole } = await readBody(response, options.maxBodyBytes);
+  const decoded = whole ? await decode(bytes, headers['content-encoding'], options.maxBodyBytes) : undefined;
+  if (decoded === undefined) return { kind: 'too large', status, headers };
+  return { kind: 'answer', status, headers, text: decoded.toString('utf8'), bytes: decoded.length };
+}
+
+/** The status alone decides about an error, so a body that breaks off, hangs on or cannot be decoded takes nothing away. */
+async function readErrorText(response: Dispatcher.ResponseData, signal: AbortSignal): Promise<string> {
+  try {
+    const { bytes } = await readBody(response, ERROR_BODY_BYTES);
+    return (await decode(bytes, response.headers['content-encoding'], ERROR_BODY_BYTES))?.toString('utf8') ?? '';
+  } catch (error) {
+    if (gaveUp(signal)) throw error;
+    return '';
+  }
+}
+
+/**
+ * The body up to the cap, above which the connection is given up. It grows in one buffer, because a body that comes in millions
+ * of pieces would take a hundred times its size as a list of them.
+ */
+async function readBody(
+  { body }: Dispatcher.ResponseData,
+  maxBytes: number,
+): Promise<{ bytes: Buffer; whole: boolean }> {
+  body.on('error', () => {}); // Leaving the loop early destroys the stream, which then reports an abort to nobody.
+  let held = Buffer.allocUnsafe(Math.min(FIRST_BYTES, maxBytes));
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    const end = length + chunk.length;
+    if (end > held.length) {
+      const larger = Buffer.allocUnsafe(Math.min(Math.max(2 * held.length, end), maxBytes));
+      held.copy(larger, 0, 0, length);
+      held = larger;
+    }
+    chunk.copy(held, length);
+    if (end > maxBytes) return { bytes: held, whole: false };
+    length = end;
+  }
+  return { bytes: held.subarray(0, length), whole: true };
+}
+
+const DECODERS = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+} as const;
+
+/** Undefined above the cap: zlib stops as soon as its output passes it, so a compression bomb costs no more than the cap. */
+async function decode(
+  body: Buffer,
+  contentEncoding: string | string[] | undefined,
+  maxBytes: number,
+): Promise<Buffer | undefined> {
+  const encoding = String(contentEncoding ?? 'identity')
+    .trim()
+    .toLowerCase();
+  if (encoding === 'identity' || encoding === '' || body.length === 0) return body;
+  try {
+    if (!Object.hasOwn(DECODERS, encoding)) throw new Error('an encoding that was not asked for');
+    return await DECODERS[encoding as keyof typeof DECODERS](body, { maxOutputLength: maxBytes });
+  } catch (cause) {
+    if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') return undefined;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`a body that is not the ${encoding} it is said to be (${why})`, { cause });
+  }
+}
+
+const CONNECT_TIMEOUT = 'UND_ERR_CONNECT_TIMEOUT';
+const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
+
+/** What a person is told about a request that got no answer. */
+export function describeFailure(
+  failure: { error: unknown; timedOut: boolean },
+  place: { origin: string; host: string; timeoutMs: number },
+): string {
+  if (failure.timedOut) return `no complete answer from ${place.origin} within ${place.timeoutMs / 1000} s`;
+  const code = codeOf(failure.error);
+  if (code === CONNECT_TIMEOUT)
+    return `no connection to ${place.origin} within ${connectTimeoutMs(place.timeoutMs) / 1000} s`;
+  if (code === 'ECONNREFUSED') return `nothing answers at ${place.origin}`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the host name ${place.host} cannot be resolved (${code})`;
+  if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET') return 'the connection broke off';
+  if (/CERT|TLS|SSL|SIGNATURE|ISSUER/.test(code)) return `no secure connection to ${place.origin} (${code})`;
+  return `${failure.error instanceof Error ? failure.error.message : String(failure.error)}${code && ` (${code})`}`;
+}
+
+export function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  return typeof code === 'string' ? code : '';
+}

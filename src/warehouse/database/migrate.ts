@@ -1,0 +1,200 @@
+import { readdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type DatabaseIntrospector, Kysely, type Migration, Migrator, PostgresDialect, sql } from 'kysely';
+import type pg from 'pg';
+import { type Clock, SECOND, stopped, systemClock } from '../../clock.ts';
+import { SluiceError } from '../../errors.ts';
+import type { Database, Tables } from './database.ts';
+import { explainDatabaseError } from './database-errors.ts';
+
+export interface MigrationOptions {
+  readonly database: Database;
+  /** The warehouse schema, e.g. `warehouse`; made when absent. */
+  readonly schema: string;
+  /** `migrations/sluice`, run once per database, and `migrations/warehouse`, once per schema; `.ts` or compiled `.js`. */
+  readonly sluiceFolder: string;
+  readonly warehouseFolder: string;
+  /** Told once where another process migrates, so that this one waits. Default: nothing. */
+  readonly onWait?: () => void;
+  /** Ends the waiting, with the kind `stopped`; a migration that has begun goes on to its end. Default: never. */
+  readonly signal?: AbortSignal;
+  readonly clock?: Clock;
+}
+
+/** One folder and what has been run of it: `sluice.migrations` or `sluice.migrations_<schema>`. */
+interface Series {
+  readonly folder: string;
+  readonly schema: string;
+  readonly table: string;
+}
+
+const BOOKKEEPING = 'sluice';
+const TRY_EVERY_MS = SECOND / 4;
+
+/**
+ * Brings both schemas to the newest state and returns the names of what was run. Safe to call from many processes at once:
+ * all but the first wait, and say so by `onWait`. Throws `configuration` when the database was migrated by a newer Sluice, and
+ * `database` or `failed` when a migration fails; a series that fails is rolled back whole.
+ */
+export async function migrate(options: MigrationOptions): Promise<string[]> {
+  const { database } = options;
+  const client = await database.connect('sluice migrate');
+  try {
+    // Building an index over a large table may take longer than any other statement of ours.
+    await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
+    await lock(client, options);
+    const run: string[] = [];
+    for (const series of seriesOf(options)) {
+      const available = await load(series);
+      refuseNewer(series, await executed(database, series), Object.keys(available));
+      await client.query(`create schema if not exists ${client.escapeIdentifier(BOOKKEEPING)}`);
+      await client.query(`create schema if not exists ${client.escapeIdentifier(series.schema)}`);
+      await client.query(`set search_path = ${client.escapeIdentifier(series.schema)}`);
+      const kysely = new Kysely<Tables>({
+        dialect: new BookkeepingDialect({
+          pool: {
+            connect: async () => ({ query: client.query.bind(client) as never, release: () => undefined }),
+            end: async () => undefined,
+          },
+        }),
+      });
+      const migrator = new Migrator({
+        db: kysely,
+        provider: { getMigrations: async () => within(available, series.schema) },
+        migrationTableSchema: BOOKKEEPING,
+        migrationTableName: series.table,
+        migrationLockTableName: `${series.table}_lock`,
+      });
+      const { error, results } = await migrator.migrateToLatest();
+      if (error) {
+        const failed = results?.find(result => result.status === 'Error')?.migrationName;
+        throw explainFailure(error, database.place, series, failed);
+      }
+      run.push(...(results ?? []).map(result => `${series.schema}/${result.migrationName}`));
+    }
+    return run;
+  } catch (error) {
+    throw explainDatabaseError(error, database.place);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Taken by trying: a session that waits for a lock obeys no signal, and nobody sees what it waits for. */
+async function lock(client: pg.Client, { clock = systemClock, signal, onWait }: MigrationOptions): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    if (signal?.aborted) throw stopped(signal);
+    const { rows } = await client.query<{ locked: boolean }>(
+      "select pg_try_advisory_lock(hashtextextended('sluice migrate', 0)) as locked",
+    );
+    if (rows[0]?.locked) return;
+    if (tries === 0) onWait?.();
+    await clock.sleep(TRY_EVERY_MS, signal);
+  }
+}
+
+/**
+ * The migrator looks through all tables of the database, with their columns, for the few of its bookkeeping, several times a
+ * migration: with hundreds of schemas that took most of a second for each. It is shown these few.
+ */
+class BookkeepingDialect extends PostgresDialect {
+  override createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
+    const introspector = super.createIntrospector(db);
+    return {
+      getSchemas: () => introspector.getSchemas(),
+      getMetadata: options => introspector.getMetadata(options),
+      async getTables() {
+        const { rows } = await sql<{ name: string }>`
+          select tablename as name from pg_tables where schemaname = ${BOOKKEEPING}`.execute(db);
+        return rows.map(({ name }) => ({ name, schema: BOOKKEEPING, isView: false, columns: [] }));
+      },
+    };
+  }
+}
+
+/** What `migrate` would run, as `schema/name`. Also throws when the database is newer than this code. */
+export async function pendingMigrations(options: MigrationOptions): Promise<string[]> {
+  const pending: string[] = [];
+  for (const series of seriesOf(options)) pending.push(...(await stateOf(options.database, series)).pending);
+  return pending;
+}
+
+/** The same of the bookkeeping alone, which all schemas share; null where Sluice never ran. */
+export async function pendingBookkeeping(options: MigrationOptions): Promise<string[] | null> {
+  const { begun, pending } = await stateOf(options.database, bookkeeping(options));
+  return begun ? pending : null;
+}
+
+async function stateOf(database: Database, series: Series): Promise<{ begun: boolean; pending: string[] }> {
+  const available = Object.keys(await load(series));
+  const done = await executed(database, series);
+  refuseNewer(series, done, available);
+  const pending = available.filter(name => !done.includes(name)).map(name => `${series.schema}/${name}`);
+  return { begun: done.length > 0, pending };
+}
+
+const bookkeeping = ({ sluiceFolder }: MigrationOptions): Series => ({
+  folder: sluiceFolder,
+  schema: BOOKKEEPING,
+  table: 'migrations',
+});
+
+function seriesOf(options: MigrationOptions): readonly Series[] {
+  const { warehouseFolder, schema } = options;
+  return [bookkeeping(options), { folder: warehouseFolder, schema, table: `migrations_${schema}` }];
+}
+
+/** A migration gets a Kysely that already addresses its schema; raw SQL finds it through the search path. */
+function within(available: Record<string, Migration>, schema: string): Record<string, Migration> {
+  return Object.fromEntries(
+    Object.entries(available).map(([name, migration]) => [
+      name,
+      { up: (db: Kysely<Tables>) => migration.up(db.withSchema(schema)) },
+    ]),
+  );
+}
+
+async function load(series: Series): Promise<Record<string, Migration>> {
+  const files = (await readdir(series.folder)).filter(
+    file => /^\d{4}_\w+\.(ts|js)$/.test(file) && !file.endsWith('.d.ts'),
+  );
+  const migrations: Record<string, Migration> = {};
+  for (const file of files.sort()) {
+    const loaded = (await import(pathToFileURL(resolve(join(series.folder, file))).href)) as Partial<Migration>;
+    if (!loaded.up) throw new SluiceError('failed', `${join(series.folder, file)} exports no function "up".`);
+    migrations[file.slice(0, -3)] = { up: loaded.up };
+  }
+  return migrations;
+}
+
+async function executed(database: Database, series: Series): Promise<string[]> {
+  const { rows } = await database.query<{ present: boolean }>('select to_regclass($1) is not null as present', [
+    `${BOOKKEEPING}."${series.table.replaceAll('"', '""')}"`,
+  ]);
+  if (!rows[0]?.present) return [];
+  const done = await sql<{
+    name: string;
+  }>`select name from ${sql.table(`${BOOKKEEPING}.${series.table}`)} order by name`.execute(database.kysely);
+  return done.rows.map(row => row.name);
+}
+
+function refuseNewer(series: Series, done: readonly string[], available: readonly string[]): void {
+  const unknown = done.filter(name => !available.includes(name));
+  if (unknown.length === 0) return;
+  throw new SluiceError(
+    'configuration',
+    `The schema "${series.schema}" was migrated by a newer Sluice (unknown here: ${unknown.join(', ')}).`,
+    { next: 'Install that version or a later one.' },
+  );
+}
+
+function explainFailure(error: unknown, place: string, series: Series, name: string | undefined): unknown {
+  const explained = explainDatabaseError(error, place);
+  if (explained instanceof SluiceError) return explained;
+  const text = error instanceof Error ? error.message : String(error);
+  return new SluiceError('failed', `Migration ${series.schema}/${name ?? '?'} failed, and was rolled back: ${text}`, {
+    next: 'Nothing of it was kept. Correct the cause, then run "sluice migrate".',
+    cause: error,
+  });
+}

@@ -1,0 +1,30 @@
+import { sql } from 'kysely';
+import type { Db } from '../database/database.ts';
+import { epochMs } from '../database/now.ts';
+import { rests } from '../ledgers/orders.ts';
+
+/** Whether a source has to be read. */
+export interface Due {
+  readonly now: boolean;
+  /** Epoch milliseconds: when the first run that waits for the request limit goes on. */
+  readonly at: number | null;
+}
+
+/**
+ * An open order that does not rest, a slot that nobody took up, or a run that nobody ended: then its process is gone, unless it holds the source's
+ * lock. What waits for the request limit is due when that lets it go on.
+ */
+export async function whatIsDue(db: Db, source: string): Promise<Due> {
+  const { rows } = await sql<Due>`
+    with waiting as materialized (
+      select resource, order_id, waiting_until from sluice.runs
+      where source = ${source} and ended_at is null and state = 'waiting' and waiting_until > sluice.now())
+    select ${epochMs('(select min(waiting_until) from waiting)')} as at,
+      exists (select from sluice.orders where source = ${source} and state in ('waiting', 'running') and not ${rests}
+        and not exists (select from waiting w where w.order_id = orders.id))
+      or exists (select from sluice.slots s where source = ${source} and run_id is null
+        and not exists (select from waiting w where w.resource = s.resource and w.order_id is null))
+      or exists (select from sluice.runs r where source = ${source} and ended_at is null
+        and not (state = 'waiting' and waiting_until > sluice.now())) as now`.execute(db);
+  return rows[0] ?? { now: false, at: null };
+}

@@ -1,0 +1,107 @@
+import pg from 'pg';
+import Cursor from 'pg-cursor';
+import { SluiceError } from '../../errors.ts';
+import type { Database } from '../database/database.ts';
+import { explainDatabaseError } from '../database/database-errors.ts';
+
+export interface ColumnInfo {
+  readonly name: string;
+  readonly oid: number;
+}
+
+/** Values as Postgres writes them; null for NULL. */
+export type TextRow = readonly (string | null)[];
+
+const AS_WRITTEN = { getTypeParser: () => (value: unknown) => value } as unknown as pg.CustomTypesConfig;
+const BATCH = 500;
+/** Also behind spaces, comments and semicolons. Its rows come in a form that a cursor does not take, which ended the process. */
+const COPY = /^(?:[\s;]|--[^\n]*|\/\*(?:[^*]|\*(?!\/))*\*\/)*copy\b/i;
+
+/**
+ * Runs one query in a read-only transaction and hands its rows over in batches of at most 500, so that memory stays flat. The
+ * schema is searched first, then `sluice`. `onRows` returns false to stop. Kind `failed` with Postgres' own words for a wrong query,
+ * `usage` for COPY, and `stopped` when the signal came before all rows were handed over.
+ */
+export async function readQuery(
+  database: Database,
+  options: { query: string; schema: string; signal: AbortSignal },
+  onRows: (columns: readonly ColumnInfo[], rows: readonly TextRow[]) => Promise<boolean>,
+): Promise<void> {
+  const { query, schema, signal } = options;
+  if (COPY.test(query))
+    throw new SluiceError('usage', 'sluice sql takes no COPY.', {
+      next: 'Ask for the rows themselves: sluice sql --format csv "select .."',
+    });
+  const client = await database.pool.connect().catch(error => {
+    throw explainDatabaseError(error, database.place);
+  });
+  let broken: Error | undefined;
+  let pid: number | undefined;
+  const cancel = () => void database.query('select pg_cancel_backend($1)', [pid]).catch(() => undefined);
+  try {
+    await client.query('begin transaction read only');
+    await client.query(
+      `set local search_path = ${client.escapeIdentifier(schema)}, sluice, public; set local statement_timeout = 0`,
+    );
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    pid = rows[0]?.pid;
+    signal.addEventListener('abort', cancel, { once: true });
+    // What was aborted before the listener was there has nothing to cancel.
+    signal.throwIfAborted();
+    const cursor = client.query(new Cursor<(string | null)[]>(query, [], { rowMode: 'array', types: AS_WRITTEN }));
+    for (let more = true; more; ) {
+      const { columns, batch } = await nextBatch(cursor);
+      more = (await onRows(columns, batch)) && batch.length === BATCH && !signal.aborted;
+    }
+    // Before anything is thrown: the rollback would wait for the open cursor for good.
+    await cursor.close();
+    signal.throwIfAborted();
+  } catch (error) {
+    if (signal.aborted)
+      throw new SluiceError('stopped', 'The query was stopped on request, so its result is not whole.', {
+        next: 'The same command begins at the first row again.',
+      });
+    throw isOfQuery(error) ? explainQuery(error, query, schema) : explainDatabaseError(error, database.place);
+  } finally {
+    signal.removeEventListener('abort', cancel);
+    await client.query('rollback').catch((error: Error) => {
+      broken = error;
+    });
+    client.release(broken);
+  }
+}
+
+function nextBatch(cursor: Cursor<(string | null)[]>): Promise<{ columns: ColumnInfo[]; batch: TextRow[] }> {
+  return new Promise((resolve, reject) => {
+    cursor.read(BATCH, (error, batch, result) => {
+      if (error) return reject(error);
+      resolve({ columns: result.fields.map(field => ({ name: field.name, oid: field.dataTypeID })), batch });
+    });
+  });
+}
+
+/** Postgres refuses the query; class 57P is that the server or the session ends. */
+const isOfQuery = (error: unknown): error is pg.DatabaseError =>
+  error instanceof pg.DatabaseError && !error.code?.startsWith('57P');
+
+/** Where Postgres itself gives no hint. */
+function hintOf({ code, message }: pg.DatabaseError, schema: string): string | undefined {
+  if (/multiple commands/.test(message)) return 'One statement at a time.';
+  if (code !== '42P01') return undefined;
+  return `Looked for in the schemas ${schema}, sluice and public. What is there: sluice status; tables come with sluice sync.`;
+}
+
+function explainQuery(error: pg.DatabaseError, query: string, schema: string): SluiceError {
+  if (error.code === '25006')
+    return new SluiceError('failed', 'sluice sql only reads; nothing was changed.', {
+      next: 'Nothing writes to the warehouse but Sluice; keep tables of your own in another schema, with psql.',
+    });
+  const at = Number(error.position);
+  const line = at > 0 ? query.slice(0, at).split('\n').length : 0;
+  const near = at > 0 ? ` (line ${line}, near "${query.slice(at - 1, at + 19).split('\n')[0]}")` : '';
+  const next = [error.detail, error.hint ?? hintOf(error, schema)].filter(Boolean).join(' ');
+  return new SluiceError('failed', `Postgres refuses the query: ${error.message}${near}.`, {
+    ...(next ? { next } : {}),
+    cause: error,
+  });
+}

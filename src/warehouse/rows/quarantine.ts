@@ -1,0 +1,102 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../database/database.ts';
+import { covering } from '../ledgers/coverage.ts';
+import type { Place } from '../ledgers/place.ts';
+import type { Table } from './tables.ts';
+
+/** A record that did not parse, kept whole. */
+export interface BadRecord {
+  /** The row's key where it can be read, else a hash of the payload prefixed with `?`. */
+  readonly key: string;
+  /** The record as JSON text. */
+  readonly payload: string;
+  /** Field (or `(record)`) to reason. */
+  readonly reasons: Readonly<Record<string, string>>;
+}
+
+export interface QuarantinedRecord extends BadRecord {
+  readonly resource: string;
+  readonly slice: string;
+  readonly firstSeen: string;
+  readonly lastSeen: string;
+  readonly attempts: number;
+}
+
+/** Keeps bad records; one already there counts another attempt. Returns how many are new. */
+export async function quarantine(tx: Db, place: Place, slice: string, records: readonly BadRecord[]): Promise<number> {
+  if (records.length === 0) return 0;
+  const data = [...new Map(records.map(record => [record.key, record])).values()];
+  const { rows } = await sql<{ fresh: boolean }>`
+    insert into sluice.quarantine as q (source, resource, key, payload, reasons, slice, first_seen, last_seen)
+    select ${place.source}, ${place.resource}, key, payload, cast(reasons as jsonb), ${slice}, sluice.now(), sluice.now()
+    from unnest(cast(${data.map(record => record.key)} as text[]), cast(${data.map(record => record.payload)} as text[]),
+      cast(${data.map(record => JSON.stringify(record.reasons))} as text[])) as d(key, payload, reasons)
+    on conflict (source, resource, key) do update set payload = excluded.payload, reasons = excluded.reasons, slice = excluded.slice,
+      last_seen = excluded.last_seen, attempts = q.attempts + 1, resolved_at = null
+    returning attempts = 1 as fresh`.execute(tx);
+  return rows.filter(row => row.fresh).length;
+}
+
+export async function holdsQuarantine(db: Db, place: Place): Promise<boolean> {
+  const { rows } = await sql`select from sluice.quarantine
+    where source = ${place.source} and resource = ${place.resource} and resolved_at is null limit 1`.execute(db);
+  return rows.length > 0;
+}
+
+/** Records that are in quarantine and not in the table: one that went bad keeps its last known row. */
+export async function countQuarantined(db: Db, place: Place, table: Table): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from sluice.quarantine q
+    where source = ${place.source} and resource = ${place.resource} and resolved_at is null
+      and not exists (select from ${sql.id(table.schema, table.name)} t where t.${sql.id(table.key.name)}::text = q.key)`.execute(
+    db,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** When the oldest slice of a cover was read; null while one never was. */
+const OLDEST = sql`case when bool_and(c.proven_at is not null) then min(c.proven_at) end`;
+
+/**
+ * The source no longer shows the record: everything was read in full since it was last seen, and the slice that showed it was
+ * read again. That is how one leaves whose key could not be read, or that was deleted at the source instead of mended.
+ */
+const noLongerShown = (oldest: RawBuilder<unknown>) => sql`coalesce(q.last_seen < ${oldest}
+    and not exists (select from sluice.coverage c where c.source = q.source and c.resource = q.resource and c.slice = q.slice
+      and greatest(c.read_at, c.proven_at) <= q.last_seen), false)`;
+
+/** Records that parse again, or that the source no longer shows, leave quarantine by themselves. */
+export async function resolveQuarantine(tx: Db, place: Place, keys: readonly string[]): Promise<void> {
+  const { source, resource } = place;
+  // Without a look at the record, so that it is asked for once and not for each of them.
+  const oldest = sql`(select ${OLDEST} from sluice.coverage c where c.source = ${source} and c.resource = ${resource} and ${covering})`;
+  await sql`update sluice.quarantine q set resolved_at = sluice.now()
+    where source = ${source} and resource = ${resource} and resolved_at is null
+      and (key = any(cast(${keys} as text[])) or ${noLongerShown(oldest)})`.execute(tx);
+}
+
+export async function listQuarantine(db: Db, source: string, most: number): Promise<QuarantinedRecord[]> {
+  const { rows } = await sql<QuarantinedRecord>`
+    with covers as (select c.resource, ${OLDEST} as oldest from sluice.coverage c where c.source = ${source} and ${covering} group by c.resource)
+    select q.resource, key, payload, reasons, slice, first_seen as "firstSeen", last_seen as "lastSeen", attempts
+    from sluice.quarantine q left join covers on covers.resource = q.resource
+    where source = ${source} and resolved_at is null and not ${noLongerShown(sql.ref('covers.oldest'))}
+    order by last_seen desc, q.resource, key limit ${most}`.execute(db);
+  return rows;
+}
+
+/** Rows with values that had to be cleaned before they could be stored, of those tables that are there; only tables that have some. It reads them whole. */
+export async function countCleaned(
+  db: Db,
+  schema: string,
+  tables: readonly string[],
+): Promise<{ table: string; rows: number }[]> {
+  const counted: { table: string; rows: number }[] = [];
+  const { rows: present } = await sql<{ table: string }>`select tablename as table from pg_tables
+    where schemaname = ${schema} and tablename = any(cast(${tables} as text[])) order by 1`.execute(db);
+  for (const { table } of present) {
+    const { rows } = await sql<{ rows: number }>`select count(*)::int as rows from ${sql.id(schema, table)}
+      where _extra ? '(cleaned)'`.execute(db);
+    if (rows[0] && rows[0].rows > 0) counted.push({ table, rows: rows[0].rows });
+  }
+  return counted;
+}

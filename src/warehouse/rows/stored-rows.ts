@@ -1,0 +1,67 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../database/database.ts';
+import type { Table } from './tables.ts';
+import { arrayOf } from './write-rows.ts';
+
+/** Stored rows `t` that meet the condition, and how many of them were brought since `startedAt`. */
+export async function countRows(
+  db: Db,
+  table: Table,
+  condition: RawBuilder<boolean> | null,
+  startedAt: string | null = null,
+): Promise<{ rows: number; changed: number }> {
+  const { rows } = await sql<{ rows: number; changed: number }>`
+    select count(*)::int as rows, (count(*) filter (where t._read_at >= cast(${startedAt} as timestamptz)))::int as changed
+    from ${sql.id(table.schema, table.name)} t where ${condition ?? sql`true`}`.execute(db);
+  return rows[0] ?? { rows: 0, changed: 0 };
+}
+
+/** How many of these rows were last new or different at `at` (epoch ms) or before. */
+export async function countUnchanged(db: Db, table: Table, keys: readonly string[], at: number): Promise<number> {
+  const { rows } = await sql<{
+    count: number;
+  }>`select count(*)::int as count from unnest(${arrayOf(table.key.type, keys)}) as k(key)
+    join ${sql.id(table.schema, table.name)} t on t.${sql.id(table.key.name)} = k.key
+    where t._read_at < to_timestamp((${at}::float8 + 1) / 1000)`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+/** The distinct values that the stored rows of these keys have in a column, as text; null is none. */
+export async function valuesOf(db: Db, table: Table, column: string, keys: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ value: string | null }>`
+    select distinct t.${sql.id(column)}::text as value from unnest(${arrayOf(table.key.type, keys)}) as k(key)
+    join ${sql.id(table.schema, table.name)} t on t.${sql.id(table.key.name)} = k.key`.execute(db);
+  return rows.flatMap(row => row.value ?? []);
+}
+
+/** Stored rows that come before `id` where rows are ordered by it. */
+export async function rankOf(db: Db, table: Table, id: bigint, descending: boolean): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from ${sql.id(table.schema, table.name)}
+    where ${sql.id(table.id.name)} ${sql.raw(descending ? '>' : '<')} cast(${id.toString()} as bigint)`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+/** What a sum adds up: a column, over the rows that have these values. */
+export interface Sum {
+  readonly of: string;
+  readonly where: Readonly<Record<string, string>>;
+}
+
+/** Sums over the stored rows of a range of dates, by name, as exact decimal texts. */
+export async function sumsOf(
+  db: Db,
+  table: Table,
+  dateField: string,
+  range: { from: string; to: string },
+  sums: Readonly<Record<string, Sum>>,
+): Promise<Record<string, string>> {
+  const added = Object.entries(sums).map(([name, { of, where }]) => {
+    const conditions = Object.entries(where).map(([column, value]) => sql<boolean>`t.${sql.id(column)} = ${value}`);
+    return sql`coalesce(sum(t.${sql.id(of)}) filter (where ${sql.join([sql`true`, ...conditions], sql` and `)}), 0)::text as ${sql.id(name)}`;
+  });
+  const { rows } = await sql<
+    Record<string, string>
+  >`select ${sql.join(added)} from ${sql.id(table.schema, table.name)} t
+    where t.${sql.id(dateField)} between cast(${range.from} as date) and cast(${range.to} as date)`.execute(db);
+  return rows[0] ?? {};
+}
