@@ -7,10 +7,10 @@ import {
   deleteRows,
   findLeft,
   fuseLimit,
-  lackedElsewhere,
   listMissing,
   markMissing,
   markSeen,
+  missingAmong,
 } from '../../src/warehouse/rows/missing.ts';
 import { sliceCondition } from '../../src/warehouse/rows/slice-condition.ts';
 import { readTable, type Table } from '../../src/warehouse/rows/tables.ts';
@@ -315,7 +315,11 @@ describe('rows that left their slice', () => {
     await store(3);
     expect(await miss(['1', '2'], 'id 1..10')).toEqual(['1', '2']);
     expect(await miss(['2', '3'], 'id 2..20')).toEqual(['3']);
-    expect(await lackedElsewhere(database.kysely, place, ['1', '2', '3'], 'id 2..20')).toEqual(['1', '2']);
+    const among = await missingAmong(database.kysely, place, ['1', '2', '4']);
+    expect(among.map(({ key, slice }) => [key, slice])).toEqual([
+      ['1', 'id 1..10'],
+      ['2', 'id 1..10'],
+    ]);
     await inTransaction(database, tx => markSeen(tx, place, ['1']));
     const listed = await listMissing(database.kysely, place, table, 'name');
     expect(listed.map(({ key, slice, value }) => [key, slice, value])).toEqual([

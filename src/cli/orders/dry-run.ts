@@ -1,6 +1,6 @@
 import { HOUR } from '../../clock.ts';
+import { wants } from '../../engine/agenda/choice.ts';
 import { openResource, pageSize, partition } from '../../engine/resource.ts';
-import { wants } from '../../engine/run/task.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
 import { count, moment, plural } from '../../service/words.ts';
 import { pendingMigrations } from '../../warehouse/database/migrate.ts';

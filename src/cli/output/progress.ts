@@ -1,8 +1,9 @@
 import cliProgress from 'cli-progress';
 import { type Clock, SECOND } from '../../clock.ts';
+import { wants } from '../../engine/agenda/choice.ts';
 import { partition } from '../../engine/resource.ts';
 import type { LoopEvent } from '../../engine/run/engine.ts';
-import { type Task, wants } from '../../engine/run/task.ts';
+import type { Task } from '../../engine/run/task.ts';
 import { count, plural } from '../../service/words.ts';
 import type { Terminal } from './terminal.ts';
 import { NOTICED_MS, quotaText, retryText } from './wait-note.ts';

@@ -11,7 +11,8 @@ import {
   pagesOf,
   type Resource,
 } from '../resource.ts';
-import { MOST_TRIES, type Task } from '../run/task.ts';
+import { MOST_TRIES } from '../run/progress.ts';
+import type { Task } from '../run/task.ts';
 import { type Day, NEWEST, OLDEST, splitWindow, widened } from '../slices/date-windows.ts';
 import { isId } from '../slices/id-ranges.ts';
 import { type DateSlice, type Slice, sliceText } from '../slices/slice.ts';

@@ -6,7 +6,7 @@ import type { Log } from '../../log.ts';
 import type { Client } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Retention } from '../../warehouse/ledgers/retention.ts';
-import type { Committer } from '../apply/commit.ts';
+import type { Committer } from '../apply/committer.ts';
 import type { Reader } from '../read/fetch-page.ts';
 import type { Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';

@@ -3,7 +3,6 @@ import { dueHints, takeHints } from '../../warehouse/ledgers/hints.ts';
 import { startRun } from '../../warehouse/ledgers/runs.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { countRows, valuesOf } from '../../warehouse/rows/stored-rows.ts';
-import { confirmingField } from '../apply/gone.ts';
 import { ignoresFilter, orderOf, pageSize, partition, partitionOf, type Resource } from '../resource.ts';
 import { dayIn, holds } from '../slices/date-windows.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
@@ -48,7 +47,7 @@ async function targetsOf(engine: Engine, resource: Resource, hints: readonly Sli
   const found = new Map<string, Slice>();
   const add = (slice: Slice) => found.set(sliceText(slice), slice);
   const days = new Set<string>();
-  const field = confirmingField(resource);
+  const field = resource.strategy.relatedBy;
   let grown = hints.some(hint => hint.by === 'newest');
   for (const hint of hints) {
     if (hint.by === 'value' && !ignoresFilter(resource, hint.field) && (await isNarrow(database, resource, hint)))

@@ -1,13 +1,13 @@
+import type { Choice } from '../agenda/choice.ts';
 import { slicingOf } from '../job.ts';
 import type { Reader } from '../read/fetch-page.ts';
 import { readIds } from '../read/read-ids.ts';
 import { readMonths } from '../read/read-months.ts';
 import { readNewest, readOne } from '../read/read-others.ts';
 import { readPages, windowReading } from '../read/read-pages.ts';
+import { readTotal } from '../read/read-total.ts';
 import type { Committed, Step } from '../read/step.ts';
 import { dayIn } from '../slices/date-windows.ts';
-import type { Choice } from './choose.ts';
-import { readTotal } from './control-totals.ts';
 import type { Loop } from './engine.ts';
 import type { Task } from './task.ts';
 

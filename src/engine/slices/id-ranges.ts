@@ -3,6 +3,13 @@ import type { IdSlice } from './slice.ts';
 /** A whole number without a sign: what lists are ordered and cut by. */
 export const isId = (key: string): boolean => /^\d+$/.test(key);
 
+/** Whether the row of this key lies in the range; one without an id lies in none. */
+export function holdsId(slice: IdSlice, key: string): boolean {
+  if (!isId(key)) return false;
+  const id = BigInt(key);
+  return (slice.from === null || slice.from <= id) && (slice.to === null || id <= slice.to);
+}
+
 /** What is left of `slice` beside `hole`: none, one or two intervals. */
 export function subtract(slice: IdSlice, hole: IdSlice): IdSlice[] {
   const parts: IdSlice[] = [];

@@ -19,6 +19,7 @@ export type Slice =
 
 export type IdSlice = Extract<Slice, { by: 'id' }>;
 export type DateSlice = Extract<Slice, { by: 'date' }>;
+export type TotalSlice = Extract<Slice, { by: 'total' }>;
 
 /** The text that names a slice in tables, logs and messages: `date 2025-01-01..2025-12-31`, `id ..100`, `status=Unpaid`, `one 17`. */
 export function sliceText(slice: Slice): string {

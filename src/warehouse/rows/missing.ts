@@ -77,13 +77,13 @@ export async function markMissing(
   return rows.map(row => row.key);
 }
 
-/** Of `keys`, those that another slice lacked before: two independent readings agree. */
-export async function lackedElsewhere(tx: Db, place: Place, keys: readonly string[], slice: string): Promise<string[]> {
+/** Of `keys`, those that are missing, with the slice that lacked each first. */
+export async function missingAmong(tx: Db, place: Place, keys: readonly string[]): Promise<SeenRow[]> {
   if (keys.length === 0) return [];
-  const { rows } = await sql<{ key: string }>`
-    select key from sluice.missing where source = ${place.source} and resource = ${place.resource}
-      and key = any(cast(${keys} as text[])) and slice <> ${slice}`.execute(tx);
-  return rows.map(row => row.key);
+  const { rows } = await sql<SeenRow>`
+    select key, slice, since from sluice.missing where source = ${place.source} and resource = ${place.resource}
+      and key = any(cast(${keys} as text[]))`.execute(tx);
+  return rows;
 }
 
 export async function holdsMissing(db: Db, place: Place): Promise<boolean> {

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { DAY, HOUR, MINUTE } from '../../src/clock.ts';
-import { ageClass, changeRate, learn, nextSlice, pooledPrior, score } from '../../src/engine/slices/next-slice.ts';
-import type { Entry } from '../../src/warehouse/ledgers/coverage.ts';
+import { DAY, HOUR, MINUTE } from '../../../src/clock.ts';
+import { ageClass, changeRate, nextSlice, pooledPrior, score } from '../../../src/engine/agenda/next-slice.ts';
+import { learn } from '../../../src/engine/coverage/prove.ts';
+import type { Entry } from '../../../src/warehouse/ledgers/coverage.ts';
 
 const start = Date.parse('2026-01-15T10:00:00Z');
 

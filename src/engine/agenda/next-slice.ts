@@ -5,8 +5,6 @@ import type { Entry } from '../../warehouse/ledgers/coverage.ts';
 const PRIOR_HOURS = 168;
 /** One row a year: no slice is ever thought to be still for good. */
 const LEAST_RATE = 1 / (365 * 24);
-/** What was learnt loses half its weight in four weeks. */
-const HALF_LIFE_HOURS = 28 * 24;
 
 /** Changes per hour and row among slices of like date age. */
 export type Prior = (entry: Entry) => number;
@@ -49,15 +47,6 @@ export function pooledPrior(entries: Iterable<Entry>, now: number): Prior {
     const pool = pools.get(ageClass(entry, now));
     return pool && pool.rowHours > 0 ? pool.changed / pool.rowHours : 0;
   };
-}
-
-/** What a reading adds to the slice's history: the first teaches nothing, and what was learnt before decays. */
-export function learn(entry: Entry, reading: { at: number; changed: number; rows: number; requests: number }): Entry {
-  const next = { ...entry, readAt: reading.at, provenAt: reading.at, rows: reading.rows, requests: reading.requests };
-  if (entry.provenAt === null) return next;
-  const hours = Math.max(reading.at - entry.provenAt, 0) / HOUR;
-  const kept = 0.5 ** (hours / HALF_LIFE_HOURS);
-  return { ...next, changed: entry.changed * kept + reading.changed, hoursWatched: entry.hoursWatched * kept + hours };
 }
 
 /**

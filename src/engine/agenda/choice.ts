@@ -1,0 +1,90 @@
+import type { MissingRow } from '../../warehouse/rows/missing.ts';
+import type { List } from '../coverage/list.ts';
+import type { Day } from '../slices/date-windows.ts';
+import { type IdSlice, overlap, type Slice } from '../slices/slice.ts';
+
+/** What a task has done so far, as far as it decides what comes next. */
+export interface Progress {
+  /** Slices that need no more reading, by their text: read, or given up. */
+  readonly done: ReadonlySet<string>;
+  /** Missing rows that were asked for, by key. */
+  readonly asked: ReadonlySet<string>;
+  /** A part of a cover that was complete already was read once more, so that it confirms. */
+  readonly coverAsked: boolean;
+  /** Id ranges read by a task that only reports. */
+  readonly intervals: readonly IdSlice[];
+}
+
+/** An order, a slot or hints being served, as far as it decides what comes next. */
+export interface Wish {
+  readonly kind: 'sync' | 'slot' | 'hint' | 'backfill' | 'verify';
+  /** What is proven since this moment (epoch ms) needs no reading. */
+  readonly since: number;
+  readonly from: Day | null;
+  readonly to: Day | null;
+  readonly reportOnly: boolean;
+  /** Requests it may still spend on reading again what was read before. */
+  readonly allowance: number;
+  /** What hints point to; the first comes next. */
+  readonly targets: readonly Slice[];
+  /** Rows the source counted when the task first asked; null before. */
+  readonly counted: number | null;
+  /** The source does not offer the list. */
+  readonly absent: boolean;
+  readonly failure: { readonly kind: string } | null;
+  readonly progress: Progress;
+}
+
+/** A list while it is read. */
+export interface ListInUse extends List {
+  /** Slices being read now. */
+  readonly reading: ReadonlySet<Slice>;
+  /** Readings begun so far. */
+  readonly turn: number;
+}
+
+export interface PlanFacts {
+  readonly list: ListInUse;
+  readonly wish: Wish;
+  /** Rows that are missing, the oldest first. */
+  readonly missing: readonly MissingRow[];
+  readonly now: number;
+  /** The day it is at the source. */
+  readonly today: Day;
+  /** Reading everything again costs at most half the hourly limit; null: not known yet. */
+  readonly affordable: boolean | null;
+}
+
+/** What to read next. */
+export interface Choice {
+  readonly slice: Slice;
+  /** The most answers it may take. */
+  readonly answers: number;
+  /** Several slices of the partition in one go. */
+  readonly gathered: boolean;
+  /** Its requests count against the task's allowance. */
+  readonly counted: boolean;
+  /** What it asks beside the slice: whether a missing row was deleted, or whether a complete cover lacks rows. */
+  readonly asks?: { readonly row: string } | 'cover' | 'count';
+}
+
+/** `blocked`: something is left, but what is being read now is in its way. `done`: nothing is left. */
+export type Next = Choice | 'blocked' | 'done';
+
+/** A slice has at most this many answers, as long as it can be cut. */
+export const MOST_PAGES = 10;
+
+export const single = (slice: Slice, counted: boolean): Choice => ({
+  slice,
+  answers: MOST_PAGES,
+  gathered: false,
+  counted,
+});
+
+/** Whether a date window has days that were asked for; other slices have none. */
+export const wants = ({ from, to }: Pick<Wish, 'from' | 'to'>, slice: Slice): boolean =>
+  slice.by !== 'date' || (from === null && to === null) || overlap(slice, { by: 'date', from, to });
+
+/** Nothing more can be started for a task: it is done once its readings are. */
+export const idle = ({ reading }: Pick<ListInUse, 'reading'>): 'blocked' | 'done' =>
+  reading.size > 0 ? 'blocked' : 'done';

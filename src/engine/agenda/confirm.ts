@@ -1,0 +1,79 @@
+import { stampMs } from '../../warehouse/database/stamp.ts';
+import type { Entry } from '../../warehouse/ledgers/coverage.ts';
+import type { MissingRow } from '../../warehouse/rows/missing.ts';
+import { type List, needsUnfiltered, oldestProof, partition, unfilteredReadAt } from '../coverage/list.ts';
+import { confirmationOf } from '../deletion/is-deleted.ts';
+import { overlap, parseSlice, type Slice } from '../slices/slice.ts';
+import { idle, type Next, type PlanFacts, single } from './choice.ts';
+
+/** A slice that lacked rows which only a whole cover confirms, and the first and the last moment (epoch ms) it lacked one. */
+export interface LackingSlice {
+  readonly slice: Slice;
+  readonly first: number;
+  readonly last: number;
+}
+
+export function lackingSlices(list: List, missing: readonly MissingRow[]): LackingSlice[] {
+  const found = new Map<string, LackingSlice>();
+  for (const row of missing) {
+    if (confirmationOf(row, list.strategy) !== 'cover') continue;
+    const at = stampMs(row.since);
+    const { slice, first, last } = found.get(row.slice) ?? { slice: parseSlice(row.slice), first: at, last: at };
+    found.set(row.slice, { slice, first: Math.min(first, at), last: Math.max(last, at) });
+  }
+  return [...found.values()];
+}
+
+/** The moment after which a whole cover confirms: the slice that lacked a row is read again, too. */
+export const latestLack = (lacking: readonly LackingSlice[]): number =>
+  Math.max(0, ...lacking.map(({ last }) => last + 1));
+
+/**
+ * It lacked rows when it was last read, which the others may show: it is read again after them. Asked again at once, what answered
+ * wrongly would most likely do so again.
+ */
+export const hasLacked = ({ slice, provenAt }: Entry, lacking: readonly LackingSlice[]): boolean =>
+  lacking.some(each => each.slice.by === slice.by && overlap(each.slice, slice) && each.first <= (provenAt ?? 0));
+
+/** The question that confirms a missing row, one row or one related value at a time. */
+export function confirm(facts: PlanFacts, counted: boolean): Next {
+  const { list, wish, missing } = facts;
+  // None of them may be deleted: asking for each would cost a request a row.
+  if (wish.failure?.kind === 'fuse') return idle(list);
+  const open = missing.filter(row => !row.key.startsWith('#') && !wish.progress.asked.has(row.key));
+  for (const row of open) {
+    const slice = questionFor(list, row);
+    if (!slice || [...list.reading].some(other => other.by === slice.by || overlap(other, slice))) continue;
+    // One try for each task: what it does not settle waits for the next.
+    return { ...single(slice, counted), answers: 1, asks: { row: row.key } };
+  }
+  return confirmByCover(facts, counted);
+}
+
+/** The slice whose answer confirms this row by itself; null where only a whole cover does. */
+function questionFor({ strategy }: List, row: MissingRow): Slice | null {
+  switch (confirmationOf(row, strategy)) {
+    case 'address':
+      return { by: 'one', key: row.key };
+    case 'value':
+      return { by: 'value', field: strategy.relatedBy as string, value: row.value as string };
+    case 'neighbours':
+      return { by: 'id', from: BigInt(row.key), to: BigInt(row.key) };
+    case 'cover':
+      return null;
+  }
+}
+
+/**
+ * Where the last way to confirm has just been lost, the cover may be read already: one part of it concludes. The smallest, as one that
+ * has become too large would be cut instead.
+ */
+function confirmByCover({ list, wish, missing }: PlanFacts, counted: boolean): Next {
+  const since = latestLack(lackingSlices(list, missing));
+  const covered = since > 0 && (oldestProof(list) ?? 0) >= since;
+  if (!covered || list.reading.size > 0 || wish.progress.coverAsked) return idle(list);
+  if (needsUnfiltered(list) && unfilteredReadAt(list) < since) return single({ by: 'newest' }, counted);
+  const size = ({ rows }: Entry) => rows ?? Number.POSITIVE_INFINITY;
+  const part = partition(list).reduce((least, each) => (size(each) < size(least) ? each : least));
+  return { ...single(part.slice, counted), answers: Number.POSITIVE_INFINITY, asks: 'cover' };
+}

@@ -1,0 +1,162 @@
+import { DAY } from '../../clock.ts';
+import type { Entry } from '../../warehouse/ledgers/coverage.ts';
+import { foundAbsentAt, type List, partition, watched } from '../coverage/list.ts';
+import { slicingOf } from '../job.ts';
+import { subtract } from '../slices/id-ranges.ts';
+import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../slices/slice.ts';
+import { idle, MOST_PAGES, type Next, type PlanFacts, single, type Wish, wants } from './choice.ts';
+import { confirm, hasLacked, type LackingSlice, lackingSlices, latestLack } from './confirm.ts';
+import { chainIds, gatherDates } from './gather.ts';
+import { nextSlice, pooledPrior } from './next-slice.ts';
+import { totalToAsk } from './totals.ts';
+
+/** A list known not to be offered: a schedule asks again once a day; a report has nothing to compare. */
+export function isKnownAbsent(list: List, { kind, reportOnly }: Wish, now: number): boolean {
+  const absentAt = foundAbsentAt(list);
+  return absentAt !== null && (reportOnly || (kind === 'slot' && now - absentAt < DAY));
+}
+
+/** What hints point to and can still be read: a window that was cut in the meantime would be cut once more. */
+export function openTargets(list: List, { targets }: Pick<Wish, 'targets'>): readonly Slice[] {
+  const first = targets.findIndex(slice => slice.by !== 'date' || list.entries.has(sliceText(slice)));
+  return first < 0 ? [] : targets.slice(first);
+}
+
+/**
+ * What a task reads next: first what is watched at every sync, then what a hint made due, then the slices that are due, and at
+ * the end the rows that went missing.
+ */
+export function plan(facts: PlanFacts): Next {
+  const { list, wish } = facts;
+  if (wish.absent) return idle(list);
+  if (wish.kind === 'hint') return planHinted(facts);
+  return planCount(facts) ?? planWatched(facts) ?? planDue(facts);
+}
+
+/** The task may read everything, not only what its allowance pays for. */
+const readsAll = ({ wish, affordable }: PlanFacts): boolean =>
+  wish.kind === 'verify' || wish.kind === 'backfill' || (wish.kind === 'sync' && affordable === true);
+
+/** Requests of a slot count against its allowance. */
+const counts = ({ wish }: PlanFacts): boolean => wish.kind === 'slot';
+
+/** What is being read now may still change what is left to do. */
+const isQuiet = ({ list }: PlanFacts): boolean => list.reading.size === 0;
+
+const isFree = ({ list }: PlanFacts, slice: Slice): boolean => ![...list.reading].some(each => overlap(each, slice));
+
+/** What hints point to, in their order, as far as the allowance goes: the next slot finds the rest. */
+function planHinted({ list, wish }: PlanFacts): Next {
+  const [slice] = wish.allowance > 0 ? openTargets(list, wish) : [];
+  if (!slice) return idle(list);
+  // One after the other, so that the allowance holds.
+  if (list.reading.size > 0) return 'blocked';
+  return { ...single(slice, true), answers: slice.by === 'id' ? 1 : MOST_PAGES };
+}
+
+/** A repair asks how many rows there are before it reads all, to compare with what was read in the end. */
+function planCount(facts: PlanFacts): Next | null {
+  const { list, wish } = facts;
+  const slice: Slice = { by: 'newest' };
+  const isAsked = wish.counted !== null || wish.progress.done.has(sliceText(slice));
+  if (wish.kind !== 'verify' || wish.reportOnly || isAsked || list.strategy.partition !== 'date') return null;
+  return isQuiet(facts) ? { ...single(slice, counts(facts)), answers: 1 } : 'blocked';
+}
+
+/** What is read at every sync, unless this one reads it anyway. */
+function planWatched(facts: PlanFacts): Next | null {
+  const { list, wish } = facts;
+  if (wish.kind !== 'sync' && wish.kind !== 'slot') return null;
+  const unread = partition(list).some(entry => entry.provenAt === null);
+  const all = readsAll(facts);
+  const covered = all || (wish.kind === 'sync' && unread);
+  // What is summed up by month has no behaviour to be learnt from its newest end either.
+  const monthly = slicingOf(list.job, 'month') !== undefined;
+  const needless = ({ slice }: Entry) =>
+    (covered && slice.by === 'value') || (monthly && (all || unread) && slice.by === 'newest');
+  const due = watched(list).find(
+    entry => (entry.readAt ?? 0) < wish.since && !wish.progress.done.has(sliceText(entry.slice)) && !needless(entry),
+  );
+  if (!due) return null;
+  if (!isFree(facts, due.slice)) return 'blocked';
+  const answers = due.slice.by === 'newest' ? MOST_PAGES : Number.POSITIVE_INFINITY;
+  return { ...single(due.slice, counts(facts)), answers };
+}
+
+function planDue(facts: PlanFacts): Next {
+  const { list, wish, affordable, missing } = facts;
+  const all = readsAll(facts);
+  const mayReread = wish.allowance > 0;
+  const lacking = !wish.reportOnly && (all || mayReread) ? lackingSlices(list, missing) : [];
+  const due = dueEntries(facts, lacking);
+  const best = bestOf(facts, due, lacking);
+  if (best) return best;
+  if (due.length > 0 || !isQuiet(facts)) return 'blocked';
+  // Whether a sync reads everything again is decided when all is read that never was, here and in the other lists.
+  if (wish.kind === 'sync' && affordable === null) return 'blocked';
+  if (wish.reportOnly || (counts(facts) && !mayReread)) return idle(list);
+  return confirm(facts, counts(facts));
+}
+
+/** The parts of the list that the task has to read. */
+function dueEntries(facts: PlanFacts, lacking: readonly LackingSlice[]): Entry[] {
+  const { list, wish } = facts;
+  const all = readsAll(facts);
+  const mayReread = wish.allowance > 0;
+  const latest = latestLack(lacking);
+  const parts = partition(list);
+  // A part of the cover confirms nothing.
+  const canConfirm = parts.every(({ slice, provenAt }) => (provenAt ?? 0) >= latest || wants(wish, slice));
+  const open = parts.filter(entry => !wish.progress.done.has(sliceText(entry.slice)));
+  const entries = wish.reportOnly ? open.flatMap(entry => unreported(wish, entry)) : open;
+  return entries.filter(entry => {
+    if (!wants(wish, entry.slice)) return false;
+    // What was never read has nothing to be compared with; the report names it.
+    if (wish.reportOnly) return entry.provenAt !== null;
+    if (entry.provenAt === null) return wish.kind !== 'slot' || mayReread;
+    if ((canConfirm && entry.provenAt < latest) || isHinted(entry)) return true;
+    return entry.provenAt < wish.since && (all || mayReread || isNewestEnd(entry));
+  });
+}
+
+/** The best of the slices that are due and free, with its neighbours where one reading serves several. */
+function bestOf(facts: PlanFacts, due: readonly Entry[], lacking: readonly LackingSlice[]): Next | null {
+  const { list, wish, now } = facts;
+  const all = readsAll(facts);
+  // The end where rows are added, and what a hint points to, come before all else.
+  const hinted = due.filter(entry => isHinted(entry) || isNewestEnd(entry));
+  const urgent = hinted.length > 0 ? hinted : due;
+  const startable = urgent.filter(entry => isFree(facts, entry.slice));
+  // While any other is due, or being read, what lacked rows waits.
+  const waits = (entry: Entry) => hasLacked(entry, lacking);
+  const candidates = urgent.every(waits) ? startable : startable.filter(entry => !waits(entry));
+  // Now and then, what one request tells of a whole month says where to read.
+  if (counts(facts) && wish.allowance > 0 && hinted.length === 0 && list.turn % 5 === 2) {
+    const slice = totalToAsk(list, facts.today, now);
+    if (slice && isFree(facts, slice)) return single(slice, counts(facts));
+  }
+  const turn = all && hinted.length === 0 ? 0 : list.turn;
+  const best = nextSlice(candidates, turn, pooledPrior(list.entries.values(), now), now);
+  if (!best) return null;
+  const { slice } = best;
+  const first = all || best.provenAt === null;
+  const pays = counts(facts) || (wish.kind === 'sync' && !first);
+  if (slice.by === 'id') return chainIds(list, best as Entry & { slice: IdSlice }, startable, pays, first);
+  if (slice.by === 'date' && first && list.strategy.membership === 'date')
+    return gatherDates(list, best as Entry & { slice: DateSlice }, candidates, pays);
+  return { ...single(slice, pays), answers: slice.by === 'whole' ? Number.POSITIVE_INFINITY : MOST_PAGES };
+}
+
+/** Something was seen to happen in it since it was last proven. */
+const isHinted = (entry: Entry): boolean => entry.dueSince !== null && entry.dueSince > (entry.provenAt ?? 0);
+
+/** Where a list in id order grows. */
+const isNewestEnd = ({ slice }: Entry): boolean => slice.by === 'id' && slice.to === null;
+
+// The answers of an id list keep to no slice's bounds: for a report, what is left of one is what its intervals do not cover.
+function unreported({ progress }: Wish, entry: Entry): Entry[] {
+  if (entry.slice.by !== 'id') return [entry];
+  let rest: IdSlice[] = [entry.slice];
+  for (const read of progress.intervals) rest = rest.flatMap(part => subtract(part, read));
+  return rest.map(slice => ({ ...entry, slice }));
+}

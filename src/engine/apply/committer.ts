@@ -1,0 +1,81 @@
+import type { Log } from '../../log.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import type { Committed, Step } from '../read/step.ts';
+import { isBadData } from './bad-data.ts';
+import { commit } from './commit.ts';
+
+/** Gathers what arrived while the previous transaction ran; it never waits for more. */
+export interface Committer {
+  /** Resolves once the step is durable. Rejects when its transaction failed: nothing of it was written. */
+  add(step: Step): Promise<Committed>;
+}
+
+export interface CommitterOptions {
+  readonly database: Database;
+  /** Zone of stamps that come without one. */
+  readonly timeZone: string;
+  readonly log: Log;
+  readonly onCommitted: (step: Step) => void;
+}
+
+/** A commit holds no more rows than this, so that memory stays flat and a stop is quick. */
+const MOST_ROWS = 5000;
+
+interface Waiting {
+  readonly step: Step;
+  readonly resolve: (done: Committed) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export function createCommitter(options: CommitterOptions): Committer {
+  const waiting: Waiting[] = [];
+  let running = false;
+  let broken: unknown = null;
+
+  async function pump(): Promise<void> {
+    running = true;
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, batchSize(waiting));
+      try {
+        if (broken !== null) throw broken;
+        const steps = batch.map(each => each.step);
+        const done = await commitOrSetAside(options, steps);
+        for (const [index, each] of batch.entries()) {
+          options.onCommitted(each.step);
+          each.resolve(done[index] as Committed);
+        }
+      } catch (error) {
+        // What follows a lost step would seem to prove that its rows were deleted.
+        broken ??= error;
+        for (const each of batch) each.reject(error);
+      }
+    }
+    running = false;
+  }
+
+  return {
+    add(step) {
+      return new Promise((resolve, reject) => {
+        waiting.push({ step, resolve, reject });
+        if (!running) void pump();
+      });
+    },
+  };
+}
+
+function batchSize(waiting: readonly Waiting[]): number {
+  let rows = 0;
+  let size = 0;
+  while (size < waiting.length && (size === 0 || rows < MOST_ROWS)) rows += waiting[size++]?.step.rows.length ?? 0;
+  return size;
+}
+
+/** Rows that Postgres refuses for their content are rare: only then the same steps are written once more, row by row. */
+async function commitOrSetAside(options: CommitterOptions, steps: readonly Step[]): Promise<Committed[]> {
+  try {
+    return await commit(options, steps, { rowByRow: false });
+  } catch (error) {
+    if (!isBadData(error)) throw error;
+    return commit(options, steps, { rowByRow: true });
+  }
+}

@@ -1,0 +1,92 @@
+import type { Db } from '../../warehouse/database/database.ts';
+import { stampMs } from '../../warehouse/database/stamp.ts';
+import { countRows, valuesOf } from '../../warehouse/rows/stored-rows.ts';
+import {
+  type CoverageChange,
+  cutRanges,
+  partsIn,
+  proveInterval,
+  proveParts,
+  type StoredCount,
+} from '../coverage/prove.ts';
+import type { Observation } from '../profile/observation.ts';
+import { doubtfulEdges } from '../profile/observe-edges.ts';
+import type { Resource } from '../resource.ts';
+import { type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
+import type { Ended, Outcome } from './conclude.ts';
+import { lackedRows, membersOf, settleCovered, settleLacked, settleShownByNone } from './settle-missing.ts';
+import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
+
+/** A slice was shown in full: what it lacks is missing, its coverage is renewed, and a cover that it completes confirms. */
+export async function concludeProven(
+  tx: Db,
+  effects: TransactionEffects,
+  step: Ended<'proven'>,
+  outcome: Outcome,
+): Promise<void> {
+  const { resource, task, seen, end } = step;
+  const { slice, startedAt } = end;
+  const { counts } = outcome;
+  const lacked = await lackedRows(tx, resource, { slice, seen, startedAt });
+  const doubts = task.reportOnly ? [] : await edgesInDoubt(tx, step, lacked);
+  if (doubts.length > 0) {
+    // The next reading asks a day wider, and what that lacks, too, is missing.
+    for (const doubt of doubts) await remember(tx, effects, task, doubt);
+    return;
+  }
+  await settleLacked(tx, effects, task, end, lacked, counts);
+  if (slice.by !== resource.strategy.partition) return;
+  if (task.reportOnly) {
+    const compared = partsIn(resourceIn(effects), slice).map(entry => sliceText(entry.slice));
+    effects.afterCommit.push(() => {
+      for (const part of compared) task.progress.done.add(part);
+      if (slice.by === 'id') task.progress.intervals.push(slice);
+    });
+    return;
+  }
+  await changeCoverage(tx, effects, await proofOf(tx, resourceIn(effects), step, lacked.length, outcome.changed));
+  if (resource.strategy.membership === 'window') await settleShownByNone(tx, effects, task, end, counts);
+  await settleCovered(tx, effects, task, counts);
+}
+
+/** Edges of a window that was asked for by just its days, and shows none of the stored rows of its first or last day. */
+async function edgesInDoubt(
+  tx: Db,
+  { resource: { dates, table }, seen, end }: Ended<'proven'>,
+  lacked: readonly string[],
+): Promise<Observation[]> {
+  const { slice, narrow = [] } = end;
+  if (lacked.length === 0 || narrow.length === 0 || !dates || slice.by !== 'date') return [];
+  const days = {
+    lacked: await valuesOf(tx, table, dates.field, lacked),
+    shown: await valuesOf(tx, table, dates.field, seen),
+  };
+  return doubtfulEdges(slice, narrow, days);
+}
+
+async function proofOf(
+  tx: Db,
+  resource: Resource,
+  { end: { slice, startedAt } }: Ended<'proven'>,
+  lacked: number,
+  changed: ReadonlySet<string>,
+): Promise<CoverageChange> {
+  const proof = { at: stampMs(startedAt), lacked };
+  if (slice.by === 'id')
+    return proveInterval(resource, slice, await rowsOf(tx, resource, slice), { ...proof, changed });
+  const parts = [];
+  for (const entry of partsIn(resource, slice))
+    parts.push({ entry, stored: await countIn(tx, resource, entry.slice, startedAt) });
+  return proveParts(resource, parts, proof);
+}
+
+/** Stored rows of the interval, and of what is left beside it of the ranges that it cuts. */
+async function rowsOf(tx: Db, resource: Resource, interval: IdSlice): Promise<Map<string, number>> {
+  const slices = [...cutRanges(resource, interval).flatMap(({ rest }) => rest), interval];
+  const rows = new Map<string, number>();
+  for (const slice of slices) rows.set(sliceText(slice), (await countIn(tx, resource, slice, null)).rows);
+  return rows;
+}
+
+const countIn = (tx: Db, resource: Resource, slice: Slice, startedAt: string | null): Promise<StoredCount> =>
+  countRows(tx, resource.table, membersOf(resource, slice), startedAt);

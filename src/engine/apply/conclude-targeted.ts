@@ -1,0 +1,48 @@
+import type { Db } from '../../warehouse/database/database.ts';
+import { stampMs } from '../../warehouse/database/stamp.ts';
+import { missingAmong } from '../../warehouse/rows/missing.ts';
+import { valuesOf } from '../../warehouse/rows/stored-rows.ts';
+import { dueAfterLeaving, readTargeted } from '../coverage/targeted.ts';
+import { isDeleted } from '../deletion/is-deleted.ts';
+import { placeOf } from '../resource.ts';
+import { parseSlice, sliceText } from '../slices/slice.ts';
+import type { Ended, Outcome } from './conclude.ts';
+import { lackedRows, remove } from './settle-missing.ts';
+import { changeCoverage, resourceIn, type TransactionEffects } from './transaction-effects.ts';
+
+/** A slice that proves no range was read: rows that left it are confirmed deleted, or make due the slices that may hold them. */
+export async function concludeTargeted(
+  tx: Db,
+  effects: TransactionEffects,
+  step: Ended<'targeted'>,
+  { counts }: Outcome,
+): Promise<void> {
+  const { resource, task, slice, seen, end } = step;
+  const at = stampMs(end.startedAt);
+  const text = sliceText(slice);
+  if (!task.reportOnly) await changeCoverage(tx, effects, readTargeted(resourceIn(effects), slice, at, seen.length));
+  effects.afterCommit.push(() => task.progress.done.add(text));
+  if (!end.complete || slice.by !== 'value' || task.reportOnly) return;
+
+  const left = await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt });
+  if (left.length === 0) return;
+  const before = await missingAmong(tx, placeOf(resource), left);
+  const deleted = before.filter(row => {
+    const lacks = [
+      { slice: parseSlice(row.slice), at: stampMs(row.since) },
+      { slice, at },
+    ];
+    const claims = { key: row.key, value: slice.value, lacks };
+    return isDeleted(claims, { coveredSince: null, count: null }, resource.strategy);
+  });
+  await remove(
+    tx,
+    effects,
+    task,
+    deleted.map(({ key }) => key),
+    counts,
+  );
+  // The others may just have another value now: the slices that hold them tell.
+  const days = resource.dates ? await valuesOf(tx, resource.table, resource.dates.field, left) : [];
+  await changeCoverage(tx, effects, dueAfterLeaving(resourceIn(effects), slice, at, { keys: left, days }));
+}

@@ -1,0 +1,22 @@
+import type { Db } from '../../warehouse/database/database.ts';
+import { stampMs } from '../../warehouse/database/stamp.ts';
+import { sumsOf } from '../../warehouse/rows/stored-rows.ts';
+import { compareTotals } from '../coverage/control-totals.ts';
+import { monthRange } from '../slices/date-windows.ts';
+import type { Ended } from './conclude.ts';
+import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
+
+/** Compares what the source says of a month with the rows that are stored. */
+export async function concludeTotal(
+  tx: Db,
+  effects: TransactionEffects,
+  { resource, task, slice, end }: Ended<'total'>,
+): Promise<void> {
+  const { control } = resource.job;
+  if (slice.by !== 'total' || task.reportOnly || !control || !resource.dates) return;
+  const stored = await sumsOf(tx, resource.table, resource.dates.field, monthRange(slice.month), control.sums);
+  const totals = { said: end.said, stored, names: Object.keys(control.sums) };
+  const { observed, ...change } = compareTotals(resourceIn(effects), slice, stampMs(end.startedAt), totals);
+  if (observed) await remember(tx, effects, task, observed);
+  await changeCoverage(tx, effects, change);
+}

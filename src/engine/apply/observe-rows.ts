@@ -1,0 +1,59 @@
+import type { Db } from '../../warehouse/database/database.ts';
+import { countElsewhere, keepWindows } from '../../warehouse/rows/row-windows.ts';
+import { countUnchanged } from '../../warehouse/rows/stored-rows.ts';
+import { partition } from '../coverage/list.ts';
+import type { Observation } from '../profile/observation.ts';
+import { editsToCheck, staysInPlace, undatedRows, windowsIgnored } from '../profile/observe-rows.ts';
+import type { Step } from '../read/step.ts';
+import { placeOf } from '../resource.ts';
+import { wholeTime, widened } from '../slices/date-windows.ts';
+import { overlap, sliceText } from '../slices/slice.ts';
+import { remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
+
+/** Stores which windows returned the rows. */
+export async function noteWindows(tx: Db, effects: TransactionEffects, steps: readonly Step[]): Promise<void> {
+  const { resource } = effects;
+  for (const { task, slice, rows } of steps) {
+    const seenAt = rows[0]?.readAt;
+    if (seenAt === undefined) continue;
+    const keys = rows.map(row => row.key);
+    const asked = slice.by === 'date' ? widened(slice) : wholeTime;
+    const elsewhere = await countElsewhere(tx, placeOf(resource), keys, asked);
+    const observed = windowsIgnored(slice, rows.length, elsewhere);
+    if (observed) await remember(tx, effects, task, observed);
+    await keepWindows(tx, placeOf(resource), keys, asked, seenAt);
+  }
+}
+
+export const observeUndated = ({ resource, rows }: Step): Observation[] => {
+  const { dates, profile } = resource;
+  return dates && !profile.hasUndated
+    ? undatedRows(
+        dates.field,
+        rows.map(row => row.values),
+      )
+    : [];
+};
+
+/** Whether edited rows keep their place by id; asks the database only where the page can tell. */
+export async function observeEdits(
+  tx: Db,
+  effects: TransactionEffects,
+  { resource, slice, rows }: Step,
+  changed: ReadonlySet<string>,
+  edited: readonly string[],
+): Promise<Observation | null> {
+  const list = resourceIn(effects);
+  const parts = partition(list).filter(entry => entry.slice.by === slice.by && overlap(entry.slice, slice));
+  const provenBy = Math.min(...parts.map(entry => entry.provenAt ?? Number.NEGATIVE_INFINITY));
+  if (!Number.isFinite(provenBy)) return null;
+  const keys = rows.map(row => row.key);
+  for (const { key, behind } of editsToCheck(resource.profile, keys, changed, edited)) {
+    const unchanged = await countUnchanged(tx, resource.table, behind, provenBy);
+    if (staysInPlace(unchanged)) {
+      const evidence = `row ${key} was edited, and kept its place in "${sliceText(slice)}"`;
+      return { trait: 'edits', value: 'in place', evidence };
+    }
+  }
+  return null;
+}

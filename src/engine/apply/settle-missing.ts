@@ -1,0 +1,162 @@
+import { isKind, SluiceError } from '../../errors.ts';
+import type { Db } from '../../warehouse/database/database.ts';
+import { stampMs } from '../../warehouse/database/stamp.ts';
+import type { Counts } from '../../warehouse/ledgers/runs.ts';
+import { sourceOption } from '../../warehouse/ledgers/sources.ts';
+import {
+  deleteRows,
+  type Fuse,
+  findLeft,
+  listMissing,
+  type MissingRow,
+  markMissing,
+  readFuse,
+} from '../../warehouse/rows/missing.ts';
+import { keptIn, shownByNone } from '../../warehouse/rows/row-windows.ts';
+import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
+import { countRows } from '../../warehouse/rows/stored-rows.ts';
+import { coveredSince, oldestProof } from '../coverage/list.ts';
+import { type Count, isDeleted, type ListClaims, type RowClaims } from '../deletion/is-deleted.ts';
+import { placeOf, type Resource } from '../resource.ts';
+import { fail, type Task } from '../run/task.ts';
+import { widened } from '../slices/date-windows.ts';
+import { parseSlice, type Slice, sliceText } from '../slices/slice.ts';
+import { resourceIn, type TransactionEffects } from './transaction-effects.ts';
+
+/** Which stored rows lie in the slice: by their columns, or by the windows that returned them. */
+export const membersOf = (resource: Resource, slice: Slice) =>
+  slice.by === 'date' && resource.strategy.membership === 'window'
+    ? keptIn(placeOf(resource), resource.table, widened(slice))
+    : sliceCondition(slice, resource.table, resource.dates?.field);
+
+/** A reading that was read in full: the slice, the keys it showed, and the grant time of its first request. */
+export interface FullReading {
+  readonly slice: Slice;
+  readonly seen: readonly string[];
+  readonly startedAt: string;
+}
+
+/** Stored rows of the slice that the reading lacked. */
+export async function lackedRows(tx: Db, resource: Resource, { slice, seen, startedAt }: FullReading) {
+  // A record whose key cannot be read may be any of the rows that seem to be lacking.
+  if (seen.some(key => key.startsWith('?'))) return [];
+  const condition = membersOf(resource, slice);
+  return condition ? findLeft(tx, resource.table, condition, seen, startedAt) : [];
+}
+
+/** Rows that a reading lacked are missing from now on; those that the claims prove deleted are deleted. */
+export async function settleLacked(
+  tx: Db,
+  effects: TransactionEffects,
+  task: Task,
+  { slice, startedAt }: Pick<FullReading, 'slice' | 'startedAt'>,
+  lacked: readonly string[],
+  counts: Counts,
+): Promise<void> {
+  if (lacked.length === 0) return;
+  if (task.reportOnly) {
+    for (const key of lacked) task.findings.extra.add(key);
+    return;
+  }
+  const { resource } = effects;
+  const fresh = new Set(await markMissing(tx, placeOf(resource), lacked, sliceText(slice), startedAt));
+  counts.missing += fresh.size;
+  resource.holdsMissing = true;
+  const now = { slice, at: stampMs(startedAt) };
+  const claims = lacked.map((key): RowClaims => {
+    return { key, value: null, lacks: fresh.has(key) ? [now] : [{ slice, at: 0 }, now] };
+  });
+  const deleted = claims.filter(row => isDeleted(row, NOTHING_OF_THE_LIST, resource.strategy));
+  await remove(
+    tx,
+    effects,
+    task,
+    deleted.map(({ key }) => key),
+    counts,
+  );
+}
+
+const NOTHING_OF_THE_LIST: ListClaims = { coveredSince: null, count: null };
+
+/** Rows whose window was cut anew are lacked by all windows when each was read since, and none returned them. */
+export async function settleShownByNone(
+  tx: Db,
+  effects: TransactionEffects,
+  task: Task,
+  reading: Pick<FullReading, 'slice' | 'startedAt'>,
+  counts: Counts,
+): Promise<void> {
+  const { resource } = effects;
+  const oldest = oldestProof(resourceIn(effects));
+  // Only when the oldest proof moves on are there rows that were not shown since; all of them are looked through for it.
+  if (oldest === null || oldest === oldestProof(resource)) return;
+  const since = new Date(oldest).toISOString();
+  const lacked = await shownByNone(tx, placeOf(resource), resource.table, since);
+  await settleLacked(tx, effects, task, reading, lacked, counts);
+}
+
+/** Rows that a whole cover has lacked since they went missing are deleted. */
+export async function settleCovered(tx: Db, effects: TransactionEffects, task: Task, counts: Counts): Promise<void> {
+  const resource = resourceIn(effects);
+  if (!resource.holdsMissing) return;
+  const since = coveredSince(resource);
+  if (since === null) return;
+  const missing = await listMissing(tx, placeOf(resource), resource.table, resource.strategy.relatedBy);
+  const count = missing.length > 0 ? await countOf(tx, resource, task, missing.length) : null;
+  const claims: ListClaims = { coveredSince: since, count };
+  const deleted = missing.filter(row => isDeleted(rowClaims(row), claims, resource.strategy)).map(({ key }) => key);
+  await remove(tx, effects, task, deleted, counts);
+}
+
+/** What is known of a row that is missing: the slice that lacked it first. */
+export const rowClaims = ({ key, value, slice, since }: MissingRow): RowClaims => ({
+  key,
+  value,
+  lacks: [{ slice: parseSlice(slice), at: stampMs(since) }],
+});
+
+async function countOf(tx: Db, resource: Resource, task: Task, missing: number): Promise<Count | null> {
+  const { total, table, strategy } = resource;
+  if (total === null || strategy.membership !== 'window') return null;
+  const { rows } = await countRows(tx, table, null);
+  return { counted: total, countedBefore: task.counted, left: rows - missing };
+}
+
+/** Moves rows to the history, unless the deletion limit holds them back: then they stay missing, and the task fails. */
+export async function remove(
+  tx: Db,
+  effects: TransactionEffects,
+  task: Task,
+  keys: readonly string[],
+  counts: Counts,
+): Promise<void> {
+  const { resource } = effects;
+  const result = await deleteRows(tx, resource.table, placeOf(resource), keys, {
+    runId: task.runId,
+    // What this transaction has deleted counts already.
+    accepted: Math.max(task.accepted - counts.deleted, 0),
+  });
+  if ('deleted' in result) {
+    counts.deleted += result.deleted.length;
+    effects.afterCommit.push(() => {
+      task.accepted -= Math.min(task.accepted, result.deleted.length);
+    });
+    return;
+  }
+  effects.afterCommit.push(() => fail(task, heldBack(resource, result.blown)));
+}
+
+/** Once the rest was read, more may be missing than when the limit was met: what a person is asked to accept has to be enough. */
+export async function countAgain(db: Db, task: Task): Promise<void> {
+  if (!isKind(task.failure, 'fuse')) return;
+  const { resource } = task;
+  const fuse = await readFuse(db, resource.table, placeOf(resource));
+  if (fuse.lost + fuse.missing > fuse.limit) task.failure = heldBack(resource, fuse);
+}
+
+const heldBack = ({ name, source }: Resource, { missing, lost, limit }: Fuse): SluiceError =>
+  new SluiceError(
+    'fuse',
+    `The source no longer shows ${missing} rows of ${name}; with ${lost} deleted in the last 24 hours that is more than the ${limit} a day allows, so none of them was deleted.`,
+    { next: `If they are really gone: sluice sync ${name} --accept-deletes ${missing}${sourceOption(source)}` },
+  );

@@ -1,0 +1,69 @@
+import type { Log } from '../../log.ts';
+import type { Db } from '../../warehouse/database/database.ts';
+import { type Entry, writeCoverage } from '../../warehouse/ledgers/coverage.ts';
+import type { ReadingState } from '../../warehouse/ledgers/cursors.ts';
+import { type Counts, noCounts } from '../../warehouse/ledgers/runs.ts';
+import { writeTrait } from '../../warehouse/ledgers/traits.ts';
+import type { CoverageChange } from '../coverage/prove.ts';
+import type { Observation } from '../profile/observation.ts';
+import { withObservation } from '../profile/source-profile.ts';
+import { adopt, placeOf, type Resource } from '../resource.ts';
+import { lookAgain, type Task } from '../run/task.ts';
+import { sliceText } from '../slices/slice.ts';
+
+/** What one transaction changes of a resource; memory follows once it has committed. */
+export interface TransactionEffects {
+  readonly resource: Resource;
+  readonly log: Log;
+  readonly entries: Map<string, Entry>;
+  readonly readings: Record<string, ReadingState>;
+  readonly counts: Map<Task, Counts>;
+  readonly afterCommit: (() => void)[];
+}
+
+export const beginEffects = (resource: Resource, log: Log): TransactionEffects => ({
+  resource,
+  log,
+  entries: new Map(resource.entries),
+  readings: { ...resource.cursor.readings },
+  counts: new Map(),
+  afterCommit: [],
+});
+
+/** The resource as the transaction has left it so far. */
+export const resourceIn = ({ resource, entries }: TransactionEffects): Resource => ({ ...resource, entries });
+
+export function countsOf(effects: TransactionEffects, task: Task): Counts {
+  const counts = effects.counts.get(task) ?? noCounts();
+  effects.counts.set(task, counts);
+  return counts;
+}
+
+export async function changeCoverage(
+  tx: Db,
+  effects: TransactionEffects,
+  { removed = [], put = [] }: Partial<CoverageChange>,
+): Promise<void> {
+  if (removed.length === 0 && put.length === 0) return;
+  for (const slice of removed) effects.entries.delete(sliceText(slice));
+  for (const entry of put) effects.entries.set(sliceText(entry.slice), entry);
+  await writeCoverage(tx, placeOf(effects.resource), removed, put);
+}
+
+/** Remembers what was observed of the list, unless it is known. The task looks again at what did not add up. */
+export async function remember(
+  tx: Db,
+  effects: TransactionEffects,
+  task: Task,
+  observation: Observation,
+): Promise<void> {
+  const { resource, log } = effects;
+  if (withObservation(resource.profile, observation) === resource.profile) return;
+  await writeTrait(tx, resource.source, { resource: resource.name, ...observation });
+  effects.afterCommit.push(() => {
+    adopt(resource, withObservation(resource.profile, observation));
+    resource.traits.set(observation.trait, observation.value);
+    lookAgain(task);
+    log.debug({ resource: resource.name, ...observation }, 'learnt');
+  });
+}

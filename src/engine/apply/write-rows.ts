@@ -1,0 +1,62 @@
+import type { Db } from '../../warehouse/database/database.ts';
+import { rollbackTo, savepoint } from '../../warehouse/database/savepoint.ts';
+import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
+import { type Row, writeRows } from '../../warehouse/rows/write-rows.ts';
+import type { Step } from '../read/step.ts';
+import type { Resource } from '../resource.ts';
+import { isBadData } from './bad-data.ts';
+
+/** What was written of several steps, by key. */
+export interface Written {
+  readonly inserted: Set<string>;
+  readonly updated: Set<string>;
+  readonly revived: number;
+  /** Keys of the rows that Postgres accepted. */
+  readonly good: readonly string[];
+  /** Rows that Postgres refused for their content. */
+  readonly refused: ReadonlyMap<string, BadRecord>;
+}
+
+/** `rowByRow`: each row by itself, so that one that Postgres refuses is set aside and the others go on. */
+export async function writeOrSetAside(
+  tx: Db,
+  resource: Resource,
+  steps: readonly Step[],
+  { rowByRow }: { rowByRow: boolean },
+): Promise<Written> {
+  const rows = steps.flatMap(step => step.rows);
+  const context = {
+    resource: resource.name,
+    runId: steps[0]?.task.runId ?? null,
+    deep: steps.some(step => step.task.deep),
+  };
+  const inserted = new Set<string>();
+  const updated = new Set<string>();
+  const refused = new Map<string, BadRecord>();
+  let revived = 0;
+  const write = async (batch: readonly Row[]) => {
+    const result = await writeRows(tx, resource.table, batch, context);
+    for (const key of result.inserted) inserted.add(key);
+    for (const key of result.updated) updated.add(key);
+    revived += result.revived;
+  };
+  if (!rowByRow) await write(rows);
+  else
+    for (const row of rows) {
+      await savepoint(tx, 'one_row');
+      try {
+        await write([row]);
+      } catch (error) {
+        if (!isBadData(error)) throw error;
+        await rollbackTo(tx, 'one_row');
+        refused.set(row.key, { key: row.key, payload: payloadOf(row), reasons: { '(record)': error.message } });
+      }
+    }
+  const good = rows.filter(row => !refused.has(row.key)).map(row => row.key);
+  return { inserted, updated, revived, good, refused };
+}
+
+function payloadOf(row: Row): string {
+  const extra = row.extra === null ? {} : (JSON.parse(row.extra) as Record<string, unknown>);
+  return JSON.stringify({ ...row.values, ...row.children, ...extra });
+}

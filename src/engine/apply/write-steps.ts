@@ -1,0 +1,134 @@
+import type { Db } from '../../warehouse/database/database.ts';
+import { rollbackTo, savepoint } from '../../warehouse/database/savepoint.ts';
+import type { Counts } from '../../warehouse/ledgers/runs.ts';
+import { type BadRecord, quarantine, resolveQuarantine } from '../../warehouse/rows/quarantine.ts';
+import { groupBy } from '../group-by.ts';
+import type { Observation } from '../profile/observation.ts';
+import type { Committed, Step } from '../read/step.ts';
+import { placeOf } from '../resource.ts';
+import { sliceText } from '../slices/slice.ts';
+import { conclude } from './conclude.ts';
+import { noteWindows, observeEdits, observeUndated } from './observe-rows.ts';
+import { countsOf, remember, type TransactionEffects } from './transaction-effects.ts';
+import { type Written, writeOrSetAside } from './write-rows.ts';
+
+/** The steps of one resource: their rows, and what follows from each. */
+export async function writeSteps(
+  tx: Db,
+  effects: TransactionEffects,
+  steps: readonly Step[],
+  options: { rowByRow: boolean },
+): Promise<Map<Step, Committed>> {
+  const results = new Map<Step, Committed>();
+  for (const step of steps) await rememberStep(tx, effects, step);
+  // What a task only compares is rolled back; the other steps are written together.
+  for (const [reportOnly, group] of groupBy(steps, step => step.task.reportOnly)) {
+    const write = reportOnly ? compareSteps : storeSteps;
+    await write(tx, effects, group, { ...options, results });
+  }
+  return results;
+}
+
+type Options = { readonly rowByRow: boolean; readonly results: Map<Step, Committed> };
+
+/** What the answer itself showed of the list, whether or not its rows are stored. */
+async function rememberStep(tx: Db, effects: TransactionEffects, step: Step): Promise<void> {
+  const { resource, task, total } = step;
+  for (const observation of [...((step.learnt ?? []) as readonly Observation[]), ...observeUndated(step)])
+    await remember(tx, effects, task, observation);
+  if (total === undefined) return;
+  effects.afterCommit.push(() => {
+    resource.total = total ?? resource.total ?? null;
+    task.counted ??= total;
+  });
+}
+
+async function storeSteps(
+  tx: Db,
+  effects: TransactionEffects,
+  steps: readonly Step[],
+  { rowByRow, results }: Options,
+): Promise<void> {
+  const { resource } = effects;
+  const written = await writeOrSetAside(tx, resource, steps, { rowByRow });
+  if (resource.quarantined) await resolveQuarantine(tx, placeOf(resource), written.good);
+  if (resource.strategy.membership === 'window') await noteWindows(tx, effects, steps);
+  for (const step of steps) {
+    const counts = countsOf(effects, step.task);
+    const bad = badOf(step, written);
+    if (bad.length > 0) {
+      counts.quarantined += await quarantine(tx, placeOf(resource), sliceText(step.slice), bad);
+      resource.quarantined = true;
+    }
+    const { changed, edited } = takeChanges(step, written, {
+      inserted: () => counts.inserted++,
+      updated: () => counts.updated++,
+      unchanged: () => counts.unchanged++,
+    });
+    countStep(counts, step);
+    results.set(step, { changed: changed.size });
+    const observed = await observeEdits(tx, effects, step, changed, edited);
+    if (observed) await remember(tx, effects, step.task, observed);
+    await conclude(tx, effects, step, { changed, bad: bad.map(record => record.key), counts });
+  }
+  if (steps[0]) countsOf(effects, steps[0].task).revived += written.revived;
+}
+
+/** Writes the rows to see what would change, and undoes it. How a list is best cut is worth keeping, whoever found it out. */
+async function compareSteps(
+  tx: Db,
+  effects: TransactionEffects,
+  steps: readonly Step[],
+  { rowByRow, results }: Options,
+): Promise<void> {
+  const { resource } = effects;
+  await savepoint(tx, 'report');
+  const written = await writeOrSetAside(tx, resource, steps, { rowByRow });
+  if (resource.quarantined) await resolveQuarantine(tx, placeOf(resource), written.good);
+  const afterwards: (() => Promise<void>)[] = [];
+  for (const step of steps) {
+    const counts = countsOf(effects, step.task);
+    const bad = badOf(step, written);
+    const { findings } = step.task;
+    for (const { key } of bad) findings.unreadable.add(key);
+    if (resource.strategy.membership === 'window') for (const { key } of step.rows) findings.shown.add(key);
+    const { changed } = takeChanges(step, written, {
+      inserted: key => findings.absent.add(key),
+      updated: key => findings.different.add(key),
+      unchanged: () => counts.unchanged++,
+    });
+    countStep(counts, step);
+    results.set(step, { changed: changed.size });
+    const concluded = () => conclude(tx, effects, step, { changed, bad: bad.map(record => record.key), counts });
+    if (step.end?.kind === 'split' || step.end?.kind === 'larger') afterwards.push(concluded);
+    else await concluded();
+  }
+  await rollbackTo(tx, 'report');
+  for (const conclusion of afterwards) await conclusion();
+}
+
+const badOf = (step: Step, { refused }: Written): BadRecord[] => [
+  ...step.bad,
+  ...step.rows.flatMap(row => refused.get(row.key) ?? []),
+];
+
+/** The step's rows that were new or different. A row that several steps brought counts for the first of them. */
+function takeChanges(
+  { rows }: Step,
+  { inserted, updated }: Written,
+  on: Record<'inserted' | 'updated' | 'unchanged', (key: string) => unknown>,
+): { changed: Set<string>; edited: string[] } {
+  const changed = new Set<string>();
+  const edited = rows.filter(row => updated.has(row.key)).map(row => row.key);
+  for (const { key } of rows) {
+    const outcome = inserted.delete(key) ? 'inserted' : updated.delete(key) ? 'updated' : 'unchanged';
+    if (outcome !== 'unchanged') changed.add(key);
+    on[outcome](key);
+  }
+  return { changed, edited };
+}
+
+function countStep(counts: Counts, step: Step): void {
+  counts.requests += step.requests;
+  counts.rowsRead += step.rows.length + step.bad.length;
+}

@@ -1,0 +1,61 @@
+import type { Entry } from '../../warehouse/ledgers/coverage.ts';
+import { type List, oldestProof, partition } from '../coverage/list.ts';
+import type { Observation } from '../profile/observation.ts';
+import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
+
+/** A reading that is contradicted this often by one task is asked no further: each row it lacked is then looked at by itself. */
+const MOST_DOUBTS = 3;
+
+/** A row that was missing until a reading showed it. */
+export interface SeenAgain {
+  readonly key: string;
+  /** The slice that lacked it first, and since when (epoch ms). */
+  readonly slice: string;
+  readonly since: number;
+  /** It is new or different from what is stored. */
+  readonly changed: boolean;
+  /** When it was read now (epoch ms). */
+  readonly at: number;
+}
+
+/** A reading that lacked a row which another shows unchanged: nothing that it lacked is missing, and its slices are due. */
+export interface Contradiction {
+  readonly row: SeenAgain;
+  readonly due: readonly Entry[];
+}
+
+/**
+ * The readings that these rows contradict. Windows and whole lists renew what they show; a page of ids may show a row elsewhere than
+ * where it was lacking. `doubts`: how often a reading of the slice was contradicted before.
+ */
+export function contradictions(
+  list: List,
+  slice: Slice,
+  seen: readonly SeenAgain[],
+  doubts: (slice: string) => number,
+): Contradiction[] {
+  if (renews(list, slice) || list.strategy.membership === 'window') return [];
+  // One row is enough to contradict a reading.
+  const readings = new Map(seen.filter(row => !row.changed).map(row => [`${row.slice} ${row.since}`, row]));
+  return [...readings.values()].flatMap(row => {
+    const lacking = parseSlice(row.slice);
+    const doubted = partition(list).filter(
+      entry => entry.slice.by === lacking.by && overlap(entry.slice, lacking) && (entry.provenAt ?? row.at) < row.at,
+    );
+    if (doubted.length === 0 || doubts(row.slice) >= MOST_DOUBTS) return [];
+    const dueReason = `${sliceText(slice)} shows row ${row.key}, which it lacked`;
+    return [{ row, due: doubted.map(entry => ({ ...entry, dueSince: row.at, dueReason })) }];
+  });
+}
+
+/** Where rows do not show their date, one that the list shows although every window lacked it has none. */
+export function undatedRow(list: List, slice: Slice, seen: readonly SeenAgain[]): Observation | null {
+  if (renews(list, slice) || list.strategy.membership !== 'window') return null;
+  const oldest = oldestProof(list);
+  const undated = seen.find(row => oldest !== null && row.since <= oldest);
+  if (!undated) return null;
+  const evidence = `${sliceText(slice)} shows row ${undated.key}, which no window of all time does`;
+  return { trait: 'undated', value: 'yes', evidence };
+}
+
+const renews = ({ strategy }: List, slice: Slice): boolean => slice.by === strategy.partition && slice.by !== 'id';

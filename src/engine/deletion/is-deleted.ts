@@ -1,0 +1,81 @@
+import type { Strategy } from '../profile/strategy.ts';
+import { type Slice, sliceText } from '../slices/slice.ts';
+
+/**
+ * What readings claim of one stored row, each as of a moment (epoch ms). The row was *shown* before all of them: a later showing
+ * voids them.
+ */
+export interface RowClaims {
+  readonly key: string;
+  /** Its stored value of the field that related rows share (`Strategy.relatedBy`); null where it has none. */
+  readonly value: string | null;
+  /** *lacks(slice, key)*: readings of a slice that should have shown the row, and did not. */
+  readonly lacks: readonly { readonly slice: Slice; readonly at: number }[];
+  /** *denies(key)*: the row's own address answered that there is none. */
+  readonly denied?: boolean;
+}
+
+/** What readings claim of the list as a whole. */
+export interface ListClaims {
+  /** *covers(slice)*: every slice of the list was read again at this moment or later; null while one was never read. */
+  readonly coveredSince: number | null;
+  /** *counts(n)*: how many rows the source counted, and how many would be left; null where it counts none. */
+  readonly count: Count | null;
+}
+
+export interface Count {
+  /** Rows the source counts now; undefined while it was not asked. */
+  readonly counted: number | undefined;
+  /** What it counted when the task began. */
+  readonly countedBefore: number | null;
+  /** Stored rows without those that are missing. */
+  readonly left: number;
+}
+
+/** A row without an id is keyed by a hash of its content. */
+const isContentKey = (key: string): boolean => key.startsWith('#');
+
+/** Whether the claims prove that the row was deleted at the source: the table of docs/coverage.md, line by line. */
+export function isDeleted(row: RowClaims, list: ListClaims, strategy: Strategy): boolean {
+  if (row.denied) return true;
+  if (row.lacks.length === 0) return false;
+  // Its slice shows other content now, and the content is the key.
+  if (isContentKey(row.key)) return true;
+  switch (confirmationOf(row, strategy)) {
+    case 'address':
+      return false;
+    case 'value':
+      return isLackedByRelated(row, strategy);
+    case 'neighbours':
+      return row.lacks.length > 1 && row.lacks.at(-1)?.slice.by === 'id';
+    case 'cover':
+      return isLackedByCover(row, list) && countsNoMore(list, strategy);
+  }
+}
+
+/** How this row is confirmed: one without a related value (an invoice without a customer) can only be lacked by a whole cover. */
+export const confirmationOf = ({ value }: Pick<RowClaims, 'value'>, { confirmation }: Strategy) =>
+  confirmation === 'value' && value === null ? 'cover' : confirmation;
+
+/** The list of its related rows lacks it, and so does another slice: a row that left only one of the two has moved. */
+function isLackedByRelated({ lacks, value }: RowClaims, { relatedBy }: Strategy): boolean {
+  if (relatedBy === null || value === null) return false;
+  const related = sliceText({ by: 'value', field: relatedBy, value });
+  const slices = lacks.map(({ slice }) => sliceText(slice));
+  return slices.includes(related) && slices.some(slice => slice !== related);
+}
+
+/** Every slice was read again since it went missing: the one that lacked it has lacked it again, and none of the others shows it. */
+export function isLackedByCover({ lacks }: Pick<RowClaims, 'lacks'>, { coveredSince }: ListClaims): boolean {
+  const since = lacks[0]?.at;
+  return since !== undefined && coveredSince !== null && since < coveredSince;
+}
+
+/**
+ * All windows lack a row without a date, too. Where rows do not show their date, the missing ones are deleted only if the source
+ * counts no more rows than would be left, and counted as many when the task began.
+ */
+function countsNoMore({ count }: ListClaims, { membership }: Strategy): boolean {
+  if (membership !== 'window' || count === null) return true;
+  return count.counted !== undefined && count.counted === count.countedBefore && count.left >= count.counted;
+}

@@ -1,0 +1,39 @@
+/** How a list was found to be ordered. */
+export type Order = 'id-desc' | 'id-asc' | 'updated-desc' | 'none';
+
+/** The first and the last day of a date window, by the name under which it is stored. */
+export type Edge = 'date from' | 'date to';
+
+/** What can be observed of a list, by the names and values that `sluice.traits` stores. */
+interface Traits {
+  order: Order;
+  /** `until empty`: pages follow each other without a count; `ignored`: every page is the first. */
+  paging: 'ignored' | 'until empty';
+  /** Rows a page holds when more were asked for. */
+  'page size': `${number}`;
+  /** Whether the source keeps to the page size asked for. */
+  limit: 'ignored' | 'honoured';
+  'more than asked': 'yes';
+  /** The greatest of the usual caps that an answer was longer than. */
+  'goes beyond': `${number}`;
+  /** Whether the one answer of a list without pages is the whole list. */
+  'one answer': 'cut' | 'complete';
+  ids: 'yes' | 'no';
+  /** Edited rows keep their place in the order by id. */
+  edits: 'in place';
+  /** Rows come without their date. */
+  dates: 'no';
+  /** Some rows have no date that a window could ask for. */
+  undated: 'yes';
+  'date filter': 'ignored';
+  'date from': 'inclusive' | 'in doubt';
+  'date to': 'inclusive' | 'in doubt';
+  'control totals': 'agree' | 'other rules' | 'absent';
+}
+
+type OneOf<T> = { [K in keyof T]: { readonly trait: K; readonly value: T[K] } }[keyof T];
+
+/** What a page or a reading showed of the source's behaviour, with the evidence in plain words. */
+export type Observation = (OneOf<Traits> | { readonly trait: `filter ${string}`; readonly value: 'ignored' }) & {
+  readonly evidence: string;
+};

@@ -1,0 +1,96 @@
+import type { Observation, Order } from './observation.ts';
+
+/**
+ * What a source was observed to do with one list, where its document is silent. Null, false and 0 mean: not observed.
+ * The document of each property is that of the trait it is stored as (`observation.ts`).
+ */
+export interface SourceProfile {
+  readonly order: Order | null;
+  readonly paging: 'ignored' | 'until empty' | null;
+  readonly pageSize: number | null;
+  readonly limit: 'ignored' | 'honoured' | null;
+  readonly exceedsLimit: boolean;
+  readonly exceedsCap: number;
+  readonly oneAnswer: 'cut' | 'complete' | null;
+  readonly ids: 'yes' | 'no' | null;
+  readonly editsInPlace: boolean;
+  readonly hidesDates: boolean;
+  readonly hasUndated: boolean;
+  readonly ignoresDates: boolean;
+  readonly dateFrom: 'inclusive' | 'in doubt' | null;
+  readonly dateTo: 'inclusive' | 'in doubt' | null;
+  readonly controlTotals: 'agree' | 'other rules' | 'absent' | null;
+  readonly ignoredFilters: ReadonlySet<string>;
+}
+
+export const UNKNOWN: SourceProfile = {
+  order: null,
+  paging: null,
+  pageSize: null,
+  limit: null,
+  exceedsLimit: false,
+  exceedsCap: 0,
+  oneAnswer: null,
+  ids: null,
+  editsInPlace: false,
+  hidesDates: false,
+  hasUndated: false,
+  ignoresDates: false,
+  dateFrom: null,
+  dateTo: null,
+  controlTotals: null,
+  ignoredFilters: new Set(),
+};
+
+/** The profile once this was observed; the same object where it was known. */
+export function withObservation(profile: SourceProfile, observation: Observation): SourceProfile {
+  const next = { ...profile, ...propertyOf(profile, observation) };
+  const isKnown = (Object.keys(next) as (keyof SourceProfile)[]).every(name => next[name] === profile[name]);
+  return isKnown ? profile : next;
+}
+
+/** The profile that stored traits add up to. A trait that this version does not know is left aside. */
+export const profileOf = (traits: Iterable<{ readonly trait: string; readonly value: string }>): SourceProfile =>
+  [...traits].reduce((profile, { trait, value }) => {
+    return withObservation(profile, { trait, value, evidence: '' } as Observation);
+  }, UNKNOWN);
+
+function propertyOf(profile: SourceProfile, { trait, value }: Observation): Partial<SourceProfile> {
+  switch (trait) {
+    case 'order':
+      return { order: value };
+    case 'paging':
+      return { paging: value };
+    case 'page size':
+      return { pageSize: Number(value) };
+    case 'limit':
+      return { limit: value };
+    case 'more than asked':
+      return { exceedsLimit: true };
+    case 'goes beyond':
+      return { exceedsCap: Number(value) };
+    case 'one answer':
+      return { oneAnswer: value };
+    case 'ids':
+      return { ids: value };
+    case 'edits':
+      return { editsInPlace: true };
+    case 'dates':
+      return { hidesDates: true };
+    case 'undated':
+      return { hasUndated: true };
+    case 'date filter':
+      return { ignoresDates: true };
+    case 'date from':
+      return { dateFrom: value };
+    case 'date to':
+      return { dateTo: value };
+    case 'control totals':
+      return { controlTotals: value };
+    default:
+      return trait.startsWith('filter ') ? withFilter(profile, trait.slice('filter '.length)) : {};
+  }
+}
+
+const withFilter = ({ ignoredFilters }: SourceProfile, field: string): Partial<SourceProfile> =>
+  ignoredFilters.has(field) ? {} : { ignoredFilters: new Set([...ignoredFilters, field]) };

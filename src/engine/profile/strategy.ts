@@ -1,0 +1,102 @@
+import { type Job, slicingOf } from '../job.ts';
+import { lengthInDays } from '../slices/date-windows.ts';
+import type { DateSlice, Slice } from '../slices/slice.ts';
+import type { Edge } from './observation.ts';
+import type { SourceProfile } from './source-profile.ts';
+
+/** How one list is read, and what proves that a row was deleted: all that follows from its job and its profile. */
+export interface Strategy {
+  /** What cuts the list into the slices that together prove it: its dates, its ids, or nothing. */
+  readonly partition: 'date' | 'id' | 'whole';
+  /** What tells which rows lie in a date window: their date, or the windows that returned them. */
+  readonly membership: 'date' | 'window';
+  readonly confirmation: Confirmation;
+  /** The field by whose value the list can be asked for a row and its like (an invoice's customer); null where there is none. */
+  readonly relatedBy: string | null;
+  /** Edges at which a window is asked for by just its days, because the source includes them. */
+  readonly inclusiveEdges: readonly Edge[];
+  /** Slices read at every sync: the newest end, and the values that the job watches. */
+  readonly watched: readonly Slice[];
+  /** One unfiltered answer shows every row, whatever the windows lack. */
+  readonly oneAnswerShowsAll: boolean;
+}
+
+/**
+ * The question whose answer proves that a missing row was deleted.
+ * - `address`: the row's own address answers 404.
+ * - `value`: the list of the rows with the same value of `relatedBy` lacks it, too.
+ * - `neighbours`: a second answer for the ids around it lacks it, too.
+ * - `cover`: every slice was read again since.
+ */
+export type Confirmation = 'address' | 'value' | 'neighbours' | 'cover';
+
+export function strategyFor(profile: SourceProfile, job: Job): Strategy {
+  const partition = partitionFor(profile, job);
+  const membership = partition === 'date' && profile.hidesDates ? 'window' : 'date';
+  return {
+    partition,
+    membership,
+    confirmation: confirmationFor(profile, job),
+    relatedBy: relatedBy(profile, job),
+    // A row without a date belongs to the question that returned it, so that question never changes.
+    inclusiveEdges: membership === 'window' ? [] : inclusiveEdges(profile),
+    watched: watchedFor(profile, job, partition),
+    oneAnswerShowsAll: isSingleBody(profile) && profile.oneAnswer !== 'cut' && partition === 'date',
+  };
+}
+
+/** A window of so many days costs little more when it is asked for a day wider on both sides. */
+const LONG_DAYS = 28;
+
+/** The edges at which this window is asked for by just its days. */
+export const narrowEdges = ({ inclusiveEdges }: Strategy, window: DateSlice): readonly Edge[] =>
+  lengthInDays(window) >= LONG_DAYS ? [] : inclusiveEdges;
+
+/** The list turns no pages: one answer is all it shows. */
+export const isSingleBody = ({ paging }: SourceProfile): boolean => paging === 'ignored';
+
+export const isIdOrdered = ({ order }: SourceProfile): boolean => order === 'id-desc' || order === 'id-asc';
+
+/** Pages can neither overlap nor be counted, so nothing shows a row that slips from one to the next. */
+export const mayLeaveGaps = ({ limit, paging }: SourceProfile): boolean =>
+  limit === 'ignored' && paging === 'until empty';
+
+function partitionFor(profile: SourceProfile, job: Job): Strategy['partition'] {
+  const hasDates = slicingOf(job, 'date') !== undefined;
+  // Rows without a date lie in no window; but where one answer is cut short, windows still show more than anything else.
+  const escapeWindows = profile.hasUndated && !(isSingleBody(profile) && profile.oneAnswer === 'cut');
+  const windows = hasDates && !profile.ignoresDates && !escapeWindows;
+  if (windows && !profile.hidesDates) return 'date';
+  const mayHaveIds = slicingOf(job, 'id') !== undefined || hasDates;
+  const mayBeOrdered = profile.order === null || isIdOrdered(profile);
+  if (mayHaveIds && mayBeOrdered && !isSingleBody(profile) && !mayLeaveGaps(profile)) return 'id';
+  return windows ? 'date' : 'whole';
+}
+
+function confirmationFor(profile: SourceProfile, job: Job): Confirmation {
+  if (slicingOf(job, 'one')) return 'address';
+  if (relatedBy(profile, job) !== null) return 'value';
+  const showsIds = profile.ids !== 'no' && !isSingleBody(profile) && !mayLeaveGaps(profile);
+  return isIdOrdered(profile) && profile.editsInPlace && showsIds ? 'neighbours' : 'cover';
+}
+
+function relatedBy({ ignoredFilters }: SourceProfile, job: Job): string | null {
+  for (const slicing of job.slicings)
+    if (slicing.by === 'value' && slicing.watch.length === 0 && !ignoredFilters.has(slicing.field))
+      return slicing.field;
+  return null;
+}
+
+const inclusiveEdges = ({ dateFrom, dateTo }: SourceProfile): Edge[] => [
+  ...(dateFrom === 'inclusive' ? (['date from'] as const) : []),
+  ...(dateTo === 'inclusive' ? (['date to'] as const) : []),
+];
+
+function watchedFor({ ignoredFilters }: SourceProfile, job: Job, partition: Strategy['partition']): Slice[] {
+  const slices: Slice[] = partition === 'id' ? [] : [{ by: 'newest' }];
+  for (const slicing of job.slicings) {
+    if (slicing.by !== 'value' || ignoredFilters.has(slicing.field)) continue;
+    for (const value of slicing.watch) slices.push({ by: 'value', field: slicing.field, value });
+  }
+  return slices;
+}

@@ -1,0 +1,40 @@
+import { isKind } from '../../errors.ts';
+import type { Task } from '../run/task.ts';
+import { sliceText, type TotalSlice } from '../slices/slice.ts';
+import type { Reader } from './fetch-page.ts';
+import type { Step } from './step.ts';
+
+/** Asks the source for its totals of a month. A source that has none, or does not show them to this key, is not asked again. */
+export async function* readTotal(reader: Reader, task: Task, slice: TotalSlice): AsyncGenerator<Step> {
+  const { resource } = task;
+  const { control } = resource.job;
+  if (!control) throw new Error(`${resource.name} has no control totals`);
+  const step = { resource, task, slice, rows: [], bad: [], requests: 1, release: () => undefined };
+  const refused = (evidence: string): Step => ({
+    ...step,
+    learnt: [{ trait: 'control totals', value: 'absent', evidence }],
+  });
+  try {
+    const { value: answer, release } = await reader.admit(() =>
+      reader.client.get(
+        control.path,
+        {
+          lane: task.lane,
+          purpose: `${resource.name} ${sliceText(slice)}`,
+          runId: task.runId,
+          signal: reader.signal,
+          attempts: 2,
+        },
+        control.query(slice.month),
+      ),
+    );
+    const held = { ...step, requests: answer.requests, release };
+    if (answer.kind === 'gone') yield { ...held, ...refused(`there is no ${control.path}`), release };
+    else yield { ...held, end: { kind: 'total', said: answer.record, startedAt: answer.grantedAt } };
+  } catch (error) {
+    // Nothing rests on it: what fails for now is asked for again some other time.
+    if (isKind(error, 'unavailable')) return;
+    if (!isKind(error, 'refused', 'unauthorized')) throw error;
+    yield refused(`${control.path}: ${error.message}`);
+  }
+}

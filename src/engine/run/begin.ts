@@ -1,0 +1,101 @@
+import { HOUR } from '../../clock.ts';
+import { isKind, SluiceError } from '../../errors.ts';
+import { listMissing, type MissingRow } from '../../warehouse/rows/missing.ts';
+import type { Next } from '../agenda/choice.ts';
+import { isKnownAbsent, plan } from '../agenda/plan.ts';
+import { partition, wholeCost } from '../coverage/list.ts';
+import { placeOf, type Resource } from '../resource.ts';
+import { dayIn } from '../slices/date-windows.ts';
+import { sliceText } from '../slices/slice.ts';
+import { endTask } from './end-task.ts';
+import type { Engine, Loop } from './engine.ts';
+import { recount } from './recount.ts';
+import { dropOtherPartitions } from './repartition.ts';
+import type { Serves } from './serves.ts';
+import { startReading } from './start-reading.ts';
+import type { Task, UnderWay } from './task.ts';
+
+const LANES = { live: 0, backfill: 1, verify: 2 } as const;
+
+/** Starts what can be started, and ends the tasks that have nothing left. Returns whether anything moved. */
+export async function begin(loop: Loop, serves: Serves, now: number): Promise<boolean> {
+  const { engine } = loop;
+  let moved = false;
+  const affordable = isAffordable(engine, loop.tasks);
+  const lanes = [...loop.tasks].sort((a, b) => rank(a) - rank(b));
+  // Until a live task of a resource can go on, nothing below it is begun there: a backfill would always be in its way.
+  const held = new Map<Resource, number>();
+  for (const task of lanes) {
+    // One place more for live readings: a backfill's hold theirs until their slices end.
+    if (loop.running.size >= engine.concurrency + (task.lane === 'live' ? 1 : 0)) break;
+    if (rank(task) > (held.get(task.resource) ?? Number.POSITIVE_INFINITY)) continue;
+    const { resource } = task;
+    await dropOtherPartitions(engine, resource);
+    const next = await nextFor(engine, task, affordable, now);
+    if (next === 'blocked') {
+      if (task.lane !== 'live' || resource.reading.size === 0 || waitsForOtherLists(task, affordable)) continue;
+      held.set(resource, Math.min(rank(task), held.get(resource) ?? Number.POSITIVE_INFINITY));
+      for (const reading of below(loop, task))
+        reading.room.abort(new SluiceError('stopped', 'A live reading goes first.'));
+      continue;
+    }
+    moved = true;
+    if (next === 'done') await endTask(loop, task, serves);
+    else startReading(loop, task, next, now);
+  }
+  return moved;
+}
+
+/** What the task reads next, with the facts gathered that decide it. */
+async function nextFor(engine: Engine, task: Task, affordable: boolean | null, now: number): Promise<Next> {
+  const { resource } = task;
+  // Nothing more is tried where the source does not answer or the list as a whole is not what it was, or a newer tick waits.
+  if (isKind(task.failure, 'unavailable', 'failed') || task.overtaken)
+    return task.underWay.size > 0 ? 'blocked' : 'done';
+  const missing = await missingOf(engine, resource);
+  task.absent ||= isKnownAbsent(resource, task, now);
+  const today = dayIn(now, engine.timeZone);
+  const next = plan({ list: resource, wish: task, missing, now, today, affordable });
+  return next === 'done' ? recount(engine, task) : next;
+}
+
+/** The missing rows, asked for again after each commit. */
+async function missingOf(engine: Engine, resource: Resource): Promise<readonly MissingRow[]> {
+  if (!resource.holdsMissing) return [];
+  const { cursor } = resource;
+  const rows =
+    resource.missing ??
+    (await listMissing(engine.database.kysely, placeOf(resource), resource.table, resource.strategy.relatedBy));
+  // A commit in the meantime makes them old.
+  if (resource.cursor === cursor) resource.missing = rows;
+  return rows;
+}
+
+const rank = (task: Task): number => (task.kind === 'hint' ? -1 : LANES[task.lane]);
+
+/** All that is left is to hear whether everything is read again: no reading is in its way. */
+const waitsForOtherLists = (task: Task, affordable: boolean | null): boolean =>
+  task.kind === 'sync' && affordable === null && !hasUnread(task);
+
+/** Readings of the task's resource on lower lanes. */
+const below = (loop: Loop, { resource, lane }: Task): UnderWay[] =>
+  loop.tasks
+    .filter(other => other.resource === resource && LANES[other.lane] > LANES[lane])
+    .flatMap(other => [...other.underWay]);
+
+/** Half the hourly limit is enough to read everything again that is to be synced; null while parts never read leave that open. */
+function isAffordable(engine: Engine, tasks: readonly Task[]): boolean | null {
+  const hourly = (engine.limit * HOUR) / engine.windowMs;
+  const syncs = tasks.filter(task => task.kind === 'sync');
+  if (syncs.some(hasUnread)) return null;
+  const resources = new Set(syncs.map(task => task.resource));
+  return [...resources].reduce((sum, resource) => sum + wholeCost(resource), 0) <= hourly / 2;
+}
+
+/** Parts of the list were never read, and are not given up. */
+const hasUnread = (task: Task): boolean =>
+  task.failure === null &&
+  !task.absent &&
+  partition(task.resource).some(
+    ({ provenAt, slice }) => provenAt === null && !task.progress.done.has(sliceText(slice)),
+  );

@@ -1,0 +1,108 @@
+import { isKind, SluiceError, sentence } from '../../errors.ts';
+import type { Db } from '../../warehouse/database/database.ts';
+import { NOT_OFFERED } from '../../warehouse/ledgers/coverage.ts';
+import { returnHints } from '../../warehouse/ledgers/hints.ts';
+import { setOrderState } from '../../warehouse/ledgers/orders.ts';
+import { endRun } from '../../warehouse/ledgers/runs.ts';
+import { wants } from '../agenda/choice.ts';
+import { countAgain } from '../apply/settle-missing.ts';
+import { partition } from '../coverage/list.ts';
+import { placeOf } from '../resource.ts';
+import { sliceText } from '../slices/slice.ts';
+import type { Loop } from './engine.ts';
+import { MOST_TRIES } from './progress.ts';
+import { fail, type Task } from './task.ts';
+
+/** `slots`: a service is there, which tries again what an outage ended. */
+export async function endTask(loop: Loop, task: Task, serves: { readonly slots: boolean }): Promise<void> {
+  const { engine } = loop;
+  const { kysely } = engine.database;
+  loop.tasks = loop.tasks.filter(each => each !== task);
+  const doubtful = partition(task.resource).filter(
+    entry => wants(task, entry.slice) && (task.progress.tries.get(sliceText(entry.slice)) ?? 0) >= MOST_TRIES,
+  );
+  if (doubtful[0]) {
+    const { slice, dueReason } = doubtful[0];
+    const others = doubtful.length > 1 ? ` and ${doubtful.length - 1} more` : '';
+    const message = `${task.resource.name}: what the source answers for "${sliceText(slice)}"${others} does not add up (${dueReason ?? 'no reading covered it'}).`;
+    fail(
+      task,
+      new SluiceError('failed', message, { next: 'What was read is kept; the next run reads these slices again.' }),
+    );
+  }
+  await countAgain(kysely, task);
+  const state = task.failure ? 'failed' : 'done';
+  const { kind: failure, message: reason = task.absent ? NOT_OFFERED : undefined, next } = task.failure ?? {};
+  await endRun(kysely, task.runId, { state, reason, next, failure });
+  if (task.orderId !== null) {
+    const { absent, different, shown, unreadable } = task.findings;
+    // A row that moved is missed in one slice and found in another.
+    const extra = [...task.findings.extra].filter(key => !different.has(key) && !shown.has(key));
+    const unproven = partition(task.resource)
+      .filter(
+        entry => !task.absent && wants(task, entry.slice) && (entry.provenAt === null || doubtful.includes(entry)),
+      )
+      .map(entry => sliceText(entry.slice));
+    const report =
+      task.kind === 'verify'
+        ? {
+            absent: [...absent],
+            different: [...different],
+            extra,
+            unreadable: [...unreadable],
+            unproven,
+          }
+        : undefined;
+    const again = serves.slots && isKind(task.failure, 'unavailable');
+    await setOrderState(kysely, task.orderId, ['waiting', 'running'], again ? 'waiting' : state, {
+      reason: reason && next ? `${sentence(reason)} ${next}` : (reason ?? null),
+      ...(report ? { report } : {}),
+    });
+  }
+  // What one resource did not need goes to the others of this turn.
+  const rest = loop.tasks.filter(each => each.kind === 'slot');
+  if (task.kind === 'slot' && task.allowance > 0)
+    for (const other of rest) other.allowance += task.allowance / rest.length;
+  engine.onEvent?.({ kind: 'ended', task, state });
+}
+
+/** What hints pointed to and was not read is a hint again. */
+export async function leaveTargets(db: Db, { resource, targets }: Task): Promise<void> {
+  if (targets.length > 0) await returnHints(db, placeOf(resource), targets);
+}
+
+/** The loop cannot go on: runs end with the reason, orders stay open so that the next process goes on from the last commit. */
+export async function leaveTasks(loop: Loop, error: unknown, serves: { readonly slots: boolean }): Promise<void> {
+  const { engine } = loop;
+  const kept = isKind(error, 'stopped', 'quota', 'stale', 'database');
+  const message = error instanceof Error ? error.message : String(error);
+  const next = isKind(error, 'unauthorized', 'configuration', 'database') ? error.next : undefined;
+  for (const task of loop.tasks) {
+    engine.onEvent?.({ kind: 'ended', task, state: kept ? 'stopped' : 'failed' });
+    try {
+      await endRun(engine.database.kysely, task.runId, {
+        state: isKind(error, 'stopped', 'quota', 'stale') ? 'stopped' : 'failed',
+        reason: message,
+        next,
+        failure: error instanceof SluiceError ? error.kind : undefined,
+      });
+      await leaveTargets(engine.database.kysely, task);
+      if (task.orderId === null) continue;
+      if (kept) await setOrderState(engine.database.kysely, task.orderId, ['running'], 'waiting');
+      else {
+        // A key and an address can be put right, and a service is there to go on.
+        const again = serves.slots && isKind(error, 'unauthorized', 'configuration');
+        await setOrderState(
+          engine.database.kysely,
+          task.orderId,
+          ['waiting', 'running'],
+          again ? 'waiting' : 'failed',
+          { reason: message },
+        );
+      }
+    } catch (cause) {
+      // The database may be what failed; the next holder of the lock ends these runs.
+      engine.log.debug({ reason: String(cause) }, 'could not record the end of a run');
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import type { Database } from '../../warehouse/database/database.ts';
+import { writeTrait } from '../../warehouse/ledgers/traits.ts';
+import { listMissing } from '../../warehouse/rows/missing.ts';
+import { countQuarantined } from '../../warehouse/rows/quarantine.ts';
+import { countRows } from '../../warehouse/rows/stored-rows.ts';
+import { type Next, single } from '../agenda/choice.ts';
+import { rowClaims } from '../apply/settle-missing.ts';
+import { coveredSince } from '../coverage/list.ts';
+import { type Held, hiddenRows, mayHideRows } from '../coverage/recount.ts';
+import { confirmationOf, isLackedByCover } from '../deletion/is-deleted.ts';
+import { withObservation } from '../profile/source-profile.ts';
+import { adopt, placeOf, type Resource } from '../resource.ts';
+import type { Engine } from './engine.ts';
+import type { Task } from './task.ts';
+
+/** At the end of a task that reads everything: whether the source counts rows that its windows did not show. */
+export async function recount(engine: Engine, task: Task): Promise<Next> {
+  const { resource, progress, counted } = task;
+  const everything = task.kind === 'sync' || (task.kind === 'verify' && !task.reportOnly);
+  if (!everything || !mayHideRows(resource)) return 'done';
+  if (resource.total == null && task.kind === 'sync') return 'done';
+  const held = await heldRows(engine.database, resource);
+  const hidden = hiddenRows(resource, { counted, countAsked: progress.countAsked }, held);
+  if (hidden === 'none') return 'done';
+  if (hidden === 'ask again') return { ...single({ by: 'newest' }, false), asks: 'count' };
+  await writeTrait(engine.database.kysely, engine.source, { resource: resource.name, ...hidden });
+  adopt(resource, withObservation(resource.profile, hidden));
+  resource.traits.set(hidden.trait, hidden.value);
+  // The list is cut otherwise from now on.
+  return 'blocked';
+}
+
+async function heldRows({ kysely }: Database, resource: Resource): Promise<Held> {
+  const { table, strategy } = resource;
+  const { rows } = await countRows(kysely, table, null);
+  const quarantined = resource.quarantined ? await countQuarantined(kysely, placeOf(resource), table) : 0;
+  const claims = { coveredSince: coveredSince(resource), count: null };
+  const missing =
+    resource.holdsMissing && claims.coveredSince !== null
+      ? await listMissing(kysely, placeOf(resource), table, strategy.relatedBy)
+      : [];
+  const lacked = missing.filter(
+    row => confirmationOf(row, strategy) === 'cover' && isLackedByCover(rowClaims(row), claims),
+  );
+  return { rows, quarantined, lackedByCover: lacked.length };
+}

@@ -1,0 +1,108 @@
+import { stopped } from '../../clock.ts';
+import { isKind } from '../../errors.ts';
+import type { Choice } from '../agenda/choice.ts';
+import { openTargets } from '../agenda/plan.ts';
+import { partition } from '../coverage/list.ts';
+import type { Reader } from '../read/fetch-page.ts';
+import type { Resource } from '../resource.ts';
+import { overlap, type Slice, sliceText } from '../slices/slice.ts';
+import type { Loop } from './engine.ts';
+import { comparedSoFar, noteTry } from './progress.ts';
+import { leaveOut } from './repartition.ts';
+import { read } from './run-reading.ts';
+import { fail, type Task, type UnderWay } from './task.ts';
+
+/** Begins to read what was chosen. Its end is seen in `loop.running`, and what stops the whole loop in `loop.fatal`. */
+export function startReading(loop: Loop, task: Task, choice: Choice, now: number): void {
+  const { resource } = task;
+  noteChoice(task, choice);
+  resource.reading.add(choice.slice);
+  resource.turn++;
+  const before = partsWithin(resource, choice.slice);
+  const compared = comparedSoFar(task.progress);
+  const underWay: UnderWay = { room: new AbortController(), abort: new AbortController() };
+  task.underWay.add(underWay);
+  const places = new Set<() => void>();
+  const readerOf: Loop['readerOf'] = lane => stoppable(loop.readerOf(lane), underWay, places);
+  const reading = read({ ...loop, readerOf }, task, choice, now)
+    .then(() => noteEnd(task, choice.slice, before, compared))
+    .catch((error: unknown) => noteFailure(loop, task, { choice, before, underWay, now }, error))
+    .finally(() => {
+      for (const giveBack of places) giveBack();
+      resource.reading.delete(choice.slice);
+      task.underWay.delete(underWay);
+      loop.running.delete(reading);
+    });
+  loop.running.add(reading);
+}
+
+/** What was asked once need not be asked again. */
+function noteChoice(task: Task, { asks }: Choice): void {
+  const { progress, resource } = task;
+  if (task.kind === 'hint') task.targets = openTargets(resource, task).slice(1);
+  if (asks === 'cover') progress.coverAsked = true;
+  else if (asks === 'count') progress.countAsked = true;
+  else if (asks) progress.asked.add(asks.row);
+}
+
+/**
+ * A chain of answers need not reach all of the slices it was begun for; but where nothing came of it, they must not be chosen for
+ * ever.
+ */
+function noteEnd(task: Task, slice: Slice, before: ReadonlyMap<string, string>, compared: number): void {
+  const after = partsWithin(task.resource, slice);
+  const moved = [...before].some(([text, known]) => after.get(text) !== known);
+  if (moved || (task.reportOnly && comparedSoFar(task.progress) !== compared)) return;
+  for (const text of before.keys()) noteTry(task.progress, text);
+}
+
+async function noteFailure(
+  loop: Loop,
+  task: Task,
+  reading: { choice: Choice; before: ReadonlyMap<string, string>; underWay: UnderWay; now: number },
+  error: unknown,
+): Promise<void> {
+  const { choice, before, underWay, now } = reading;
+  if (isKind(error, 'absent')) {
+    return await leaveOut(loop.engine, task, now).catch((cause: unknown) => {
+      loop.fatal ??= cause;
+    });
+  }
+  // A paused or cancelled order stops its own readings only.
+  if (task.abort.signal.aborted && loop.fatal === null) return;
+  if (underWay.room.signal.aborted && isKind(error, 'stopped')) return;
+  if (isKind(error, 'refused', 'unavailable', 'failed')) {
+    fail(task, error);
+    task.progress.done.add(sliceText(choice.slice));
+    for (const text of before.keys()) task.progress.done.add(text);
+    return;
+  }
+  if (task.kind === 'hint') task.targets = [choice.slice, ...task.targets];
+  loop.fatal ??= error;
+}
+
+/** `places`: those that its answers hold, to be given back when it ends, however it ends. */
+function stoppable(reader: Reader, { room, abort }: UnderWay, places: Set<() => void>): Reader {
+  return {
+    ...reader,
+    signal: AbortSignal.any([reader.signal, abort.signal]),
+    admit: async ask => {
+      const { value, release } = await reader.admit(() => {
+        if (room.signal.aborted) throw stopped(room.signal);
+        return ask();
+      });
+      const giveBack = () => {
+        places.delete(giveBack);
+        release();
+      };
+      places.add(giveBack);
+      return { value, release: giveBack };
+    },
+  };
+}
+
+/** The parts of the partition in a slice, by when they were proven and how large they are thought to be. */
+function partsWithin(resource: Resource, slice: Slice): Map<string, string> {
+  const parts = partition(resource).filter(entry => entry.slice.by === slice.by && overlap(entry.slice, slice));
+  return new Map(parts.map(entry => [sliceText(entry.slice), `${entry.provenAt} ${entry.rows}`]));
+}

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import transactions from '../../../jobs/transactions.ts';
+import type { ListInUse, Wish } from '../../../src/engine/agenda/choice.ts';
+import { plan } from '../../../src/engine/agenda/plan.ts';
+import { profileOf } from '../../../src/engine/profile/source-profile.ts';
+import { strategyFor } from '../../../src/engine/profile/strategy.ts';
+import { parseSlice, sliceText } from '../../../src/engine/slices/slice.ts';
+import type { Entry } from '../../../src/warehouse/ledgers/coverage.ts';
+
+const NOW = Date.parse('2026-01-15T10:00:00Z');
+const MINUTE = 60_000;
+const [OLD, MIDDLE, NEW] = ['date ..2023-12-31', 'date 2024-01-01..2024-12-31', 'date 2025-01-01..'];
+
+/** Windows that were read so many minutes ago; most changes are in the middle one, so that its turn comes first. */
+function transactionsWith(ages: Readonly<Record<string, number>>): ListInUse {
+  const entries = Object.entries(ages).map(([text, age]): Entry => {
+    const provenAt = NOW - age * MINUTE;
+    const history = { changed: text === MIDDLE ? 500 : 0, hoursWatched: 1, dueSince: null, dueReason: null };
+    return { slice: parseSlice(text), provenAt, readAt: provenAt, requests: 1, rows: 900, ...history };
+  });
+  const profile = profileOf([{ trait: 'page size', value: '100' }]);
+  return {
+    job: transactions,
+    profile,
+    strategy: strategyFor(profile, transactions),
+    entries: new Map(entries.map(entry => [sliceText(entry.slice), entry])),
+    total: undefined,
+    reading: new Set(),
+    turn: 0,
+  };
+}
+
+/** What the task reads, window after window, while the middle one lacks a row that it lacked `ago` minutes ago. */
+function readBy(list: ListInUse, ago: number, given: Partial<Wish> = {}): string[] {
+  const since = new Date(NOW - ago * MINUTE).toISOString().replace('Z', '+00');
+  const missing = [{ key: '7', slice: MIDDLE, since, value: null }];
+  const entries = new Map(list.entries);
+  const read: string[] = [];
+  let { progress } = BACKFILL;
+  for (;;) {
+    const facts = { missing, now: NOW, today: '2026-01-15', affordable: true };
+    const next = plan({ list: { ...list, entries }, wish: { ...BACKFILL, ...given, progress }, ...facts });
+    if (typeof next === 'string') return read;
+    if (next.asks === 'cover') progress = { ...progress, coverAsked: true };
+    const text = sliceText(next.slice);
+    read.push(text);
+    entries.set(text, { ...(entries.get(text) as Entry), provenAt: NOW + read.length });
+  }
+}
+
+const BACKFILL: Wish = {
+  kind: 'backfill',
+  since: NOW - 30 * MINUTE,
+  from: null,
+  to: null,
+  reportOnly: false,
+  allowance: 0,
+  targets: [],
+  counted: null,
+  absent: false,
+  failure: null,
+  progress: { done: new Set(), asked: new Set(), coverAsked: false, intervals: [] },
+};
+
+test('a window that lacked a row is read again after all the others, which may show it', () => {
+  const read = readBy(transactionsWith({ [OLD]: 27, [MIDDLE]: 25, [NEW]: 26 }), 25);
+  expect([read.slice(0, 2).sort(), read[2]]).toEqual([[OLD, NEW], MIDDLE]);
+});
+
+test('an order over a part of the list, which can confirm nothing, does not ask again for what a window lacked', () => {
+  const range = { from: '2024-01-01', to: '2024-12-31' };
+  expect(readBy(transactionsWith({ [OLD]: 60, [MIDDLE]: 10, [NEW]: 70 }), 10, range)).toEqual([]);
+  // Where the rest was read since, it can.
+  const [first] = readBy(transactionsWith({ [OLD]: 5, [MIDDLE]: 10, [NEW]: 6 }), 10, range);
+  expect(first).toBe(MIDDLE);
+});
