@@ -9,7 +9,7 @@ import { settingsFor } from './cli/settings-for.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
 import { readConfig } from './config/read-config.ts';
-import { embeddedStatus, openEmbedded } from './embedded-postgres/embedded.ts';
+import { embeddedStatus, openEmbedded } from './embedded-postgres/embedded-server.ts';
 import { isKind, SluiceError } from './errors.ts';
 import { createLog } from './log.ts';
 import { type Database, openDatabase } from './warehouse/database/database.ts';
