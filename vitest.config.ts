@@ -2,7 +2,14 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The folders whose tests take longest: begun first, none of them runs on alone at the end. */
-const SLOW = ['/test/simulation/', '/test/engine/', '/test/processes/', '/test/commands/', '/test/warehouse/'];
+const SLOW = [
+  '/test/simulation/',
+  '/test/engine/',
+  '/test/processes/',
+  '/test/commands/',
+  '/test/warehouse/',
+  '/test/embedded-postgres/',
+];
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HOUR, MINUTE } from '../src/clock.ts';
-import { openEmbedded, stopEmbedded } from '../src/embedded-postgres/embedded.ts';
+import { openEmbedded, stopEmbedded } from '../src/embedded-postgres/embedded-server.ts';
 import { runLoop } from '../src/engine/run/loop.ts';
 import { createLog } from '../src/log.ts';
 import { openSandbox } from '../src/sandbox/sandbox.ts';

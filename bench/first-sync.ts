@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openEmbedded, stopEmbedded } from '../src/embedded-postgres/embedded.ts';
+import { openEmbedded, stopEmbedded } from '../src/embedded-postgres/embedded-server.ts';
 import { createLog } from '../src/log.ts';
 import { openDatabase } from '../src/warehouse/database/database.ts';
 

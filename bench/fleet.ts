@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { MINUTE, SECOND } from '../src/clock.ts';
-import { embeddedStatus, openEmbedded, stopEmbedded } from '../src/embedded-postgres/embedded.ts';
+import { embeddedStatus, openEmbedded, stopEmbedded } from '../src/embedded-postgres/embedded-server.ts';
 import { createLog } from '../src/log.ts';
 import { type Database, openDatabase } from '../src/warehouse/database/database.ts';
 import { longestUnread, type Progress, readProgress, shares, slotDelays } from './fleet-fairness.ts';

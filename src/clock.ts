@@ -6,8 +6,8 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 /**
- * Where waiting comes from, so that tests can make hours pass in no time. Durable time (what is stored, and what decides)
- * is `sluice.now()` in Postgres; `now()` here serves only what is never stored: progress, a server's HTTP dates, log lines.
+ * The source of time in the process, replaceable so that tests can let hours pass at once. Stored times and decisions use
+ * `sluice.now()` in Postgres; `now()` serves only what is never stored: progress, HTTP dates, log lines.
  */
 export interface Clock {
   /** Milliseconds since the epoch. */
@@ -25,7 +25,7 @@ export const systemClock: Clock = {
         clearTimeout(timer);
         reject(stopped(signal));
       };
-      // Node fires at once for delays above 2^31-1 ms; a longer sleep is cut, and the caller asks again.
+      // Node fires at once for delays above 2^31-1 ms, so a longer sleep ends early and the caller sleeps again.
       const timer = setTimeout(
         () => {
           signal?.removeEventListener('abort', onAbort);
@@ -38,7 +38,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** The reason a signal was aborted with when it is one of ours, else a plain `stopped`. */
+/** The signal's abort reason if it is a SluiceError, else the kind `stopped`. */
 export function stopped(signal: AbortSignal | undefined): SluiceError {
   return signal?.reason instanceof SluiceError ? signal.reason : new SluiceError('stopped', 'Stopped on request.');
 }

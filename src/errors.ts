@@ -1,16 +1,16 @@
 /**
- * Every failure Sluice reports, grouped by what the caller does about it:
+ * Every failure that Sluice reports, grouped by what the caller does about it:
  * - `usage`, `configuration`: nothing was started; correct the call or the setting (exit 2).
- * - `quota`: stopped at the request limit with `--no-wait`, progress kept (exit 75).
- * - `stopped`: asked to stop (Ctrl-C, SIGTERM); the same command goes on where it was.
- * - `unauthorized`: the source refuses the key; stop the run, keep the data, tell the operator.
+ * - `quota`: stopped at the request limit with `--no-wait`; progress is kept (exit 75).
+ * - `stopped`: stopped on request (Ctrl-C, SIGTERM); the same command continues where it stopped.
+ * - `unauthorized`: the source rejects the key; stop the run, keep the data, inform the operator.
  * - `refused`: the source rejects this request (4xx); repeating it cannot help.
- * - `absent`: the source does not offer what was asked for, and need not; the rest goes on.
- * - `unavailable`: the source stayed out of reach through every retry; a later run goes on.
- * - `database`: Postgres is out of reach, full or refuses; nothing of the open transaction was written.
- * - `stale`: another process took over this cursor; this one has written nothing and must not go on.
- * - `fuse`: more rows would be deleted than a day allows; they stay until accepted.
- * - `failed`: the run cannot reach its goal for a reason of its own, told in the message.
+ * - `absent`: the source does not offer what was requested, and need not; continue with the rest.
+ * - `unavailable`: the source remained unreachable through every retry; a later run continues.
+ * - `database`: Postgres is unreachable, full or rejects the statement; the open transaction wrote nothing.
+ * - `stale`: another process took over this cursor; this one wrote nothing and must stop.
+ * - `fuse`: deleting these rows would exceed the deletion limit; they stay until an operator accepts the deletion.
+ * - `failed`: the run cannot succeed for another reason, which the message states.
  */
 export type ErrorKind =
   | 'usage'
@@ -26,14 +26,15 @@ export type ErrorKind =
   | 'fuse'
   | 'failed';
 
-/** One error class; `kind` says what to do, `message` where and why, `next` the operator's next step. Never holds a secret. */
+/** `kind` says what the caller does, `message` where and why it failed, `next` the operator's next step. Never contains a secret. */
 export class SluiceError extends Error {
   readonly kind: ErrorKind;
   readonly next: string | undefined;
-  /** For `refused` and `unauthorized`: the HTTP status, and the field messages of a validation error. */
+  /** The HTTP status, for `refused` and `unauthorized`. */
   readonly status: number | undefined;
+  /** The source's message for each field that failed its validation. */
   readonly fields: Readonly<Record<string, string>> | undefined;
-  /** A request that changes something may have been carried out, though no sound answer came: look before repeating it. */
+  /** A writing request may have succeeded although its answer was lost or unusable: check before repeating it. */
   readonly outcomeUnknown: boolean;
 
   constructor(
@@ -57,15 +58,15 @@ export class SluiceError extends Error {
   }
 }
 
-/** True when `error` is one of ours and of one of the given kinds. */
+/** True for a SluiceError of one of the given kinds. */
 export function isKind(error: unknown, ...kinds: ErrorKind[]): error is SluiceError {
   return error instanceof SluiceError && kinds.includes(error.kind);
 }
 
-/** With the full stop that a text lacks which ends with what somebody else said. */
+/** Adds a full stop to a text that ends without one, for example because it ends with a quoted message. */
 export const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
-/** The text a person reads: the message, then the next step. Never a stack. */
+/** The text for a person: the message, then the next step, without the stack. */
 export function explain(error: unknown): string {
   if (error instanceof SluiceError) return error.next ? `${error.message}\n${error.next}` : error.message;
   return error instanceof Error ? error.message : String(error);

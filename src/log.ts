@@ -4,15 +4,15 @@ import pretty from 'pino-pretty';
 export type Log = Logger;
 
 /**
- * A logger to stderr: readable lines on a terminal, JSON elsewhere. `secrets` are replaced wherever they would appear in a
- * line, because pino's own redaction works by path and misses values nested in errors, messages and URLs.
+ * A logger to stderr: readable lines on a terminal, JSON elsewhere. It replaces `secrets` anywhere in a line, because pino's
+ * own redaction works by path and misses values nested in errors, messages and URLs.
  */
 export function createLog(options: {
   level: string;
   secrets: readonly string[];
-  /** Takes out what becomes known as a secret later, such as the password of a server that is started meanwhile. Default: nothing. */
+  /** Hides secrets that become known later, such as the password of a server that is started afterwards. Default: none. */
   hide?: (line: string) => string;
-  /** Of readable lines. Default: none. */
+  /** Colors readable lines. Default: false. */
   color?: boolean;
   destination?: NodeJS.WritableStream;
 }): Log {
@@ -31,10 +31,10 @@ export function createLog(options: {
   );
 }
 
-/** A key of `k` turned every k of the log into [secret]. */
+/** Shorter secrets are not hidden: a key of `k` turned every k of the log into [secret]. */
 const SHORTEST = 4;
 
-/** Replaces each secret of at least four characters, also as it looks inside JSON, URLs and base64, by `[secret]`. */
+/** Replaces each secret of at least four characters with `[secret]`, also in the forms it takes in JSON, URLs and base64. */
 export function hideSecrets(secrets: readonly string[]): (text: string) => string {
   const forms = secrets
     .filter(secret => secret.length >= SHORTEST)

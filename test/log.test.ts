@@ -4,7 +4,7 @@ import { createLog, hideSecrets } from '../src/log.ts';
 
 const SECRET = 'kö"??>/+ 7';
 
-test('a secret is hidden as it is, and as it looks inside JSON, URLs of either case, and base64', () => {
+test('a secret is hidden in plain form and as encoded in JSON, in URLs of either case and in base64', () => {
   const encoded = encodeURIComponent(SECRET);
   const forms = [
     SECRET,
@@ -20,11 +20,11 @@ test('a secret is hidden as it is, and as it looks inside JSON, URLs of either c
   for (const form of forms) expect(hide(`a ${form} b`)).toBe('a [secret] b');
 });
 
-test('what is shorter than four characters is no secret that could be hidden', () => {
+test('secrets shorter than four characters are not hidden', () => {
   expect(hideSecrets(['', 'k', 'abc', 'abcd'])('k abc abcd')).toBe('k abc [secret]');
 });
 
-test('a line hides what became a secret after its logger was made', () => {
+test('a log line hides secrets that became known after the logger was created', () => {
   let written = '';
   const destination = new Writable({
     write(chunk, _encoding, done) {

@@ -1,55 +1,52 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { SECOND } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
-import { startError } from './errors.ts';
-import { codeOf } from './files.ts';
-import { NAME } from './initdb.ts';
-import { isPostmaster, readPidFile } from './pid.ts';
+import { codeOf, passwordFile, serverLog } from './home-files.ts';
+import { DATABASE } from './initdb.ts';
 import { HOST } from './port.ts';
-import { START_TIMEOUT_MS } from './start.ts';
+import { findPostmaster } from './postmaster-pid.ts';
+import { startError } from './server-errors.ts';
+import { START_TIMEOUT_MS } from './server-process.ts';
 
-/** The URL of the running server after a successful connection; undefined when none runs. Waits out a start or a stop. */
+/** The URL of the running server after a successful connection, undefined if none runs. Waits while it starts or stops. */
 export async function attach(home: string): Promise<string | undefined> {
-  const patience = Date.now() + START_TIMEOUT_MS;
+  const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
-    const pidFile = await readPidFile(home);
-    if (!pidFile || !(await isPostmaster(pidFile.pid, home))) return undefined;
-    const url = pidFile.ready ? await greet(home, pidFile.port) : undefined;
+    const server = await findPostmaster(home);
+    if (!server) return undefined;
+    const url = server.ready ? await tryConnect(home, server.port) : undefined;
     if (url) return url;
-    if (Date.now() > patience) throw await startError(home, 0, '');
+    if (Date.now() > deadline) throw await startError(home);
     await delay(100);
   }
 }
 
-/** Connects, and makes the database if it is not there yet; undefined while the server starts or stops. */
-async function greet(home: string, port: number): Promise<string | undefined> {
-  const password = (await readFile(join(home, 'password'), 'utf8')).trim();
-  const urlOf = (database: string) => `postgres://${NAME}:${password}@${HOST}:${port}/${database}`;
-  for (const database of [NAME, 'postgres', NAME]) {
+/** Connects, and creates the database if it does not exist yet. Undefined while the server starts or stops. */
+async function tryConnect(home: string, port: number): Promise<string | undefined> {
+  const password = (await readFile(passwordFile(home), 'utf8')).trim();
+  const urlOf = (database: string) => `postgres://${DATABASE}:${password}@${HOST}:${port}/${database}`;
+  for (const database of [DATABASE, 'postgres', DATABASE]) {
     const client = new pg.Client({ connectionString: urlOf(database), connectionTimeoutMillis: 10 * SECOND });
     client.on('error', () => undefined);
     try {
       await client.connect();
-      if (database === NAME) return urlOf(NAME);
-      // 42P04: another process has just made it.
-      await client.query(`create database ${NAME}`).catch(error => {
+      if (database === DATABASE) return urlOf(DATABASE);
+      // 42P04: another process has just created it.
+      await client.query(`create database ${DATABASE}`).catch(error => {
         if (codeOf(error) !== '42P04') throw error;
       });
     } catch (error) {
-      // 3D000 no such database (yet); 57P03 starting or stopping; a server that goes away refuses or resets.
       const code = codeOf(error);
+      // 3D000: the database does not exist yet.
       if (code === '3D000') continue;
+      // 57P03, 57P01: starting or stopping; a server that has just exited refuses or resets the connection.
       if (code === '57P03' || code === '57P01' || code === 'ECONNREFUSED' || code === 'ECONNRESET') return undefined;
       throw new SluiceError(
         'database',
-        `The embedded Postgres on port ${port} runs but refuses us (${code ?? 'no answer'}).`,
-        {
-          next: `See ${join(home, 'server.log')}; "sluice stop-db" stops it.`,
-          cause: error,
-        },
+        `The embedded Postgres on port ${port} runs, but rejects connections (${code ?? 'no answer'}).`,
+        { next: `See ${serverLog(home)}, or stop it with "sluice stop-db".`, cause: error },
       );
     } finally {
       await client.end().catch(() => undefined);

@@ -4,47 +4,50 @@ import { join } from 'node:path';
 import { SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Binaries } from './binaries.ts';
-import { diagnose } from './errors.ts';
-import { giveTo, readIfPresent } from './files.ts';
-import { dataOf } from './home.ts';
-import { runBinary, type ServerUser } from './run.ts';
+import { dataFolder, passwordFile, readIfPresent } from './home-files.ts';
+import { runProgram } from './run-program.ts';
+import { diagnose } from './server-errors.ts';
+import { giveTo, type ServerUser } from './server-user.ts';
 
-/** Of the server's only user, and of its database. */
-export const NAME = 'sluice';
+/** The name of the database, and of its owner, the server's only user. */
+export const DATABASE = 'sluice';
 
-/** Makes the cluster beside its place and moves it there whole, so that an interrupted initdb leaves nothing half made. */
-export async function initialise(home: string, binaries: Binaries, user: ServerUser, log: Log): Promise<void> {
-  const found = await readIfPresent(join(dataOf(home), 'PG_VERSION'));
+/** Creates the cluster unless there is one; refuses one of another major version. */
+export async function ensureCluster(home: string, binaries: Binaries, user: ServerUser, log: Log): Promise<void> {
+  const found = await readIfPresent(join(dataFolder(home), 'PG_VERSION'));
   if (found?.trim() === binaries.major) return;
   if (found !== undefined) {
     throw new SluiceError(
       'database',
-      `${dataOf(home)} was made by Postgres ${found.trim()}; this version of Sluice brings Postgres ${binaries.major}.`,
+      `${dataFolder(home)} was created by Postgres ${found.trim()}; this version of Sluice includes Postgres ${binaries.major}.`,
       {
-        next: `Dump it with the version that made it and load it again, or move ${home} away: a new warehouse fills itself from the source.`,
+        next: `Dump it with the version that created it and restore the dump, or move ${home} away: Sluice fills a new warehouse from the source.`,
       },
     );
   }
-  for (const name of await readdir(home)) {
+  log.info({ home }, 'creating the embedded Postgres');
+  await initdb(home, binaries, user);
+}
+
+/** Works in a folder of its own and renames it at the end, so that an interruption leaves no partial cluster. */
+async function initdb(home: string, binaries: Binaries, user: ServerUser): Promise<void> {
+  for (const name of await readdir(home))
     if (name.startsWith('initdb-')) await rm(join(home, name), { recursive: true, force: true });
-  }
-  log.info({ home }, 'making the embedded Postgres');
-  const password = await passwordOf(home);
-  const made = join(home, `initdb-${process.pid}`);
-  const passwordFile = join(home, `initdb-${process.pid}.password`);
-  await writeFile(passwordFile, password, { mode: 0o600 });
-  await giveTo(passwordFile, user);
-  const { code, output } = await runBinary(
+  const partial = join(home, `initdb-${process.pid}`);
+  const passwordArgument = `${partial}.password`;
+  await writeFile(passwordArgument, await ensurePassword(home), { mode: 0o600 });
+  await giveTo(passwordArgument, user);
+  const { code, output } = await runProgram(
     binaries.initdb,
     [
       '-D',
-      made,
+      partial,
       '-U',
-      NAME,
-      `--pwfile=${passwordFile}`,
+      DATABASE,
+      `--pwfile=${passwordArgument}`,
       '--auth=scram-sha-256',
       '--no-instructions',
-      // LANG=C alone would give a cluster in SQL_ASCII.
+      // LANG=C alone would create a cluster in SQL_ASCII.
       '--encoding=UTF8',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
@@ -52,20 +55,19 @@ export async function initialise(home: string, binaries: Binaries, user: ServerU
     ],
     { cwd: home, user },
   );
-  await rm(passwordFile, { force: true });
-  if (code !== 0) throw await diagnose(home, 'The embedded Postgres could not be made', output);
+  await rm(passwordArgument, { force: true });
+  if (code !== 0) throw await diagnose(home, 'Cannot create the embedded Postgres', output);
   await appendFile(
-    join(made, 'postgresql.conf'),
+    join(partial, 'postgresql.conf'),
     "\ninclude 'sluice.conf' # written at each start; put your own settings below\n",
   );
-  await rename(made, dataOf(home));
+  await rename(partial, dataFolder(home));
 }
 
-async function passwordOf(home: string): Promise<string> {
-  const file = join(home, 'password');
-  const known = (await readIfPresent(file))?.trim();
+async function ensurePassword(home: string): Promise<string> {
+  const known = (await readIfPresent(passwordFile(home)))?.trim();
   if (known) return known;
   const password = randomBytes(24).toString('base64url');
-  await writeFile(file, password, { mode: 0o600 });
+  await writeFile(passwordFile(home), password, { mode: 0o600 });
   return password;
 }

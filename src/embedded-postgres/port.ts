@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
 import { SluiceError } from '../errors.ts';
-import { readIfPresent } from './files.ts';
+import { portFile, readIfPresent } from './home-files.ts';
 
 export const HOST = '127.0.0.1';
 
-/** The port of last time while it is free, so that people's connections stay valid; below the range of outgoing connections. */
+/**
+ * The port of the last start if it is free, so that saved connections stay valid; otherwise one below the range of outgoing
+ * connections. (get-port would refuse the same port to one process for 15 s, and fall back to any free port.)
+ */
 export async function choosePort(home: string): Promise<number> {
-  const file = join(home, 'port');
+  const file = portFile(home);
   const kept = Number(await readIfPresent(file));
   const first = 15_432 + (createHash('sha256').update(home).digest().readUInt16BE() % 1000);
   const candidates = [...(kept > 0 ? [kept] : []), ...Array.from({ length: 100 }, (_, i) => first + i)];
@@ -18,8 +20,8 @@ export async function choosePort(home: string): Promise<number> {
     if (port !== kept) await writeFile(file, String(port));
     return port;
   }
-  throw new SluiceError('database', `No free port for the embedded Postgres between ${first} and ${first + 99}.`, {
-    next: `Write a free one to ${file}, or set DATABASE_URL.`,
+  throw new SluiceError('database', `No port from ${first} to ${first + 99} is free for the embedded Postgres.`, {
+    next: `Write the number of a free port to ${file}, or set DATABASE_URL.`,
   });
 }
 

@@ -1,6 +1,6 @@
 import { access, rename, symlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { embeddedStatus, stopEmbedded } from '../../src/embedded-postgres/embedded.ts';
+import { embeddedStatus, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
 import { openWarehouse } from './own-server.ts';
 
 /**

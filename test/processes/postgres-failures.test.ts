@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
-import { embeddedStatus } from '../../src/embedded-postgres/embedded.ts';
+import { embeddedStatus } from '../../src/embedded-postgres/embedded-server.ts';
 import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { begin, type Ended, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { embeddedStatus } from '../../src/embedded-postgres/embedded.ts';
+import { embeddedStatus } from '../../src/embedded-postgres/embedded-server.ts';
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { begin, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { embeddedStatus } from '../../embedded-postgres/embedded.ts';
+import { embeddedStatus } from '../../embedded-postgres/embedded-server.ts';
 import { TITLES } from '../../service/incidents/alerts.ts';
 import { budgetLine, count, moment, provenText } from '../../service/words.ts';
 import type { Database } from '../../warehouse/database/database.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { stopEmbedded } from '../../embedded-postgres/embedded.ts';
+import { stopEmbedded } from '../../embedded-postgres/embedded-server.ts';
 import { type Cli, newCommand } from '../cli.ts';
 
 export function stopDbCommand(cli: Cli): Command {

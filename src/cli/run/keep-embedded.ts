@@ -1,5 +1,5 @@
 import { SECOND } from '../../clock.ts';
-import { embeddedStatus, openEmbedded } from '../../embedded-postgres/embedded.ts';
+import { embeddedStatus, openEmbedded } from '../../embedded-postgres/embedded-server.ts';
 import { explain } from '../../errors.ts';
 import type { Session } from '../cli.ts';
 

@@ -2,6 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { SluiceError } from '../../errors.ts';
+import { isLoopback } from '../../loopback.ts';
 
 const COOKIE = 'sluice';
 
@@ -59,9 +60,4 @@ export function isSame(given: string, secret: string): boolean {
 function hostOf(c: Context): string {
   const host = c.req.header('host') ?? '';
   return host.replace(/:\d+$/, '');
-}
-
-function isLoopback(host: string): boolean {
-  const name = host.toLowerCase();
-  return name === 'localhost' || name === '::1' || name === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(name);
 }

@@ -1,5 +1,6 @@
 import { SluiceError } from '../../errors.ts';
 import { hideSecrets } from '../../log.ts';
+import { isLoopback } from '../../loopback.ts';
 import { COMMAND_WORDING, type Wording } from './wording.ts';
 
 /** Where and how one installation is asked. */
@@ -57,10 +58,6 @@ function checkedBase(text: string, wording: Wording): { origin: string; hostname
   // The base of the documented paths ends before /api/v2, but people paste the address of the API itself.
   const prefix = url.origin + url.pathname.replace(/\/+$/, '').replace(/\/api\/v2$/, '');
   return { origin: url.origin, hostname: url.hostname, prefix };
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
 /** Does not repeat the address: what people paste there may hold a key. */

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded.ts';
+import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
 import { createLog } from '../../src/log.ts';
 
 const log = createLog({ level: 'error', secrets: [] });
@@ -44,10 +44,10 @@ async function killServer(dataDir: string): Promise<void> {
   while ((await embeddedStatus(dataDir)).state !== 'stopped') await delay(20);
 }
 
-/** What a second `sluice` on this machine would do. */
+/** As a second `sluice` command on this machine would. */
 async function openInAnotherProcess(dataDir: string): Promise<{ url: string; started: boolean }> {
   const script = `
-    const { openEmbedded } = await import(${JSON.stringify(new URL('../../src/embedded-postgres/embedded.ts', import.meta.url).href)});
+    const { openEmbedded } = await import(${JSON.stringify(new URL('../../src/embedded-postgres/embedded-server.ts', import.meta.url).href)});
     const { createLog } = await import(${JSON.stringify(new URL('../../src/log.ts', import.meta.url).href)});
     const log = createLog({ level: 'error', secrets: [] });
     console.log(JSON.stringify(await openEmbedded({ dataDir: ${JSON.stringify(dataDir)}, log, settings: ${JSON.stringify(settings)} })));`;
@@ -71,7 +71,7 @@ describe('the embedded server', () => {
     dataDir = await makeDataDir();
     expect(await embeddedStatus(dataDir)).toMatchObject({ state: 'absent' });
     expect(await stopEmbedded(dataDir)).toBe(false);
-    // Two processes at the same moment: one makes and starts it, the other attaches.
+    // Two processes at the same time: one creates and starts it, the other attaches.
     const opened = await Promise.all([openInAnotherProcess(dataDir), openInAnotherProcess(dataDir)]);
     expect(opened.filter(({ started }) => started)).toHaveLength(1);
     expect(opened[0]?.url).toBe(opened[1]?.url);
@@ -90,12 +90,12 @@ describe('the embedded server', () => {
     await rm(home, { recursive: true, force: true });
   });
 
-  test('outlives the process that started it, and the next one attaches', async () => {
+  test('outlives the process that started it, and the next process attaches', async () => {
     expect(await open(dataDir)).toEqual({ url, started: false });
     expect(await embeddedStatus(dataDir)).toMatchObject({ state: 'running', port: Number(new URL(url).port) });
   });
 
-  test('is UTF-8 with a deterministic order, and in UTC', async () => {
+  test('uses UTF-8, a deterministic sort order and UTC', async () => {
     const [row] = await ask(
       url,
       `select pg_encoding_to_char(encoding) as encoding, datlocprovider as provider, datcollate as collation,
@@ -105,7 +105,7 @@ describe('the embedded server', () => {
     expect(row).toEqual({ encoding: 'UTF8', provider: 'b', collation: 'C', zone: 'UTC' });
   });
 
-  test('listens on the loopback address only, and asks for the password', async () => {
+  test('listens on loopback only and requires the password', async () => {
     expect(await ask(url, 'show listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
     const wrong = new URL(url);
     wrong.password = 'guessed';
@@ -113,7 +113,7 @@ describe('the embedded server', () => {
     expect((await stat(join(home, 'password'))).mode & 0o777).toBe(0o600);
   });
 
-  test('stops on request and starts again on the same port with its data', async () => {
+  test('stops on request and restarts on the same port with its data', async () => {
     await ask(url, 'create table kept as select 42 as answer');
     expect(await stopEmbedded(dataDir)).toBe(true);
     expect(await stopEmbedded(dataDir)).toBe(false);
@@ -127,7 +127,7 @@ describe('the embedded server', () => {
     expect(await open(dataDir)).toEqual({ url, started: true });
   });
 
-  test('starts although the number of its dead process is now another process', async () => {
+  test('starts although another process now has the id of its killed server', async () => {
     const { uid, gid } = await stat(join(home, 'data'));
     helper = spawn('/bin/sleep', ['60'], process.getuid?.() === 0 ? { uid, gid } : {});
     await once(helper, 'spawn');
@@ -140,7 +140,7 @@ describe('the embedded server', () => {
     expect(helper.exitCode).toBe(null);
   });
 
-  test('takes another port when its own was taken meanwhile', async () => {
+  test('starts on another port when its own was taken while it was stopped', async () => {
     await stopEmbedded(dataDir);
     const thief = createServer().listen(Number(new URL(url).port), '127.0.0.1');
     await once(thief, 'listening');
@@ -155,7 +155,7 @@ describe('the embedded server', () => {
     }
   });
 
-  test('a start lock left by a dead process does not hinder', async () => {
+  test('starts despite a start lock left by a dead process', async () => {
     await stopEmbedded(dataDir);
     const dead = spawn('/bin/true');
     await once(dead, 'exit');
@@ -164,7 +164,7 @@ describe('the embedded server', () => {
     await expect(stat(join(dataDir, 'postgres.lock'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  test('a failed start tells what the server log says', async () => {
+  test('a failed start quotes the server log', async () => {
     await stopEmbedded(dataDir);
     const conf = join(home, 'data', 'postgresql.conf');
     const before = await readFile(conf, 'utf8');
@@ -177,31 +177,34 @@ describe('the embedded server', () => {
     expect((await open(dataDir)).started).toBe(true);
   });
 
-  test('data of another major version is refused before the server touches it', async () => {
+  test('refuses data of another major version before the server touches it', async () => {
     await stopEmbedded(dataDir);
     const file = join(home, 'data', 'PG_VERSION');
     await writeFile(file, '17\n');
     await expect(open(dataDir)).rejects.toMatchObject({
       kind: 'database',
-      message: expect.stringMatching(/was made by Postgres 17; this version of Sluice brings Postgres 18/),
+      message: expect.stringMatching(/was created by Postgres 17; this version of Sluice includes Postgres 18/),
     });
     await writeFile(file, '18\n');
     expect((await open(dataDir)).started).toBe(true);
   });
 });
 
-test('a data folder that cannot be made is told in one sentence', async () => {
+test('a data folder that cannot be created is one clear error', async () => {
   const dataDir = await makeDataDir();
   try {
     await writeFile(join(dataDir, 'file'), '');
-    await expect(open(join(dataDir, 'file', '.sluice'))).rejects.toMatchObject({ kind: 'database' });
+    await expect(open(join(dataDir, 'file', '.sluice'))).rejects.toMatchObject({
+      kind: 'database',
+      message: expect.stringMatching(/^The embedded Postgres needs .+, but a part of that path is not a folder\.$/),
+    });
   } finally {
     await rm(dataDir, { recursive: true, force: true });
   }
 });
 
 test.runIf(process.getuid?.() === 0)(
-  'as root in a folder nobody else may enter, the data goes where the server can',
+  'as root in a folder that no other user may enter, the data goes to /var/lib/sluice',
   async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'sluice-private-'));
     let home: string | undefined;

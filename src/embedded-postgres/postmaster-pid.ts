@@ -1,39 +1,45 @@
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, readIfPresent } from './files.ts';
-import { dataOf } from './home.ts';
-import { runBinary } from './run.ts';
+import { codeOf, dataFolder, readIfPresent } from './home-files.ts';
+import { runProgram } from './run-program.ts';
 
-/** kill(2) finds no process of this number on any system, so Postgres takes the lock file that names it for stale. */
+/** No system assigns this process id, so Postgres considers a lock file that names it stale. */
 const NO_SUCH_PID = 2 ** 31 - 2;
 
 interface PidFile {
   readonly pid: number;
   readonly port: number;
+  /** False while the server starts or stops. */
   readonly ready: boolean;
 }
 
+const pidFile = (home: string) => join(dataFolder(home), 'postmaster.pid');
+
 /** postmaster.pid, by line: pid, data folder, start time, port, socket folder, address, shared memory key, state. */
 export async function readPidFile(home: string): Promise<PidFile | undefined> {
-  const text = await readIfPresent(join(dataOf(home), 'postmaster.pid'));
-  const lines = text?.split('\n') ?? [];
+  const lines = (await readIfPresent(pidFile(home)))?.split('\n') ?? [];
   const pid = Number(lines[0]);
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
   return { pid, port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' };
 }
 
-/** Whether that process is the server of this home: after a crash or a restart the number may be another's. */
-export async function isPostmaster(pid: number, home: string): Promise<boolean> {
-  if (pid === NO_SUCH_PID || !isAlive(pid)) return false;
-  const command = await commandLine(pid);
-  return command === undefined || command.includes(dataOf(home));
+/** The running server of this home, if any. After a crash the file may name a process that is no server of ours. */
+export async function findPostmaster(home: string): Promise<PidFile | undefined> {
+  const found = await readPidFile(home);
+  return found && (await isPostmaster(found.pid, home)) ? found : undefined;
 }
 
-/** A process's command line; undefined when the system does not tell. */
+async function isPostmaster(pid: number, home: string): Promise<boolean> {
+  if (pid === NO_SUCH_PID || !isAlive(pid)) return false;
+  const command = await commandLine(pid);
+  return command === undefined || command.includes(dataFolder(home));
+}
+
+/** Undefined when the system does not reveal it. */
 async function commandLine(pid: number): Promise<string | undefined> {
   if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);
   if (process.platform === 'win32') return undefined;
-  return runBinary('/bin/ps', ['-p', String(pid), '-o', 'command='], { cwd: '/', user: undefined }).then(
+  return runProgram('/bin/ps', ['-p', String(pid), '-o', 'command='], { cwd: '/', user: undefined }).then(
     ({ output }) => output,
     () => undefined,
   );
@@ -44,16 +50,17 @@ export function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
+    // EPERM: it exists and belongs to another user.
     return codeOf(error) !== 'ESRCH';
   }
 }
 
 /**
- * After a crash, postmaster.pid may name a process that is now somebody else's, and Postgres would refuse to start. Naming a
- * process that cannot exist, instead of removing the file, keeps Postgres' own check of its shared memory.
+ * Makes Postgres ignore the pid file of a crashed server, whose process id may now be another program's. Naming a process
+ * that cannot exist, instead of removing the file, preserves Postgres' check of the old shared memory. False without a file.
  */
 export async function disarmPidFile(home: string): Promise<boolean> {
-  const file = join(dataOf(home), 'postmaster.pid');
+  const file = pidFile(home);
   const text = await readIfPresent(file);
   if (text === undefined) return false;
   const handle = await open(file, 'r+');

@@ -1,6 +1,13 @@
 import { constants } from 'node:fs';
-import { access, chown, readFile } from 'node:fs/promises';
-import type { ServerUser } from './run.ts';
+import { access, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** The cluster, Postgres' data directory. */
+export const dataFolder = (home: string) => join(home, 'data');
+export const serverLog = (home: string) => join(home, 'server.log');
+export const passwordFile = (home: string) => join(home, 'password');
+/** Remembers the port of the last start. */
+export const portFile = (home: string) => join(home, 'port');
 
 export async function readIfPresent(file: string): Promise<string | undefined> {
   return readFile(file, 'utf8').catch(error => {
@@ -9,7 +16,7 @@ export async function readIfPresent(file: string): Promise<string | undefined> {
   });
 }
 
-export async function present(path: string): Promise<boolean> {
+export async function exists(path: string): Promise<boolean> {
   return access(path, constants.F_OK).then(
     () => true,
     error => {
@@ -17,10 +24,6 @@ export async function present(path: string): Promise<boolean> {
       throw error;
     },
   );
-}
-
-export async function giveTo(path: string, user: ServerUser): Promise<void> {
-  if (user) await chown(path, user.uid, user.gid);
 }
 
 /** The errno or SQLSTATE of an error. */

@@ -1,0 +1,61 @@
+/** Checked settings of one source. */
+export interface SourceConfig {
+  /** Identifies the source in the bookkeeping, in `--source` and in the log. */
+  readonly name: string;
+  readonly schema: string;
+  readonly timeZone: string;
+  /** Null while the URL or the key is not set; only commands that do not contact the source allow that. */
+  readonly settings: {
+    readonly url: string;
+    readonly apiKey: string;
+    readonly auth: 'bearer' | 'query';
+    readonly pageSize: number | 'auto';
+    readonly limit: number;
+    readonly windowMs: number;
+    readonly concurrency: number;
+    readonly timeoutMs: number;
+    readonly timeZone: string;
+  } | null;
+  /** Requests allowed in any window of `windowMs`. */
+  readonly limit: number;
+  readonly windowMs: number;
+  /** Resource to cron expression or `off`, where it differs from the job's own schedule. */
+  readonly schedules: Readonly<Record<string, string>>;
+  readonly scheduleTimeZone: string;
+  /** Resource to weight, where it is not 1. */
+  readonly weights: Readonly<Record<string, number>>;
+}
+
+/** One setting in the form that is safe to show. */
+export interface ShownSetting {
+  readonly name: string;
+  readonly value: string;
+  /** `default`, `environment`, `.env`, or the name of the sources file. */
+  readonly from: string;
+}
+
+/** All settings, checked and frozen. */
+export interface Config {
+  /** The entries of the sources file, or the one source that the environment describes. */
+  readonly sources: readonly SourceConfig[];
+  /** Null: use the embedded server. */
+  readonly databaseUrl: string | null;
+  readonly dataDir: string;
+  readonly host: string;
+  readonly port: number;
+  readonly token: string | null;
+  readonly drainMs: number;
+  readonly alertWebhookUrl: string | null;
+  readonly freshnessLimitMs: number;
+  /** Days that finished bookkeeping is kept. */
+  readonly retention: {
+    readonly requests: number;
+    readonly runs: number;
+    readonly slots: number;
+    readonly quarantine: number;
+  };
+  readonly logLevel: string;
+  /** Values that must appear in no output. */
+  readonly secrets: readonly string[];
+  readonly shown: readonly ShownSetting[];
+}

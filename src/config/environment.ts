@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import { type Environment, readEnvFile } from './env-file.ts';
+import { SETTING_NAMES, type SettingName, type SettingTexts } from './schema.ts';
+
+/** The settings as text: from the environment and, for what it does not set, from `.env`. */
+export interface RawSettings {
+  /** Trimmed; undefined when not set or empty. */
+  readonly textOf: (name: string) => string | undefined;
+  readonly originOf: (name: string) => 'environment' | '.env' | 'default';
+  readonly names: readonly string[];
+  readonly problems: readonly string[];
+}
+
+/** An empty variable in the environment hides that of `.env`. */
+export function readEnvironment(environment: Environment, directory: string): RawSettings {
+  const { values, problems } = readEnvFile(join(directory, '.env'));
+  const textOf = (name: string) => (environment[name] ?? values[name])?.trim() || undefined;
+  return {
+    textOf,
+    originOf(name) {
+      if (textOf(name) === undefined) return 'default';
+      return environment[name] === undefined ? '.env' : 'environment';
+    },
+    names: [...new Set([...Object.keys(values), ...Object.keys(environment)])],
+    problems,
+  };
+}
+
+export function settingTexts({ textOf }: RawSettings): SettingTexts {
+  const texts: Partial<Record<SettingName, string>> = {};
+  for (const name of SETTING_NAMES) {
+    const text = textOf(name);
+    if (text) texts[name] = text;
+  }
+  return texts;
+}

@@ -1,0 +1,63 @@
+import type { z } from 'zod';
+import type { SourceConfig } from './config.ts';
+import type { RawSettings } from './environment.ts';
+import { checked, wholeNumber } from './value-checks.ts';
+
+/** Schedules and weights by resource, where they differ from the job's. */
+export type ResourceSettings = Pick<SourceConfig, 'schedules' | 'weights'>;
+
+const SCHEDULE = checked(
+  'a cron expression of five fields such as */15 * * * *, or off',
+  text => text === 'off' || /^([\dA-Za-z*/,-]+\s+){4}[\dA-Za-z*/,-]+$/.test(text),
+);
+const WEIGHT = wholeNumber(1, 1000);
+
+/** The settings SCHEDULE_<RESOURCE> and WEIGHT_<RESOURCE>; `names` are those that are set. */
+export function readResourceSettings(
+  { names: all, textOf }: RawSettings,
+  resources: readonly string[],
+): ResourceSettings & { names: readonly string[]; problems: readonly string[] } {
+  const schedules: Record<string, string> = {};
+  const weights: Record<string, number> = {};
+  const names: string[] = [];
+  const problems: string[] = [];
+  for (const name of all) {
+    const [, kind, rest] = /^(SCHEDULE|WEIGHT)_([A-Z][A-Z0-9_]*)$/.exec(name) ?? [];
+    const text = textOf(name);
+    if (!kind || !rest || !text || name === 'SCHEDULE_TIMEZONE') continue;
+    names.push(name);
+    const field = kind === 'SCHEDULE' ? 'schedules' : 'weights';
+    const checkedHere = checkResourceSettings({ [field]: { [rest.toLowerCase()]: text } }, resources, () => name);
+    Object.assign(schedules, checkedHere.schedules);
+    Object.assign(weights, checkedHere.weights);
+    problems.push(...checkedHere.problems);
+  }
+  return { schedules, weights, names, problems };
+}
+
+/** Checks resources and values; `nameOf` says what a problem calls one of them. */
+export function checkResourceSettings(
+  given: { schedules?: Record<string, unknown>; weights?: Record<string, unknown> },
+  resources: readonly string[],
+  nameOf: (field: keyof ResourceSettings, resource: string) => string,
+): ResourceSettings & { problems: readonly string[] } {
+  const problems: string[] = [];
+  const check = <T>(field: keyof ResourceSettings, schema: z.ZodType<T, string>): Record<string, T> => {
+    const accepted: Record<string, T> = {};
+    for (const [resource, value] of Object.entries(given[field] ?? {})) {
+      const name = nameOf(field, resource);
+      const text = plainText(value);
+      const parsed = schema.safeParse(text);
+      if (!resources.includes(resource))
+        problems.push(`${name} names an unknown resource; expected one of ${resources.join(', ')}.`);
+      else if (parsed.success) accepted[resource] = parsed.data;
+      else problems.push(`${name} is "${text}"; expected ${parsed.error.issues[0]?.message}.`);
+    }
+    return accepted;
+  };
+  return { schedules: check('schedules', SCHEDULE), weights: check('weights', WEIGHT), problems };
+}
+
+/** A JSON value as the text that an environment variable would hold. */
+export const plainText = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : JSON.stringify(value);

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { checked, isPostgresUrl, isSourceUrl, isWebUrl, oneOf, timeZone, wholeNumber } from './value-checks.ts';
+
+/** Settings of one source, from the environment or from the fields of an entry in the sources file. */
+export const SOURCE_SHAPE = {
+  SOURCE_URL: checked(
+    'a URL such as https://books.example.com (http:// only for localhost), without user, password and query',
+    isSourceUrl,
+  ).optional(),
+  SOURCE_AUTH: oneOf('bearer', 'query').default('bearer'),
+  SOURCE_TIMEZONE: timeZone().default('UTC'),
+  SOURCE_PAGE_SIZE: z
+    .union([z.literal('auto'), wholeNumber(1, 1000)], 'auto or a whole number from 1 to 1000')
+    .default('auto'),
+  SOURCE_RATE_LIMIT: wholeNumber(1, 1_000_000).default(1000),
+  SOURCE_RATE_WINDOW_SECONDS: wholeNumber(1, 86_400).default(3600),
+  SOURCE_CONCURRENCY: wholeNumber(1, 32).default(4),
+  SOURCE_TIMEOUT_SECONDS: wholeNumber(1, 600).default(30),
+  WAREHOUSE_SCHEMA: checked(
+    'a schema name such as books_2: at most 40 of a-z, 0-9 and _, no leading digit, not sluice, graphile_worker, information_schema or pg_*',
+    text => /^[a-z_][a-z0-9_]{0,39}$/.test(text) && !/^(pg_.*|sluice|graphile_worker|information_schema)$/.test(text),
+  ).default('warehouse'),
+  SCHEDULE_TIMEZONE: timeZone().default('UTC'),
+};
+
+export const API_KEY = checked('the API key exactly as the source shows it, without spaces', text =>
+  /^[\x21-\x7e]+$/.test(text),
+);
+
+/** Every setting with a fixed name. SCHEDULE_* and WEIGHT_* are named after resources: see resource-settings.ts. */
+export const SCHEMA = z.object({
+  ...SOURCE_SHAPE,
+  SOURCE_API_KEY: API_KEY.optional(),
+  SOURCES_FILE: z.string().optional(),
+  DATABASE_URL: checked('postgres://user:password@host:5432/database', isPostgresUrl).optional(),
+  SLUICE_DATA_DIR: z.string().default('.sluice'),
+  SLUICE_HOST: checked('a host name or an IP address', text => /^[\w.:-]+$/.test(text)).default('127.0.0.1'),
+  SLUICE_PORT: wholeNumber(0, 65_535).default(8080),
+  SLUICE_TOKEN: checked('at least 8 characters without spaces', text => /^[\x21-\x7e]{8,}$/.test(text)).optional(),
+  SLUICE_DRAIN_SECONDS: wholeNumber(0, 3600).default(30),
+  ALERT_WEBHOOK_URL: checked(
+    'an https:// URL (http:// only for localhost), without user and password',
+    isWebUrl,
+  ).optional(),
+  FRESHNESS_LIMIT_MINUTES: wholeNumber(1, 525_600).default(60),
+  RETENTION_REQUESTS_DAYS: wholeNumber(2, 36_500).default(7),
+  RETENTION_RUNS_DAYS: wholeNumber(1, 36_500).default(90),
+  RETENTION_SLOTS_DAYS: wholeNumber(1, 36_500).default(90),
+  RETENTION_QUARANTINE_DAYS: wholeNumber(1, 36_500).default(30),
+  LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').default('info'),
+});
+
+export type SettingValues = z.infer<typeof SCHEMA>;
+export type SourceValues = z.infer<z.ZodObject<typeof SOURCE_SHAPE>>;
+export type SettingName = keyof SettingValues;
+
+export const SETTING_NAMES = Object.keys(SCHEMA.shape) as SettingName[];
+
+/** The text of each setting that is set. */
+export type SettingTexts = Readonly<Partial<Record<SettingName, string>>>;

@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import type { SourceConfig } from './config.ts';
+import { createSource } from './create-source.ts';
+import { describeRejected } from './redaction.ts';
+import { checkResourceSettings, plainText, type ResourceSettings } from './resource-settings.ts';
+import { API_KEY, type SettingName, type SettingTexts, SOURCE_SHAPE } from './schema.ts';
+import { isRecord, isSourceName, type SourceEntry } from './sources-file.ts';
+
+/** Each field of an entry and the setting that it stands for. */
+const FIELDS = {
+  url: 'SOURCE_URL',
+  auth: 'SOURCE_AUTH',
+  timezone: 'SOURCE_TIMEZONE',
+  page_size: 'SOURCE_PAGE_SIZE',
+  rate_limit: 'SOURCE_RATE_LIMIT',
+  rate_window_seconds: 'SOURCE_RATE_WINDOW_SECONDS',
+  concurrency: 'SOURCE_CONCURRENCY',
+  timeout_seconds: 'SOURCE_TIMEOUT_SECONDS',
+  schema: 'WAREHOUSE_SCHEMA',
+  schedule_timezone: 'SCHEDULE_TIMEZONE',
+} as const;
+const KNOWN_FIELDS = ['name', 'api_key_from', 'schedules', 'weights', ...Object.keys(FIELDS)];
+
+type Fields = SourceEntry['fields'];
+type Report = (problem: string) => void;
+
+/** Checks one entry of the sources file. `source` is null when the entry has problems. */
+export function readSourceEntry(
+  { fields, place }: SourceEntry,
+  context: {
+    /** The environment's settings, which apply to the fields that the entry leaves out. */
+    defaults: SettingTexts;
+    resourceDefaults: ResourceSettings;
+    textOf: (name: string) => string | undefined;
+    needsKey: (source: unknown) => boolean;
+    resources: readonly string[];
+  },
+): { source: SourceConfig | null; problems: readonly string[] } {
+  const { defaults, resourceDefaults, textOf, resources } = context;
+  const problems: string[] = [];
+  const report: Report = problem => void problems.push(`${place} ${problem}`);
+  reportUnknownFields(fields, report);
+  const { name } = fields;
+  if (!isSourceName(name)) {
+    const found = name === undefined ? 'is missing' : `is "${plainText(name)}"`;
+    report(`name ${found}; expected a letter, then lower-case letters, digits, _ and -, such as vienna.`);
+  }
+  if (fields.url === undefined) report('url is missing; expected a URL such as https://books.example.com.');
+  const settings = readSettings(fields, defaults, report);
+  const apiKey = readKey(fields.api_key_from, textOf, context.needsKey(name), report);
+  const own = readOwnResourceSettings(fields, resources, report);
+  if (!settings || !isSourceName(name) || problems.length > 0) return { source: null, problems };
+  const source = createSource(settings, {
+    name,
+    apiKey,
+    schedules: { ...resourceDefaults.schedules, ...own.schedules },
+    weights: { ...resourceDefaults.weights, ...own.weights },
+  });
+  return { source, problems };
+}
+
+function reportUnknownFields(fields: Fields, report: Report): void {
+  for (const field of Object.keys(fields)) {
+    if (KNOWN_FIELDS.includes(field)) continue;
+    const next = /key/i.test(field)
+      ? 'put the key into an environment variable and name that variable in api_key_from'
+      : `expected one of ${KNOWN_FIELDS.join(', ')}`;
+    report(`unknown field "${field}"; ${next}.`);
+  }
+}
+
+/** The fields as settings; null when one is wrong, here or in the environment, which reports its own. */
+function readSettings(fields: Fields, defaults: SettingTexts, report: Report) {
+  const { SOURCE_URL: _url, SOURCE_API_KEY: _key, WAREHOUSE_SCHEMA: _schema, ...inherited } = defaults;
+  const texts: Partial<Record<SettingName, string>> = {
+    ...inherited,
+    WAREHOUSE_SCHEMA: fields.name === 'main' ? 'warehouse' : String(fields.name).replaceAll('-', '_'),
+  };
+  for (const [field, setting] of Object.entries(FIELDS))
+    if (fields[field] !== undefined) texts[setting] = plainText(fields[field]).trim();
+  const parsed = z.object(SOURCE_SHAPE).safeParse(texts);
+  for (const { path, message } of parsed.error?.issues ?? []) {
+    const [field, setting] = Object.entries(FIELDS).find(([, setting]) => setting === path[0]) ?? [];
+    if (!field || !setting) continue;
+    const isOwn = fields[field] !== undefined || (field === 'schema' && isSourceName(fields.name));
+    if (isOwn) report(`${field} ${describeRejected(setting, texts[setting] ?? '')}; expected ${message}.`);
+  }
+  return parsed.data ?? null;
+}
+
+/** The key in the named variable. What the field itself holds is not shown: it may be the key. */
+function readKey(
+  variable: unknown,
+  textOf: (name: string) => string | undefined,
+  needed: boolean,
+  report: Report,
+): string | undefined {
+  if (typeof variable !== 'string' || !/^[A-Z][A-Z0-9_]*$/.test(variable)) {
+    const found = variable === undefined ? 'is missing' : 'is not a variable name (value hidden)';
+    report(`api_key_from ${found}; expected the environment variable that holds the key, such as VIENNA_KEY.`);
+    return undefined;
+  }
+  const key = textOf(variable);
+  if (key === undefined && needed) report(`${variable}, named by api_key_from, is not set; set it to the API key.`);
+  const parsed = API_KEY.optional().safeParse(key);
+  if (!parsed.success)
+    report(`${variable}, named by api_key_from, is invalid (value hidden); expected the API key without spaces.`);
+  return key;
+}
+
+function readOwnResourceSettings(fields: Fields, resources: readonly string[], report: Report): ResourceSettings {
+  const given: Record<string, Record<string, unknown>> = {};
+  for (const field of ['schedules', 'weights']) {
+    const value = fields[field];
+    if (value === undefined) continue;
+    if (isRecord(value)) given[field] = value;
+    else {
+      const example = `{"${resources[0]}": ${field === 'weights' ? 3 : '"off"'}}`;
+      report(`${field} is not an object; expected one such as ${example}.`);
+    }
+  }
+  const { problems, ...own } = checkResourceSettings(given, resources, (field, resource) => `${field}.${resource}`);
+  problems.forEach(report);
+  return own;
+}

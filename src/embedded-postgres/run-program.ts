@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { SluiceError } from '../errors.ts';
+import { codeOf } from './home-files.ts';
+import { USE_OWN_POSTGRES } from './server-errors.ts';
+import type { ServerUser } from './server-user.ts';
+
+/** Runs a program to its end. `output` is everything it printed, to stdout and stderr. */
+export function runProgram(
+  file: string,
+  args: readonly string[],
+  options: { cwd: string; user: ServerUser },
+): Promise<{ code: number; output: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, {
+      cwd: options.cwd,
+      // Omits the caller's PG* variables, which would affect the server and pg_ctl. macOS requires LC_ALL.
+      env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...windowsVariables() },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      windowsHide: true,
+      ...options.user,
+    });
+    let output = '';
+    const collect = (chunk: Buffer) => {
+      output += chunk.toString();
+    };
+    child.stdout.on('data', collect);
+    child.stderr.on('data', collect);
+    child.on('error', cause => reject(cannotRun(file, options.user, cause)));
+    // On Windows the server inherits the pipes, so 'close' may never be emitted there.
+    child.on(process.platform === 'win32' ? 'exit' : 'close', (code: number | null) => {
+      child.stdout.destroy();
+      child.stderr.destroy();
+      resolve({ code: code ?? -1, output });
+    });
+  });
+}
+
+function cannotRun(file: string, user: ServerUser, cause: Error): SluiceError {
+  const asUser = user === undefined ? '' : ` as user id ${user.uid}`;
+  return new SluiceError('database', `Cannot run ${file}${asUser}: ${codeOf(cause)}.`, {
+    next: `Check that programs may run there (file permissions, noexec), or ${USE_OWN_POSTGRES}.`,
+    cause,
+  });
+}
+
+function windowsVariables(): Record<string, string> {
+  const names = process.platform === 'win32' ? ['SystemRoot', 'TEMP', 'TMP', 'USERPROFILE', 'APPDATA'] : [];
+  return Object.fromEntries(names.flatMap(name => (process.env[name] ? [[name, process.env[name] as string]] : [])));
+}

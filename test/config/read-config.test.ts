@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { useFolder } from './use-folder.ts';
+
+const { read, problems } = useFolder();
+
+test('without any setting, the documented defaults apply', () => {
+  expect(read({})).toMatchObject({
+    sources: [{ name: 'main', schema: 'warehouse', timeZone: 'UTC', settings: null, schedules: {}, weights: {} }],
+    databaseUrl: null,
+    dataDir: '.sluice',
+    host: '127.0.0.1',
+    port: 8080,
+    token: null,
+    drainMs: 30_000,
+    alertWebhookUrl: null,
+    retention: { requests: 7, runs: 90, slots: 90, quarantine: 30 },
+    logLevel: 'info',
+  });
+  expect(read({ SOURCE_URL: 'https://a.example', SOURCE_API_KEY: 'k' }).sources[0]?.settings).toEqual({
+    url: 'https://a.example',
+    apiKey: 'k',
+    auth: 'bearer',
+    pageSize: 'auto',
+    limit: 1000,
+    windowMs: 3_600_000,
+    concurrency: 4,
+    timeoutMs: 30_000,
+    timeZone: 'UTC',
+  });
+});
+
+test('all wrong settings are reported at once with the expected form, and no secret is shown', () => {
+  const wrong = {
+    SOURCE_URL: 'https://user:secret-1@books.example.com/?api_key=secret-2',
+    SOURCE_API_KEY: 'secret 3',
+    SOURCE_AUTH: 'basic',
+    SOURCE_TIMEZONE: 'Europe/Wien',
+    SOURCE_PAGE_SIZE: '5000',
+    SOURCE_RATE_LIMIT: '1e3',
+    SOURCE_RATE_WINDOW_SECONDS: '-1',
+    SOURCE_CONCURRENCY: '0',
+    SOURCE_TIMEOUT_SECONDS: 'soon',
+    DATABASE_URL: 'mysql://u:secret-4@db/x',
+    WAREHOUSE_SCHEMA: 'sluice',
+    SLUICE_HOST: 'not a host',
+    SLUICE_PORT: '99999',
+    SLUICE_TOKEN: 'secret5',
+    ALERT_WEBHOOK_URL: 'http://hooks.example.com/secret-6',
+    LOG_LEVEL: 'loud',
+    SLUICE_DRAIN_SECONDS: '1h',
+    FRESHNESS_LIMIT_MINUTES: '0',
+    RETENTION_REQUESTS_DAYS: '1',
+    SCHEDULE_TIMEZONE: '+02:00',
+    SCHEDULE_INVOICES: 'hourly',
+    SCHEDULE_INVOICE: 'off',
+    WEIGHT_INVOICES: '0',
+  };
+  const message = problems(wrong);
+  for (const name of Object.keys(wrong)) expect(message).toMatch(new RegExp(`^  ${name} .*; expected .+\\.$`, 'm'));
+  expect(message).toContain('SOURCE_TIMEZONE is "Europe/Wien"; expected an IANA time zone');
+  expect(message).toContain('SOURCE_AUTH is "basic"; expected one of bearer, query.');
+  expect(message).toContain('DATABASE_URL begins with mysql://; expected postgres://');
+  expect(message).not.toMatch(/secret/);
+});
+
+test('a command that contacts the source needs its URL and key', () => {
+  expect(problems({}, true)).toMatch(/SOURCE_URL is not set.*\n.*SOURCE_API_KEY is not set/);
+  expect(problems({ SOURCE_URL: 'https://a.example', SOURCE_API_KEY: ' ' }, true)).toMatch(
+    /^A setting is wrong: SOURCE_API_KEY is not set/,
+  );
+});

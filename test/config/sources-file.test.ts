@@ -1,0 +1,98 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { useFolder } from './use-folder.ts';
+
+const { folder, read, problems } = useFolder();
+
+describe('the sources file', () => {
+  const ENVIRONMENT = { VIENNA_KEY: 'key-v1', GRAZ_KEY: 'key-g2', SOURCE_TIMEOUT_SECONDS: '7' };
+  const VIENNA = { name: 'vienna', url: 'https://vienna.example', api_key_from: 'VIENNA_KEY' };
+  const GRAZ = { name: 'graz', url: 'https://graz.example', api_key_from: 'GRAZ_KEY' };
+  const write = (content: unknown) =>
+    writeFileSync(join(folder.path, 'sources.json'), typeof content === 'string' ? content : JSON.stringify(content));
+  const wrong = (content: unknown, environment: Record<string, string> = ENVIRONMENT, needsSource = false) => {
+    write(content);
+    return problems(environment, needsSource);
+  };
+
+  test('describes several sources, which inherit from the environment what they leave out', () => {
+    write([
+      {
+        ...VIENNA,
+        schema: 'books',
+        rate_limit: 500,
+        page_size: 'auto',
+        timezone: 'Europe/Vienna',
+        schedules: { invoices: 'off' },
+        weights: { customers: 2 },
+      },
+      GRAZ,
+    ]);
+    const config = read({ ...ENVIRONMENT, SOURCE_URL: 'https://other.example', SCHEDULE_CUSTOMERS: '0 * * * *' }, true);
+    expect(config.sources).toMatchObject([
+      {
+        name: 'vienna',
+        schema: 'books',
+        timeZone: 'Europe/Vienna',
+        settings: { url: 'https://vienna.example', apiKey: 'key-v1', limit: 500, timeoutMs: 7000 },
+        schedules: { customers: '0 * * * *', invoices: 'off' },
+        weights: { customers: 2 },
+      },
+      {
+        name: 'graz',
+        schema: 'graz',
+        settings: { apiKey: 'key-g2', limit: 1000 },
+        schedules: { customers: '0 * * * *' },
+      },
+    ]);
+    expect(config.secrets).toEqual(expect.arrayContaining(['key-v1', 'key-g2']));
+    expect(JSON.stringify(config.shown)).not.toMatch(/key-[vg]/);
+  });
+
+  test('may have another name, and must exist then', () => {
+    writeFileSync(join(folder.path, 'mine.json'), JSON.stringify([GRAZ]));
+    expect(read({ ...ENVIRONMENT, SOURCES_FILE: 'mine.json' }).sources).toMatchObject([{ name: 'graz' }]);
+    expect(problems({ ...ENVIRONMENT, SOURCES_FILE: 'missing.json' })).toContain(
+      'missing.json cannot be read (ENOENT)',
+    );
+  });
+
+  test('is reported with the place and the expected form when wrong, and never with a key', () => {
+    expect(wrong('[{"api_key": "secret-1"')).toContain('sources.json is not valid JSON');
+    expect(wrong({ sources: [] })).toContain('sources.json does not contain a list');
+    const all = wrong([
+      { ...VIENNA, api_key: 'secret-2', rate_limit: 'x', schedules: { invoice: 'off' } },
+      { ...GRAZ, name: 'Graz!', api_key_from: 'secret-3', url: 'https://u:secret-4@graz.example' },
+    ]);
+    expect(all).toContain('sources.json, source 1 (vienna): unknown field "api_key"; put the key into an environment');
+    expect(all).toContain('sources.json, source 1 (vienna): rate_limit is "x"; expected a whole number');
+    expect(all).toContain(
+      'sources.json, source 1 (vienna): schedules.invoice names an unknown resource; expected one of cust',
+    );
+    expect(all).toContain('sources.json, source 2: name is "Graz!"; expected a letter');
+    expect(all).toContain('sources.json, source 2: api_key_from is not a variable name');
+    expect(all).toContain('sources.json, source 2: url is "https://:***@graz.example"; expected a URL');
+    expect(all).not.toContain('secret');
+  });
+
+  test('refuses two sources with the same name or schema', () => {
+    expect(wrong([VIENNA, { ...GRAZ, name: 'vienna', schema: 'other' }])).toContain(
+      'two sources have the name "vienna"',
+    );
+    expect(wrong([VIENNA, { ...GRAZ, schema: 'vienna' }])).toContain('two sources have the schema "vienna"');
+  });
+
+  test('is refused while the key of a source that is needed is not set', () => {
+    expect(wrong([VIENNA], {}, true)).toContain(
+      'sources.json, source 1 (vienna): VIENNA_KEY, named by api_key_from, is not set',
+    );
+    expect(read({}).sources).toMatchObject([{ name: 'vienna', settings: null }]);
+    // The keys of sources that --source leaves out are not needed.
+    write([VIENNA, GRAZ]);
+    const { VIENNA_KEY: _key, ...others } = ENVIRONMENT;
+    expect(read(others, true, 'graz').sources).toMatchObject([{ settings: null }, { settings: { apiKey: 'key-g2' } }]);
+    for (const name of [undefined, 'vienna'])
+      expect(() => read(others, true, name)).toThrow('VIENNA_KEY, named by api_key_from, is not set');
+  });
+});
