@@ -4,19 +4,26 @@ import { profileOf } from '../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../src/engine/profile/strategy.ts';
 import { parseSlice } from '../../src/engine/slices/slice.ts';
 import type { Entry } from '../../src/warehouse/ledgers/coverage.ts';
+import type { MissingRow } from '../../src/warehouse/rows/missing.ts';
 import { JOBS, type TestResource } from '../support/resources.ts';
 
-/** The coverage of one slice: its text, provenAt, readAt, requests, rows, changed, hoursWatched, dueSince, dueReason. */
+/**
+ * Decisions of the engine before its rules became pure functions, as they were logged while seeds of the simulation were played: what
+ * was known, the statements that a conclusion sent with their results, and what was decided.
+ */
+export type Recorded = RecordedPlan | RecordedConclusion | RecordedRecount;
+
+/** Coverage of one slice: text, provenAt, readAt, requests, rows, changed, hoursWatched, dueSince, dueReason. */
 export type RecordedEntry = readonly [
-  string,
-  number | null,
-  number | null,
-  number,
-  number | null,
-  number,
-  number,
-  number | null,
-  string | null,
+  slice: string,
+  provenAt: number | null,
+  readAt: number | null,
+  requests: number,
+  rows: number | null,
+  changed: number,
+  hoursWatched: number,
+  dueSince: number | null,
+  dueReason: string | null,
 ];
 
 /** A list as the engine knew it when it decided. */
@@ -26,6 +33,78 @@ export interface RecordedList {
   readonly entries: readonly RecordedEntry[];
   /** `unasked`: undefined. */
   readonly total: number | null | 'unasked';
+}
+
+type RecordedNext =
+  | 'blocked'
+  | 'done'
+  | { readonly slice: string; readonly answers: number | 'inf'; readonly gathered: boolean; readonly counted: boolean };
+
+/** What to read next. */
+export interface RecordedPlan {
+  readonly d: 'choose';
+  readonly seed: number;
+  readonly list: RecordedList & { readonly reading: readonly string[]; readonly turn: number };
+  readonly task: Omit<Wish, 'progress' | 'targets' | 'failure'> & {
+    /** What needed no more reading, by the text of the slice or with a word before it. */
+    readonly settled: readonly string[];
+    readonly targets: readonly string[];
+    readonly intervals: readonly string[];
+    readonly failure: string | null;
+  };
+  readonly now: number;
+  readonly today: string;
+  readonly affordable: boolean | null;
+  readonly missing: readonly MissingRow[] | null;
+  readonly next: RecordedNext;
+  /** What it added to `settled`, what it left of the targets, and whether it found the list absent. */
+  readonly settled: readonly string[];
+  readonly targets: readonly string[];
+  readonly absent: boolean;
+}
+
+/** What a finished reading concluded. */
+export interface RecordedConclusion {
+  readonly d: 'conclude';
+  readonly seed: number;
+  readonly list: RecordedList & { readonly holdsMissing: boolean; readonly oldestBefore: number | null };
+  readonly task: {
+    readonly reportOnly: boolean;
+    readonly counted: number | null;
+    readonly tries: readonly (readonly [string, number])[];
+  };
+  readonly step: {
+    readonly slice: string;
+    readonly end: RecordedEnd | null;
+    readonly readAt: string | null;
+  };
+  readonly changed: readonly string[];
+  /** Statement, arguments, result. */
+  readonly io: readonly (readonly [string, unknown, unknown])[];
+}
+
+export type RecordedEnd =
+  | { readonly kind: 'proven'; readonly slice: string; readonly startedAt: string; readonly narrow?: readonly string[] }
+  | { readonly kind: 'split'; readonly into: readonly string[]; readonly total: number | null }
+  | { readonly kind: 'larger'; readonly total: number }
+  | { readonly kind: 'targeted'; readonly complete: boolean; readonly startedAt: string }
+  | { readonly kind: 'gone'; readonly key: string; readonly at: string }
+  | { readonly kind: 'total'; readonly said: Readonly<Record<string, unknown>>; readonly startedAt: string }
+  | { readonly kind: 'unproven'; readonly reason: string; readonly startedAt: string };
+
+/** Whether the source counts rows that its windows did not show. */
+export interface RecordedRecount {
+  readonly d: 'recount';
+  readonly seed: number;
+  readonly list: RecordedList & { readonly quarantined: boolean; readonly holdsMissing: boolean };
+  readonly task: {
+    readonly kind: Wish['kind'];
+    readonly reportOnly: boolean;
+    readonly counted: number | null;
+    readonly recounted: boolean;
+  };
+  readonly io: readonly (readonly [string, unknown, unknown])[];
+  readonly next: RecordedNext;
 }
 
 export function entryOf(recorded: RecordedEntry): Entry {
@@ -43,12 +122,4 @@ export function listOf({ resource, traits, entries, total }: RecordedList): List
     entries: new Map(entries.map(entry => [entry[0], entryOf(entry)])),
     total: total === 'unasked' ? undefined : total,
   };
-}
-
-/** A task as the recorder saw it: what it had settled, by the text of the slice or with a word before it. */
-export interface RecordedTask extends Omit<Wish, 'progress' | 'targets' | 'failure'> {
-  readonly settled: readonly string[];
-  readonly targets: readonly string[];
-  readonly intervals: readonly string[];
-  readonly failure: string | null;
 }

@@ -1,4 +1,5 @@
-import type { Db } from '../../warehouse/database/database.ts';
+import type { Log } from '../../log.ts';
+import type { Database, Db } from '../../warehouse/database/database.ts';
 import { beginLoad } from '../../warehouse/database/savepoint.ts';
 import { type Cursor, moveCursor } from '../../warehouse/ledgers/cursors.ts';
 import { addToRun } from '../../warehouse/ledgers/runs.ts';
@@ -7,13 +8,19 @@ import type { Committed, Step } from '../read/step.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { count } from '../run/task.ts';
 import { sliceText } from '../slices/slice.ts';
-import type { CommitterOptions } from './committer.ts';
 import { beginEffects, type TransactionEffects } from './transaction-effects.ts';
 import { writeSteps } from './write-steps.ts';
 
+export interface CommitOptions {
+  readonly database: Database;
+  /** Zone of stamps that come without one. */
+  readonly timeZone: string;
+  readonly log: Log;
+}
+
 /** One transaction: rows, what follows from them, coverage, counters and cursor, all or nothing. Memory follows the commit. */
 export async function commit(
-  { database, timeZone, log }: CommitterOptions,
+  { database, timeZone, log }: CommitOptions,
   steps: readonly Step[],
   { rowByRow }: { rowByRow: boolean },
 ): Promise<Committed[]> {

@@ -1,21 +1,11 @@
-import type { Log } from '../../log.ts';
-import type { Database } from '../../warehouse/database/database.ts';
 import type { Committed, Step } from '../read/step.ts';
 import { isBadData } from './bad-data.ts';
-import { commit } from './commit.ts';
+import { type CommitOptions, commit } from './commit.ts';
 
 /** Gathers what arrived while the previous transaction ran; it never waits for more. */
 export interface Committer {
   /** Resolves once the step is durable. Rejects when its transaction failed: nothing of it was written. */
   add(step: Step): Promise<Committed>;
-}
-
-export interface CommitterOptions {
-  readonly database: Database;
-  /** Zone of stamps that come without one. */
-  readonly timeZone: string;
-  readonly log: Log;
-  readonly onCommitted: (step: Step) => void;
 }
 
 /** A commit holds no more rows than this, so that memory stays flat and a stop is quick. */
@@ -27,7 +17,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-export function createCommitter(options: CommitterOptions): Committer {
+export function createCommitter(options: CommitOptions & { readonly onCommitted: (step: Step) => void }): Committer {
   const waiting: Waiting[] = [];
   let running = false;
   let broken: unknown = null;
@@ -71,7 +61,7 @@ function batchSize(waiting: readonly Waiting[]): number {
 }
 
 /** Rows that Postgres refuses for their content are rare: only then the same steps are written once more, row by row. */
-async function commitOrSetAside(options: CommitterOptions, steps: readonly Step[]): Promise<Committed[]> {
+async function commitOrSetAside(options: CommitOptions, steps: readonly Step[]): Promise<Committed[]> {
   try {
     return await commit(options, steps, { rowByRow: false });
   } catch (error) {

@@ -13,7 +13,7 @@ import type { Observation } from '../profile/observation.ts';
 import { doubtfulEdges } from '../profile/observe-edges.ts';
 import type { Resource } from '../resource.ts';
 import { type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
-import type { Ended, Outcome } from './conclude.ts';
+import type { Ended, Outcome } from './outcome.ts';
 import { lackedRows, membersOf, settleCovered, settleLacked, settleShownByNone } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 

@@ -6,7 +6,7 @@ import { dueAfterLeaving, readTargeted } from '../coverage/targeted.ts';
 import { isDeleted } from '../deletion/is-deleted.ts';
 import { placeOf } from '../resource.ts';
 import { parseSlice, sliceText } from '../slices/slice.ts';
-import type { Ended, Outcome } from './conclude.ts';
+import type { Ended, Outcome } from './outcome.ts';
 import { lackedRows, remove } from './settle-missing.ts';
 import { changeCoverage, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 

@@ -3,7 +3,7 @@ import { stampMs } from '../../warehouse/database/stamp.ts';
 import { sumsOf } from '../../warehouse/rows/stored-rows.ts';
 import { compareTotals } from '../coverage/control-totals.ts';
 import { monthRange } from '../slices/date-windows.ts';
-import type { Ended } from './conclude.ts';
+import type { Ended } from './outcome.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /** Compares what the source says of a month with the rows that are stored. */

@@ -1,35 +1,20 @@
 import type { Db } from '../../warehouse/database/database.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import { REPORT } from '../../warehouse/ledgers/cursors.ts';
-import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { forgetLacked, markMissing, markSeen } from '../../warehouse/rows/missing.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
 import { contradictions, type SeenAgain, undatedRow } from '../deletion/contradiction.ts';
 import { isDeleted } from '../deletion/is-deleted.ts';
-import type { End, Step } from '../read/step.ts';
+import type { Step } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { noteDoubt } from '../run/progress.ts';
 import { sliceText } from '../slices/slice.ts';
 import { concludeProven } from './conclude-proven.ts';
 import { concludeTargeted } from './conclude-targeted.ts';
 import { concludeTotal } from './conclude-total.ts';
+import type { Ended, Outcome } from './outcome.ts';
 import { remove } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
-
-/** What the rows of a step did. */
-export interface Outcome {
-  /** Keys of the rows that were new or different. */
-  readonly changed: ReadonlySet<string>;
-  /** Keys of the records in quarantine: they count as seen. */
-  readonly bad: readonly string[];
-  readonly counts: Counts;
-}
-
-/** The last step of a reading, with all keys that the reading showed. */
-export type Ended<K extends End['kind'] = End['kind']> = Step & {
-  readonly end: Extract<End, { kind: K }>;
-  readonly seen: readonly string[];
-};
 
 /** What follows from a step, in the transaction that writes its rows: cursor, missing rows, deletions, coverage. */
 export async function conclude(tx: Db, effects: TransactionEffects, step: Step, outcome: Outcome): Promise<void> {

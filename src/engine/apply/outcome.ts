@@ -1,0 +1,17 @@
+import type { Counts } from '../../warehouse/ledgers/runs.ts';
+import type { End, Step } from '../read/step.ts';
+
+/** What the rows of a step did. */
+export interface Outcome {
+  /** Keys of the rows that were new or different. */
+  readonly changed: ReadonlySet<string>;
+  /** Keys of the records in quarantine: they count as seen. */
+  readonly bad: readonly string[];
+  readonly counts: Counts;
+}
+
+/** The last step of a reading, with all keys that the reading showed. */
+export type Ended<K extends End['kind'] = End['kind']> = Step & {
+  readonly end: Extract<End, { kind: K }>;
+  readonly seen: readonly string[];
+};

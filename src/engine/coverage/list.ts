@@ -1,0 +1,96 @@
+import { type Entry, NOT_OFFERED } from '../../warehouse/ledgers/coverage.ts';
+import { type Job, mayBeAbsent } from '../job.ts';
+import type { SourceProfile } from '../profile/source-profile.ts';
+import type { Strategy } from '../profile/strategy.ts';
+import { wholeTime } from '../slices/date-windows.ts';
+import { overlap, type Slice, sliceText } from '../slices/slice.ts';
+
+/** One list of a source as decisions see it: its job, what it was observed to do, and what is known of its slices. */
+export interface List {
+  readonly job: Job;
+  readonly profile: SourceProfile;
+  readonly strategy: Strategy;
+  /** Coverage by the text of the slice. */
+  readonly entries: ReadonlyMap<string, Entry>;
+  /** Rows that the source counted in the whole list when last asked; null where it does not count, undefined before. */
+  readonly total: number | null | undefined;
+}
+
+const neverRead = (slice: Slice): Entry => ({
+  slice,
+  provenAt: null,
+  readAt: null,
+  requests: 1,
+  rows: null,
+  changed: 0,
+  hoursWatched: 0,
+  dueSince: null,
+  dueReason: null,
+});
+
+/** The slices that together are the whole list; one never read stands for all of it at first. */
+export function partition({ strategy, entries }: List): Entry[] {
+  const by = strategy.partition;
+  const parts = [...entries.values()].filter(entry => entry.slice.by === by);
+  if (parts.length > 0) return parts;
+  return [neverRead(by === 'date' ? wholeTime : by === 'id' ? { by, from: null, to: null } : { by })];
+}
+
+/** As of when the whole list is proven (epoch ms); null while parts of it were never read. */
+export function oldestProof(list: List): number | null {
+  const proofs = partition(list).map(entry => entry.provenAt);
+  return proofs.includes(null) ? null : Math.min(...(proofs as number[]));
+}
+
+/** The slices read at every sync, with what is known of them. */
+export const watched = ({ strategy, entries }: List): Entry[] =>
+  strategy.watched.map(slice => entries.get(sliceText(slice)) ?? neverRead(slice));
+
+/** When the unfiltered list was last read (epoch ms); 0 before. */
+export const unfilteredReadAt = ({ entries }: List): number => entries.get(sliceText({ by: 'newest' }))?.readAt ?? 0;
+
+/** Rows a page holds: as observed, `unknown` before. */
+export const pageSize = ({ profile }: Pick<List, 'profile'>, unknown = 100): number => profile.pageSize ?? unknown;
+
+/** Requests that reading the whole list again would take, as far as known. */
+export function wholeCost(list: List): number {
+  const rows = partition(list).reduce((sum, entry) => sum + (entry.rows ?? 0), 0);
+  const targeted = watched(list).reduce((sum, entry) => sum + entry.requests, 0);
+  return Math.ceil((rows / pageSize(list)) * 1.1) + targeted;
+}
+
+/** The list is there, or must be: what was read once does not cease to be offered. */
+export const isOffered = (list: List): boolean =>
+  !mayBeAbsent(list.job) || partition(list).some(entry => entry.provenAt !== null);
+
+/** When the source was last asked for a list that it does not offer (epoch ms); null where it does, or was never asked. */
+export function foundAbsentAt(list: List): number | null {
+  const [part] = partition(list);
+  return part?.dueReason === NOT_OFFERED ? part.readAt : null;
+}
+
+/** The coverage of a list that the source was found at `now` not to offer. */
+export const absentEntries = (list: List, now: number): Entry[] =>
+  partition(list).map(entry => ({ ...entry, readAt: now, dueReason: NOT_OFFERED }));
+
+/** Rows of the slice are stored, as far as its readings tell; of what was never read by itself, they may be. */
+export function holdsRows(list: List, slice: Slice): boolean {
+  const own = list.entries.get(sliceText(slice));
+  if (own) return own.rows !== 0;
+  const parts = partition(list).filter(entry => entry.slice.by === slice.by && overlap(entry.slice, slice));
+  return parts.length === 0 || parts.some(entry => entry.rows !== 0);
+}
+
+/** Whether the unfiltered list must be asked before a cover confirms: it shows a row, or counts it, that lies in no window. */
+export const needsUnfiltered = ({ strategy, total }: List): boolean =>
+  strategy.oneAnswerShowsAll || (strategy.membership === 'window' && total !== null);
+
+/**
+ * Since when every slice of the list was read again (epoch ms): what was missing before that is covered. Null while a part was
+ * never read.
+ */
+export function coveredSince(list: List): number | null {
+  const oldest = oldestProof(list);
+  if (oldest === null) return null;
+  return needsUnfiltered(list) ? Math.min(oldest, unfilteredReadAt(list)) : oldest;
+}

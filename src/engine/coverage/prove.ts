@@ -1,0 +1,145 @@
+import { HOUR } from '../../clock.ts';
+import type { Entry } from '../../warehouse/ledgers/coverage.ts';
+import { within } from '../slices/date-windows.ts';
+import { holdsId, subtract } from '../slices/id-ranges.ts';
+import type { DateSlice, IdSlice, Slice } from '../slices/slice.ts';
+import { sliceText } from '../slices/slice.ts';
+import { type List, pageSize, partition } from './list.ts';
+
+/** What was learnt loses half its weight in four weeks. */
+const HALF_LIFE_HOURS = 28 * 24;
+
+/** Slices that leave the coverage of a list, and what is known of others from now on. */
+export interface CoverageChange {
+  readonly removed: readonly Slice[];
+  readonly put: readonly Entry[];
+}
+
+/** Stored rows of a slice, and how many of them the reading brought. */
+export interface StoredCount {
+  readonly rows: number;
+  readonly changed: number;
+}
+
+/** A reading that showed a slice in full. */
+export interface Proof {
+  /** Grant time of its first request (epoch ms): what it proves, it proves as of then. */
+  readonly at: number;
+  /** Stored rows that it lacked. */
+  readonly lacked: number;
+}
+
+/** True when `part` lies in what was read. */
+export function covers(read: Slice, part: Slice): boolean {
+  if (read.by === 'date' && part.by === 'date') return within(part, read.from, read.to);
+  if (read.by === 'id' && part.by === 'id') return subtract(part, read).length === 0;
+  return read.by === part.by;
+}
+
+/** The parts of the list that lie in what was read. */
+export const partsIn = (list: List, read: Slice): Entry[] => partition(list).filter(({ slice }) => covers(read, slice));
+
+/** Each part that lies in what was read is proven with its own rows and changes; rows that were lacking count for the first. */
+export function proveParts(
+  list: List,
+  parts: readonly { readonly entry: Entry; readonly stored: StoredCount }[],
+  { at, lacked }: Proof,
+): CoverageChange {
+  const put = parts.map(({ entry, stored }, index) =>
+    proven(list, entry, at, { rows: stored.rows, changed: stored.changed + (index === 0 ? lacked : 0) }),
+  );
+  return { removed: [], put };
+}
+
+/** The ranges that an interval of ids cuts, and what is left of each beside it. */
+export function cutRanges(list: List, interval: IdSlice): { range: Entry & { slice: IdSlice }; rest: IdSlice[] }[] {
+  return partition(list)
+    .filter((entry): entry is Entry & { slice: IdSlice } => entry.slice.by === 'id')
+    .map(range => ({ range, rest: subtract(range.slice, interval) }))
+    .filter(({ range, rest }) => rest.every(part => sliceText(part) !== sliceText(range.slice)));
+}
+
+/**
+ * The interval is proven and becomes a range of its own; what is left of the ranges it cuts keeps its proof, and its history by the
+ * rows it holds. `rowsOf`: stored rows of each rest and of the interval, by the text of the slice.
+ */
+export function proveInterval(
+  list: List,
+  interval: IdSlice,
+  rowsOf: ReadonlyMap<string, number>,
+  { at, lacked, changed }: Proof & { readonly changed: ReadonlySet<string> },
+): CoverageChange {
+  const cut = cutRanges(list, interval);
+  const stored = (slice: IdSlice) => rowsOf.get(sliceText(slice)) ?? 0;
+  const put: Entry[] = [];
+  let changedBefore = 0;
+  for (const { range, rest } of cut) {
+    let share = 0;
+    for (const slice of rest) {
+      const rows = stored(slice);
+      const part = rows / Math.max(range.rows ?? rows, rows, 1);
+      share += part;
+      put.push({ ...range, slice, rows: range.provenAt === null ? null : rows, changed: range.changed * part });
+    }
+    if (range.provenAt !== null) changedBefore += range.changed * Math.max(1 - share, 0);
+  }
+  // Only what was proven before can be seen to change; the oldest of those proofs is what this reading renews.
+  const old = cut.map(({ range }) => range).filter(({ provenAt }) => provenAt !== null);
+  const news = [...changed].filter(key => old.some(({ slice }) => holdsId(slice, key))).length;
+  const base: Entry = {
+    slice: interval,
+    provenAt: old.length > 0 ? Math.min(...old.map(({ provenAt }) => provenAt as number)) : null,
+    readAt: null,
+    requests: 1,
+    rows: stored(interval),
+    changed: changedBefore,
+    hoursWatched: old.length > 0 ? old.reduce((sum, { hoursWatched }) => sum + hoursWatched, 0) / old.length : 0,
+    dueSince: null,
+    dueReason: null,
+  };
+  put.push(proven(list, base, at, { rows: stored(interval), changed: news + lacked }));
+  return { removed: cut.map(({ range }) => range.slice), put };
+}
+
+/** A slice that is too large is cut: each part inherits its proof and an equal share of its history. `total`: the rows it is said to have. */
+export function splitEntry(list: List, slice: Slice, into: readonly DateSlice[], total: number | null): CoverageChange {
+  const parent = list.entries.get(sliceText(slice));
+  const rows = Math.ceil((total ?? parent?.rows ?? pageSize(list)) / into.length);
+  const put = into.map(part => ({
+    slice: part,
+    provenAt: parent?.provenAt ?? null,
+    readAt: parent?.readAt ?? null,
+    requests: requestsFor(list, rows),
+    rows,
+    changed: (parent?.changed ?? 0) / into.length,
+    hoursWatched: parent?.hoursWatched ?? 0,
+    dueSince: parent?.dueSince ?? null,
+    dueReason: parent?.dueReason ?? null,
+  }));
+  return { removed: [slice], put };
+}
+
+/** Several slices asked for in one go have `total` rows, more than believed: the next try is sure to gather fewer of them. */
+export function growParts(list: List, slice: Slice, total: number): CoverageChange {
+  const parts = partsIn(list, slice);
+  const believed = parts.reduce((sum, entry) => sum + (entry.rows ?? 1), 0);
+  const growth = Math.max(total / Math.max(believed, 1), 2);
+  const put = parts.map(entry => ({ ...entry, rows: Math.ceil(Math.max(entry.rows ?? 1, 1) * growth) }));
+  return { removed: [], put };
+}
+
+/** What a reading adds to a slice's history: the first teaches nothing, and what was learnt before decays. */
+export function learn(entry: Entry, reading: { at: number; changed: number; rows: number; requests: number }): Entry {
+  const next = { ...entry, readAt: reading.at, provenAt: reading.at, rows: reading.rows, requests: reading.requests };
+  if (entry.provenAt === null) return next;
+  const hours = Math.max(reading.at - entry.provenAt, 0) / HOUR;
+  const kept = 0.5 ** (hours / HALF_LIFE_HOURS);
+  return { ...next, changed: entry.changed * kept + reading.changed, hoursWatched: entry.hoursWatched * kept + hours };
+}
+
+const requestsFor = (list: List, rows: number): number => Math.max(Math.ceil(rows / pageSize(list)), 1);
+
+function proven(list: List, entry: Entry, at: number, { rows, changed }: StoredCount): Entry {
+  const requests = requestsFor(list, rows);
+  return { ...learn(entry, { at, changed, rows, requests }), dueSince: null, dueReason: null };
+}

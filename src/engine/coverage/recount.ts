@@ -1,0 +1,31 @@
+import type { Observation } from '../profile/observation.ts';
+import { type List, partition } from './list.ts';
+
+/** How many rows are accounted for: stored ones without those that a whole cover lacks, and records in quarantine without a row. */
+export interface Held {
+  readonly rows: number;
+  readonly quarantined: number;
+  readonly lackedByCover: number;
+}
+
+/** Whether all windows were read, so that the count of the source can show that rows lie in none of them. */
+export const mayHideRows = (list: List): boolean =>
+  list.strategy.partition === 'date' && partition(list).every(entry => entry.provenAt !== null);
+
+/**
+ * Rows without a date lie in no window. When every window was read and the source still counts more rows than are held, the count is
+ * asked for again; if it is what it was before the windows were read, some rows have no date. Where it has changed, rows that came
+ * in the meantime may make the difference: a later task finds out.
+ */
+export function hiddenRows(
+  { total }: Pick<List, 'total'>,
+  task: { readonly counted: number | null; readonly countAsked: boolean },
+  held: Held,
+): 'none' | 'ask again' | Observation {
+  const rows = held.rows + held.quarantined - held.lackedByCover;
+  if ((total != null && total <= rows) || task.counted === null) return 'none';
+  if (!task.countAsked) return 'ask again';
+  if (total == null || total !== task.counted) return 'none';
+  const evidence = `the source counts ${total} rows, its date windows show ${rows}`;
+  return { trait: 'undated', value: 'yes', evidence };
+}

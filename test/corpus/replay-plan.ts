@@ -1,0 +1,43 @@
+import type { Choice, ListInUse, Next, Wish } from '../../src/engine/agenda/choice.ts';
+import { isKnownAbsent, openTargets, plan } from '../../src/engine/agenda/plan.ts';
+import { type IdSlice, parseSlice, sliceText } from '../../src/engine/slices/slice.ts';
+import { listOf, type RecordedPlan } from './recorded.ts';
+
+/** What was decided, and what the pure function decides now from the same facts; equal where behaviour is. */
+export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown } {
+  const { list, task, now, today, affordable, missing } = recorded;
+  const inUse: ListInUse = { ...listOf(list), reading: new Set(list.reading.map(parseSlice)), turn: list.turn };
+  const { settled, intervals, failure, targets, ...rest } = task;
+  const asked = settled.filter(each => /^confirm (?!cover$)/.test(each)).map(each => each.slice('confirm '.length));
+  const progress = {
+    done: new Set(settled.filter(each => !/^confirm |^recount$/.test(each))),
+    asked: new Set(asked),
+    coverAsked: settled.includes('confirm cover'),
+    intervals: intervals.map(parseSlice) as IdSlice[],
+  };
+  const open: Wish = {
+    ...rest,
+    targets: targets.map(parseSlice),
+    failure: failure === null ? null : { kind: failure },
+    progress,
+  };
+  const wish = { ...open, absent: open.absent || isKnownAbsent(inUse, open, now) };
+  const next = plan({ list: inUse, wish, missing: missing ?? [], now, today, affordable });
+  const left = wish.kind === 'hint' ? openTargets(inUse, wish).slice(typeof next === 'string' ? 0 : 1) : wish.targets;
+  return {
+    was: [recorded.next, recorded.settled, recorded.targets, recorded.absent],
+    is: [shown(next), settledBy(next), left.map(sliceText), wish.absent],
+  };
+}
+
+export function shown(next: Next) {
+  if (typeof next === 'string') return next;
+  const { slice, answers, gathered, counted } = next;
+  return { slice: sliceText(slice), answers: Number.isFinite(answers) ? answers : 'inf', gathered, counted };
+}
+
+function settledBy(next: Next): string[] {
+  const asks: Choice['asks'] = typeof next === 'string' ? undefined : next.asks;
+  if (asks === undefined || asks === 'count') return [];
+  return [asks === 'cover' ? 'confirm cover' : `confirm ${asks.row}`];
+}
