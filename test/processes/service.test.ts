@@ -374,9 +374,9 @@ test('a service that begins while a command reads has its schedule served by tha
   });
 });
 
-test('the sources.json of the README works as it is written', async () => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  const example = /```json\n(\[[\s\S]*?\])\n```/.exec(readme)?.[1] ?? '';
+test('the sources.json of docs/several-sources.md works as it is written', async () => {
+  const document = readFileSync(new URL('../../docs/several-sources.md', import.meta.url), 'utf8');
+  const example = /```json\n(\[[\s\S]*?\])\n```/.exec(document)?.[1] ?? '';
   const sandboxes = [
     await openSandbox({ ...SOURCE, rateLimit: 0 }),
     await openSandbox({ ...SOURCE, seed: 2, rateLimit: 0 }),
