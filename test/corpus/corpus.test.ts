@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import type { Recorded } from './recorded.ts';
+import { replayConclusion } from './replay-conclusion.ts';
+import { replayPlan } from './replay-plan.ts';
+import { replayRecount } from './replay-recount.ts';
+
+const decisions = readFileSync(new URL('decisions.jsonl', import.meta.url), 'utf8')
+  .trimEnd()
+  .split('\n')
+  .map(line => JSON.parse(line) as Recorded);
+
+/** As JSON has them: without what is undefined. */
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+function replay(recorded: Recorded): { was: unknown; is: unknown } {
+  switch (recorded.d) {
+    case 'choose':
+      return replayPlan(recorded);
+    case 'conclude':
+      return replayConclusion(recorded);
+    case 'recount':
+      return replayRecount(recorded);
+  }
+}
+
+test.each([
+  ['choose', 'what to read next', 2000],
+  ['conclude', 'what a finished reading concludes, and what is deleted', 1000],
+  ['recount', 'whether the source counts rows that its windows did not show', 150],
+] as const)('%s: every recorded decision on %s is decided as before', (kind, _what, least) => {
+  const recorded = decisions.filter(each => each.d === kind);
+  expect(recorded.length).toBeGreaterThan(least);
+  for (const each of recorded) {
+    const { was, is } = replay(each);
+    expect(plain(is), `seed ${each.seed}: ${JSON.stringify(each).slice(0, 2000)}`).toEqual(plain(was));
+  }
+});

@@ -1,0 +1,37 @@
+import { coveredSince } from '../../src/engine/coverage/list.ts';
+import { hiddenRows, mayHideRows } from '../../src/engine/coverage/recount.ts';
+import { confirmationOf, isLackedByCover } from '../../src/engine/deletion/is-deleted.ts';
+import { parseSlice } from '../../src/engine/slices/slice.ts';
+import { stampMs } from '../../src/warehouse/database/stamp.ts';
+import type { MissingRow } from '../../src/warehouse/rows/missing.ts';
+import { listOf, type RecordedRecount } from './recorded.ts';
+
+/** What was decided of the count, and what the pure functions decide now: `done`, the count once more, or rows without a date. */
+export function replayRecount(recorded: RecordedRecount): { was: unknown; is: unknown } {
+  const { list, task, io, next } = recorded;
+  const was = next === 'blocked' ? 'undated' : typeof next === 'string' ? next : 'ask again';
+  return { was, is: decide() };
+
+  function decide(): string {
+    const known = listOf(list);
+    const everything = task.kind === 'sync' || (task.kind === 'verify' && !task.reportOnly);
+    if (!everything || !mayHideRows(known) || (known.total == null && task.kind === 'sync')) return 'done';
+    const claims = { coveredSince: coveredSince(known), count: null };
+    const missing = claims.coveredSince === null ? [] : (resultOf<MissingRow[]>('listMissing') ?? []);
+    const lacked = missing.filter(row => {
+      const lacks = [{ slice: parseSlice(row.slice), at: stampMs(row.since) }];
+      return confirmationOf(row, known.strategy) === 'cover' && isLackedByCover({ lacks }, claims);
+    });
+    const held = {
+      rows: resultOf<{ rows: number }>('countRows')?.rows ?? 0,
+      quarantined: resultOf<number>('countQuarantined') ?? 0,
+      lackedByCover: lacked.length,
+    };
+    const found = hiddenRows(known, { counted: task.counted, countAsked: task.recounted }, held);
+    return found === 'none' ? 'done' : found === 'ask again' ? found : found.trait;
+  }
+
+  function resultOf<T>(statement: string): T | undefined {
+    return io.find(([name]) => name === statement)?.[2] as T | undefined;
+  }
+}

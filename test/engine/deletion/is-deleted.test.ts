@@ -1,0 +1,151 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isDeleted, type ListClaims, type RowClaims } from '../../../src/engine/deletion/is-deleted.ts';
+import type { Confirmation, Strategy } from '../../../src/engine/profile/strategy.ts';
+import { parseSlice, type Slice } from '../../../src/engine/slices/slice.ts';
+
+const strategy = (confirmation: Confirmation, more: Partial<Strategy> = {}): Strategy => ({
+  partition: 'date',
+  membership: 'date',
+  confirmation,
+  relatedBy: confirmation === 'value' ? 'customer_id' : null,
+  inclusiveEdges: [],
+  watched: [],
+  oneAnswerShowsAll: false,
+  ...more,
+});
+
+const lacks = (...readings: readonly [slice: string, at: number][]): RowClaims['lacks'] =>
+  readings.map(([slice, at]) => ({ slice: parseSlice(slice), at }));
+const row = (more: Partial<RowClaims>): RowClaims => ({ key: '7', value: null, lacks: [], ...more });
+const covered = (coveredSince: number | null, count: ListClaims['count'] = null): ListClaims => ({
+  coveredSince,
+  count,
+});
+const NOTHING = covered(null);
+
+test('a row that nothing lacks is not deleted, whatever is known of the list', () => {
+  for (const confirmation of ['address', 'value', 'neighbours', 'cover'] as const)
+    expect(isDeleted(row({ value: '3' }), covered(1000), strategy(confirmation))).toBe(false);
+});
+
+test('a row is deleted when its own address answers 404', () => {
+  expect(isDeleted(row({ denied: true }), NOTHING, strategy('address'))).toBe(true);
+  expect(isDeleted(row({ lacks: lacks(['id 1..9', 1], ['id 5..7', 2]) }), covered(9), strategy('address'))).toBe(false);
+});
+
+describe('an invoice', () => {
+  const invoice = strategy('value');
+  const of = (...readings: [string, number][]) => row({ value: '3', lacks: lacks(...readings) });
+
+  test('is deleted when the list of its customer lacks it, too', () => {
+    expect(isDeleted(of(['date 2025-01-01..', 1], ['customer_id=3', 2]), NOTHING, invoice)).toBe(true);
+  });
+
+  test('is not deleted for what its window alone lacks, however often, nor for what the list of its customer alone lacks', () => {
+    expect(isDeleted(of(['date 2025-01-01..', 1], ['date 2025-01-01..', 2]), covered(9), invoice)).toBe(false);
+    expect(isDeleted(of(['customer_id=3', 1], ['customer_id=3', 2]), covered(9), invoice)).toBe(false);
+  });
+
+  test('is not deleted for what the list of another customer lacks', () => {
+    expect(isDeleted(of(['date 2025-01-01..', 1], ['customer_id=4', 2]), covered(9), invoice)).toBe(false);
+  });
+
+  test('without a customer is deleted when everything was read again since', () => {
+    const without = row({ lacks: lacks(['date 2025-01-01..', 5]) });
+    expect(isDeleted(without, covered(6), invoice)).toBe(true);
+    expect(isDeleted(without, covered(5), invoice)).toBe(false);
+  });
+});
+
+describe('a row of a list ordered by id in which edits keep their place', () => {
+  test('is deleted when a second answer for the ids around it lacks it, too', () => {
+    const byId = strategy('neighbours', { partition: 'id' });
+    expect(isDeleted(row({ lacks: lacks(['id 1..9', 1], ['id 5..8', 2]) }), NOTHING, byId)).toBe(true);
+    expect(isDeleted(row({ lacks: lacks(['id 1..9', 1]) }), covered(9), byId)).toBe(false);
+    expect(isDeleted(row({ lacks: lacks(['id 1..9', 1], ['newest', 2]) }), covered(9), byId)).toBe(false);
+  });
+});
+
+describe('a row of any other list', () => {
+  test('is deleted when every slice was read again since it went missing', () => {
+    const missing = row({ lacks: lacks(['date 2025-01-01..', 5]) });
+    expect(isDeleted(missing, covered(6), strategy('cover'))).toBe(true);
+    expect(isDeleted(missing, covered(5), strategy('cover'))).toBe(false);
+    expect(isDeleted(missing, NOTHING, strategy('cover'))).toBe(false);
+  });
+
+  test('that shows no date is deleted only where the list counts no more than would be left, twice alike', () => {
+    const undated = strategy('cover', { membership: 'window' });
+    const missing = row({ lacks: lacks(['date 2025-01-01..', 5]) });
+    const count = (counted: number | undefined, countedBefore: number | null, left: number) =>
+      isDeleted(missing, covered(6, { counted, countedBefore, left }), undated);
+    expect(count(10, 10, 10)).toBe(true);
+    expect(count(10, 10, 11)).toBe(true);
+    expect(count(10, 10, 9)).toBe(false);
+    expect(count(10, 11, 12)).toBe(false);
+    expect(count(undefined, null, 12)).toBe(false);
+    expect(isDeleted(missing, covered(6), undated)).toBe(true);
+  });
+});
+
+test('a row without an id is deleted as soon as its slice lacks it', () => {
+  for (const confirmation of ['value', 'neighbours', 'cover'] as const) {
+    const bare = row({ key: '#abc/1', lacks: lacks(['date 2025-01-01..', 1]) });
+    expect(isDeleted(bare, NOTHING, strategy(confirmation))).toBe(true);
+  }
+});
+
+const anySlice: fc.Arbitrary<Slice> = fc.constantFrom(
+  ...[
+    'date 2025-01-01..',
+    'date ..2024-12-31',
+    'customer_id=3',
+    'customer_id=4',
+    'id 1..9',
+    'id 5..',
+    'whole',
+    'newest',
+  ].map(parseSlice),
+);
+const anyLacks = fc.array(fc.record({ slice: anySlice, at: fc.integer({ min: 1, max: 20 }) }), { maxLength: 4 });
+const anyClaims = fc.record({
+  coveredSince: fc.option(fc.integer({ min: 0, max: 25 })),
+  count: fc.option(
+    fc.record({
+      counted: fc.option(fc.integer({ min: 0, max: 5 }), { nil: undefined }),
+      countedBefore: fc.option(fc.integer({ min: 0, max: 5 })),
+      left: fc.integer({ min: 0, max: 6 }),
+    }),
+  ),
+});
+const anyStrategy = fc
+  .record({
+    confirmation: fc.constantFrom<Confirmation>('address', 'value', 'neighbours', 'cover'),
+    membership: fc.constantFrom('date' as const, 'window' as const),
+  })
+  .map(({ confirmation, membership }) => strategy(confirmation, { membership }));
+const anyValue = fc.option(fc.constantFrom('3', '4'));
+
+test('of 10,000 generated cases, none is deleted on the word of a single reading', () => {
+  fc.assert(
+    fc.property(anyLacks, anyValue, anyClaims, anyStrategy, (all, value, list, its) => {
+      const single = { key: '7', value, lacks: all.slice(0, 1) };
+      // A cover that is complete since is the second reading.
+      expect(isDeleted(single, { ...list, coveredSince: null }, its)).toBe(false);
+    }),
+    { numRuns: 10_000 },
+  );
+});
+
+test('of 10,000 generated cases, further readings that lack a row never make a deletion undone', () => {
+  fc.assert(
+    fc.property(anyLacks, anyValue, anyClaims, anyStrategy, anySlice, (before, value, list, its, slice) => {
+      fc.pre(its.confirmation !== 'neighbours');
+      const at = 30;
+      if (isDeleted({ key: '7', value, lacks: before }, list, its))
+        expect(isDeleted({ key: '7', value, lacks: [...before, { slice, at }] }, list, its)).toBe(true);
+    }),
+    { numRuns: 10_000 },
+  );
+});
