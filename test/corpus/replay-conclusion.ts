@@ -11,7 +11,7 @@ import {
 } from '../../src/engine/coverage/prove.ts';
 import { dueAfterLeaving, readTargeted } from '../../src/engine/coverage/targeted.ts';
 import { contradictions, type SeenAgain, undatedRow } from '../../src/engine/deletion/contradiction.ts';
-import { isDeleted, type RowClaims } from '../../src/engine/deletion/is-deleted.ts';
+import { isDeleted, type RowClaims, UNCOVERED } from '../../src/engine/deletion/is-deleted.ts';
 import type { Edge, Observation } from '../../src/engine/profile/observation.ts';
 import { doubtfulEdges } from '../../src/engine/profile/observe-edges.ts';
 import { withObservation } from '../../src/engine/profile/source-profile.ts';
@@ -122,7 +122,7 @@ function conclude(recorded: RecordedConclusion, script: Script): Effect[] {
     case 'gone':
       if (!task.reportOnly) {
         const row = { key: end.key, value: null, lacks: [], denied: true };
-        apply(isDeleted(row, { coveredSince: null, count: null }, list.strategy) ? deletesOf([end.key]) : []);
+        apply(isDeleted(row, UNCOVERED, list.strategy) ? deletesOf([end.key]) : []);
       }
       break;
     case 'total': {
@@ -175,7 +175,10 @@ function replayProven(
   if (lacked.length > 0 && narrow.length > 0 && slice.by === 'date') {
     const days = { lacked: script.take<string[]>('valuesOf') ?? [], shown: script.take<string[]>('valuesOf') ?? [] };
     const doubts = doubtfulEdges(slice, narrow, days);
-    if (doubts.length > 0 && !reportOnly) return apply(doubts.flatMap(doubt => observesOf(list(), doubt)));
+    if (doubts.length > 0 && !reportOnly) {
+      apply(doubts.flatMap(doubt => observesOf(list(), doubt)));
+      return;
+    }
   }
   const at = stampMs(end.startedAt);
   const settle = (keys: readonly string[]) => {
@@ -185,8 +188,7 @@ function replayProven(
       const now = { slice, at };
       return { key, value: null, lacks: fresh.has(key) ? [now] : [{ slice, at: 0 }, now] };
     });
-    const none = { coveredSince: null, count: null };
-    apply(deletesOf(claims.filter(row => isDeleted(row, none, strategy)).map(({ key }) => key)));
+    apply(deletesOf(claims.filter(row => isDeleted(row, UNCOVERED, strategy)).map(({ key }) => key)));
   };
   settle(lacked);
   if (slice.by !== strategy.partition || reportOnly) return;
@@ -250,14 +252,11 @@ function replayTargeted(
   if (!end.complete || slice.by !== 'value' || reportOnly) return;
   const keys = script.take<string[]>('findLeft') ?? [];
   if (keys.length === 0) return;
-  const before = script.take<string[]>('lackedElsewhere') ?? [];
-  const deleted = before.filter(key => {
-    // The statement returned only what another slice lacked.
-    const lacks = [
-      { slice: { by: 'whole' } as const, at: 0 },
-      { slice, at },
-    ];
-    return isDeleted({ key, value: slice.value, lacks }, { coveredSince: null, count: null }, list().strategy);
+  // The statement returned only what another slice lacked.
+  const before = new Set(script.take<string[]>('lackedElsewhere'));
+  const deleted = keys.filter(key => {
+    const lacks = [...(before.has(key) ? [{ slice: { by: 'whole' } as const, at: 0 }] : []), { slice, at }];
+    return isDeleted({ key, value: slice.value, lacks }, UNCOVERED, list().strategy);
   });
   apply(deletesOf(deleted));
   const days = script.take<string[]>('valuesOf') ?? [];

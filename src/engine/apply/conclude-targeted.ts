@@ -3,7 +3,7 @@ import { stampMs } from '../../warehouse/database/stamp.ts';
 import { missingAmong } from '../../warehouse/rows/missing.ts';
 import { valuesOf } from '../../warehouse/rows/stored-rows.ts';
 import { dueAfterLeaving, readTargeted } from '../coverage/targeted.ts';
-import { isDeleted } from '../deletion/is-deleted.ts';
+import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { placeOf } from '../resource.ts';
 import { parseSlice, sliceText } from '../slices/slice.ts';
 import type { Ended, Outcome } from './outcome.ts';
@@ -26,22 +26,13 @@ export async function concludeTargeted(
 
   const left = await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt });
   if (left.length === 0) return;
-  const before = await missingAmong(tx, placeOf(resource), left);
-  const deleted = before.filter(row => {
-    const lacks = [
-      { slice: parseSlice(row.slice), at: stampMs(row.since) },
-      { slice, at },
-    ];
-    const claims = { key: row.key, value: slice.value, lacks };
-    return isDeleted(claims, { coveredSince: null, count: null }, resource.strategy);
+  const missing = new Map((await missingAmong(tx, placeOf(resource), left)).map(row => [row.key, row]));
+  const deleted = left.filter(key => {
+    const before = missing.get(key);
+    const lacks = [...(before ? [{ slice: parseSlice(before.slice), at: stampMs(before.since) }] : []), { slice, at }];
+    return isDeleted({ key, value: slice.value, lacks }, UNCOVERED, resource.strategy);
   });
-  await remove(
-    tx,
-    effects,
-    task,
-    deleted.map(({ key }) => key),
-    counts,
-  );
+  await remove(tx, effects, task, deleted, counts);
   // The others may just have another value now: the slices that hold them tell.
   const days = resource.dates ? await valuesOf(tx, resource.table, resource.dates.field, left) : [];
   await changeCoverage(tx, effects, dueAfterLeaving(resourceIn(effects), slice, at, { keys: left, days }));

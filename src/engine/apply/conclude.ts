@@ -4,7 +4,7 @@ import { REPORT } from '../../warehouse/ledgers/cursors.ts';
 import { forgetLacked, markMissing, markSeen } from '../../warehouse/rows/missing.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
 import { contradictions, type SeenAgain, undatedRow } from '../deletion/contradiction.ts';
-import { isDeleted } from '../deletion/is-deleted.ts';
+import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import type { Step } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { noteDoubt } from '../run/progress.ts';
@@ -82,7 +82,7 @@ async function concludeGone(
   { counts }: Outcome,
 ): Promise<void> {
   const claims = { key: end.key, value: null, lacks: [], denied: true };
-  if (task.reportOnly || !isDeleted(claims, { coveredSince: null, count: null }, resource.strategy)) return;
+  if (task.reportOnly || !isDeleted(claims, UNCOVERED, resource.strategy)) return;
   await markMissing(tx, placeOf(resource), [end.key], sliceText(slice), end.at);
   resource.holdsMissing = true;
   await remove(tx, effects, task, [end.key], counts);

@@ -16,7 +16,7 @@ import { keptIn, shownByNone } from '../../warehouse/rows/row-windows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { countRows } from '../../warehouse/rows/stored-rows.ts';
 import { coveredSince, oldestProof } from '../coverage/list.ts';
-import { type Count, isDeleted, type ListClaims, type RowClaims } from '../deletion/is-deleted.ts';
+import { type Count, isDeleted, type ListClaims, type RowClaims, UNCOVERED } from '../deletion/is-deleted.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { fail, type Task } from '../run/task.ts';
 import { widened } from '../slices/date-windows.ts';
@@ -66,7 +66,7 @@ export async function settleLacked(
   const claims = lacked.map((key): RowClaims => {
     return { key, value: null, lacks: fresh.has(key) ? [now] : [{ slice, at: 0 }, now] };
   });
-  const deleted = claims.filter(row => isDeleted(row, NOTHING_OF_THE_LIST, resource.strategy));
+  const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy));
   await remove(
     tx,
     effects,
@@ -75,8 +75,6 @@ export async function settleLacked(
     counts,
   );
 }
-
-const NOTHING_OF_THE_LIST: ListClaims = { coveredSince: null, count: null };
 
 /** Rows whose window was cut anew are lacked by all windows when each was read since, and none returned them. */
 export async function settleShownByNone(

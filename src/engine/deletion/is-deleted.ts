@@ -1,5 +1,5 @@
 import type { Strategy } from '../profile/strategy.ts';
-import { type Slice, sliceText } from '../slices/slice.ts';
+import { provesRange, type Slice, sliceText } from '../slices/slice.ts';
 
 /**
  * What readings claim of one stored row, each as of a moment (epoch ms). The row was *shown* before all of them: a later showing
@@ -23,6 +23,9 @@ export interface ListClaims {
   readonly count: Count | null;
 }
 
+/** Nothing is claimed of the list as a whole. */
+export const UNCOVERED: ListClaims = { coveredSince: null, count: null };
+
 export interface Count {
   /** Rows the source counts now; undefined while it was not asked. */
   readonly counted: number | undefined;
@@ -40,7 +43,7 @@ export function isDeleted(row: RowClaims, list: ListClaims, strategy: Strategy):
   if (row.denied) return true;
   if (row.lacks.length === 0) return false;
   // Its slice shows other content now, and the content is the key.
-  if (isContentKey(row.key)) return true;
+  if (isContentKey(row.key)) return row.lacks.some(({ slice }) => provesRange(slice));
   switch (confirmationOf(row, strategy)) {
     case 'address':
       return false;

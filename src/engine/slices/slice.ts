@@ -54,6 +54,9 @@ export function parseSlice(text: string): Slice {
   throw new SluiceError('failed', `"${text}" is not a slice.`);
 }
 
+/** Ranges and the whole list: what together covers a list, and so proves what is in it. */
+export const provesRange = ({ by }: Slice): boolean => by === 'id' || by === 'date' || by === 'whole';
+
 /** True when a row could lie in both, so that they must not be read at the same time. */
 export function overlap(a: Slice, b: Slice): boolean {
   if (a.by === 'id' && b.by === 'id') return before(a.from, b.to) && before(b.from, a.to);
