@@ -176,10 +176,10 @@ function problemsOf({ source, status }: SourceState): [problem: string, next: st
 
 const MOST_SPENDERS = 3;
 
-/** `320 for backfill transactions, 44 for slot invoices, 12 for other work`. */
+/** `320 transactions (backfill), 44 invoices (slot), 12 other`. */
 function spentLine(spent: readonly Spending[]): string {
-  const parts = spent.slice(0, MOST_SPENDERS).map(each => `${count(each.requests)} for ${each.kind} ${each.resource}`);
+  const parts = spent.slice(0, MOST_SPENDERS).map(each => `${count(each.requests)} ${each.resource} (${each.kind})`);
   const rest = spent.slice(MOST_SPENDERS).reduce((sum, each) => sum + each.requests, 0);
-  if (rest > 0) parts.push(`${count(rest)} for other work`);
+  if (rest > 0) parts.push(`${count(rest)} other`);
   return parts.join(', ');
 }

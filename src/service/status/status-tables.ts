@@ -15,7 +15,7 @@ export const minute = (at: number | string | null, timeZone: string): string => 
 export function resourceTable({ resources }: SourceStatus, timeZone: string): StatusTable {
   const at = (value: string | null) => minute(value, timeZone);
   return {
-    head: ['resource', 'rows', 'newest change', 'oldest proof', 'in a day', 'missing', 'quarantined'],
+    head: ['resource', 'rows', 'newest change', 'oldest proof', 'proven 24h', 'missing', 'quarantined'],
     right: [1, 4, 5, 6],
     rows: resources.map(each => [
       each.resource,
