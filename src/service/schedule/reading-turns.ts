@@ -24,16 +24,18 @@ interface Turn {
   done: Promise<void>;
 }
 
-/** Hands out at most `most` turns at a time, at most one for each source, in the order of the wake-ups. */
-export function createReadingTurns(options: {
-  sources: readonly string[];
-  most: number;
-  wake: (source: string, turn: AbortSignal) => Promise<Date | null>;
-  turnMs?: number | undefined;
+export interface ReadingTurnOptions {
+  readonly sources: readonly string[];
+  readonly most: number;
+  readonly wake: (source: string, turn: AbortSignal) => Promise<Date | null>;
+  readonly turnMs?: number | undefined;
   /** Queues the source's next wake-up, at a time or, with null, behind those already due. */
-  queueAgain: (source: string, at: Date | null) => Promise<void>;
-  log: Log;
-}): ReadingTurns {
+  readonly queueAgain: (source: string, at: Date | null) => Promise<void>;
+  readonly log: Log;
+}
+
+/** Hands out at most `most` turns at a time, at most one for each source, in the order of the wake-ups. */
+export function createReadingTurns(options: ReadingTurnOptions): ReadingTurns {
   const { sources, most, turnMs = TURN_MS, queueAgain, log } = options;
   const inTurn = pLimit(most);
   const turns = new Map<string, Turn>();
@@ -43,15 +45,7 @@ export function createReadingTurns(options: {
   async function take(source: string, self: Turn): Promise<void> {
     do {
       self.again = false;
-      const turn = new AbortController();
-      const startedAt = performance.now();
-      const timer = setInterval(
-        () => {
-          if (inTurn.pendingCount === 0 || performance.now() - startedAt < turnMs) return;
-          turn.abort(new SluiceError('stopped', 'Other sources wait for their turn; this one continues in its next.'));
-        },
-        Math.min(turnMs, SECOND),
-      );
+      const turn = startTurn(turnMs, () => inTurn.pendingCount > 0);
       try {
         const at = stopped ? null : await options.wake(source, turn.signal);
         // A process that stops hands its sources over, so that the others need not wait for the next minute.
@@ -62,7 +56,7 @@ export function createReadingTurns(options: {
         const kind = error instanceof SluiceError ? error.kind : 'bug';
         log.error({ source, kind, ...(kind === 'bug' ? { err: error } : {}) }, explain(error));
       } finally {
-        clearInterval(timer);
+        turn.end();
       }
     } while (self.again && !stopped && inTurn.pendingCount === 0);
     turns.delete(source);
@@ -90,4 +84,18 @@ export function createReadingTurns(options: {
     },
     ended: () => Promise.all([...turns.values()].map(turn => turn.done)),
   };
+}
+
+/** A signal that aborts once the turn has lasted `turnMs` and others wait for it. */
+function startTurn(turnMs: number, isAwaited: () => boolean): { signal: AbortSignal; end(): void } {
+  const turn = new AbortController();
+  const startedAt = performance.now();
+  const timer = setInterval(
+    () => {
+      if (!isAwaited() || performance.now() - startedAt < turnMs) return;
+      turn.abort(new SluiceError('stopped', 'Other sources wait for their turn; this one continues in its next.'));
+    },
+    Math.min(turnMs, SECOND),
+  );
+  return { signal: turn.signal, end: () => clearInterval(timer) };
 }
