@@ -52,6 +52,17 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
   },
 };
 
+/** The rooms within a layer, in steps: a room may import those of earlier steps, and no other of its own step. */
+const LADDERS: Record<string, readonly (readonly string[])[]> = {
+  'src/service': [
+    ['format.ts'],
+    ['access', 'health', 'schedule', 'status'],
+    ['incidents', 'webhooks'],
+    ['metrics', 'page'],
+    ['service.ts'],
+  ],
+};
+
 /** Packages that one file of a layer keeps to itself. */
 const KEPT_BY: Record<string, string> = { pino: 'src/log.ts', 'pino-pretty': 'src/log.ts' };
 const LEAVES = ['src/errors.ts', 'src/log.ts', 'src/clock.ts', 'src/loopback.ts'];
@@ -84,6 +95,20 @@ function layerOf(path: string): Layer | undefined {
   return FOLDERS.find(folder => path.startsWith(`src/${folder}/`));
 }
 
+/** On which step of a ladder a file's room stands; -1 for a room that the ladder does not name. */
+function stepOf(folder: string, path: string): { room: string; step: number } | undefined {
+  if (!path.startsWith(`${folder}/`)) return undefined;
+  const room = path.slice(folder.length + 1).split('/', 1)[0] as string;
+  return { room, step: (LADDERS[folder] ?? []).findIndex(rooms => rooms.includes(room)) };
+}
+
+function climbs(path: string, target: string): boolean {
+  return Object.keys(LADDERS).some(folder => {
+    const [from, to] = [stepOf(folder, path), stepOf(folder, target)];
+    return from !== undefined && to !== undefined && from.room !== to.room && to.step >= from.step;
+  });
+}
+
 const IMPORT = /(?:^|\n)\s*(?:import|export)\s(?:[^'";]*?\sfrom\s*)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g;
 
 const importsOf = (text: string): string[] => [...text.matchAll(IMPORT)].map(match => (match[1] ?? match[2]) as string);
@@ -103,6 +128,8 @@ function breaches(files: Files): string[] {
     const { ours, packages } = layer ? LAYERS[layer] : { ours: [], packages: [] };
     const product = /^(src|jobs|migrations)\//.test(path);
     if (product && !layer) found.push(`${path} belongs to no layer`);
+    for (const folder of Object.keys(LADDERS))
+      if (stepOf(folder, path)?.step === -1) found.push(`${path} belongs to no room of ${folder}`);
     if (!isKebab(path)) found.push(`${path} is not named in kebab-case`);
     if (/(^|\/)index\.ts$/.test(path)) found.push(`${path} is a barrel`);
     for (const folder of FORBIDDEN_FOLDERS)
@@ -116,7 +143,7 @@ function breaches(files: Files): string[] {
         const other = layerOf(target);
         const allowed = ours.some(each => each === other || each === target);
         const own = other === layer && layer !== 'jobs' && layer !== 'migrations';
-        if (!own && !allowed) found.push(`${path} imports ${target}`);
+        if ((!own && !allowed) || climbs(path, target)) found.push(`${path} imports ${target}`);
       } else if (product && !specifier.startsWith('node:')) {
         const name = packageOf(specifier);
         if (!packages.includes(name) || (KEPT_BY[name] ?? path) !== path) found.push(`${path} imports package ${name}`);
@@ -196,6 +223,10 @@ describe('each rule can be broken', () => {
     'src/source/ask.ts': `import { request } from 'undici';`,
     'src/warehouse/rows.ts': `import { sql } from 'kysely';`,
     'src/sandbox/app.ts': `import { Hono } from 'hono';`,
+    'src/service/access/guard.ts': '',
+    'src/service/status/status.ts': '',
+    'src/service/page/page.ts': `import type { Status } from '../status/status.ts';`,
+    'src/service/service.ts': `import { page } from './page/page.ts';`,
     'jobs/customers.ts': `import { z } from 'zod';\nimport { defineJob } from '../src/engine/job.ts';`,
     'migrations/warehouse/0001_first.ts': `import { sql } from 'kysely';`,
   };
@@ -228,6 +259,13 @@ describe('each rule can be broken', () => {
       'src/cli/sync.ts',
       `import type { Config } from '../config/read-config.ts';`,
     ],
+    [
+      'a room of the service sees one above it',
+      'src/service/access/guard.ts',
+      `import { page } from '../page/page.ts';`,
+    ],
+    ['a room sees one on its step', 'src/service/status/status.ts', `import { guard } from '../access/guard.ts';`],
+    ['a loose file that the ladder does not name', 'src/service/odds.ts', ''],
     ['another than main exits', 'src/engine/run.ts', 'process.exit(1);'],
     ['a barrel', 'src/engine/index.ts', ''],
     ['a folder of odds and ends', 'src/engine/utils/text.ts', ''],

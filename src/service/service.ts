@@ -7,29 +7,31 @@ import { explain, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database/database.ts';
 import { databaseNow } from '../warehouse/database/now.ts';
-import { createReadiness, type Pulse } from './health.ts';
-import { createMetrics } from './metrics.ts';
-import { guard } from './page/access.ts';
-import { secureHeaders } from './page/headers.ts';
-import { STYLE, statusPage } from './page/status-page.ts';
-import { ofEach, type ServedSource } from './served-source.ts';
-import { sourceState } from './source-state.ts';
-import { createInbox } from './webhooks/inbox.ts';
-import { createReceiver } from './webhooks/receiver.ts';
+import { secureHeaders } from './access/secure-headers.ts';
+import { guard } from './access/token-guard.ts';
+import type { Pulse } from './health/pulse.ts';
+import { createReadiness } from './health/readiness.ts';
+import { createMetrics } from './metrics/metrics.ts';
+import { PAGE_STYLE } from './page/page-style.ts';
+import { statusPage } from './page/status-page.ts';
+import { mapSources, type ServedSource } from './status/served-source.ts';
+import { readSourceStatus } from './status/source-status.ts';
+import { createHintInbox, type HintInbox } from './webhooks/hint-inbox.ts';
+import { createWebhookReceiver, type WebhookResult } from './webhooks/webhook-receiver.ts';
 
 export interface ServiceOptions {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
   readonly token: string | null;
   readonly database: Database;
   readonly sources: readonly ServedSource[];
-  /** Migrations that have not been run. */
+  /** Names of the pending migrations. */
   readonly pending: () => Promise<readonly string[]>;
-  readonly pulse: Pick<Pulse, 'stuck'>;
-  /** Wakes whoever reads a source, because a webhook left a hint. */
+  readonly pulse: Pick<Pulse, 'stalled'>;
+  /** Called when a webhook left change hints, to wake the process that reads the source. */
   readonly onHints: (source: string) => Promise<void>;
-  /** Takes secrets out of a text. */
+  /** Removes secrets from a text. */
   readonly hide: (text: string) => string;
   readonly clock: Clock;
   readonly log: Log;
@@ -41,25 +43,25 @@ export interface Service {
 }
 
 /**
- * The HTTP side of the service: `/` (status page), `/metrics`, `/healthz`, `/readyz`, and `/webhooks/<secret>`. Rejects with the
- * kind `configuration` when it cannot listen there; whether it may, `refuseOpenDoor` tells before.
+ * The HTTP side of the service: `/` (status page), `/metrics`, `/healthz`, `/readyz` and `/webhooks/<secret>`. Rejects with kind
+ * `configuration` when it cannot listen on that address. Call `refuseUnprotectedHost` first.
  */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const { host, port, database, onHints, clock, log } = options;
-  const inbox = createInbox({ database, onHints, clock, log });
+  const inbox = createHintInbox({ database, onHints, clock, log });
   const server = createAdaptorServer({
     fetch: createApp(options, inbox).fetch,
-    // The global Request and Response stay those of Node: the source's client lives in the same process.
+    // The source's client in the same process needs Node's own Request and Response.
     overrideGlobalObjects: false,
   }) as Server;
-  // Who sends slowly holds a connection for so long and no longer.
+  // A slow sender must not hold a connection for long.
   server.headersTimeout = 10 * SECOND;
   server.requestTimeout = 30 * SECOND;
   await new Promise<void>((resolve, reject) => {
     server.once('error', cause => reject(cannotListen(host, port, cause)));
     server.listen(port, host, resolve);
   });
-  server.on('error', error => log.warn({ reason: error.message }, 'the status page'));
+  server.on('error', error => log.warn({ reason: error.message }, 'HTTP server error'));
   const name = host.includes(':') ? `[${host}]` : host;
   return {
     url: `http://${name}:${(server.address() as AddressInfo).port}`,
@@ -78,63 +80,67 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   };
 }
 
-function createApp(options: ServiceOptions, inbox: ReturnType<typeof createInbox>): Hono {
+function createApp(options: ServiceOptions, inbox: HintInbox): Hono {
   const { database, sources, pulse, hide, clock, log } = options;
   const metrics = createMetrics({ database, sources });
   const readiness = createReadiness({ database, pending: options.pending, clock });
-  const page = shared(async () => {
-    const at = await databaseNow(database);
-    const states = await ofEach(sources, source =>
-      sourceState(database, source, hide).catch((error: unknown) => {
-        log.warn({ source: source.name, err: error }, 'the state of a source could not be read');
-        return { source, reason: hide(explain(error)) };
-      }),
-    );
-    return String(await statusPage(states, at));
-  });
+  const page = createPage(options);
 
   const app = new Hono();
-  app.use(secureHeaders(STYLE));
-  // Probes and the source carry no token; what they are told is no secret.
+  app.use(secureHeaders(PAGE_STYLE));
+  // Probes and the source carry no token, so these responses hold no secret.
   app.get('/healthz', c => {
-    const stuck = pulse.stuck();
-    return stuck.length === 0 ? c.text('ok\n') : c.text(`The loop does not go round: ${stuck.join(', ')}\n`, 503);
+    const stalled = pulse.stalled();
+    return stalled.length === 0 ? c.text('ok\n') : c.text(`Sync loop stalled: ${stalled.join(', ')}\n`, 503);
   });
   app.get('/readyz', async c => {
     const reason = await readiness();
     return reason === null ? c.text('ok\n') : c.text(`${hide(reason)}\n`, 503);
   });
-  app.route('/webhooks', createReceiver({ database, sources, inbox, metrics, log }));
+  const onWebhook = (result: WebhookResult) => metrics.countWebhook(result);
+  app.route('/webhooks', createWebhookReceiver({ database, sources, inbox, onWebhook, log }));
   app.use(guard(options.token));
   app.get('/metrics', async c => c.body(await metrics.scrape(), 200, { 'Content-Type': metrics.contentType }));
   app.get('/', async c => c.html(await page()));
-  app.notFound(c => c.text('Not found. There are: / /metrics /healthz /readyz\n', 404));
+  app.notFound(c => c.text('Not found. Available: / /metrics /healthz /readyz\n', 404));
   app.onError((error, c) => {
-    // Not the address: it may hold the secret of a webhook.
-    log.warn({ method: c.req.method, err: error }, 'a request to the service failed');
-    return c.text('That did not work; the log tells why.\n', 500);
+    // Without the path, which may hold the secret of a webhook.
+    log.warn({ method: c.req.method, err: error }, 'request to the service failed');
+    return c.text('Internal error. See the log.\n', 500);
   });
   return app;
 }
 
-/** Who asks while an answer is being made gets the same. */
-function shared<T>(make: () => Promise<T>): () => Promise<T> {
-  let making: Promise<T> | undefined;
-  return () => {
-    making ??= make().finally(() => {
-      making = undefined;
+/** Renders the status page. Concurrent requests share one rendering. */
+function createPage({ database, sources, hide, log }: ServiceOptions): () => Promise<string> {
+  const render = async () => {
+    const at = await databaseNow(database);
+    const read = await mapSources(sources, async source => {
+      try {
+        return { source, status: await readSourceStatus(database, source) };
+      } catch (error) {
+        log.warn({ source: source.name, err: error }, 'could not read the state of a source');
+        return { source, status: { unreadable: hide(explain(error)) } };
+      }
     });
-    return making;
+    return String(await statusPage(read, at, hide));
+  };
+  let rendering: Promise<string> | undefined;
+  return () => {
+    rendering ??= render().finally(() => {
+      rendering = undefined;
+    });
+    return rendering;
   };
 }
 
 function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): SluiceError {
   const taken = cause.code === 'EADDRINUSE';
-  const why = taken ? 'another program listens there' : `${cause.code ?? cause.message}`;
+  const why = taken ? 'another program uses that port' : `${cause.code ?? cause.message}`;
   return new SluiceError('configuration', `The service cannot listen on ${host}, port ${port}: ${why}.`, {
     cause,
     next: taken
-      ? 'Set SLUICE_PORT to a free port (another sluice start on this machine needs one of its own).'
-      : 'Set SLUICE_HOST to an address of this machine, and SLUICE_PORT to a port this user may open.',
+      ? 'Set SLUICE_PORT to a free port. Each sluice start on this machine needs its own.'
+      : 'Set SLUICE_HOST to an address of this machine, and SLUICE_PORT to a port that this user may open.',
   });
 }

@@ -318,7 +318,7 @@ test('migrate lists what it applied, and waits for another process until it is s
   const empty = await createTestDatabase({ empty: true });
   const env = { DATABASE_URL: empty.url };
   expect((await run(['status'], { env })).stdout).toMatch(
-    /not up to date: sluice\/0001_clock_and_budget, .* and \d+ more\.\nNext: sluice sync \(or only: sluice migrate\)\n$/,
+    /Pending migrations: sluice\/0001_clock_and_budget, .* and \d+ more\.\nNext: sluice sync, which migrates first \(or only: sluice migrate\)\n$/,
   );
   const other = new pg.Client({ connectionString: empty.url });
   await other.connect();

@@ -6,7 +6,7 @@ import { runLoop } from '../../src/engine/run/loop.ts';
 import { createLog } from '../../src/log.ts';
 import type { Fault } from '../../src/sandbox/faults/faults.ts';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
-import { noteOnce, tellOnce } from '../../src/service/incidents/incident-monitor.ts';
+import { recordIncidents, sendAlerts } from '../../src/service/incidents/incident-monitor.ts';
 import { FAILURES } from '../../src/source/http/retry.ts';
 import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../support/compare.ts';
@@ -30,7 +30,8 @@ test('a source that answers with nothing but errors for a day: few requests, the
       const log = createLog({ level: 'silent', secrets: [] });
       const watched = { database, sources: [], alertUrl, freshnessLimitMs: HOUR, hide: String, clock, log };
       const main = { name: 'main', scheduled };
-      const look = () => noteOnce(watched, main).then(() => tellOnce(watched, main, new AbortController().signal));
+      const look = () =>
+        recordIncidents(watched, main).then(() => sendAlerts(watched, main, new AbortController().signal));
       const tick = async () => {
         const at = clock.now();
         for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, new Date(at));
@@ -62,8 +63,8 @@ test('a source that answers with nothing but errors for a day: few requests, the
       await tick();
       expect(await differences(database, sandbox)).toEqual([]);
       expect(alerts.map(text => text.split('\n')[0])).toEqual([
-        'Sluice: source does not answer (main)',
-        'Over: source does not answer (main)',
+        'Sluice: source unavailable (main)',
+        'Resolved: source unavailable (main)',
       ]);
       await engine.close();
       await sandbox.close();

@@ -9,7 +9,7 @@ import { endRun, startRun } from '../../src/warehouse/ledgers/runs.ts';
 import { begin, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
 import { differences } from '../support/compare.ts';
 import { scheduled } from '../support/resources.ts';
-import { ask } from './open.ts';
+import { ask } from './with-service.ts';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 useBuild();
@@ -27,7 +27,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test('a registered service has a new invoice within a few requests and without a tick, and tells its state', async () => {
+test('a service with a registered webhook reads a new invoice in a few requests and without a tick', async () => {
   await withInstallation({}, async ({ sandbox, database, env }) => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
@@ -100,7 +100,7 @@ test('a registered service has a new invoice within a few requests and without a
   });
 });
 
-test('what other machines would reach without a token is refused before anything is started', async () => {
+test('start refuses a host that other machines reach without a token, before it starts anything', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-open-'));
   const dataDir = join(folder, 'data');
   const env = { SOURCE_URL: 'http://127.0.0.1:9', SOURCE_API_KEY: KEY, SLUICE_DATA_DIR: dataDir };
@@ -110,7 +110,7 @@ test('what other machines would reach without a token is refused before anything
   rmSync(folder, { recursive: true });
 });
 
-test('of two services with a wrong key one alert is posted, and one more when the key is right again', async () => {
+test('two services with a wrong key send one alert, and one more when the key is right again', async () => {
   const alerts: { text: string }[] = [];
   const receiver = createHttpServer((request, response) => {
     let text = '';
@@ -143,7 +143,7 @@ test('of two services with a wrong key one alert is posted, and one more when th
     await until(() => alerts.length > 1);
     await stop(healed);
     expect(alerts.slice(1).map(alert => alert.text)).toEqual([
-      expect.stringMatching(/^Over: API key rejected \(main\)/),
+      expect.stringMatching(/^Resolved: API key rejected \(main\)/),
     ]);
     const { rows } = await database.query(
       'select kind, resource, ended_at is not null as over, told_end_at is not null as told from sluice.incidents',
@@ -153,7 +153,7 @@ test('of two services with a wrong key one alert is posted, and one more when th
   await new Promise(resolve => receiver.close(resolve));
 });
 
-test('a resource that is switched off is in no trouble any more', async () => {
+test('switching off a resource ends its incidents and hides its failed slots', async () => {
   await withInstallation({}, async ({ database, env }) => {
     const { kysely } = database;
     const slot = { source: 'main', resource: 'customers', kind: 'slot', orderId: null, slotAt: null };
@@ -175,7 +175,7 @@ test('a resource that is switched off is in no trouble any more', async () => {
   });
 });
 
-test('an address over which others would read the secret is not registered', async () => {
+test('a webhook address that would expose its secret is not registered', async () => {
   await withInstallation({}, async ({ sandbox, sluice }) => {
     for (const url of [
       'http://sluice.example.com',
@@ -194,7 +194,7 @@ test('an address over which others would read the secret is not registered', asy
   });
 });
 
-test('a source that repeats the address in its refusal does not make the secret of it known', async () => {
+test('a source that quotes the webhook address in its refusal does not expose the secret', async () => {
   const secrets: string[] = [];
   const source = createHttpServer((request, response) => {
     let text = '';

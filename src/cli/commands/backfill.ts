@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { wakeUp } from '../../service/schedule/wake-ups.ts';
+import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
 import { type Cli, newCommand, type Outcome, type Session } from '../cli.ts';
 import { chosenRange, chosenResources, type Range } from '../cli-options.ts';
 import { backfillOrders } from '../orders/backfill-orders.ts';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { HOUR, SECOND } from '../../clock.ts';
 import { type Change, changeKinds } from '../../sandbox/changes/changes.ts';
 import { openSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
-import { count, plural } from '../../service/words.ts';
+import { count, plural } from '../../service/format.ts';
 import { type Database, openDatabase } from '../../warehouse/database/database.ts';
 import { migrate } from '../../warehouse/database/migrate.ts';
 import type { OrderKind } from '../../warehouse/ledgers/orders.ts';

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import { createMemoryBudget } from '../../budget/memory-budget.ts';
 import { SluiceError } from '../../errors.ts';
-import { budgetLine } from '../../service/words.ts';
+import { budgetLine } from '../../service/format.ts';
 import { type Client, openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { readTraits, type Trait } from '../../warehouse/ledgers/traits.ts';
 import { serverVersion } from '../../warehouse/reports/report.ts';
 import { type Cli, newCommand, type Session } from '../cli.ts';
-import { habits } from '../output/describe-profile.ts';
+import { describeProfile } from '../output/describe-profile.ts';
 import { table } from '../output/table.ts';
 import { zoned } from '../output/zoned.ts';
 import { pendingText, whatIsPending } from '../run/pending-migrations.ts';
@@ -23,58 +23,63 @@ interface Check {
 export function doctorCommand(cli: Cli): Command {
   return newCommand(
     'doctor',
-    'Check settings, database and source; at most one request to each source',
+    'Check settings, database and source; sends at most one request to each source',
     'sluice doctor',
   ).action(
     cli.action({ source: false }, async session => {
       const { terminal, settings } = session;
       const checks: Check[] = [];
       const note = (check: Check) => checks.push(check);
-
-      const database = await attempt(note, 'database', 'Check DATABASE_URL.', () => session.openDatabase());
-      let migrated = false;
-      if (database) {
-        note({
-          check: 'database',
-          ok: true,
-          found: `Postgres ${await serverVersion(database.kysely)} at ${database.place}`,
-        });
-        const pending = await attempt(note, 'tables', undefined, () => whatIsPending(session, database));
-        migrated = pending?.length === 0;
-        if (pending) note(tablesCheck(pending));
-      }
-      const known = migrated ? database : undefined;
-      const traits: (Trait & { source: string })[] = [];
-      const several = settings.sources.length > 1;
-      const of = (source: string) => (several ? `${source} ` : '');
+      const database = await checkDatabase(session, note);
+      const traits: SourceTrait[] = [];
       for (const source of settings.sources) {
         const { name } = source;
-        await checkSource(session, source, known, each => note({ ...each, found: `${of(name)}${each.found}` }));
-        const found = known ? await readTraits(known.kysely, name) : [];
+        await checkSource(session, source, database, each =>
+          note({ ...each, found: prefix(session, name) + each.found }),
+        );
+        const found = database ? await readTraits(database.kysely, name) : [];
         traits.push(...found.map(trait => ({ source: name, ...trait })));
       }
       const ok = checks.every(check => check.ok);
-
-      terminal.show({ ok, checks, settings: settings.shown, traits }, () => {
-        const { colors } = terminal;
-        const drawn = checks.map(({ check, ok, found, next }) => {
-          const line = `${ok ? colors.green('ok    ') : colors.red('failed')}  ${check.padEnd(10)}${found}`;
-          return next ? `${line}\n${' '.repeat(18)}${next}` : line;
-        });
-        const rows = settings.shown.map(({ name, value, from }) => [name, value, from]);
-        const named = traits.map(trait => ({ ...trait, resource: `${of(trait.source)}${trait.resource}` }));
-        const learnt = habits(named).map(({ list, words }) => [list, words]);
-        const found =
-          learnt.length > 0 ? [table(colors, ['list', 'as it was found'], learnt, { wrap: { 1: 76 } }), ''] : [];
-        // The checks last: that is what stays on the screen.
-        return [table(colors, ['setting', 'value', 'from'], rows), '', ...found, ...drawn].join('\n');
-      });
+      terminal.show({ ok, checks, settings: settings.shown, traits }, () => draw(session, checks, traits));
       return ok ? 0 : 1;
     }),
   );
 }
 
-/** Does `work`; a failure becomes a check that failed. */
+type SourceTrait = Trait & { readonly source: string };
+
+/** With several sources, a line starts with the name of its source. */
+const prefix = ({ settings }: Session, source: string): string => (settings.sources.length > 1 ? `${source} ` : '');
+
+function draw(session: Session, checks: readonly Check[], traits: readonly SourceTrait[]): string {
+  const { colors } = session.terminal;
+  const checkLines = checks.map(({ check, ok, found, next }) => {
+    const line = `${ok ? colors.green('ok    ') : colors.red('failed')}  ${check.padEnd(10)}${found}`;
+    return next ? `${line}\n${' '.repeat(18)}${next}` : line;
+  });
+  const settings = session.settings.shown.map(({ name, value, from }) => [name, value, from]);
+  const lists = describeProfile(
+    traits.map(trait => ({ ...trait, resource: prefix(session, trait.source) + trait.resource })),
+  ).map(({ list, words }) => [list, words]);
+  const profile =
+    lists.length > 0 ? [table(colors, ['list', 'observed behaviour'], lists, { wrap: { 1: 76 } }), ''] : [];
+  // The checks come last, so that they stay on the screen.
+  return [table(colors, ['setting', 'value', 'from'], settings), '', ...profile, ...checkLines].join('\n');
+}
+
+/** The database, where it answers and is up to date: without its tables, only the source can be checked. */
+async function checkDatabase(session: Session, note: (check: Check) => void): Promise<Database | undefined> {
+  const database = await attempt(note, 'database', 'Check DATABASE_URL.', () => session.openDatabase());
+  if (!database) return undefined;
+  const version = await serverVersion(database.kysely);
+  note({ check: 'database', ok: true, found: `Postgres ${version} at ${database.place}` });
+  const pending = await attempt(note, 'tables', undefined, () => whatIsPending(session, database));
+  if (pending) note(tablesCheck(pending));
+  return pending?.length === 0 ? database : undefined;
+}
+
+/** Runs `work`; an error becomes a failed check. */
 async function attempt<T>(
   note: (check: Check) => void,
   check: string,
@@ -91,13 +96,13 @@ async function attempt<T>(
 }
 
 function tablesCheck(pending: readonly string[]): Check {
-  if (pending.length === 0) return { check: 'tables', ok: true, found: 'all migrations are applied' };
-  // Reading brings them up to date by itself, so that is nothing to mend.
+  if (pending.length === 0) return { check: 'tables', ok: true, found: 'up to date' };
+  // Not a failure: the next sync migrates.
   return {
     check: 'tables',
     ok: true,
-    found: `to be migrated: ${pendingText(pending)}`,
-    next: 'Done by the next sync, or now: sluice migrate',
+    found: `pending migrations: ${pendingText(pending)}`,
+    next: 'The next sync applies them. To apply them now: sluice migrate',
   };
 }
 
@@ -107,57 +112,70 @@ async function checkSource(
   database: Database | undefined,
   note: (check: Check) => void,
 ): Promise<void> {
-  const { settings, jobs, signal } = session;
-  const { name, settings: source } = named;
-  if (!source && settings.shown.some(each => each.name === name)) {
-    const next = 'Set the variable that api_key_from names in the sources file.';
-    note({ check: 'key', ok: false, found: 'not set', next });
-    return;
-  }
-  if (!source) {
-    const missing = settings.shown.filter(each => /^SOURCE_(URL|API_KEY)$/.test(each.name) && each.value === 'not set');
+  const { name, timeZone, settings: source } = named;
+  if (!source) return note(settingsCheck(session, name));
+  await checkAnswer(session, name, source, database, note);
+  if (!database) return;
+  const usage = await openLedger(database, name, source).usage();
+  note({ check: 'quota', ok: usage.free > 0, found: budgetLine(usage, at => zoned(at, timeZone)) });
+  if (usage.limit < source.limit)
     note({
-      check: 'source',
-      ok: false,
-      found: `${missing.map(each => each.name).join(' and ')} not set`,
-      next: 'Set it in the environment or in .env; to try without: sluice sandbox',
+      check: 'limit',
+      ok: true,
+      found: `the source or another process lowered it to ${usage.limit}; SOURCE_RATE_LIMIT is ${source.limit}`,
     });
-    return;
+}
+
+/** Which setting is missing for a source that cannot be asked. */
+function settingsCheck({ settings: { shown } }: Session, source: string): Check {
+  if (shown.some(each => each.name === source)) {
+    const next = 'Set the environment variable that api_key_from names in the sources file.';
+    return { check: 'key', ok: false, found: 'not set', next };
   }
+  const missing = shown.filter(each => /^SOURCE_(URL|API_KEY)$/.test(each.name) && each.value === 'not set');
+  return {
+    check: 'source',
+    ok: false,
+    found: `${missing.map(each => each.name).join(' and ')} not set`,
+    next: 'Set it in the environment or in .env. To try Sluice without a source: sluice sandbox',
+  };
+}
+
+/** Sends one request. */
+async function checkAnswer(
+  session: Session,
+  name: string,
+  source: SourceSettings,
+  database: Database | undefined,
+  note: (check: Check) => void,
+): Promise<void> {
+  const { jobs, signal } = session;
+  const reachable = { check: 'source', ok: true, found: `answers at ${new URL(source.url).host}` };
   const client = openSource(session, name, source, database);
   try {
     const path = [...jobs.values()][0]?.path ?? '/';
     const context = { lane: 'live' as const, purpose: 'doctor', attempts: 1, signal };
     const answer = await client.list(path, {}, { page: 1, limit: 1 }, context);
     const total = answer.kind === 'rows' ? answer.meta?.totalRecords : undefined;
-    note({ check: 'source', ok: true, found: `answers at ${new URL(source.url).host}` });
+    note(reachable);
     note({ check: 'key', ok: true, found: `accepted${total === undefined ? '' : `; ${path} has ${total} records`}` });
     if (answer.kind === 'gone')
       note({
         check: 'list',
         ok: false,
-        found: `there is no ${path}`,
-        next: 'SOURCE_URL is the address before /api/v2; correct it.',
+        found: `the source has no ${path}`,
+        next: 'Set SOURCE_URL to the part of the address before /api/v2.',
       });
   } catch (error) {
     if (!(error instanceof SluiceError) || error.kind === 'stopped') throw error;
-    // Whoever refuses the key has been reached.
-    const reached = error.kind === 'unauthorized' || error.kind === 'refused';
-    if (reached) note({ check: 'source', ok: true, found: `answers at ${new URL(source.url).host}` });
-    const check = error.kind === 'quota' ? 'quota' : reached ? 'key' : 'source';
+    // A source that rejects the key has been reached.
+    const isReached = error.kind === 'unauthorized' || error.kind === 'refused';
+    if (isReached) note(reachable);
+    const check = error.kind === 'quota' ? 'quota' : isReached ? 'key' : 'source';
     note({ check, ok: false, found: error.message, next: error.next });
   } finally {
     await client.close();
   }
-  if (!database) return;
-  const usage = await openLedger(database, name, source).usage();
-  note({ check: 'quota', ok: usage.free > 0, found: budgetLine(usage, at => zoned(at, named.timeZone)) });
-  if (usage.limit < source.limit)
-    note({
-      check: 'limit',
-      ok: true,
-      found: `lowered to ${usage.limit} by the source or another process; SOURCE_RATE_LIMIT is ${source.limit}`,
-    });
 }
 
 function openSource(

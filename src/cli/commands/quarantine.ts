@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { moment, plural } from '../../service/words.ts';
+import { moment, plural } from '../../service/format.ts';
 import { countCleaned, listQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { type Cli, newCommand } from '../cli.ts';
 import { table } from '../output/table.ts';

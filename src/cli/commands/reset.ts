@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { tableDeclaration } from '../../engine/resource.ts';
 import { SluiceError } from '../../errors.ts';
-import { plural } from '../../service/words.ts';
+import { plural } from '../../service/format.ts';
 import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
 import { forgetSource, refuseOthersRows } from '../../warehouse/ledgers/sources.ts';
 import { resetResource } from '../../warehouse/rows/reset.ts';

@@ -3,10 +3,11 @@ import { MINUTE } from '../../clock.ts';
 import type { LoopEvent } from '../../engine/run/engine.ts';
 import { explain, isKind, type SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { Pulse } from '../../service/health.ts';
-import { refuseOpenDoor } from '../../service/page/access.ts';
+import { refuseUnprotectedHost } from '../../service/access/token-guard.ts';
+import type { Pulse } from '../../service/health/pulse.ts';
 import { type Planned, startSchedule } from '../../service/schedule/schedule.ts';
-import { startWakeUps, wakeUp } from '../../service/schedule/wake-ups.ts';
+import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
+import { startWakeUps } from '../../service/schedule/wake-ups.ts';
 import { withAnySignal } from '../../source/http/any-signal.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
@@ -33,7 +34,7 @@ export function startCommand(cli: Cli): Command {
   ).action(
     cli.action({ source: true }, async session => {
       const { settings, jobs, log, clock, draining } = session;
-      refuseOpenDoor(settings.host, settings.token);
+      refuseUnprotectedHost(settings.host, settings.token);
       const sources = settings.sources.filter(isOpen);
       const database = await session.openDatabase({ name: serviceName(session) });
       const readings = await makeRoom(database, sources.length);

@@ -1,20 +1,12 @@
 import type { Command } from 'commander';
 import { embeddedStatus } from '../../embedded-postgres/embedded-server.ts';
-import { TITLES } from '../../service/incidents/alerts.ts';
-import { budgetLine, count, moment, provenText } from '../../service/words.ts';
+import { budgetLine, count, moment } from '../../service/format.ts';
+import { INCIDENT_TITLES } from '../../service/incidents/incident-titles.ts';
+import { readSourceStatus, type SourceStatus } from '../../service/status/source-status.ts';
+import { minute, resourceTable, runTable, type StatusTable } from '../../service/status/status-tables.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { databaseNow } from '../../warehouse/database/now.ts';
-import { openIncidents } from '../../warehouse/ledgers/incidents.ts';
-import { openOrders } from '../../warehouse/ledgers/orders.ts';
 import type { Run } from '../../warehouse/ledgers/runs.ts';
-import {
-  failedLast,
-  orderProgress,
-  resourceState,
-  runsUnderWay,
-  type Spending,
-  spending,
-} from '../../warehouse/reports/report.ts';
+import type { Spending } from '../../warehouse/reports/report.ts';
 import { type Cli, newCommand, type Session } from '../cli.ts';
 import { leftText, orderLeft } from '../output/remaining-work.ts';
 import { table } from '../output/table.ts';
@@ -26,7 +18,7 @@ import { type NamedSource, openLedger, schedulesOf } from '../source-settings.ts
 export function statusCommand(cli: Cli): Command {
   return newCommand(
     'status',
-    'What the warehouse holds, how fresh it is, and what is going on',
+    'Show what the warehouse holds, how fresh it is, and what Sluice is doing',
     'sluice status\nsluice status --json',
   ).action(
     cli.action({ source: false }, async session => {
@@ -34,7 +26,7 @@ export function statusCommand(cli: Cli): Command {
       if (!settings.databaseUrl && (await embeddedStatus(settings.dataDir)).state === 'absent') {
         terminal.show(
           { database: null },
-          () => 'There is no warehouse yet. Make one: sluice sync (or look around: sluice demo).',
+          () => 'There is no warehouse yet. Create one: sluice sync (or try the demo: sluice demo).',
         );
         return 0;
       }
@@ -56,137 +48,138 @@ async function readState(session: Session) {
   return { database: url, sources };
 }
 
-async function readSource(session: Session, database: Database, source: NamedSource) {
-  const { name, schema } = source;
-  const { kysely } = database;
-  const names = [...session.jobs.keys()];
-  const schedules = schedulesOf(source, session.jobs);
-  const resources = [];
-  for (const resource of names) resources.push(await resourceState(kysely, { source: name, resource, schema }));
-  const open = await openOrders(kysely, name);
-  const now = await databaseNow(database);
-  const abreast = open.filter(order => order.state !== 'paused').length;
-  const orders = [];
-  for (const order of open)
-    orders.push({ ...order, left: orderLeft(await orderProgress(kysely, order.id), source, now, abreast) });
+interface SourceState {
+  readonly source: NamedSource;
+  /** A service reads it. */
+  readonly service: boolean;
+  readonly status: SourceStatus;
+}
+
+async function readSource(session: Session, database: Database, source: NamedSource): Promise<SourceState> {
+  const { name, schema, settings } = source;
+  const { jobs } = session;
+  const scheduled = [...schedulesOf(source, jobs).keys()];
+  const usage = async () => (settings ? openLedger(database, name, settings).usage() : null);
   return {
-    source: name,
-    schema,
+    source,
     service: await isServed(database, name),
-    resources,
-    runs: await runsUnderWay(kysely, name),
-    // A resource that was switched off since has no next scheduled run that could end well.
-    failed: (await failedLast(kysely, name, names)).filter(run => run.kind !== 'slot' || schedules.has(run.resource)),
-    incidents: await openIncidents(kysely, name),
-    orders,
-    budget: source.settings ? await openLedger(database, name, source.settings).usage() : null,
-    lastHour: await spending(kysely, name),
+    status: await readSourceStatus(database, { name, schema, jobs, scheduled, usage }),
   };
+}
+
+/** The open orders, each with what it still needs. */
+function ordersOf({ source, status: { orders, readAt } }: SourceState) {
+  const abreast = orders.filter(order => order.state !== 'paused').length;
+  return orders.map(({ progress, ...order }) => ({ ...order, left: orderLeft(progress, source, readAt, abreast) }));
+}
+
+type State = Awaited<ReturnType<typeof readState>>;
+
+/** With the password of the embedded server, which people need to connect, but without that of DATABASE_URL. */
+function shownUrl({ settings }: Session, url: string): string {
+  return settings.databaseUrl ? (settings.shown.find(each => each.name === 'DATABASE_URL')?.value ?? '') : url;
+}
+
+/** With a single source its fields stand beside `database`. */
+function documentOf(state: State) {
+  if (!('sources' in state)) return state;
+  const { database } = state;
+  const sources = state.sources.map(sourceDocument);
+  const [only] = sources;
+  return sources.length === 1 && only ? { database, ...only } : { database, sources };
+}
+
+function sourceDocument(state: SourceState) {
+  const { source, service, status } = state;
+  return {
+    source: source.name,
+    schema: source.schema,
+    service,
+    resources: status.resources,
+    runs: status.runs,
+    failed: status.failed,
+    incidents: status.incidents,
+    orders: ordersOf(state),
+    budget: status.usage,
+    lastHour: status.lastHour,
+  };
+}
+
+function draw(session: Session, state: State): string {
+  const { colors } = session.terminal;
+  const parts = [`${colors.bold('Database')}  psql "${state.database}"`];
+  if (!('sources' in state)) {
+    const next = 'Next: sluice sync, which migrates first (or only: sluice migrate)';
+    return [...parts, '', `Pending migrations: ${pendingText(state.pending)}.`, next].join('\n');
+  }
+  for (const each of state.sources) {
+    const { name, schema, timeZone } = each.source;
+    if (state.sources.length > 1) parts.push('', `${colors.bold('Source')}    ${name}, schema ${schema}`);
+    parts.push(...drawSource(session, each), '', timesIn(timeZone));
+  }
+  return parts.join('\n').trimEnd();
+}
+
+function drawSource(session: Session, state: SourceState): string[] {
+  const { colors } = session.terminal;
+  const { status, service } = state;
+  const { timeZone } = state.source;
+  const drawTable = ({ head, right, rows }: StatusTable) => table(colors, head, rows, { right });
+  const parts = [`${colors.bold('Service')}   ${service ? 'running' : 'not running (start it: sluice start)'}`];
+  if (status.usage) parts.push(`${colors.bold('Requests')}  ${budgetLine(status.usage, at => moment(at, timeZone))}`);
+  if (status.lastHour.length > 0) parts.push(`${colors.bold('Last hour')} ${spentLine(status.lastHour)}`);
+  parts.push('', drawTable(resourceTable(status, timeZone)));
+  for (const { resource, apart } of status.resources.filter(each => each.apart.length > 0))
+    parts.push(
+      '',
+      `The source's monthly report disagrees with the rows of ${resource} for ${someOf(apart)}; see sluice.coverage.`,
+    );
+  if (status.runs.length > 0) parts.push('', drawTable(runTable(status, timeZone)));
+  if (status.orders.length > 0) parts.push('', drawTable(orderTable(state)));
+  for (const [problem, next] of problemsOf(state)) parts.push('', colors.red(problem), next ?? '');
+  return parts;
 }
 
 const someOf = (months: readonly string[]): string =>
   `${months.slice(-3).join(', ')}${months.length > 3 ? ` and ${months.length - 3} more months` : ''}`;
 
-type State = Awaited<ReturnType<typeof readState>>;
-type SourceState = Awaited<ReturnType<typeof readSource>>;
-
-/** People need the embedded server's password, and it is theirs; that of DATABASE_URL they know. */
-function shownUrl({ settings }: Session, url: string): string {
-  return settings.databaseUrl ? (settings.shown.find(each => each.name === 'DATABASE_URL')?.value ?? '') : url;
+function orderTable(state: SourceState): StatusTable {
+  const at = (value: number | string) => minute(value, state.source.timeZone);
+  return {
+    head: ['order', 'kind', 'resource', 'state', 'created', 'requests left'],
+    right: [],
+    rows: ordersOf(state).map(({ id, kind, resource, state, createdAt, left }) => [
+      ...[id, kind, resource, state, at(createdAt)],
+      state === 'paused' ? '' : leftText(left, at),
+    ]),
+  };
 }
 
-/** With one source, what is known of it stands beside the database. */
-function documentOf(state: State) {
-  if (!('sources' in state)) return state;
-  const { database, sources } = state;
-  const [only] = sources;
-  return sources.length === 1 && only ? { database, ...only } : { database, sources };
-}
-
-function draw(session: Session, state: State): string {
-  const { terminal, settings } = session;
-  const { colors } = terminal;
-  const parts = [`${colors.bold('Database')}  psql "${state.database}"`];
-  if (!('sources' in state)) {
-    const names = pendingText(state.pending);
-    const next = 'Next: sluice sync (or only: sluice migrate)';
-    return [...parts, '', `Its tables are not up to date: ${names}.`, next].join('\n');
-  }
-  for (const source of state.sources) {
-    const { timeZone = 'UTC' } = settings.sources.find(each => each.name === source.source) ?? {};
-    if (state.sources.length > 1)
-      parts.push('', `${colors.bold('Source')}    ${source.source}, schema ${source.schema}`);
-    parts.push(...drawSource(session, source, value => moment(value, timeZone)), '', timesIn(timeZone));
-  }
-  return parts.join('\n').trimEnd();
-}
-
-function drawSource(session: Session, state: SourceState, at: (value: number | string | null) => string): string[] {
-  const { colors } = session.terminal;
-  const parts = [`${colors.bold('Service')}   ${state.service ? 'running' : 'not running (sluice start)'}`];
-  if (state.budget) parts.push(`${colors.bold('Requests')}  ${budgetLine(state.budget, at)}`);
-  if (state.lastHour.length > 0) parts.push(`${colors.bold('Last hour')} ${spentLine(state.lastHour)}`);
-
-  const rows = state.resources.map(each => [
-    each.resource,
-    count(each.rows),
-    at(each.newestChange),
-    provenText(each, at),
-    each.slices === 0 ? '' : `${Math.floor((100 * each.provenInADay) / each.slices)}%`,
-    count(each.missing),
-    count(each.quarantined),
-  ]);
-  const head = ['resource', 'rows', 'newest change', 'oldest proof', 'in a day', 'missing', 'quarantined'];
-  parts.push('', table(colors, head, rows, { right: [1, 4, 5, 6] }));
-  for (const { resource, apart } of state.resources.filter(each => each.apart.length > 0))
-    parts.push(
-      '',
-      `The source's own report sums up ${resource} otherwise than its rows in ${someOf(apart)}; see sluice.coverage.`,
-    );
-  if (state.runs.length > 0) {
-    const runs = state.runs.map(run => [
-      run.resource,
-      run.kind,
-      run.state === 'waiting' ? `waiting for quota until ${at(run.waitingUntil)}` : 'running',
-      count(run.rowsRead),
-      count(run.requests),
-      at(run.startedAt),
-    ]);
-    parts.push('', table(colors, ['run', 'kind', 'state', 'rows', 'requests', 'since'], runs, { right: [3, 4] }));
-  }
-  if (state.orders.length > 0) {
-    const orders = state.orders.map(order => [
-      order.id,
-      order.kind,
-      order.resource,
-      order.state,
-      at(order.createdAt),
-      order.state === 'paused' ? '' : leftText(order.left, at),
-    ]);
-    parts.push('', table(colors, ['order', 'kind', 'resource', 'state', 'given', 'requests left'], orders));
-  }
-  for (const { resource, kind, openedAt, message, next } of state.incidents)
-    parts.push(
-      '',
-      colors.red(`${resource ?? state.source}: ${TITLES[kind]} since ${at(openedAt)}. ${message}`),
-      next ?? '',
-    );
-  // What is an incident, too, is told once.
-  const told = (run: Run) => state.incidents.some(({ resource }) => resource === null || resource === run.resource);
-  for (const run of state.failed.filter(each => !told(each)))
-    parts.push(
-      '',
-      colors.red(`The last ${run.kind} of ${run.resource} failed at ${at(run.endedAt)}: ${run.reason}`),
-      run.next ?? '',
-    );
-  return parts;
+/** Open incidents, and failed runs that no incident covers; each with its next step. */
+function problemsOf({ source, status }: SourceState): [problem: string, next: string | null][] {
+  const at = (value: string | null) => moment(value, source.timeZone);
+  const { incidents, failed } = status;
+  const isCovered = (run: Run) => incidents.some(({ resource }) => resource === null || resource === run.resource);
+  return [
+    ...incidents.map(({ resource, kind, openedAt, message, next }): [string, string | null] => [
+      `${resource ?? source.name}: ${INCIDENT_TITLES[kind]} since ${at(openedAt)}. ${message}`,
+      next,
+    ]),
+    ...failed
+      .filter(run => !isCovered(run))
+      .map((run): [string, string | null] => [
+        `The last ${run.kind} of ${run.resource} failed at ${at(run.endedAt)}: ${run.reason}`,
+        run.next,
+      ]),
+  ];
 }
 
 const MOST_SPENDERS = 3;
 
-/** `backfill transactions 320, slot invoices 44 and 12 more`. */
+/** `320 transactions (backfill), 44 invoices (slot), 12 other`. */
 function spentLine(spent: readonly Spending[]): string {
-  const shown = spent.slice(0, MOST_SPENDERS).map(each => `${each.kind} ${each.resource} ${count(each.requests)}`);
+  const parts = spent.slice(0, MOST_SPENDERS).map(each => `${count(each.requests)} ${each.resource} (${each.kind})`);
   const rest = spent.slice(MOST_SPENDERS).reduce((sum, each) => sum + each.requests, 0);
-  return `${shown.join(', ')}${rest > 0 ? ` and ${count(rest)} for others` : ''}`;
+  if (rest > 0) parts.push(`${count(rest)} other`);
+  return parts.join(', ');
 }

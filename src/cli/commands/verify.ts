@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { count, plural } from '../../service/words.ts';
+import { count, plural } from '../../service/format.ts';
 import { type Cli, newCommand, type Outcome, type Session } from '../cli.ts';
 import { chosenResources } from '../cli-options.ts';
 import { failures, nameIn, outcomeOf, served, showServed } from '../output/summary.ts';

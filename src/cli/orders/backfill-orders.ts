@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
-import { wakeUp } from '../../service/schedule/wake-ups.ts';
-import { count, moment } from '../../service/words.ts';
+import { count, moment } from '../../service/format.ts';
+import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { listOrders, type Order, type OrderState, openOrders, setOrderState } from '../../warehouse/ledgers/orders.ts';

@@ -2,7 +2,7 @@ import { HOUR } from '../../clock.ts';
 import { wants } from '../../engine/agenda/choice.ts';
 import { openResource, pageSize, partition } from '../../engine/resource.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
-import { count, moment, plural } from '../../service/words.ts';
+import { count, moment, plural } from '../../service/format.ts';
 import { pendingMigrations } from '../../warehouse/database/migrate.ts';
 import type { Session } from '../cli.ts';
 import type { Range } from '../cli-options.ts';

@@ -4,7 +4,7 @@ import { wants } from '../../engine/agenda/choice.ts';
 import { partition } from '../../engine/resource.ts';
 import type { LoopEvent } from '../../engine/run/engine.ts';
 import type { Task } from '../../engine/run/task.ts';
-import { count, plural } from '../../service/words.ts';
+import { count, plural } from '../../service/format.ts';
 import type { Terminal } from './terminal.ts';
 import { NOTICED_MS, quotaText, retryText } from './wait-note.ts';
 

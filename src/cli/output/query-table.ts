@@ -1,4 +1,4 @@
-import { plural } from '../../service/words.ts';
+import { plural } from '../../service/format.ts';
 import type { ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';
 import { type Format, NUMBERS } from './query-formats.ts';
 import { draw, GAP } from './table.ts';

@@ -1,5 +1,5 @@
 import { SECOND } from '../../clock.ts';
-import { count, plural } from '../../service/words.ts';
+import { count, plural } from '../../service/format.ts';
 import type { OrderProgress } from '../../warehouse/reports/report.ts';
 
 /** What an open order still needs. */

@@ -1,5 +1,5 @@
 import { explain } from '../../errors.ts';
-import { count } from '../../service/words.ts';
+import { count } from '../../service/format.ts';
 import type { Outcome, Session } from '../cli.ts';
 import type { Read } from '../run/read-command.ts';
 import type { Served } from '../run/serve-orders.ts';

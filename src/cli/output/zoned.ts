@@ -1,4 +1,4 @@
-import { moment } from '../../service/words.ts';
+import { moment } from '../../service/format.ts';
 
 /** A moment in a sentence: `2026-01-15 10:00:05 Europe/Vienna`. */
 export const zoned = (at: number | string | null, timeZone: string): string =>

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse';
 import type { RawLine } from '../../push/lines.ts';
 import type { PushTarget } from '../../push/targets.ts';
-import { plural } from '../../service/words.ts';
+import { plural } from '../../service/format.ts';
 import { parseJson } from '../../source/answers/json.ts';
 
 interface CsvRecord {

@@ -1,7 +1,7 @@
 import type { Line } from '../../push/lines.ts';
 import { parcelsOf } from '../../push/push.ts';
 import type { PushTarget } from '../../push/targets.ts';
-import { count, plural } from '../../service/words.ts';
+import { count, plural } from '../../service/format.ts';
 import { sourceOption } from '../../warehouse/ledgers/sources.ts';
 import type { PushState } from '../../warehouse/pushes/pushes.ts';
 import type { Outcome } from '../cli.ts';

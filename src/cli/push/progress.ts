@@ -1,5 +1,5 @@
 import { type Clock, SECOND } from '../../clock.ts';
-import { plural } from '../../service/words.ts';
+import { plural } from '../../service/format.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { createWaitNote } from '../output/wait-note.ts';
 

@@ -1,5 +1,5 @@
 import type { Problem } from '../../push/lines.ts';
-import { count, plural } from '../../service/words.ts';
+import { count, plural } from '../../service/format.ts';
 import type { PushItem, PushState } from '../../warehouse/pushes/pushes.ts';
 import type { Outcome } from '../cli.ts';
 import type { Terminal } from '../output/terminal.ts';

@@ -1,7 +1,7 @@
 import { MINUTE } from '../../clock.ts';
-import { createPulse, type Pulse } from '../../service/health.ts';
-import { watch } from '../../service/incidents/incident-monitor.ts';
-import { wakeUp } from '../../service/schedule/wake-ups.ts';
+import { createPulse, type Pulse } from '../../service/health/pulse.ts';
+import { monitorIncidents } from '../../service/incidents/incident-monitor.ts';
+import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
 import { openService } from '../../service/service.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Session } from '../cli.ts';
@@ -40,7 +40,7 @@ export async function serveBeside(
     onHints: source => wakeUp(database, source),
   });
   const stopping = new AbortController();
-  const watching = watch({ ...common, alertUrl, freshnessLimitMs }, stopping.signal);
+  const watching = monitorIncidents({ ...common, alertUrl, freshnessLimitMs }, stopping.signal);
   log.info({ url: service.url }, 'status page');
   return {
     pulse,

@@ -3,59 +3,60 @@ import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { claimUntold, inTurn, noteTold, noteTroubles } from '../../warehouse/ledgers/incidents.ts';
-import type { ServedSource } from '../served-source.ts';
-import { alertOf, postAlert } from './alerts.ts';
-import { troublesOf } from './find-incidents.ts';
+import type { ServedSource } from '../status/served-source.ts';
+import { composeAlert } from './compose-alert.ts';
+import { deliverAlert } from './deliver-alert.ts';
+import { findTroubles } from './find-troubles.ts';
 
-const EVERY_MS = 10 * SECOND;
-/** Longer than a delivery may take: until then no other process tries the same one. */
+const CHECK_EVERY_MS = 10 * SECOND;
+/** Longer than a delivery may take: until then no other process tries the same alert. */
 const LEASE_SECONDS = 30;
 
-export interface WatchOptions {
+export interface MonitorOptions {
   readonly database: Database;
   readonly sources: readonly Pick<ServedSource, 'name' | 'scheduled'>[];
-  /** Null: incidents are kept and shown, and nobody is told. */
+  /** Null: incidents are recorded and shown, but no alert is sent. */
   readonly alertUrl: string | null;
   readonly freshnessLimitMs: number;
-  /** Takes secrets out of a text. */
+  /** Removes secrets from a text. */
   readonly hide: (text: string) => string;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /**
- * Looks for troubles, and tells of them, until `signal` aborts. Every process watches all sources it serves; each trouble is told once by one
- * of them. No look waits for the telling: an address that does not answer would keep troubles from being seen.
+ * Records incidents and sends alerts until `signal` aborts. Every process monitors all its sources; each alert is sent once, by one of
+ * them. Checks never wait for deliveries: an address that does not answer must not hide new troubles.
  */
-export async function watch(options: WatchOptions, signal: AbortSignal): Promise<void> {
-  const ofEach = async (work: (source: WatchOptions['sources'][number]) => Promise<void>) => {
+export async function monitorIncidents(options: MonitorOptions, signal: AbortSignal): Promise<void> {
+  const forEachSource = async (work: (source: MonitorOptions['sources'][number]) => Promise<void>) => {
     for (const source of options.sources) {
       if (signal.aborted) return;
       try {
         await work(source);
       } catch (error) {
-        options.log.debug({ source: source.name, reason: explain(error) }, 'incidents could not be looked at');
+        options.log.debug({ source: source.name, reason: explain(error) }, 'could not check for incidents');
       }
     }
   };
-  let telling: Promise<void> | undefined;
+  let delivering: Promise<void> | undefined;
   while (!signal.aborted) {
-    await ofEach(source => noteOnce(options, source));
-    telling ??= ofEach(source => tellOnce(options, source, signal)).finally(() => {
-      telling = undefined;
+    await forEachSource(source => recordIncidents(options, source));
+    delivering ??= forEachSource(source => sendAlerts(options, source, signal)).finally(() => {
+      delivering = undefined;
     });
-    await options.clock.sleep(EVERY_MS, signal).catch(() => undefined);
+    await options.clock.sleep(CHECK_EVERY_MS, signal).catch(() => undefined);
   }
-  await telling;
+  await delivering;
 }
 
-/** One look at one source: what is new becomes an incident, and what is over ends. */
-export async function noteOnce(
-  { database, freshnessLimitMs, hide }: WatchOptions,
+/** Checks one source once: opens incidents for new troubles and ends those that are over. */
+export async function recordIncidents(
+  { database, freshnessLimitMs, hide }: MonitorOptions,
   source: Pick<ServedSource, 'name' | 'scheduled'>,
 ): Promise<void> {
   await inTurn(database.kysely, source.name, async tx => {
-    const troubles = await troublesOf(tx, source.name, source.scheduled, freshnessLimitMs);
+    const troubles = await findTroubles(tx, source.name, source.scheduled, freshnessLimitMs);
     await noteTroubles(
       tx,
       source.name,
@@ -65,11 +66,11 @@ export async function noteOnce(
 }
 
 /**
- * Tells what nobody was told of a source. Once `signal` aborts nothing more is told: the next process does it, after the lease of
- * the one that was under way.
+ * Sends the alerts of one source that no process has sent yet. Stops once `signal` aborts; another process sends the rest, after the
+ * lease of the one being delivered.
  */
-export async function tellOnce(
-  { database: { kysely }, alertUrl, hide, log }: WatchOptions,
+export async function sendAlerts(
+  { database: { kysely }, alertUrl, hide, log }: MonitorOptions,
   source: Pick<ServedSource, 'name'>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -77,14 +78,11 @@ export async function tellOnce(
     const incident = await claimUntold(kysely, source.name, LEASE_SECONDS);
     if (!incident) return;
     try {
-      await postAlert(alertUrl, alertOf(incident, hide), signal);
+      await deliverAlert(alertUrl, composeAlert(incident, hide), signal);
     } catch (error) {
       if (signal.aborted) return;
       // The address is a secret, and fetch quotes it in some of its errors.
-      log.warn(
-        { incident: incident.id, reason: hide(explain(error)) },
-        'an alert could not be delivered; it is tried again',
-      );
+      log.warn({ incident: incident.id, reason: hide(explain(error)) }, 'could not deliver an alert; will retry');
       continue;
     }
     await noteTold(kysely, incident);

@@ -1,30 +1,23 @@
 import { html, raw } from 'hono/html';
-import { TITLES } from '../incidents/alerts.ts';
-import type { SourceState, UnreadSource } from '../source-state.ts';
-import { budgetLine, count, moment, provenText } from '../words.ts';
+import { budgetLine, count, moment } from '../format.ts';
+import { INCIDENT_TITLES } from '../incidents/incident-titles.ts';
+import type { ServedSource } from '../status/served-source.ts';
+import type { SourceStatus } from '../status/source-status.ts';
+import { minute, resourceTable, runTable } from '../status/status-tables.ts';
+import { PAGE_STYLE } from './page-style.ts';
 
 type Html = ReturnType<typeof html>;
+type Source = Pick<ServedSource, 'name' | 'timeZone'>;
 
-/** Inline, because nothing may be loaded; its hash is in the page's policy, so it must be written out as it is. */
-export const STYLE = `
-:root { color-scheme: light dark; --line: #8884; --dim: #555; --bad: #b00020; --good: #1b6e2e; }
-@media (prefers-color-scheme: dark) { :root { --dim: #aaa; --bad: #ff8a80; --good: #7bd88f; } }
-* { box-sizing: border-box; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; }
-h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.2rem; margin: 2rem 0 .25rem; } h3 { font-size: 1rem; margin: 1.25rem 0 .25rem; }
-p { margin: .25rem 0; } .dim { color: var(--dim); } .good { color: var(--good); }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; min-width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; vertical-align: top; }
-th { font-weight: normal; color: var(--dim); } .number { text-align: right; }
-.trouble { border-left: .25rem solid var(--bad); padding: .25rem 0 .25rem .75rem; margin: .75rem 0; overflow-wrap: anywhere; }
-.trouble strong { color: var(--bad); }
-meter, progress { width: 100%; max-width: 30rem; height: 1rem; }
-`;
+/** One source on the page; `status` is a reason where it could not be read, for example because the schema is gone. */
+export interface PageSource {
+  readonly source: Source;
+  readonly status: SourceStatus | { readonly unreadable: string };
+}
 
-/** The whole page: what `sluice status` tells, of every source, and what is wrong. All values are escaped. */
-export function statusPage(states: readonly (SourceState | UnreadSource)[], at: number): Html {
-  const zone = states[0]?.source.timeZone ?? 'UTC';
+/** The whole page. `at` is in epoch milliseconds. All values are escaped; `hide` removes secrets from what a source said. */
+export function statusPage(sources: readonly PageSource[], at: number, hide: (text: string) => string): Html {
+  const zone = sources[0]?.source.timeZone ?? 'UTC';
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -32,17 +25,19 @@ export function statusPage(states: readonly (SourceState | UnreadSource)[], at: 
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="refresh" content="60">
 <title>Sluice</title>
-<style>${raw(STYLE)}</style>
+<style>${raw(PAGE_STYLE)}</style>
 </head>
 <body>
 <h1>Sluice</h1>
-<p class="dim">As of ${moment(at, zone)} ${zone}; reloaded every minute.</p>
-${states.map(state => ('reason' in state ? unreadSection(state) : sourceSection(state)))}
+<p class="dim">As of ${moment(at, zone)} ${zone}. Reloads every minute.</p>
+${sources.map(({ source, status }) =>
+  'unreadable' in status ? unreadableSection(source, status.unreadable) : sourceSection(source, status, hide),
+)}
 </body>
 </html>`;
 }
 
-function unreadSection({ source, reason }: UnreadSource): Html {
+function unreadableSection(source: Source, reason: string): Html {
   return html`
 <section>
 <h2>${source.name}</h2>
@@ -51,100 +46,73 @@ function unreadSection({ source, reason }: UnreadSource): Html {
 </section>`;
 }
 
-function sourceSection(state: SourceState): Html {
-  const { source, incidents, failures } = state;
-  const at = (value: number | string | null) => moment(value, source.timeZone);
+function sourceSection({ name, timeZone }: Source, status: SourceStatus, hide: (text: string) => string): Html {
   return html`
 <section>
-<h2>${source.name}</h2>
-<p class="dim">Times are in ${source.timeZone}.</p>
-${incidents.length === 0 ? html`<p class="good">Nothing is wrong.</p>` : ''}
-${incidents.map(
-  incident => html`<div class="trouble"><strong>${incident.resource ?? incident.source}: ${TITLES[incident.kind]}</strong> since ${at(incident.openedAt)}
-<p>${incident.message}</p>${nextStep(incident.next)}</div>`,
-)}
-${requestsSection(state, at)}
+<h2>${name}</h2>
+<p class="dim">Times are in ${timeZone}.</p>
+${incidentSection(status, timeZone)}
+${requestSection(status, timeZone)}
 <h3>Resources</h3>
-${table(
-  ['resource', 'rows', 'newest change', 'oldest proof', 'in a day', 'missing', 'quarantined'],
-  [1, 4, 5, 6],
-  state.resources.map(each => [
-    each.resource,
-    count(each.rows),
-    at(each.newestChange),
-    provenText(each, at),
-    each.slices === 0 ? '' : `${Math.floor((100 * each.provenInADay) / each.slices)}%`,
-    count(each.missing),
-    count(each.quarantined),
-  ]),
-)}
-${
-  state.underWay.length === 0
-    ? ''
-    : html`<h3>Under way</h3>${table(
-        ['run', 'kind', 'state', 'rows', 'requests', 'since'],
-        [3, 4],
-        state.underWay.map(run => [
-          run.resource,
-          run.kind,
-          run.state === 'waiting' ? `waiting for the request limit until ${at(run.waitingUntil)}` : 'running',
-          count(run.rowsRead),
-          count(run.requests),
-          at(run.startedAt),
-        ]),
-      )}`
-}
-${
-  state.orders.length === 0
-    ? ''
-    : html`<h3>Orders</h3>${table(
-        ['order', 'kind', 'resource', 'state', 'slices proven', '', 'given'],
-        [],
-        state.orders.map(order => [
-          order.id,
-          order.kind,
-          order.resource,
-          order.state,
-          `${count(order.proven)} of ${count(order.slices)}`,
-          html`<progress value="${order.proven}" max="${Math.max(order.slices, 1)}"></progress>`,
-          at(order.createdAt),
-        ]),
-      )}`
-}
-${
-  failures.length === 0
-    ? ''
-    : html`<h3>Last failures</h3>${failures.map(
-        run => html`<div class="trouble"><strong>${run.resource}</strong>, ${run.kind}, ${at(run.endedAt)}
-<p>${run.reason ?? ''}</p>${nextStep(run.next)}</div>`,
-      )}`
-}
+${table(resourceTable(status, timeZone))}
+${status.runs.length > 0 ? html`<h3>Runs in progress</h3>${table(runTable(status, timeZone))}` : ''}
+${orderSection(status, timeZone)}
+${failureSection(status, timeZone, hide)}
 </section>`;
+}
+
+function incidentSection({ incidents }: SourceStatus, timeZone: string): Html {
+  if (incidents.length === 0) return html`<p class="good">No open incidents.</p>`;
+  return html`${incidents.map(
+    ({ source, resource, kind, openedAt, message, next }) =>
+      html`<div class="trouble"><strong>${resource ?? source}: ${INCIDENT_TITLES[kind]}</strong> since ${moment(openedAt, timeZone)}
+<p>${message}</p>${nextStep(next)}</div>`,
+  )}`;
+}
+
+function requestSection({ usage, lastHour }: SourceStatus, timeZone: string): Html | string {
+  if (!usage) return '';
+  const rows = lastHour.map(each => [each.kind, each.resource, count(each.requests)]);
+  return html`<h3>Requests</h3>
+<meter min="0" max="${usage.limit}" value="${Math.min(usage.used + usage.withheld, usage.limit)}"></meter>
+<p>${budgetLine(usage, at => moment(at, timeZone))}</p>
+${rows.length > 0 ? table({ head: ['in the last hour', 'resource', 'requests'], right: [2], rows }) : ''}`;
+}
+
+function orderSection({ orders }: SourceStatus, timeZone: string): Html | string {
+  if (orders.length === 0) return '';
+  const head = ['order', 'kind', 'resource', 'state', 'slices proven', '', 'created'];
+  const rows = orders.map(({ id, kind, resource, state, progress: { proven, slices }, createdAt }) => [
+    ...[id, kind, resource, state, `${count(proven)} of ${count(slices)}`],
+    html`<progress value="${proven}" max="${Math.max(slices, 1)}"></progress>`,
+    minute(createdAt, timeZone),
+  ]);
+  return html`<h3>Orders</h3>${table({ head, right: [], rows })}`;
+}
+
+function failureSection(
+  { recentFailures }: SourceStatus,
+  timeZone: string,
+  hide: (text: string) => string,
+): Html | string {
+  if (recentFailures.length === 0) return '';
+  return html`<h3>Failures of the last week</h3>${recentFailures.map(
+    run => html`<div class="trouble"><strong>${run.resource}</strong>, ${run.kind}, ${moment(run.endedAt, timeZone)}
+<p>${hide(run.reason ?? '')}</p>${nextStep(run.next && hide(run.next))}</div>`,
+  )}`;
 }
 
 const nextStep = (next: string | null): Html | string => (next ? html`<p class="dim">Next: ${next}</p>` : '');
 
-function requestsSection({ usage, spending }: SourceState, at: (value: string | null) => string): Html {
-  return html`<h3>Requests</h3>
-<meter min="0" max="${usage.limit}" value="${Math.min(usage.used + usage.withheld, usage.limit)}"></meter>
-<p>${budgetLine(usage, at)}</p>
-${
-  spending.length === 0
-    ? ''
-    : table(
-        ['in the last hour for', '', 'requests'],
-        [2],
-        spending.map(each => [each.kind, each.resource, count(each.requests)]),
-      )
-}`;
+interface Table {
+  readonly head: readonly string[];
+  /** Columns aligned right. */
+  readonly right: readonly number[];
+  readonly rows: readonly (readonly (string | Html)[])[];
 }
 
-function table(
-  head: readonly string[],
-  numbers: readonly number[],
-  rows: readonly (readonly (string | Html)[])[],
-): Html {
-  const side = (column: number) => (numbers.includes(column) ? 'number' : 'text');
+function table({ head, right, rows }: Table): Html {
+  const side = (column: number) => (right.includes(column) ? 'number' : 'text');
   return html`<div class="scroll"><table>
 <tr>${head.map((cell, column) => html`<th class="${side(column)}">${cell}</th>`)}</tr>
 ${rows.map(row => html`<tr>${row.map((cell, column) => html`<td class="${side(column)}">${cell}</td>`)}</tr>`)}

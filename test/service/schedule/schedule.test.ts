@@ -1,18 +1,18 @@
 import { createTask } from 'node-cron';
-import { describe, expect, test } from 'vitest';
-import { type Clock, MINUTE } from '../../src/clock.ts';
-import { shareOf } from '../../src/engine/run/tasks.ts';
-import { createLog } from '../../src/log.ts';
-import { latestTick, startSchedule } from '../../src/service/schedule/schedule.ts';
-import type { Database } from '../../src/warehouse/database/database.ts';
-import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
-import { withDatabase } from '../support/database.ts';
-import { createVirtualClock } from '../support/virtual-clock.ts';
+import { expect, test } from 'vitest';
+import { type Clock, MINUTE } from '../../../src/clock.ts';
+import { createLog } from '../../../src/log.ts';
+import { latestTick } from '../../../src/service/schedule/latest-tick.ts';
+import { startSchedule } from '../../../src/service/schedule/schedule.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
+import { withDatabase } from '../../support/database.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const task = (pattern: string) => createTask(pattern, () => undefined, { timezone: 'UTC' });
 const at = (text: string) => Date.parse(text);
 
-/** Of one resource; whom it wakes is added to `woken`. */
+/** The schedule of one resource; adds the sources that it wakes to `woken`. */
 const startInvoices = (schedule: string, database: Database, clock: Clock, woken: string[]) =>
   startSchedule({
     planned: [{ source: 'main', resource: 'invoices', schedule, timeZone: 'UTC' }],
@@ -22,26 +22,26 @@ const startInvoices = (schedule: string, database: Database, clock: Clock, woken
     onSlot: async source => void woken.push(source),
   });
 
-test('the newest missed tick is caught up, once, whatever was missed before it', async () => {
+test('only the newest missed tick is caught up, and only once', async () => {
   const quarterly = task('*/15 * * * *');
   const now = at('2026-01-15T10:44:30Z');
   expect(await latestTick(quarterly, now, at('2026-01-15T08:00:00Z'))).toEqual(new Date('2026-01-15T10:30:00Z'));
   expect(await latestTick(quarterly, now, at('2026-01-15T10:30:00Z'))).toBeNull();
 });
 
-test('a rare schedule is looked for over days', async () => {
+test('the last tick of a rare schedule is found weeks back', async () => {
   expect(await latestTick(task('0 3 1 * *'), at('2026-01-15T10:44:30Z'), at('2025-12-20T00:00:00Z'))).toEqual(
     new Date('2026-01-01T03:00:00Z'),
   );
 });
 
-test('the first start begins at once', async () => {
+test('the very first start has a tick at once', async () => {
   expect(await latestTick(task('0 3 1 * *'), at('2026-01-15T10:44:30Z'), null)).toEqual(
     new Date('2026-01-15T10:44:00Z'),
   );
 });
 
-test('a tick belongs to its zone, where the clock is set forward too', async () => {
+test('a tick belongs to its time zone, also in daylight saving time', async () => {
   const early = createTask('30 2 * * *', () => undefined, { timezone: 'Europe/Vienna' });
   expect(await latestTick(early, at('2026-01-15T10:00:00Z'), at('2026-01-14T12:00:00Z'))).toEqual(
     new Date('2026-01-15T01:30:00Z'),
@@ -51,7 +51,7 @@ test('a tick belongs to its zone, where the clock is set forward too', async () 
   );
 });
 
-test('a tick during which the database was away for longer than any look back is recorded when it is there again, once', async () => {
+test('a tick during a long database outage is recorded once when the database is back', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database, '2026-01-15T01:50:00.000Z');
     const nextMinute = async () => {
@@ -73,7 +73,7 @@ test('a tick during which the database was away for longer than any look back is
   });
 });
 
-test('slots of a database clock that was hours ahead do not hold the schedule up until then, and are not recorded again', async () => {
+test('slots recorded while the database clock was hours ahead neither block the schedule nor are recorded again', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database, '2026-01-15T01:50:00.000Z');
     const woken: string[] = [];
@@ -86,41 +86,5 @@ test('slots of a database clock that was hours ahead do not hold the schedule up
     const { rows } = await database.query('select slot_at from sluice.slots order by 1');
     expect(rows.map(row => (row.slot_at as string).slice(11, 16))).toEqual(['01:30', '01:45', '02:00', '06:00']);
     expect(woken).toEqual(['main']);
-  });
-});
-
-describe('what a resource may spend', () => {
-  const HOUR = 3_600_000;
-  const RESOURCES = ['a', 'b', 'c'].map(name => ({ name }));
-  const share = (name: string, weights: Record<string, number>, elapsedMs: number | null, lane?: 'backfill') =>
-    shareOf(
-      {
-        engine: { limit: 900, windowMs: HOUR, weights, resources: RESOURCES },
-        tasks: lane ? [{ lane }] : [],
-      },
-      { name },
-      elapsedMs === null ? null : 10 * HOUR - elapsedMs,
-      10 * HOUR,
-    );
-
-  test('is what the limit refilled since its last slot, in equal parts', () => {
-    expect(share('a', {}, HOUR / 4)).toBe(75);
-    expect(share('a', {}, 8 * HOUR)).toBe(300);
-    expect(share('a', {}, null)).toBe(300);
-    expect(share('a', {}, 0)).toBe(1);
-  });
-
-  test('is more where it weighs more, and so less for the others', () => {
-    expect(share('a', { a: 3 }, HOUR)).toBe(540);
-    expect(share('b', { a: 3 }, HOUR)).toBe(180);
-  });
-
-  test('is shared by those that have a schedule; one without counts when it is ordered', () => {
-    expect(share('a', { c: 0 }, HOUR)).toBe(450);
-    expect(share('c', { c: 0 }, HOUR)).toBe(300);
-  });
-
-  test('is half while a backfill needs the rest', () => {
-    expect(share('a', { a: 3 }, HOUR, 'backfill')).toBe(270);
   });
 });

@@ -1,18 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { openSandbox } from '../../src/sandbox/sandbox.ts';
-import { alertOf, TITLES } from '../../src/service/incidents/alerts.ts';
-import { METRICS } from '../../src/service/metrics.ts';
-import { noteTroubles } from '../../src/warehouse/ledgers/incidents.ts';
-import { createOrder } from '../../src/warehouse/ledgers/orders.ts';
-import { endRun, setRunWaiting, startRun } from '../../src/warehouse/ledgers/runs.ts';
-import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
-import { withDatabase } from '../support/database.ts';
-import { openEngine, serveOrders } from '../support/source.ts';
-import { createVirtualClock } from '../support/virtual-clock.ts';
-import { ask, servedSource, withService } from './open.ts';
+import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { composeAlert } from '../../../src/service/incidents/compose-alert.ts';
+import { INCIDENT_TITLES } from '../../../src/service/incidents/incident-titles.ts';
+import { METRICS } from '../../../src/service/metrics/metric-definitions.ts';
+import { noteTroubles } from '../../../src/warehouse/ledgers/incidents.ts';
+import { createOrder } from '../../../src/warehouse/ledgers/orders.ts';
+import { endRun, setRunWaiting, startRun } from '../../../src/warehouse/ledgers/runs.ts';
+import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+import { ask, servedSource, withService } from '../with-service.ts';
 
-const text = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+const text = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
 
 test('every metric is there after a sync, labelled by source and resource, and holds no secret', async () => {
   const sandbox = await openSandbox({ rateLimit: 0 });
@@ -37,7 +38,7 @@ test('every metric is there after a sync, labelled by source and resource, and h
         'sluice_changes_in_a_day{source="main",resource="customers",change="inserted"} 150',
         'sluice_slices{source="main",resource="customers",state="never_read"} 0',
         'sluice_incidents_open{source="main",kind="fuse"} 1',
-        ...Object.keys(TITLES)
+        ...Object.keys(INCIDENT_TITLES)
           .filter(kind => kind !== 'fuse')
           .map(kind => `sluice_incidents_open{source="main",kind="${kind}"} 0`),
       ])
@@ -59,7 +60,7 @@ test('every metric is there after a sync, labelled by source and resource, and h
   await sandbox.close();
 });
 
-test('when waiting for the request limit ends is told while a run waits, and not otherwise', async () => {
+test('sluice_waiting_seconds is present only while a run waits for the request limit', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
     const place = { source: 'main', resource: 'invoices', orderId: null, slotAt: null };
@@ -82,7 +83,7 @@ test('when waiting for the request limit ends is told while a run waits, and not
   });
 });
 
-test('a list that is switched off is not overdue, however long ago its last tick was', async () => {
+test('a list that is switched off is never overdue', async () => {
   await withDatabase(async database => {
     for (const resource of ['customers', 'invoices'])
       await recordSlot(database.kysely, 'main', resource, new Date(Date.now() - 60_000));
@@ -124,5 +125,5 @@ test('docs/operations.md lists every metric with its labels, and shows an alert 
     openedAt: '2026-01-15 10:00:00+00',
     endedAt: null,
   } as const;
-  expect(shown).toEqual(alertOf(incident, each => each));
+  expect(shown).toEqual(composeAlert(incident, each => each));
 });

@@ -1,11 +1,12 @@
 import { expect, test, vi } from 'vitest';
-import { createLog } from '../../src/log.ts';
-import { startWakeUps, wakeUp } from '../../src/service/schedule/wake-ups.ts';
-import { withDatabase } from '../support/database.ts';
+import { createLog } from '../../../src/log.ts';
+import { wakeUp } from '../../../src/service/schedule/wake-up-queue.ts';
+import { startWakeUps } from '../../../src/service/schedule/wake-ups.ts';
+import { withDatabase } from '../../support/database.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
-test('no more sources are awake at once than may be, and each has its turn', async () => {
+test('at most the allowed number of sources is awake at once, and each gets its turn', async () => {
   await withDatabase(async database => {
     const sources = Array.from({ length: 12 }, (_, index) => `source_${index}`);
     const woken: string[] = [];
@@ -30,7 +31,7 @@ test('no more sources are awake at once than may be, and each has its turn', asy
   });
 });
 
-test('woken again while it waits for its turn, a source keeps its place', async () => {
+test('a source that is woken again while it waits for its turn keeps its place', async () => {
   await withDatabase(async database => {
     const woken: string[] = [];
     let begin: () => void = () => undefined;
@@ -65,7 +66,7 @@ test('woken again while it waits for its turn, a source keeps its place', async 
   });
 });
 
-test('where one place is there for two sources, one that could go on for ever ends its turn and queues again', async () => {
+test('with one turn for two sources, a source with endless work ends its turn and queues again', async () => {
   await withDatabase(async database => {
     const woken: string[] = [];
     const wakeUps = await startWakeUps({
@@ -75,7 +76,7 @@ test('where one place is there for two sources, one that could go on for ever en
       turnMs: 0,
       wake: async (source, turn) => {
         woken.push(source);
-        // Nobody but the other's waiting ends it.
+        // Only the other source's waiting ends it.
         if (woken.length <= 6 && !turn.aborted)
           await new Promise<void>(resolve => turn.addEventListener('abort', () => resolve(), { once: true }));
         return null;
@@ -89,7 +90,7 @@ test('where one place is there for two sources, one that could go on for ever en
   });
 });
 
-test('a process leaves the wake-ups of sources that others serve to them', async () => {
+test('a process takes no wake-ups of sources that only others serve', async () => {
   await withDatabase(async database => {
     const woken: string[] = [];
     const wakeUps = await startWakeUps({
@@ -113,7 +114,7 @@ test('a process leaves the wake-ups of sources that others serve to them', async
   });
 });
 
-test('a process that stops hands over what it has been woken for, and takes no more', async () => {
+test('a process that stops hands over its wake-ups and takes no more', async () => {
   await withDatabase(async database => {
     const woken: string[] = [];
     let finish: () => void = () => undefined;

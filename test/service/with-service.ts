@@ -5,8 +5,8 @@ import transactions from '../../jobs/transactions.ts';
 import { createLedger } from '../../src/budget/ledger.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
-import type { ServedSource } from '../../src/service/served-source.ts';
 import { openService, type Service, type ServiceOptions } from '../../src/service/service.ts';
+import type { ServedSource } from '../../src/service/status/served-source.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 
 export const silent = createLog({ level: 'silent', secrets: [] });
@@ -38,7 +38,7 @@ export async function withService(
     database,
     sources: [servedSource(database)],
     pending: async () => [],
-    pulse: { stuck: () => [] },
+    pulse: { stalled: () => [] },
     onHints: async () => undefined,
     hide: text => text,
     clock: systemClock,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hintsIn } from '../../src/service/webhooks/message-hints.ts';
+import { changeHintsIn } from '../../../src/service/webhooks/change-hints.ts';
 
 const jobs = new Map([
   ['customers', { events: {} }],
@@ -7,7 +7,7 @@ const jobs = new Map([
   ['transactions', { events: { 'payment.received': [] } }],
 ]);
 const hints = (message: unknown) =>
-  hintsIn(typeof message === 'string' ? message : JSON.stringify(message), jobs).map(
+  changeHintsIn(typeof message === 'string' ? message : JSON.stringify(message), jobs).map(
     ({ resource, slice }) => `${resource} ${slice}`,
   );
 
@@ -20,21 +20,21 @@ test.each([
     ['invoices one 17', 'transactions newest'],
   ],
   ['a form', 'event=payment.received&invoice_id=17', ['invoices one 17', 'transactions newest']],
-  ['another event', { event: 'invoice.deleted', id: 17 }, ['invoices one 17', 'transactions newest']],
+  ['an unknown event', { event: 'invoice.deleted', id: 17 }, ['invoices one 17', 'transactions newest']],
 ])('%s', (_what, message, expected) => {
   expect(hints(message)).toEqual(expected);
 });
 
 test.each([
   ['nothing', ''],
-  ['no JSON', '{"event": "invoice.created", '],
+  ['invalid JSON', '{"event": "invoice.created", '],
   ['another shape', [1, [2, null], 'x']],
   ['no key', { id: 'INV-17', invoice_id: -1, data: { id: 1.5, invoice_id: true } }],
-  ['a key that no column holds', { id: '99999999999999999999' }],
+  ['a key that fits no column', { id: '99999999999999999999' }],
   ['SQL', { id: "1'; drop table sluice.hints; --" }],
   ['a key that is too deep', { a: { b: { c: { d: { e: { f: { id: 17 } } } } } } }],
-  ['nesting without end', `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`],
-  ['names of the language', '{"__proto__": {"id": 1.5}, "constructor": {"prototype": 1}}'],
-])('a message that holds %s points to where the lists grow', (_what, message) => {
+  ['endless nesting', `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`],
+  ['names of built-in properties', '{"__proto__": {"id": 1.5}, "constructor": {"prototype": 1}}'],
+])('a message with %s points to the newest end of the lists', (_what, message) => {
   expect(hints(message)).toEqual(['invoices newest', 'transactions newest']);
 });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { MiddlewareHandler } from 'hono';
 
-/** Nothing is loaded, embedded, submitted or kept: the one thing allowed is the page's own `style`, by its hash. */
+/** Forbids loading, embedding, submitting and caching anything but the inline `style`, which the policy names by its hash. */
 export function secureHeaders(style: string): MiddlewareHandler {
   const hash = createHash('sha256').update(style).digest('base64');
   const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;

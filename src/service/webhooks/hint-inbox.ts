@@ -3,39 +3,36 @@ import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { leaveHints } from '../../warehouse/ledgers/hints.ts';
+import type { ChangeHint } from './change-hints.ts';
 
-interface Hint {
-  readonly source: string;
-  readonly resource: string;
-  readonly slice: string;
-}
+type SourceHint = ChangeHint & { readonly source: string };
 
 /** Hints are written together, at most this often: a flood costs the database a few statements a second. */
 const PAUSE_MS = SECOND / 4;
 const RETRY_MS = 5 * SECOND;
-/** Different hints kept in memory. Beyond it they are dropped: the next slots find what they meant. */
+/** Distinct hints kept in memory. More are dropped: the next slots find the changes they meant. */
 const MOST_WAITING = 1000;
 
-/** Takes hints without waiting for the database, and writes them down soon. What a crash loses here the next slots find. */
-export interface Inbox {
-  add(hints: readonly Hint[]): void;
-  /** Writes what is left, and resolves when that is done or cannot be. */
+/** Accepts change hints without waiting for the database, and writes them soon. The next slots find what a crash loses here. */
+export interface HintInbox {
+  add(hints: readonly SourceHint[]): void;
+  /** Writes the remaining hints; resolves when they are written, or cannot be. */
   close(): Promise<void>;
 }
 
-export function createInbox(options: {
+export function createHintInbox(options: {
   database: Database;
-  /** Called with a source once hints of it are written. */
+  /** Called with a source once its hints are written. */
   onHints: (source: string) => Promise<void>;
   clock: Clock;
   log: Log;
-}): Inbox {
+}): HintInbox {
   const { database, onHints, clock, log } = options;
-  const waiting = new Map<string, Hint>();
+  const waiting = new Map<string, SourceHint>();
   const closing = new AbortController();
   let writing: Promise<void> | undefined;
 
-  const keep = (hint: Hint) => {
+  const keep = (hint: SourceHint) => {
     const key = JSON.stringify([hint.source, hint.resource, hint.slice]);
     if (waiting.size < MOST_WAITING) waiting.set(key, hint);
   };
@@ -49,7 +46,7 @@ export function createInbox(options: {
         await leaveHints(database.kysely, batch);
         for (const source of new Set(batch.map(hint => hint.source))) await onHints(source);
       } catch (error) {
-        log.warn({ hints: batch.length }, `webhooks could not be noted: ${explain(error)}`);
+        log.warn({ hints: batch.length }, `could not record change hints from webhooks: ${explain(error)}`);
         if (closing.signal.aborted) return;
         for (const hint of batch) keep(hint);
         pauseMs = RETRY_MS;

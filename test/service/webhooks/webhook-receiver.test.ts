@@ -1,18 +1,18 @@
 import { Agent } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { runLoop } from '../../src/engine/run/loop.ts';
-import { createLog } from '../../src/log.ts';
-import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { Service } from '../../src/service/service.ts';
-import type { Database } from '../../src/warehouse/database/database.ts';
-import { dueHints } from '../../src/warehouse/ledgers/hints.ts';
-import { receiverSecret } from '../../src/warehouse/ledgers/receivers.ts';
-import { differences } from '../support/compare.ts';
-import { withDatabase } from '../support/database.ts';
-import { openEngine, serveOrders } from '../support/source.ts';
-import { createVirtualClock } from '../support/virtual-clock.ts';
-import { ask, servedSource, withService } from './open.ts';
+import { runLoop } from '../../../src/engine/run/loop.ts';
+import { createLog } from '../../../src/log.ts';
+import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Service } from '../../../src/service/service.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { dueHints } from '../../../src/warehouse/ledgers/hints.ts';
+import { receiverSecret } from '../../../src/warehouse/ledgers/receivers.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+import { ask, servedSource, withService } from '../with-service.ts';
 
 const EVENTS = ['invoice.created', 'payment.received'];
 
@@ -31,7 +31,7 @@ async function withReceiver(fn: (given: { database: Database; service: Service; 
   });
 }
 
-test('the secret is made once, and whoever does not know it finds nothing there', async () => {
+test('a secret is created once, and a wrong one is answered 404', async () => {
   await withReceiver(async ({ database, service, url }) => {
     const [one, two] = await Promise.all([1, 2].map(() => receiverSecret(database.kysely, 'main')));
     expect([one, two]).toEqual([one, url.split('/').at(-1)]);
@@ -45,7 +45,7 @@ test('the secret is made once, and whoever does not know it finds nothing there'
   });
 });
 
-test('a message leaves a hint and nothing else, the same one twice is one, and one that is too large is refused', async () => {
+test('a message leaves only a change hint, repeated ones count once, and one that is too large is refused', async () => {
   await withDatabase(async database => {
     const woken: string[] = [];
     let service: Service | undefined;
@@ -78,7 +78,7 @@ test('a message leaves a hint and nothing else, the same one twice is one, and o
   });
 });
 
-test('a message sent in chunks, without its length, is taken as any other', async () => {
+test('a chunked message without a length is accepted', async () => {
   await withReceiver(async ({ database, url }) => {
     const body = JSON.stringify({ event: 'invoice.created', data: { id: 18, notes: 'Gr\u00fc\u00dfe' } });
     const headers = { 'transfer-encoding': 'chunked' };
@@ -87,7 +87,7 @@ test('a message sent in chunks, without its length, is taken as any other', asyn
   });
 });
 
-test('while the database fails, guesses ask it no oftener, are told to come again, and are logged once; then it goes on', async () => {
+test('while the database fails, wrong secrets query it at most once a second, are answered 503 and logged once', async () => {
   await withDatabase(async database => {
     const lines: string[] = [];
     const destination = new PassThrough().on('data', chunk => lines.push(String(chunk)));
@@ -115,7 +115,7 @@ test('while the database fails, guesses ask it no oftener, are told to come agai
   });
 });
 
-test('each source has a secret of its own, and what is posted there is hinted at for it alone', async () => {
+test('each source has its own secret, whose webhooks leave hints for that source only', async () => {
   await withDatabase(async database => {
     const sources = ['vienna', 'graz'].map(name => ({ ...servedSource(database), name }));
     await withService(database, { sources }, async ({ url }) => {
@@ -152,7 +152,7 @@ async function register(sandbox: Sandbox, url: string): Promise<void> {
 }
 
 for (const times of ['once', 'twice'] as const) {
-  test(`an invoice that the source announces ${times} is in the warehouse after a few requests, and so is a payment`, async () => {
+  test(`an invoice or payment that the source announces ${times} is in the warehouse after a few requests`, async () => {
     const sandbox = await openSandbox({ rateLimit: 0, variants: { webhooks: times } });
     await withReceiver(async ({ database, url }) => {
       await register(sandbox, url);
@@ -184,7 +184,7 @@ for (const times of ['once', 'twice'] as const) {
   });
 }
 
-test('10,000 messages about 600 invoices are all answered, and cost what one reading may cost', async () => {
+test('10,000 messages about 600 invoices are all answered, and cost no more requests than one reading', async () => {
   const sandbox = await openSandbox({ rateLimit: 0 });
   await withReceiver(async ({ database, url }) => {
     // However long the flood takes here, no time passes in the database: nothing has rested enough to be read twice.

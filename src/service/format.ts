@@ -8,29 +8,27 @@ export const count = (value: number): string => value.toLocaleString('en-US');
 /** `1 row`, `12 rows`. */
 export const plural = (value: number, word: string): string => `${count(value)} ${word}${value === 1 ? '' : 's'}`;
 
-/** A moment (epoch ms or Postgres text) as `2026-01-15 10:00:05`, in the zone people think in. */
+/** Epoch milliseconds or a Postgres timestamp as `2026-01-15 10:00:05` in `timeZone`. */
 export function moment(at: number | string | null, timeZone: string): string {
   if (at === null) return '';
   const atMs = typeof at === 'number' ? at : stampMs(at);
   return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }).format(atMs);
 }
 
-/** As of when a resource is proven, or why it is not. */
+/** The oldest proof of a resource, or why there is none. */
 export const provenText = (
   state: Pick<ResourceState, 'absent' | 'neverRead' | 'oldestProof'>,
   at: (value: string | null) => string,
-): string =>
-  state.absent
-    ? 'not offered'
-    : state.neverRead > 0
-      ? `${plural(state.neverRead, 'part')} unread`
-      : at(state.oldestProof);
+): string => {
+  if (state.absent) return 'not offered';
+  return state.neverRead > 0 ? `${plural(state.neverRead, 'part')} unread` : at(state.oldestProof);
+};
 
-/** What the request limit was spent on and what is left of it, in one line. */
+/** The request limit in one line: used, left, and when requests become free. */
 export function budgetLine(usage: Usage, at: (value: string | null) => string): string {
   const { used, limit, free, withheld, blockedUntil, nextFreeAt } = usage;
-  const others = withheld > 0 ? `, ${count(withheld)} by other programs on this key` : '';
+  const others = withheld > 0 ? ` (and ${count(withheld)} by other programs with this key)` : '';
   const blocked = blockedUntil ? `; the source asks to wait until ${at(blockedUntil)}` : '';
-  const next = !blockedUntil && free === 0 && nextFreeAt ? `; the next is free at ${at(nextFreeAt)}` : '';
-  return `${count(used)} of ${count(limit)} in the window used${others}, ${count(free)} left${blocked}${next}`;
+  const next = !blockedUntil && free === 0 && nextFreeAt ? `; next request free at ${at(nextFreeAt)}` : '';
+  return `${count(used)} of ${count(limit)} used in this window${others}, ${count(free)} left${blocked}${next}`;
 }

@@ -1,34 +1,37 @@
 import type { Job } from '../../engine/job.ts';
 
-/** Deeper than any message of use; what lies below is not looked at. */
+/** Deeper than any useful message; anything below is ignored. */
 const MOST_DEPTH = 5;
 const MOST_FIELDS = 1000;
 
-/** One value of a message, under its own name, and under that with its object's in front: `{invoice: {id}}` is also `invoice_id`. */
+/** A slice that may have changed at the source. */
+export interface ChangeHint {
+  readonly resource: string;
+  readonly slice: string;
+}
+
+/** One value of a message, under its own name and with its parent's name in front: `{invoice: {id}}` is also `invoice_id`. */
 interface Field {
   readonly names: readonly string[];
   readonly value: unknown;
 }
 
 /**
- * The slices that may have changed, as far as the message of a webhook tells: which event it is, and the key of the row. Nothing
- * else is read of it, and both only say where to look: a message that says nothing points to where the lists grow.
+ * The slices that may have changed according to a webhook. Only the event's name and the row's key are used, and only to choose
+ * where to look; a message without them points to the newest end of each list.
  */
-export function hintsIn(
-  message: string,
-  jobs: ReadonlyMap<string, Pick<Job, 'events'>>,
-): { resource: string; slice: string }[] {
+export function changeHintsIn(message: string, jobs: ReadonlyMap<string, Pick<Job, 'events'>>): ChangeHint[] {
   const fields = fieldsOf(parse(message));
   const known = new Set([...jobs.values()].flatMap(job => Object.keys(job.events)));
   const named = new Set(
     fields.map(field => field.value).filter(value => typeof value === 'string' && known.has(value)),
   );
-  const hints: { resource: string; slice: string }[] = [];
+  const hints: ChangeHint[] = [];
   for (const [resource, { events }] of jobs) {
-    // Of what does not say which event it is, any may be true.
-    const told = Object.entries(events).filter(([event]) => named.size === 0 || named.has(event));
-    if (told.length === 0) continue;
-    const key = [...new Set(told.flatMap(([, names]) => names))]
+    // Without a known event name, any event may be meant.
+    const meant = Object.entries(events).filter(([event]) => named.size === 0 || named.has(event));
+    if (meant.length === 0) continue;
+    const key = [...new Set(meant.flatMap(([, names]) => names))]
       .map(name => keyNamed(fields, name))
       .find(each => each !== null);
     hints.push({ resource, slice: key ? `one ${key}` : 'newest' });
@@ -45,7 +48,7 @@ function keyNamed(fields: readonly Field[], name: string): string | null {
   return null;
 }
 
-/** JSON, or fields as a form sends them. */
+/** A JSON message or form fields. */
 function parse(message: string): unknown {
   try {
     return JSON.parse(message);

@@ -1,0 +1,43 @@
+import { type Clock, SECOND } from '../../clock.ts';
+import { explain } from '../../errors.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+
+/** Below the timeout of common probes. */
+const TIMEOUT_MS = 4 * SECOND;
+
+/**
+ * Resolves with why the service is not ready, or null: the database answers and holds the tables this version needs. Concurrent
+ * probes share one check.
+ */
+export function createReadiness(options: {
+  database: Database;
+  pending: () => Promise<readonly string[]>;
+  clock: Clock;
+}): () => Promise<string | null> {
+  const { database, pending, clock } = options;
+  const check = async (): Promise<string | null> => {
+    try {
+      await database.query('select 1');
+      const names = await pending();
+      return names.length === 0 ? null : `Pending migrations: ${names.join(', ')}. Next: sluice migrate`;
+    } catch (error) {
+      return explain(error);
+    }
+  };
+  let checking: Promise<string | null> | undefined;
+  return async () => {
+    checking ??= check().finally(() => {
+      checking = undefined;
+    });
+    const over = new AbortController();
+    const late = clock.sleep(TIMEOUT_MS, over.signal).then(
+      () => 'The database did not answer in time.',
+      () => null,
+    );
+    try {
+      return await Promise.race([checking, late]);
+    } finally {
+      over.abort();
+    }
+  };
+}

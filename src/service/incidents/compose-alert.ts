@@ -1,0 +1,39 @@
+import { stampMs } from '../../warehouse/database/stamp.ts';
+import type { Incident } from '../../warehouse/ledgers/incidents.ts';
+import { INCIDENT_TITLES } from './incident-titles.ts';
+
+/**
+ * The body of an alert: `text`, which everything that accepts Slack's incoming webhooks shows, and the same facts as fields of an
+ * attachment. `hide` removes secrets from what a source may have said.
+ */
+export function composeAlert(incident: Incident, hide: (text: string) => string): object {
+  const { source, resource, kind, message, next, openedAt, endedAt } = incident;
+  const over = endedAt !== null;
+  const subject = resource === null ? source : `${source}, ${resource}`;
+  const title = `${over ? 'Resolved' : 'Sluice'}: ${INCIDENT_TITLES[kind]} (${subject})`;
+  const fields = [
+    ['state', over ? 'over' : 'open'],
+    ['kind', kind],
+    ['source', source],
+    ...(resource === null ? [] : [['resource', resource]]),
+    ['since', iso(openedAt)],
+    ...(over ? [['until', iso(endedAt)]] : []),
+    ['incident', incident.id],
+  ];
+  const lines = over ? [title, `It was: ${message}`] : [title, message, ...(next ? [next] : [])];
+  return {
+    text: escapeSlack(hide(lines.join('\n'))),
+    attachments: [
+      {
+        color: over ? 'good' : kind === 'outdated' ? 'warning' : 'danger',
+        fields: fields.map(([title, value = '']) => ({ title, value: escapeSlack(hide(value)), short: true })),
+      },
+    ],
+  };
+}
+
+/** So that a message of the source mentions nobody in the channel and links nowhere. */
+const escapeSlack = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+const iso = (stamp: string): string => new Date(stampMs(stamp)).toISOString();

@@ -1,0 +1,101 @@
+import pLimit from 'p-limit';
+import { MINUTE, SECOND } from '../../clock.ts';
+import { explain, SluiceError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+
+/** While others wait for a turn, a source gives up its own after this time and queues again. */
+const TURN_MS = MINUTE;
+
+export interface ReadingTurns {
+  /** Gives `source` a turn as soon as one is free; resolves when it ended, or at once if the source already has or awaits one. */
+  onWakeUp(source: string): Promise<void>;
+  /** As many sources as allowed have or await a turn. */
+  readonly isFull: boolean;
+  isForgotten(source: string, forMs: number): boolean;
+  /** No new turn begins from now on. */
+  stop(): void;
+  /** Resolves when no turn is left. */
+  ended(): Promise<unknown>;
+}
+
+interface Turn {
+  /** The source was woken again since its turn began. */
+  again: boolean;
+  done: Promise<void>;
+}
+
+export interface ReadingTurnOptions {
+  readonly sources: readonly string[];
+  readonly most: number;
+  readonly wake: (source: string, turn: AbortSignal) => Promise<Date | null>;
+  readonly turnMs?: number | undefined;
+  /** Queues the source's next wake-up, at a time or, with null, behind those already due. */
+  readonly queueAgain: (source: string, at: Date | null) => Promise<void>;
+  readonly log: Log;
+}
+
+/** Hands out at most `most` turns at a time, at most one for each source, in the order of the wake-ups. */
+export function createReadingTurns(options: ReadingTurnOptions): ReadingTurns {
+  const { sources, most, turnMs = TURN_MS, queueAgain, log } = options;
+  const inTurn = pLimit(most);
+  const turns = new Map<string, Turn>();
+  const wokenAt = new Map(sources.map(source => [source, performance.now()]));
+  let stopped = false;
+
+  async function take(source: string, self: Turn): Promise<void> {
+    do {
+      self.again = false;
+      const turn = startTurn(turnMs, () => inTurn.pendingCount > 0);
+      try {
+        const at = stopped ? null : await options.wake(source, turn.signal);
+        // A process that stops hands its sources over, so that the others need not wait for the next minute.
+        const continues = stopped || turn.signal.aborted || (self.again && inTurn.pendingCount > 0);
+        if (at || continues) await queueAgain(source, continues ? null : at);
+      } catch (error) {
+        // Retries by the queue would come later and later; the next wake-up comes within a minute.
+        const kind = error instanceof SluiceError ? error.kind : 'bug';
+        log.error({ source, kind, ...(kind === 'bug' ? { err: error } : {}) }, explain(error));
+      } finally {
+        turn.end();
+      }
+    } while (self.again && !stopped && inTurn.pendingCount === 0);
+    turns.delete(source);
+  }
+
+  return {
+    async onWakeUp(source) {
+      wokenAt.set(source, performance.now());
+      const current = turns.get(source);
+      if (current) {
+        current.again = true;
+        return;
+      }
+      const self = { again: false, done: Promise.resolve() };
+      turns.set(source, self);
+      self.done = inTurn(() => take(source, self));
+      await self.done;
+    },
+    get isFull() {
+      return turns.size >= most;
+    },
+    isForgotten: (source, forMs) => performance.now() - (wokenAt.get(source) ?? 0) > forMs,
+    stop() {
+      stopped = true;
+    },
+    ended: () => Promise.all([...turns.values()].map(turn => turn.done)),
+  };
+}
+
+/** A signal that aborts once the turn has lasted `turnMs` and others wait for it. */
+function startTurn(turnMs: number, isAwaited: () => boolean): { signal: AbortSignal; end(): void } {
+  const turn = new AbortController();
+  const startedAt = performance.now();
+  const timer = setInterval(
+    () => {
+      if (!isAwaited() || performance.now() - startedAt < turnMs) return;
+      turn.abort(new SluiceError('stopped', 'Other sources wait for their turn; this one continues in its next.'));
+    },
+    Math.min(turnMs, SECOND),
+  );
+  return { signal: turn.signal, end: () => clearInterval(timer) };
+}

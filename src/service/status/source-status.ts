@@ -1,0 +1,64 @@
+import type { Usage } from '../../budget/ledger.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { databaseNow } from '../../warehouse/database/now.ts';
+import { type Incident, openIncidents } from '../../warehouse/ledgers/incidents.ts';
+import { type Order, openOrders } from '../../warehouse/ledgers/orders.ts';
+import type { Run } from '../../warehouse/ledgers/runs.ts';
+import {
+  failedLast,
+  lastFailures,
+  type OrderProgress,
+  orderProgress,
+  type ResourceState,
+  resourceState,
+  runsUnderWay,
+  type Spending,
+  spending,
+} from '../../warehouse/reports/report.ts';
+import type { ServedSource } from './served-source.ts';
+
+/** Everything that `sluice status` and the status page show of one source. */
+export interface SourceStatus {
+  readonly resources: readonly ResourceState[];
+  readonly runs: readonly Run[];
+  /** The last run of each resource that failed last. */
+  readonly failed: readonly Run[];
+  /** The newest failures of the last week, newest first, whatever succeeded since. */
+  readonly recentFailures: readonly Run[];
+  readonly incidents: readonly Incident[];
+  readonly orders: readonly (Order & { readonly progress: OrderProgress })[];
+  /** Null while the source's address or key is not set. */
+  readonly usage: Usage | null;
+  readonly lastHour: readonly Spending[];
+  /** The database's time, in epoch milliseconds. */
+  readonly readAt: number;
+}
+
+const MOST_FAILURES = 5;
+
+export async function readSourceStatus(
+  database: Database,
+  source: Pick<ServedSource, 'name' | 'schema' | 'jobs' | 'scheduled'> & { usage(): Promise<Usage | null> },
+): Promise<SourceStatus> {
+  const { kysely } = database;
+  const { name, schema, scheduled } = source;
+  const names = [...source.jobs.keys()];
+  const resources = [];
+  for (const resource of names) resources.push(await resourceState(kysely, { source: name, resource, schema }));
+  const orders = [];
+  for (const order of await openOrders(kysely, name))
+    orders.push({ ...order, progress: await orderProgress(kysely, order.id) });
+  const failed = await failedLast(kysely, name, names);
+  return {
+    resources,
+    runs: await runsUnderWay(kysely, name),
+    // A resource without a schedule has no next slot that could succeed.
+    failed: failed.filter(run => run.kind !== 'slot' || scheduled.includes(run.resource)),
+    recentFailures: await lastFailures(kysely, name, names, MOST_FAILURES),
+    incidents: await openIncidents(kysely, name),
+    orders,
+    usage: await source.usage(),
+    lastHour: await spending(kysely, name),
+    readAt: await databaseNow(database),
+  };
+}

@@ -1,0 +1,50 @@
+import { count, moment, provenText } from '../format.ts';
+import type { SourceStatus } from './source-status.ts';
+
+/** A table that the command draws as text and the page as HTML. */
+export interface StatusTable {
+  readonly head: readonly string[];
+  /** Columns that hold numbers. */
+  readonly right: readonly number[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** To the minute, so that the widest row fits 100 columns. */
+export const minute = (at: number | string | null, timeZone: string): string => moment(at, timeZone).slice(0, 16);
+
+export function resourceTable({ resources }: SourceStatus, timeZone: string): StatusTable {
+  const at = (value: string | null) => minute(value, timeZone);
+  return {
+    head: ['resource', 'rows', 'newest change', 'oldest proof', 'proven 24h', 'missing', 'quarantined'],
+    right: [1, 4, 5, 6],
+    rows: resources.map(each => [
+      each.resource,
+      count(each.rows),
+      at(each.newestChange),
+      provenText(each, at),
+      each.slices === 0 ? '' : `${Math.floor((100 * each.provenInADay) / each.slices)}%`,
+      count(each.missing),
+      count(each.quarantined),
+    ]),
+  };
+}
+
+export function runTable({ runs, readAt }: SourceStatus, timeZone: string): StatusTable {
+  const today = moment(readAt, timeZone).slice(0, 11);
+  const until = (at: string | null) => {
+    const text = moment(at, timeZone);
+    return text.startsWith(today) ? text.slice(today.length) : text;
+  };
+  return {
+    head: ['run', 'kind', 'state', 'rows', 'requests', 'since'],
+    right: [3, 4],
+    rows: runs.map(run => [
+      run.resource,
+      run.kind,
+      run.state === 'waiting' ? `waiting for quota until ${until(run.waitingUntil)}` : 'running',
+      count(run.rowsRead),
+      count(run.requests),
+      minute(run.startedAt, timeZone),
+    ]),
+  };
+}

@@ -1,0 +1,49 @@
+import { Hono } from 'hono';
+import type { Log } from '../../log.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import type { ServedSource } from '../status/served-source.ts';
+import { changeHintsIn } from './change-hints.ts';
+import type { HintInbox } from './hint-inbox.ts';
+import { readBody } from './read-body.ts';
+import { createSecretLookup } from './secret-lookup.ts';
+
+const MOST_BYTES = 64 * 1024;
+
+export const WEBHOOK_RESULTS = ['hint', 'nothing', 'refused'] as const;
+export type WebhookResult = (typeof WEBHOOK_RESULTS)[number];
+
+/**
+ * Receives the webhooks of the sources, each at an address with its own secret; other addresses are unknown. The response waits only
+ * for the message, and only a change hint of it is kept.
+ */
+export function createWebhookReceiver(options: {
+  database: Database;
+  sources: readonly ServedSource[];
+  inbox: HintInbox;
+  onWebhook: (result: WebhookResult) => void;
+  log: Log;
+}): Hono {
+  const { inbox, onWebhook } = options;
+  const secrets = createSecretLookup(options);
+  const app = new Hono();
+  app.post('/:secret', async c => {
+    const source = await secrets.findSource(c.req.param('secret'));
+    if (!source) {
+      onWebhook('refused');
+      // The secret may be right: a sender that gets a 503 sends it again.
+      return secrets.isStale
+        ? c.text('The database is unavailable. Send the webhook again later.\n', 503)
+        : c.notFound();
+    }
+    const message = await readBody(c.req.raw, MOST_BYTES);
+    if (message === null) {
+      onWebhook('refused');
+      return c.text('The message is larger than 64 kB.\n', 413);
+    }
+    const hints = changeHintsIn(message, source.jobs).map(hint => ({ source: source.name, ...hint }));
+    inbox.add(hints);
+    onWebhook(hints.length > 0 ? 'hint' : 'nothing');
+    return c.text('ok\n');
+  });
+  return app;
+}
