@@ -233,9 +233,7 @@ describe.each(jobs)('$name', ({ name, job }) => {
       '2026-01-15 10:00:00+00',
     );
     if (!('row' in parsed)) throw new Error(JSON.stringify(parsed.bad));
-    await database.kysely
-      .transaction()
-      .execute(tx => writeRows(tx, table, [parsed.row], { resource: name, runId: null, deep: false }));
+    await database.transaction(tx => writeRows(tx, table, [parsed.row], { resource: name, runId: null, deep: false }));
 
     const { rows } = await database.query(`select * from ${MIGRATIONS.schema}.${name}`);
     for (const [field, schema] of single()) expect(String(rows[0]?.[field]), field).toBe(probeOf(schema).stored);

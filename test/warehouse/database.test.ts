@@ -293,23 +293,17 @@ test('missing permissions name what to grant; read-only names the primary', asyn
 test('an error of ours keeps its SQLSTATE, through Kysely as well', async () => {
   await withDatabase(async database => {
     await expect(database.query('select * from nowhere')).rejects.toMatchObject({ code: '42P01' });
-    await expect(database.kysely.selectFrom('nowhere').selectAll().execute()).rejects.toMatchObject({ code: '42P01' });
+    await expect(sql`select * from nowhere`.execute(database.kysely)).rejects.toMatchObject({ code: '42P01' });
     const mistake = new TypeError('x is not a function');
     expect(explainDatabaseError(mistake, 'here')).toBe(mistake);
   });
 });
 
 test('a connection that drops under Kysely is explained', async () => {
-  await withDatabase(async (database, test) => {
+  await withDatabase(async (_database, test) => {
     const other = await test.open('other');
     try {
-      const dropped = other.kysely.connection().execute(async db => {
-        const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db);
-        await Promise.all([
-          sql`select pg_sleep(30)`.execute(db),
-          database.query('select pg_terminate_backend($1)', [rows[0]?.pid]),
-        ]);
-      });
+      const dropped = sql`select pg_terminate_backend(pg_backend_pid()), pg_sleep(30)`.execute(other.kysely);
       await expect(dropped).rejects.toMatchObject({ kind: 'database' });
       const { rows } = await sql`select 1 as one`.execute(other.kysely);
       expect(rows).toEqual([{ one: 1 }]);

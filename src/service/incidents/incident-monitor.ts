@@ -54,7 +54,7 @@ export async function noteOnce(
   { database, freshnessLimitMs, hide }: WatchOptions,
   source: Pick<ServedSource, 'name' | 'scheduled'>,
 ): Promise<void> {
-  await inTurn(database.kysely, source.name, async tx => {
+  await inTurn(database, source.name, async tx => {
     const troubles = await troublesOf(tx, source.name, source.scheduled, freshnessLimitMs);
     await noteTroubles(
       tx,

@@ -5,7 +5,7 @@ import { type DatabaseIntrospector, Kysely, type Migration, Migrator, PostgresDi
 import type pg from 'pg';
 import { type Clock, SECOND, stopped, systemClock } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
-import type { Database, Tables } from './database.ts';
+import type { Database } from './database.ts';
 import { explainDatabaseError } from './database-errors.ts';
 
 export interface MigrationOptions {
@@ -51,7 +51,7 @@ export async function migrate(options: MigrationOptions): Promise<string[]> {
       await client.query(`create schema if not exists ${client.escapeIdentifier(BOOKKEEPING)}`);
       await client.query(`create schema if not exists ${client.escapeIdentifier(series.schema)}`);
       await client.query(`set search_path = ${client.escapeIdentifier(series.schema)}`);
-      const kysely = new Kysely<Tables>({
+      const kysely = new Kysely<unknown>({
         dialect: new BookkeepingDialect({
           pool: {
             connect: async () => ({ query: client.query.bind(client) as never, release: () => undefined }),
@@ -150,7 +150,7 @@ function within(available: Record<string, Migration>, schema: string): Record<st
   return Object.fromEntries(
     Object.entries(available).map(([name, migration]) => [
       name,
-      { up: (db: Kysely<Tables>) => migration.up(db.withSchema(schema)) },
+      { up: (db: Kysely<unknown>) => migration.up(db.withSchema(schema)) },
     ]),
   );
 }

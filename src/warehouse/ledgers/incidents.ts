@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from '../database/database.ts';
+import type { Database, Db } from '../database/database.ts';
 import { notOffered } from './coverage.ts';
 
 /**
@@ -99,8 +99,8 @@ export async function freshness(db: Db, source: string, resources: readonly stri
  * Runs `fn` in a transaction of its own while no other process does so for the source. Who looks what is wrong and notes it has to
  * do both in here: what was seen before another process noted something newer would end that, and the next look open it again.
  */
-export function inTurn<T>(db: Db, source: string, fn: (tx: Db) => Promise<T>): Promise<T> {
-  return db.transaction().execute(async tx => {
+export function inTurn<T>(database: Database, source: string, fn: (tx: Db) => Promise<T>): Promise<T> {
+  return database.transaction(async tx => {
     await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice incidents ${source}`}, 0))`.execute(tx);
     return await fn(tx);
   });

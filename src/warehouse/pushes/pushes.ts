@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from '../database/database.ts';
+import type { Database, Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
 import type { Place } from '../ledgers/place.ts';
 
@@ -39,12 +39,12 @@ const CHUNK = 5000;
 
 /** Begins a push. Lines that an earlier one knows keep their state. */
 export async function startPush(
-  db: Db,
+  database: Database,
   { source, resource }: Place,
   file: string,
   lines: readonly Pick<PushItem, 'line' | 'hash' | 'ordinal' | 'body'>[],
 ): Promise<string> {
-  return db.transaction().execute(async tx => {
+  return database.transaction(async tx => {
     // Only the holder of the push's lock comes here, so what still runs was killed.
     await sql`update sluice.pushes set state = 'stopped', reason = 'Its process ended.', ended_at = sluice.now()
       where source = ${source} and resource = ${resource} and state = 'running'`.execute(tx);
