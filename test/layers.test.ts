@@ -52,6 +52,11 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
   },
 };
 
+/** The rooms within a layer, in steps: a room may import those of earlier steps, and no other of its own step. */
+const LADDERS: Record<string, readonly (readonly string[])[]> = {
+  'src/warehouse': [['database'], ['ledgers'], ['rows'], ['pushes', 'reports']],
+};
+
 /** Packages that one file of a layer keeps to itself. */
 const KEPT_BY: Record<string, string> = { pino: 'src/log.ts', 'pino-pretty': 'src/log.ts' };
 const LEAVES = ['src/errors.ts', 'src/log.ts', 'src/clock.ts', 'src/loopback.ts'];
@@ -84,6 +89,20 @@ function layerOf(path: string): Layer | undefined {
   return FOLDERS.find(folder => path.startsWith(`src/${folder}/`));
 }
 
+/** On which step of a ladder a file's room stands; -1 for a room that the ladder does not name. */
+function stepOf(folder: string, path: string): { room: string; step: number } | undefined {
+  if (!path.startsWith(`${folder}/`)) return undefined;
+  const room = path.slice(folder.length + 1).split('/', 1)[0] as string;
+  return { room, step: (LADDERS[folder] ?? []).findIndex(rooms => rooms.includes(room)) };
+}
+
+function climbs(path: string, target: string): boolean {
+  return Object.keys(LADDERS).some(folder => {
+    const [from, to] = [stepOf(folder, path), stepOf(folder, target)];
+    return from !== undefined && to !== undefined && from.room !== to.room && to.step >= from.step;
+  });
+}
+
 const IMPORT = /(?:^|\n)\s*(?:import|export)\s(?:[^'";]*?\sfrom\s*)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g;
 
 const importsOf = (text: string): string[] => [...text.matchAll(IMPORT)].map(match => (match[1] ?? match[2]) as string);
@@ -103,6 +122,8 @@ function breaches(files: Files): string[] {
     const { ours, packages } = layer ? LAYERS[layer] : { ours: [], packages: [] };
     const product = /^(src|jobs|migrations)\//.test(path);
     if (product && !layer) found.push(`${path} belongs to no layer`);
+    for (const folder of Object.keys(LADDERS))
+      if (stepOf(folder, path)?.step === -1) found.push(`${path} belongs to no room of ${folder}`);
     if (!isKebab(path)) found.push(`${path} is not named in kebab-case`);
     if (/(^|\/)index\.ts$/.test(path)) found.push(`${path} is a barrel`);
     for (const folder of FORBIDDEN_FOLDERS)
@@ -116,7 +137,7 @@ function breaches(files: Files): string[] {
         const other = layerOf(target);
         const allowed = ours.some(each => each === other || each === target);
         const own = other === layer && layer !== 'jobs' && layer !== 'migrations';
-        if (!own && !allowed) found.push(`${path} imports ${target}`);
+        if ((!own && !allowed) || climbs(path, target)) found.push(`${path} imports ${target}`);
       } else if (product && !specifier.startsWith('node:')) {
         const name = packageOf(specifier);
         if (!packages.includes(name) || (KEPT_BY[name] ?? path) !== path) found.push(`${path} imports package ${name}`);
@@ -191,10 +212,13 @@ describe('each rule can be broken', () => {
     'src/config/read-config.ts': `import { z } from 'zod';`,
     'src/main.ts': `import { config } from './config/read-config.ts';\nimport { sync } from './cli/sync.ts';\nprocess.exit(0);`,
     'src/engine/job.ts': '',
-    'src/engine/run.ts': `import type { Rows } from '../warehouse/rows.ts';\nimport { ask } from '../source/ask.ts';`,
+    'src/engine/run.ts': `import type { Rows } from '../warehouse/rows/rows.ts';\nimport { ask } from '../source/ask.ts';`,
     'src/cli/sync.ts': '',
     'src/source/ask.ts': `import { request } from 'undici';`,
-    'src/warehouse/rows.ts': `import { sql } from 'kysely';`,
+    'src/warehouse/database/database.ts': '',
+    'src/warehouse/ledgers/runs.ts': `import type { Db } from '../database/database.ts';`,
+    'src/warehouse/rows/rows.ts': `import { sql } from 'kysely';`,
+    'src/warehouse/reports/report.ts': `import { rows } from '../rows/rows.ts';`,
     'src/sandbox/app.ts': `import { Hono } from 'hono';`,
     'jobs/customers.ts': `import { z } from 'zod';\nimport { defineJob } from '../src/engine/job.ts';`,
     'migrations/warehouse/0001_first.ts': `import { sql } from 'kysely';`,
@@ -206,8 +230,8 @@ describe('each rule can be broken', () => {
   });
 
   test.each([
-    ['source sees warehouse', 'src/source/ask.ts', `import { rows } from '../warehouse/rows.ts';`],
-    ['warehouse sees engine, by a type', 'src/warehouse/x.ts', `import type { Job } from '../engine/job.ts';`],
+    ['source sees warehouse', 'src/source/ask.ts', `import { rows } from '../warehouse/rows/rows.ts';`],
+    ['warehouse sees engine, by a type', 'src/warehouse/rows/x.ts', `import type { Job } from '../../engine/job.ts';`],
     ['sandbox sees source', 'src/sandbox/app.ts', `import { ask } from '../source/ask.ts';`],
     ['a leaf sees engine', 'src/errors.ts', `import {\n  a,\n} from './engine/job.ts';`],
     ['a job sees more than the vocabulary', 'jobs/other.ts', `import { run } from '../src/engine/run.ts';`],
@@ -215,7 +239,7 @@ describe('each rule can be broken', () => {
     [
       'a migration sees ours',
       'migrations/warehouse/0002_more.ts',
-      `import { sql } from '../../src/warehouse/rows.ts';`,
+      `import { sql } from '../../src/warehouse/rows/rows.ts';`,
     ],
     ['engine uses kysely', 'src/engine/run.ts', `import { sql } from 'kysely';`],
     ['engine uses a subpath of pg', 'src/engine/run.ts', `import x from 'pg/lib/utils.js';`],
@@ -229,6 +253,9 @@ describe('each rule can be broken', () => {
       `import type { Config } from '../config/read-config.ts';`,
     ],
     ['another than main exits', 'src/engine/run.ts', 'process.exit(1);'],
+    ['a ledger sees the rows', 'src/warehouse/ledgers/runs.ts', `import { rows } from '../rows/rows.ts';`],
+    ['a push sees a report', 'src/warehouse/pushes/x.ts', `import { report } from '../reports/report.ts';`],
+    ['a file outside of every room', 'src/warehouse/loose.ts', ''],
     ['a barrel', 'src/engine/index.ts', ''],
     ['a folder of odds and ends', 'src/engine/utils/text.ts', ''],
     ['a name in camel case', 'src/engine/nextSlice.ts', ''],

@@ -1,5 +1,5 @@
 import { writeCoverage } from '../../warehouse/ledgers/coverage.ts';
-import { forgetLackedBy } from '../../warehouse/rows/missing.ts';
+import { forgetLackedBy } from '../../warehouse/rows/missing-rows.ts';
 import { absentEntries } from '../coverage/list.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';

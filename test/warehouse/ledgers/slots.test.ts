@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { endRun, keepWaiting, startRun } from '../../src/warehouse/ledgers/runs.ts';
-import { openSlots, recordSlot, takeSlot } from '../../src/warehouse/ledgers/slots.ts';
-import { whatIsDue } from '../../src/warehouse/reports/due.ts';
-import { withDatabase } from '../support/database.ts';
+import { endRun, keepWaiting, startRun } from '../../../src/warehouse/ledgers/runs.ts';
+import { openSlots, recordSlot, takeSlot } from '../../../src/warehouse/ledgers/slots.ts';
+import { whatIsDue } from '../../../src/warehouse/reports/due.ts';
+import { withDatabase } from '../../support/database.ts';
 
-test('the few slots that are open, or of a run that gives its back, are found without going through all that were taken', async () => {
+test('open slots, and those of a run that releases its slots, are found without scanning the taken ones', async () => {
   await withDatabase(async ({ kysely, query, transaction }) => {
     const resources = ['customers', 'invoices', 'transactions'];
     await query(
