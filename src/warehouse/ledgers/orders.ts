@@ -39,8 +39,16 @@ const OPEN = ['waiting', 'running', 'paused'] as const;
 
 const columns = (eb: ExpressionBuilder<SluiceTables, 'sluice.orders'>) =>
   [
-    ...(['id', 'source', 'resource', 'kind', 'date_from as dateFrom', 'date_to as dateTo', 'repair'] as const),
-    ...(['state', 'reason', 'report'] as const),
+    'id',
+    'source',
+    'resource',
+    'kind',
+    'date_from as dateFrom',
+    'date_to as dateTo',
+    'repair',
+    'state',
+    'reason',
+    'report',
     eb.cast<number>('accept_deletes', 'integer').as('acceptDeletes'),
     eb.cast<number>('deleted', 'integer').as('deleted'),
     eb.cast<number>('requests', 'integer').as('requests'),
@@ -58,8 +66,14 @@ export async function createOrder(
   return db
     .insertInto('sluice.orders')
     .values({
-      ...{ source, resource, kind, repair, created_at: NOW },
-      ...{ date_from: dateFrom, date_to: dateTo, accept_deletes: acceptDeletes },
+      source,
+      resource,
+      kind,
+      date_from: dateFrom,
+      date_to: dateTo,
+      repair,
+      accept_deletes: acceptDeletes,
+      created_at: NOW,
     })
     .returning(columns)
     .executeTakeFirstOrThrow();

@@ -36,10 +36,17 @@ const eachCounter = <T>(fn: (name: keyof Counts, column: string) => T): T[] =>
   Object.entries(COUNTERS).map(([name, column]) => fn(name as keyof Counts, column));
 
 const runColumns = [
-  ...(['id', 'resource', 'kind', 'state', 'reason', 'next'] as const),
-  ...(['waiting_until as waitingUntil', 'started_at as startedAt', 'ended_at as endedAt'] as const),
+  'id',
+  'resource',
+  'kind',
+  'state',
+  'reason',
+  'next',
+  'waiting_until as waitingUntil',
+  'started_at as startedAt',
+  'ended_at as endedAt',
   ...eachCounter((name, column) => sql<number>`${sql.ref(column)}::float8`.as(name)),
-];
+] as const;
 
 /** Work on these orders by runs that were open at `since` (epoch ms) or began later. SQL: aggregates and counts of three tables. */
 export async function orderWork(db: Db, ids: readonly string[], since: number): Promise<OrderWork[]> {

@@ -23,7 +23,7 @@ export async function readDeletionLimit(db: Db, table: Table, place: Place): Pro
   return { missing, lost, limit: deletionLimitOf(stored + lost) };
 }
 
-/** Moves rows that are proven deleted to `row_history`, unless they pass the deletion limit by more than the `accepted` rows. */
+/** Moves rows that are proven deleted to `row_history`, unless that passes the deletion limit; up to `accepted` rows may go in any case. */
 export async function deleteRows(
   tx: Db,
   table: Table,

@@ -1,5 +1,4 @@
-import { connect, createServer, type Socket } from 'node:net';
-import { pipeline, Transform } from 'node:stream';
+import { createServer } from 'node:net';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
@@ -7,8 +6,8 @@ import { explain, type SluiceError } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
 import { openDatabase } from '../../../src/warehouse/database/database.ts';
 import { explainDatabaseError } from '../../../src/warehouse/database/database-errors.ts';
-import { readQuery } from '../../../src/warehouse/reports/read-query.ts';
 import { createTestDatabase, inDatabase, withDatabase } from '../../support/database.ts';
+import { openProxy } from '../proxy.ts';
 
 const log = createLog({ level: 'error', secrets: [] });
 
@@ -30,33 +29,6 @@ async function freePort(): Promise<number> {
   const { port } = server.address() as { port: number };
   await new Promise(resolve => server.close(resolve));
   return port;
-}
-
-/** A server before the database's; what breaks on one side breaks on the other. `alter` gets what clients send, as latin1. */
-async function openBetween(alter: (text: string) => string = text => text) {
-  const { hostname, port } = new URL(inject('postgresUrl'));
-  const clients: Socket[] = [];
-  const server = createServer(client => {
-    clients.push(client);
-    const target = connect(Number(port), hostname);
-    const altered = new Transform({
-      transform: (data: Buffer, _encoding, done) => done(null, Buffer.from(alter(data.toString('latin1')), 'latin1')),
-    });
-    pipeline(client, altered, target, () => undefined);
-    pipeline(target, client, () => undefined);
-  });
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  return {
-    open(test: { url: string }) {
-      const url = new URL(test.url);
-      url.port = String((server.address() as { port: number }).port);
-      return openDatabase({ url: url.href, applicationName: 'between', log });
-    },
-    drop() {
-      for (const client of clients) client.destroy();
-    },
-    close: () => new Promise(resolve => server.close(resolve)),
-  };
 }
 
 test('dates, stamps, 8-byte integers and numerics arrive as exact text, and the session is in UTC', async () => {
@@ -207,66 +179,16 @@ test('work that waited too long for a connection of its own process is reported 
 
 test('a connection that cannot be set up is not left behind', async () => {
   let spoils = false;
-  // Asks for a time zone that there is none of, of the same length.
-  const between = await openBetween(text => (spoils ? text.replace("zone 'UTC'", "zone 'XXX'") : text));
+  // Requests a time zone of the same length that does not exist.
+  const proxy = await openProxy(text => (spoils ? text.replace("zone 'UTC'", "zone 'XXX'") : text));
   await withDatabase(async (_database, test) => {
-    const database = await between.open(test);
+    const database = await proxy.open(test);
     spoils = true;
     await expect(database.connect('left behind')).rejects.toThrow(/TimeZone/);
     // Without it the database cannot be dropped.
     await database.close();
   });
-  await between.close();
-});
-
-const ROWS = 'select generate_series(1, 100000)';
-
-test('a stopped query is an error, however far it came, and its connection can be used again', async () => {
-  await withDatabase(async database => {
-    database.pool.options.max = 1;
-    let rows = 0;
-    const read = (stopping: AbortController) =>
-      readQuery(database, { query: ROWS, schema: 'warehouse', signal: stopping.signal }, async (_columns, batch) => {
-        rows += batch.length;
-        stopping.abort();
-        return true;
-      });
-    await expect(read(new AbortController())).rejects.toMatchObject({ kind: 'stopped' });
-    expect(rows).toBe(500);
-    const stopped = new AbortController();
-    stopped.abort();
-    await expect(read(stopped)).rejects.toMatchObject({ kind: 'stopped' });
-    expect(rows).toBe(500);
-    await database.query('select 1');
-  });
-});
-
-test('a query whose session or connection ends is a database error; COPY is wrong usage', async () => {
-  const between = await openBetween();
-  await withDatabase(async (_database, test) => {
-    const database = await between.open(test);
-    const { signal } = new AbortController();
-    const read = (query: string) =>
-      readQuery(database, { query, schema: 'warehouse', signal }, async () => {
-        between.drop();
-        return true;
-      });
-    await expect(read('select pg_terminate_backend(pg_backend_pid())')).rejects.toMatchObject({
-      kind: 'database',
-      message: expect.stringContaining('ended by an administrator') as string,
-    });
-    await expect(read(ROWS)).rejects.toMatchObject({
-      kind: 'database',
-      message: expect.stringContaining('the connection dropped') as string,
-    });
-    for (const query of ['copy customers to stdout', ' ;-- all\n/* of * them */ COPY (select 1) TO STDOUT'])
-      await expect(read(query)).rejects.toMatchObject({
-        kind: 'usage',
-        next: expect.stringContaining('--format csv') as string,
-      });
-    await database.close();
-  });
-  await between.close();
+  await proxy.close();
 });
 
 test('missing permissions name what to grant; a read-only server names the primary', async () => {
