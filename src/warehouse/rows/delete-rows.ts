@@ -45,7 +45,10 @@ export async function deleteRows(
   return { deleted };
 }
 
-/** Serialises deletions of one resource, so that two processes cannot both find room below the limit. */
+/**
+ * Serialises deletions of one resource, so that two processes cannot both find room below the limit. The name of the lock must stay:
+ * processes of other versions take it too.
+ */
 async function lockDeletions(tx: Db, table: Table): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice fuse ${table.schema}.${table.name}`}, 0))`.execute(
     tx,
