@@ -22,7 +22,7 @@ const jobs = await Promise.all(
 
 type Kind = 'text' | 'integer' | 'decimal' | 'date' | 'timestamp' | 'row';
 
-/** What a column must be to hold all that a field lets through. */
+/** The column types that hold everything a field accepts. */
 const FITTING: Record<Kind, readonly string[]> = {
   text: ['text'],
   integer: ['bigint', 'integer'],
@@ -32,7 +32,7 @@ const FITTING: Record<Kind, readonly string[]> = {
   row: ['jsonb'],
 };
 
-/** A value of each kind that a careless column would lose something of. */
+/** A value of each kind that a careless column type would not hold exactly. */
 const PROBES: Record<Exclude<Kind, 'row'>, { given: string; stored: string }> = {
   text: { given: 'Zoë “Ωmega” 🧾\n', stored: 'Zoë “Ωmega” 🧾\n' },
   integer: { given: '2147483647', stored: '2147483647' },
@@ -41,7 +41,7 @@ const PROBES: Record<Exclude<Kind, 'row'>, { given: string; stored: string }> = 
   timestamp: { given: '2026-01-15T10:00:00.123456+02:00', stored: '2026-01-15 08:00:00.123456+00' },
 };
 
-/** A field is known by what it accepts. */
+/** The kind of a field, found by trying what it accepts. */
 function kindOf(field: unknown): Kind {
   const accepts = (value: unknown) => z.object({ value: field as z.ZodType }).safeParse({ value });
   if (accepts({ any: 'thing' }).success) return 'row';
@@ -115,11 +115,11 @@ describe.each(jobs)('$name', ({ name, job }) => {
     expect(job.record.shape).toHaveProperty(job.key);
   });
 
-  test('its name is that of a table and, in words, that of a file', () => {
+  test('its name is a table name in snake case', () => {
     expect(name).toMatch(/^[a-z]+(_[a-z]+)*$/);
   });
 
-  test('no flag but history is either on or off', () => {
+  test('history is its only on/off flag', () => {
     const flags = Object.entries(job).filter(([, value]) => typeof value === 'boolean');
     expect(flags.map(([flag]) => flag)).toEqual(['history']);
     for (const slicing of job.slicings)
@@ -131,7 +131,7 @@ describe.each(jobs)('$name', ({ name, job }) => {
     expect(validate(job.schedule)).toBe(true);
   });
 
-  test('every field has a column of a type that holds all of it, and every column has a field', async () => {
+  test('every field has a column whose type holds its values exactly, and every column has a field', async () => {
     const columns = (await columnsOf(name)).filter(column => !column.name.startsWith('_'));
     expect(columns.map(column => column.name).sort()).toEqual(
       fields()
@@ -154,7 +154,7 @@ describe.each(jobs)('$name', ({ name, job }) => {
     expect(await isIndexed(name, job.key)).toBe(true);
   });
 
-  test('its table ends with the columns every table has', async () => {
+  test('its table ends with the columns that every table has', async () => {
     const columns = await columnsOf(name);
     expect(columns.slice(-3)).toEqual([
       { name: '_extra', type: 'jsonb', nullable: true },
@@ -168,7 +168,7 @@ describe.each(jobs)('$name', ({ name, job }) => {
     expect(['_key', '_hash', '_extra', '_synced_at', '_read_at']).toEqual(expect.arrayContaining(others));
   });
 
-  test('its lists of rows have tables of their own, keyed by parent and line', async () => {
+  test('its child rows have their own tables, keyed by parent and line', async () => {
     const parentKey = (await columnsOf(name)).find(column => column.name === '_key') ?? {
       type: (await columnsOf(name)).find(column => column.name === job.key)?.type,
     };
@@ -192,7 +192,7 @@ describe.each(jobs)('$name', ({ name, job }) => {
     }
   });
 
-  test('its slicings cut by fields that exist and are indexed', async () => {
+  test('its slicings use fields that exist and are indexed', async () => {
     for (const slicing of job.slicings) {
       if (slicing.by === 'one') expect(slicing.path).toMatch(/^\/[\w/-]+\/\{key\}$/);
       if (slicing.by === 'id') expect(await isIndexed(name, job.key)).toBe(true);
@@ -215,7 +215,7 @@ describe.each(jobs)('$name', ({ name, job }) => {
     }
   });
 
-  test('a record of it is stored exactly as it came', async () => {
+  test('its record is stored exactly as it came', async () => {
     const table = await readTable(database.kysely, tableDeclaration(name, job, MIGRATIONS.schema));
     const whole = wholeRowOf(job);
     const single = () => fields().filter(([field]) => field !== whole);
@@ -233,9 +233,7 @@ describe.each(jobs)('$name', ({ name, job }) => {
       '2026-01-15 10:00:00+00',
     );
     if (!('row' in parsed)) throw new Error(JSON.stringify(parsed.bad));
-    await database.kysely
-      .transaction()
-      .execute(tx => writeRows(tx, table, [parsed.row], { resource: name, runId: null, deep: false }));
+    await database.transaction(tx => writeRows(tx, table, [parsed.row], { resource: name, runId: null, deep: false }));
 
     const { rows } = await database.query(`select * from ${MIGRATIONS.schema}.${name}`);
     for (const [field, schema] of single()) expect(String(rows[0]?.[field]), field).toBe(probeOf(schema).stored);

@@ -61,6 +61,7 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
     ['metrics', 'page'],
     ['service.ts'],
   ],
+  'src/warehouse': [['database'], ['ledgers'], ['rows'], ['pushes', 'reports']],
 };
 
 /** Packages that one file of a layer keeps to itself. */
@@ -218,10 +219,13 @@ describe('each rule can be broken', () => {
     'src/config/read-config.ts': `import { z } from 'zod';`,
     'src/main.ts': `import { config } from './config/read-config.ts';\nimport { sync } from './cli/sync.ts';\nprocess.exit(0);`,
     'src/engine/job.ts': '',
-    'src/engine/run.ts': `import type { Rows } from '../warehouse/rows.ts';\nimport { ask } from '../source/ask.ts';`,
+    'src/engine/run.ts': `import type { Rows } from '../warehouse/rows/rows.ts';\nimport { ask } from '../source/ask.ts';`,
     'src/cli/sync.ts': '',
     'src/source/ask.ts': `import { request } from 'undici';`,
-    'src/warehouse/rows.ts': `import { sql } from 'kysely';`,
+    'src/warehouse/database/database.ts': '',
+    'src/warehouse/ledgers/runs.ts': `import type { Db } from '../database/database.ts';`,
+    'src/warehouse/rows/rows.ts': `import { sql } from 'kysely';`,
+    'src/warehouse/reports/report.ts': `import { rows } from '../rows/rows.ts';`,
     'src/sandbox/app.ts': `import { Hono } from 'hono';`,
     'src/service/access/guard.ts': '',
     'src/service/status/status.ts': '',
@@ -237,8 +241,8 @@ describe('each rule can be broken', () => {
   });
 
   test.each([
-    ['source sees warehouse', 'src/source/ask.ts', `import { rows } from '../warehouse/rows.ts';`],
-    ['warehouse sees engine, by a type', 'src/warehouse/x.ts', `import type { Job } from '../engine/job.ts';`],
+    ['source sees warehouse', 'src/source/ask.ts', `import { rows } from '../warehouse/rows/rows.ts';`],
+    ['warehouse sees engine, by a type', 'src/warehouse/rows/x.ts', `import type { Job } from '../../engine/job.ts';`],
     ['sandbox sees source', 'src/sandbox/app.ts', `import { ask } from '../source/ask.ts';`],
     ['a leaf sees engine', 'src/errors.ts', `import {\n  a,\n} from './engine/job.ts';`],
     ['a job sees more than the vocabulary', 'jobs/other.ts', `import { run } from '../src/engine/run.ts';`],
@@ -246,7 +250,7 @@ describe('each rule can be broken', () => {
     [
       'a migration sees ours',
       'migrations/warehouse/0002_more.ts',
-      `import { sql } from '../../src/warehouse/rows.ts';`,
+      `import { sql } from '../../src/warehouse/rows/rows.ts';`,
     ],
     ['engine uses kysely', 'src/engine/run.ts', `import { sql } from 'kysely';`],
     ['engine uses a subpath of pg', 'src/engine/run.ts', `import x from 'pg/lib/utils.js';`],
@@ -267,6 +271,9 @@ describe('each rule can be broken', () => {
     ['a room sees one on its step', 'src/service/status/status.ts', `import { guard } from '../access/guard.ts';`],
     ['a loose file that the ladder does not name', 'src/service/odds.ts', ''],
     ['another than main exits', 'src/engine/run.ts', 'process.exit(1);'],
+    ['a ledger sees the rows', 'src/warehouse/ledgers/runs.ts', `import { rows } from '../rows/rows.ts';`],
+    ['a push sees a report', 'src/warehouse/pushes/x.ts', `import { report } from '../reports/report.ts';`],
+    ['a file outside of every room', 'src/warehouse/loose.ts', ''],
     ['a barrel', 'src/engine/index.ts', ''],
     ['a folder of odds and ends', 'src/engine/utils/text.ts', ''],
     ['a name in camel case', 'src/engine/nextSlice.ts', ''],

@@ -7,11 +7,11 @@ import { openEngine, serveOrders } from './support/source.ts';
 const text = readFileSync(new URL('../docs/tables.md', import.meta.url), 'utf8');
 const queries = [...text.matchAll(/```sql\n([\s\S]*?)```/g)].map(match => match[1] as string);
 
-/** What stands under the heading that names the table. */
+/** The section under the heading that names the table. */
 const sectionOf = (table: string) =>
   text.split(/^(?=##+ )/m).find(section => section.split('\n', 1)[0]?.includes(`\`${table}\``)) ?? '';
 
-test('docs/tables.md describes every table and every column there is, and none that is not', async () => {
+test('docs/tables.md describes every existing table and column, and no other', async () => {
   await withDatabase(async database => {
     const { rows } = await database.query<{ table: string; columns: string[] }>(
       `select table_schema || '.' || table_name as table, array_agg(column_name::text order by ordinal_position) as columns
@@ -42,7 +42,7 @@ test('docs/tables.md describes every table and every column there is, and none t
   });
 });
 
-test('its queries run, and tell whether a month is complete', async () => {
+test('its queries run and show whether a month is complete', async () => {
   const sandbox = await openSandbox({ size: 'small' });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { resources: ['customers', 'invoices'] });

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {
-  // All durable time is this function's, so that tests can replace the clock of every process at once.
+  // The source of all durable time, so that tests can replace the clock of every process at once.
   await sql`
     create function sluice.now() returns timestamptz language sql volatile parallel safe
     as 'select pg_catalog.clock_timestamp()'`.execute(db);
@@ -9,7 +9,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     db,
   );
 
-  // One row per API key: what is locked while requests are granted, and what the server last said of the limit.
+  // One row per API key: locked while requests are granted; keeps what the server last reported about the limit.
   await sql`
     create table sluice.budgets (
       key text primary key,

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-// What Sluice knows of its own work. People read these tables too: docs/tables.md explains each column.
+// Sluice's records of its own work. People read these tables too: docs/tables.md explains each column.
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table sluice.sources (
@@ -41,7 +41,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       primary key (source, resource, slice)
     )`.execute(db);
 
-  // A list without date slices is judged by all it has.
+  // A list without date slices is judged by all its slices.
   await sql`
     create function sluice.complete(first date, last date)
     returns table (source text, resource text, complete boolean, as_of timestamptz) language sql stable as $$

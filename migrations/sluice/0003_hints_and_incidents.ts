@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-// What the service keeps beside the reading: hints of webhooks, where those arrive, and what people were told of troubles.
+// What the service keeps besides reading: hints from webhooks, where those arrive, and the troubles reported to people.
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table sluice.hints (
@@ -43,12 +43,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       attempts integer not null default 0,
       retry_at timestamptz
     )`.execute(db);
-  // However many processes see a trouble, it is one incident.
+  // A trouble is one incident, however many processes see it.
   await sql`create unique index incidents_open on sluice.incidents (source, kind, coalesce(resource, '')) where ended_at is null`.execute(
     db,
   );
 
-  // Of which kind the error was that a run failed with.
+  // The kind of error that a run failed with.
   await sql`alter table sluice.runs add column failure text`.execute(db);
   await sql`create index runs_ended on sluice.runs (source, resource, ended_at)`.execute(db);
 }

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-// What was sent to sources to be created, line by line, so that no line is ever sent twice.
+// The lines sent to sources for creation, so that no line is ever sent twice.
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table sluice.pushes (

@@ -4,7 +4,7 @@ import { readCoverage } from '../warehouse/ledgers/coverage.ts';
 import type { Cursor } from '../warehouse/ledgers/cursors.ts';
 import type { Place } from '../warehouse/ledgers/place.ts';
 import { readTraits } from '../warehouse/ledgers/traits.ts';
-import type { MissingRow } from '../warehouse/rows/missing.ts';
+import type { MissingRow } from '../warehouse/rows/missing-rows.ts';
 import { readTable, type Table } from '../warehouse/rows/tables.ts';
 import type { List } from './coverage/list.ts';
 import { type DateWindow, type Job, slicingOf } from './job.ts';

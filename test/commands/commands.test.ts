@@ -234,27 +234,25 @@ test('sql writes tables, CSV and JSON exactly, and only reads', async () => {
     const write = await sluice('sql', 'insert into customers (id) values (1)');
     expect([write.code, write.stderr]).toEqual([
       1,
-      expect.stringMatching(/only reads.*\n.*in another schema, with psql/),
+      expect.stringMatching(/is read-only.*\n.*use psql.*in another schema/),
     ]);
     const wrong = await sluice('sql', '--json', 'select nonsense');
     expect([wrong.code, wrong.json().error.message]).toEqual([1, expect.stringContaining('nonsense')]);
-    expect((await sluice('sql', 'select * from invoice')).stderr).toContain(
-      '\nLooked for in the schemas warehouse, sluice and',
-    );
-    expect((await sluice('sql', 'select 1; select 2')).stderr).toContain('One statement at a time.');
+    expect((await sluice('sql', 'select * from invoice')).stderr).toContain('\nThe schemas warehouse, sluice and');
+    expect((await sluice('sql', 'select 1; select 2')).stderr).toContain('Send one statement at a time.');
     expect((await sluice('sql', '--json', '--format', 'csv', 'select 1')).code).toBe(2);
     expect((await sluice('sql')).code).toBe(2);
   });
 });
 
-test('an interrupted sql fails and says that its result is not whole; one that waits for its query ends at once', async () => {
+test('an interrupted sql fails and says that its result is incomplete; one that waits for its query ends at once', async () => {
   await withInstallation({}, async ({ env }) => {
     const asking = begin(['sql', '--format', 'csv', 'select generate_series(1, 1000000000)'], { env });
     await until(() => asking.stdout().length > 1000);
     asking.child.kill('SIGTERM');
     expect(await asking.ended).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('result is not whole.\n') as string,
+      stderr: expect.stringContaining('result is incomplete.\n') as string,
     });
 
     const waiting = begin(['sql'], { env, open: true });

@@ -88,7 +88,7 @@ test('a schedule that has no such tick is named with its setting before anything
   const fine = { ...env, SCHEDULE_INVOICES: '0 6 L * mon', SCHEDULE_CUSTOMERS: 'off' };
   expect(await run(['start'], { env: fine })).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('nothing answers there') as string,
+    stderr: expect.stringContaining('connection refused') as string,
   });
 });
 
@@ -98,7 +98,7 @@ test('an unreachable source or database is one clear message and exit code 1', a
   const database = await run(['sync'], { env: { ...SETTINGS, DATABASE_URL: url } });
   expect([database.code, database.stderr]).toEqual([
     1,
-    `The database at 127.0.0.1:${nobody}/warehouse: nothing answers there.\nCheck host and port in DATABASE_URL, and that the server runs.\n`,
+    `The database at 127.0.0.1:${nobody}/warehouse: connection refused.\nCheck the host and port in DATABASE_URL, and that the server is running.\n`,
   ]);
   await withInstallation({}, async ({ env }) => {
     const doctor = await run(['doctor'], { env: { ...env, SOURCE_URL: `http://127.0.0.1:${nobody}` } });

@@ -4,7 +4,7 @@ import { profileOf } from '../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../src/engine/profile/strategy.ts';
 import { parseSlice } from '../../src/engine/slices/slice.ts';
 import type { Entry } from '../../src/warehouse/ledgers/coverage.ts';
-import type { MissingRow } from '../../src/warehouse/rows/missing.ts';
+import type { MissingRow } from '../../src/warehouse/rows/missing-rows.ts';
 import { JOBS, type TestResource } from '../support/resources.ts';
 
 /**

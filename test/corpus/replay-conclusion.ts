@@ -17,7 +17,7 @@ import { doubtfulEdges } from '../../src/engine/profile/observe-edges.ts';
 import { withObservation } from '../../src/engine/profile/source-profile.ts';
 import { type DateSlice, parseSlice, type Slice, sliceText } from '../../src/engine/slices/slice.ts';
 import { stampMs } from '../../src/warehouse/database/stamp.ts';
-import type { MissingRow, SeenRow } from '../../src/warehouse/rows/missing.ts';
+import type { MissingRow, SeenRow } from '../../src/warehouse/rows/missing-rows.ts';
 import { entryOf, listOf, type RecordedConclusion, type RecordedEnd, type RecordedEntry } from './recorded.ts';
 
 /** What a conclusion wrote, in its order: what it observed, what it made due or proved, what it found deleted. */

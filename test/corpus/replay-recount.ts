@@ -3,7 +3,7 @@ import { hiddenRows, mayHideRows } from '../../src/engine/coverage/recount.ts';
 import { confirmationOf, isLackedByCover } from '../../src/engine/deletion/is-deleted.ts';
 import { parseSlice } from '../../src/engine/slices/slice.ts';
 import { stampMs } from '../../src/warehouse/database/stamp.ts';
-import type { MissingRow } from '../../src/warehouse/rows/missing.ts';
+import type { MissingRow } from '../../src/warehouse/rows/missing-rows.ts';
 import { listOf, type RecordedRecount } from './recorded.ts';
 
 /** What was decided of the count, and what the pure functions decide now: `done`, the count once more, or rows without a date. */

@@ -60,7 +60,7 @@ async function pushLines(
     })(),
   );
   expect(problems).toEqual([]);
-  const pushId = await startPush(database.kysely, { source: 'main', resource: name }, 'a.ndjson', lines);
+  const pushId = await startPush(database, { source: 'main', resource: name }, 'a.ndjson', lines);
   const budget = createMemoryBudget({ limit: 10_000, windowMs: 1000, clock: systemClock });
   const sender = createSender(budget, noticed =>
     openClient({ url, apiKey, auth: 'bearer', budget: noticed, concurrency: 1, timeoutMs: 5000, clock: systemClock }),

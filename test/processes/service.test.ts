@@ -227,7 +227,7 @@ test('the rows of a schema are read and forgotten by the name of their own sourc
     const renamed = await beside({ name: 'main', schema: 'books' }, 'reset', 'customers', '--yes');
     expect([renamed.code, renamed.json().error.message]).toEqual([
       2,
-      'The rows of source "main" are in the schema "warehouse" so far, and its schema is now "books".',
+      'The rows of source "main" are in the schema "warehouse", but it is now configured for the schema "books".',
     ]);
     expect(other.stats.total).toBe(0);
     expect(await differences(database, sandbox, 5, ['customers'])).toEqual([]);

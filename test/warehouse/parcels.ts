@@ -46,7 +46,7 @@ export function parcel(
 }
 
 export const inTransaction = <T>(database: Database, fn: (tx: Db) => Promise<T>): Promise<T> =>
-  database.kysely.transaction().execute(fn);
+  database.transaction(fn);
 
 /** Every row with its children, as people see them. */
 export async function contentOf(database: Database): Promise<unknown[]> {

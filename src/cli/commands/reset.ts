@@ -37,7 +37,7 @@ export function resetCommand(cli: Cli): Command {
           if (!job) return 1;
           const { name: table, children } = tableDeclaration(name, job, schema);
           const tables = { schema, table, children: children.map(child => child.table) };
-          const { rows } = await database.kysely.transaction().execute(async tx => {
+          const { rows } = await database.transaction(async tx => {
             await refuseOthersRows(tx, { source: sourceName, schema });
             const forgotten = await resetResource(tx, { source: sourceName, resource: name }, tables);
             await forgetSource(tx, sourceName);

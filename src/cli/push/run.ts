@@ -36,7 +36,7 @@ export async function sendLines(given: {
   const noWait = !options.wait;
   const job = jobs.get(name);
   const resource = job ? await openResource(database, { source: source.name, name, job, schema: source.schema }) : null;
-  const pushId = await startPush(kysely, place, file, lines);
+  const pushId = await startPush(database, place, file, lines);
   const progress = createPushProgress(terminal, clock, name, source.timeZone);
   const sender = createSender(openLedger(database, source.name, settings), budget =>
     openClient({

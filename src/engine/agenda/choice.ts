@@ -1,4 +1,4 @@
-import type { MissingRow } from '../../warehouse/rows/missing.ts';
+import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import type { List } from '../coverage/list.ts';
 import type { Day } from '../slices/date-windows.ts';
 import { type IdSlice, overlap, type Slice } from '../slices/slice.ts';

@@ -1,6 +1,6 @@
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { Entry } from '../../warehouse/ledgers/coverage.ts';
-import type { MissingRow } from '../../warehouse/rows/missing.ts';
+import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { type List, needsUnfiltered, oldestProof, partition, unfilteredReadAt } from '../coverage/list.ts';
 import { confirmationOf } from '../deletion/is-deleted.ts';
 import { overlap, parseSlice, type Slice } from '../slices/slice.ts';

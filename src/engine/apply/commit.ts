@@ -1,5 +1,5 @@
 import type { Log } from '../../log.ts';
-import type { Database, Db } from '../../warehouse/database/database.ts';
+import type { Database } from '../../warehouse/database/database.ts';
 import { beginLoad } from '../../warehouse/database/savepoint.ts';
 import { type Cursor, moveCursor } from '../../warehouse/ledgers/cursors.ts';
 import { addToRun } from '../../warehouse/ledgers/runs.ts';
@@ -28,7 +28,7 @@ export async function commit(
   const byResource = [...groupBy(steps, step => step.resource)].sort(([a], [b]) => (a.name < b.name ? -1 : 1));
   const written: { effects: TransactionEffects; cursor: Cursor }[] = [];
   const results = new Map<Step, Committed>();
-  await database.kysely.transaction().execute(async (tx: Db) => {
+  await database.transaction(async tx => {
     written.length = 0;
     await beginLoad(tx, timeZone);
     for (const [resource, group] of byResource) {

@@ -1,6 +1,6 @@
 import type { Db } from '../../warehouse/database/database.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
-import { missingAmong } from '../../warehouse/rows/missing.ts';
+import { missingAmong } from '../../warehouse/rows/missing-rows.ts';
 import { valuesOf } from '../../warehouse/rows/stored-rows.ts';
 import { dueAfterLeaving, readTargeted } from '../coverage/targeted.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';

@@ -1,7 +1,7 @@
 import type { Db } from '../../warehouse/database/database.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import { REPORT } from '../../warehouse/ledgers/cursors.ts';
-import { forgetLacked, markMissing, markSeen } from '../../warehouse/rows/missing.ts';
+import { forgetLacked, markMissing, markSeen } from '../../warehouse/rows/missing-rows.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
 import { contradictions, type SeenAgain, undatedRow } from '../deletion/contradiction.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';

@@ -3,15 +3,9 @@ import type { Db } from '../../warehouse/database/database.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { sourceOption } from '../../warehouse/ledgers/sources.ts';
-import {
-  deleteRows,
-  type Fuse,
-  findLeft,
-  listMissing,
-  type MissingRow,
-  markMissing,
-  readFuse,
-} from '../../warehouse/rows/missing.ts';
+import { deleteRows, readDeletionLimit } from '../../warehouse/rows/delete-rows.ts';
+import type { DeletionLimit } from '../../warehouse/rows/deletion-limit.ts';
+import { findLeft, listMissing, type MissingRow, markMissing } from '../../warehouse/rows/missing-rows.ts';
 import { keptIn, shownByNone } from '../../warehouse/rows/row-windows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { countRows } from '../../warehouse/rows/stored-rows.ts';
@@ -141,18 +135,18 @@ export async function remove(
     });
     return;
   }
-  effects.afterCommit.push(() => fail(task, heldBack(resource, result.blown)));
+  effects.afterCommit.push(() => fail(task, heldBack(resource, result.beyond)));
 }
 
 /** Once the rest was read, more may be missing than when the limit was met: what a person is asked to accept has to be enough. */
 export async function countAgain(db: Db, task: Task): Promise<void> {
   if (!isKind(task.failure, 'fuse')) return;
   const { resource } = task;
-  const fuse = await readFuse(db, resource.table, placeOf(resource));
+  const fuse = await readDeletionLimit(db, resource.table, placeOf(resource));
   if (fuse.lost + fuse.missing > fuse.limit) task.failure = heldBack(resource, fuse);
 }
 
-const heldBack = ({ name, source }: Resource, { missing, lost, limit }: Fuse): SluiceError =>
+const heldBack = ({ name, source }: Resource, { missing, lost, limit }: DeletionLimit): SluiceError =>
   new SluiceError(
     'fuse',
     `The source no longer shows ${missing} rows of ${name}; with ${lost} deleted in the last 24 hours that is more than the ${limit} a day allows, so none of them was deleted.`,

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { BadValue } from '../../source/answers/values.ts';
+import type { ChildRow } from '../../warehouse/rows/child-rows.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
-import type { ChildRow, Row } from '../../warehouse/rows/write-rows.ts';
+import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { type Job, wholeRowOf } from '../job.ts';
 import { jsonText, uncleanIn, wholeJson } from './storable-text.ts';
 

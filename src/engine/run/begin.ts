@@ -1,6 +1,6 @@
 import { HOUR } from '../../clock.ts';
 import { isKind, SluiceError } from '../../errors.ts';
-import { listMissing, type MissingRow } from '../../warehouse/rows/missing.ts';
+import { listMissing, type MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import type { Next } from '../agenda/choice.ts';
 import { isKnownAbsent, plan } from '../agenda/plan.ts';
 import { partition, wholeCost } from '../coverage/list.ts';

@@ -5,7 +5,7 @@ import { databaseNow } from '../../warehouse/database/now.ts';
 import { takeCursors } from '../../warehouse/ledgers/cursors.ts';
 import { forgetOldWork } from '../../warehouse/ledgers/retention.ts';
 import { endAbandonedRuns, setRunWaiting } from '../../warehouse/ledgers/runs.ts';
-import { holdsMissing } from '../../warehouse/rows/missing.ts';
+import { holdsMissing } from '../../warehouse/rows/missing-rows.ts';
 import { holdsQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { createCommitter } from '../apply/committer.ts';
 import type { Reader } from '../read/fetch-page.ts';

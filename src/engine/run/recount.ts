@@ -1,6 +1,6 @@
 import type { Database } from '../../warehouse/database/database.ts';
 import { writeTrait } from '../../warehouse/ledgers/traits.ts';
-import { listMissing } from '../../warehouse/rows/missing.ts';
+import { listMissing } from '../../warehouse/rows/missing-rows.ts';
 import { countQuarantined } from '../../warehouse/rows/quarantine.ts';
 import { countRows } from '../../warehouse/rows/stored-rows.ts';
 import { type Next, single } from '../agenda/choice.ts';

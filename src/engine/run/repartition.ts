@@ -1,5 +1,5 @@
 import { writeCoverage } from '../../warehouse/ledgers/coverage.ts';
-import { forgetLackedBy } from '../../warehouse/rows/missing.ts';
+import { forgetLackedBy } from '../../warehouse/rows/missing-rows.ts';
 import { absentEntries } from '../coverage/list.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
@@ -19,7 +19,7 @@ export async function dropOtherPartitions(engine: Engine, resource: Resource): P
     .filter(slice => kinds.some(kind => kind === slice.by));
   if (others.length === 0) return;
   const place = placeOf(resource);
-  await engine.database.kysely.transaction().execute(async tx => {
+  await engine.database.transaction(async tx => {
     await writeCoverage(tx, place, others, []);
     await forgetLackedBy(tx, place, kinds);
   });

@@ -55,7 +55,7 @@ export async function recordIncidents(
   { database, freshnessLimitMs, hide }: MonitorOptions,
   source: Pick<ServedSource, 'name' | 'scheduled'>,
 ): Promise<void> {
-  await inTurn(database.kysely, source.name, async tx => {
+  await inTurn(database, source.name, async tx => {
     const troubles = await findTroubles(tx, source.name, source.scheduled, freshnessLimitMs);
     await noteTroubles(
       tx,

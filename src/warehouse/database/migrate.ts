@@ -5,24 +5,24 @@ import { type DatabaseIntrospector, Kysely, type Migration, Migrator, PostgresDi
 import type pg from 'pg';
 import { type Clock, SECOND, stopped, systemClock } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
-import type { Database, Tables } from './database.ts';
+import type { Database } from './database.ts';
 import { explainDatabaseError } from './database-errors.ts';
 
 export interface MigrationOptions {
   readonly database: Database;
-  /** The warehouse schema, e.g. `warehouse`; made when absent. */
+  /** The warehouse schema, e.g. `warehouse`; created when absent. */
   readonly schema: string;
   /** `migrations/sluice`, run once per database, and `migrations/warehouse`, once per schema; `.ts` or compiled `.js`. */
   readonly sluiceFolder: string;
   readonly warehouseFolder: string;
-  /** Told once where another process migrates, so that this one waits. Default: nothing. */
+  /** Called once when this process has to wait for another that migrates. Default: nothing. */
   readonly onWait?: () => void;
-  /** Ends the waiting, with the kind `stopped`; a migration that has begun goes on to its end. Default: never. */
+  /** Ends the wait with kind `stopped`; a migration that has begun is completed. Default: never. */
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
 }
 
-/** One folder and what has been run of it: `sluice.migrations` or `sluice.migrations_<schema>`. */
+/** One folder of migrations and the table of those that ran: `sluice.migrations` or `sluice.migrations_<schema>`. */
 interface Series {
   readonly folder: string;
   readonly schema: string;
@@ -33,15 +33,15 @@ const BOOKKEEPING = 'sluice';
 const TRY_EVERY_MS = SECOND / 4;
 
 /**
- * Brings both schemas to the newest state and returns the names of what was run. Safe to call from many processes at once:
- * all but the first wait, and say so by `onWait`. Throws `configuration` when the database was migrated by a newer Sluice, and
- * `database` or `failed` when a migration fails; a series that fails is rolled back whole.
+ * Brings both schemas up to date and returns the names of the migrations that ran. Safe to call from many processes at once: all but
+ * the first wait, and report it by `onWait`. Throws `configuration` when the database was migrated by a newer Sluice, and `database` or
+ * `failed` when a migration fails; a series that fails is rolled back completely.
  */
 export async function migrate(options: MigrationOptions): Promise<string[]> {
   const { database } = options;
   const client = await database.connect('sluice migrate');
   try {
-    // Building an index over a large table may take longer than any other statement of ours.
+    // Building an index over a large table may take longer than our other statements ever may.
     await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
     await lock(client, options);
     const run: string[] = [];
@@ -51,7 +51,7 @@ export async function migrate(options: MigrationOptions): Promise<string[]> {
       await client.query(`create schema if not exists ${client.escapeIdentifier(BOOKKEEPING)}`);
       await client.query(`create schema if not exists ${client.escapeIdentifier(series.schema)}`);
       await client.query(`set search_path = ${client.escapeIdentifier(series.schema)}`);
-      const kysely = new Kysely<Tables>({
+      const kysely = new Kysely<unknown>({
         dialect: new BookkeepingDialect({
           pool: {
             connect: async () => ({ query: client.query.bind(client) as never, release: () => undefined }),
@@ -81,7 +81,7 @@ export async function migrate(options: MigrationOptions): Promise<string[]> {
   }
 }
 
-/** Taken by trying: a session that waits for a lock obeys no signal, and nobody sees what it waits for. */
+/** Polls for the lock: a session that waits for one obeys no signal, and shows nobody what it waits for. */
 async function lock(client: pg.Client, { clock = systemClock, signal, onWait }: MigrationOptions): Promise<void> {
   for (let tries = 0; ; tries++) {
     if (signal?.aborted) throw stopped(signal);
@@ -95,8 +95,8 @@ async function lock(client: pg.Client, { clock = systemClock, signal, onWait }: 
 }
 
 /**
- * The migrator looks through all tables of the database, with their columns, for the few of its bookkeeping, several times a
- * migration: with hundreds of schemas that took most of a second for each. It is shown these few.
+ * Shows the migrator only the tables of our bookkeeping. It reads all tables of a database with their columns, several times per
+ * migration: most of a second each with hundreds of schemas.
  */
 class BookkeepingDialect extends PostgresDialect {
   override createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
@@ -113,14 +113,14 @@ class BookkeepingDialect extends PostgresDialect {
   }
 }
 
-/** What `migrate` would run, as `schema/name`. Also throws when the database is newer than this code. */
+/** The migrations that `migrate` would run, as `schema/name`. Throws as well when the database is newer than this code. */
 export async function pendingMigrations(options: MigrationOptions): Promise<string[]> {
   const pending: string[] = [];
   for (const series of seriesOf(options)) pending.push(...(await stateOf(options.database, series)).pending);
   return pending;
 }
 
-/** The same of the bookkeeping alone, which all schemas share; null where Sluice never ran. */
+/** The same for the bookkeeping alone, which all schemas share; null where Sluice never ran. */
 export async function pendingBookkeeping(options: MigrationOptions): Promise<string[] | null> {
   const { begun, pending } = await stateOf(options.database, bookkeeping(options));
   return begun ? pending : null;
@@ -145,12 +145,12 @@ function seriesOf(options: MigrationOptions): readonly Series[] {
   return [bookkeeping(options), { folder: warehouseFolder, schema, table: `migrations_${schema}` }];
 }
 
-/** A migration gets a Kysely that already addresses its schema; raw SQL finds it through the search path. */
+/** Migrations get a Kysely that addresses their schema; raw SQL finds it through the search path. */
 function within(available: Record<string, Migration>, schema: string): Record<string, Migration> {
   return Object.fromEntries(
     Object.entries(available).map(([name, migration]) => [
       name,
-      { up: (db: Kysely<Tables>) => migration.up(db.withSchema(schema)) },
+      { up: (db: Kysely<unknown>) => migration.up(db.withSchema(schema)) },
     ]),
   );
 }
@@ -162,7 +162,7 @@ async function load(series: Series): Promise<Record<string, Migration>> {
   const migrations: Record<string, Migration> = {};
   for (const file of files.sort()) {
     const loaded = (await import(pathToFileURL(resolve(join(series.folder, file))).href)) as Partial<Migration>;
-    if (!loaded.up) throw new SluiceError('failed', `${join(series.folder, file)} exports no function "up".`);
+    if (!loaded.up) throw new SluiceError('failed', `${join(series.folder, file)} does not export a function "up".`);
     migrations[file.slice(0, -3)] = { up: loaded.up };
   }
   return migrations;
@@ -193,8 +193,8 @@ function explainFailure(error: unknown, place: string, series: Series, name: str
   const explained = explainDatabaseError(error, place);
   if (explained instanceof SluiceError) return explained;
   const text = error instanceof Error ? error.message : String(error);
-  return new SluiceError('failed', `Migration ${series.schema}/${name ?? '?'} failed, and was rolled back: ${text}`, {
-    next: 'Nothing of it was kept. Correct the cause, then run "sluice migrate".',
+  return new SluiceError('failed', `Migration ${series.schema}/${name ?? '?'} failed and was rolled back: ${text}`, {
+    next: 'Nothing was changed. Correct the cause, then run "sluice migrate".',
     cause: error,
   });
 }

@@ -5,16 +5,16 @@ import { explainDatabaseError } from './database-errors.ts';
 
 const HEARTBEAT_MS = 15 * SECOND;
 
-/** The right to read one source, for as long as its database session lives. It saves requests; correctness rests on the cursors' versions. */
+/** The right to read one source, held as long as its database session. It saves requests; correctness rests on the cursors' versions. */
 export interface SourceLock {
-  /** Aborted, with a SluiceError of kind `database`, when the session ends without `release`: another process may have the lock. */
+  /** Aborted with kind `database` when the session ends without `release`: another process may hold the lock. */
   readonly lost: AbortSignal;
   release(): Promise<void>;
 }
 
 /**
- * Takes the lock of `source` without waiting; null when another process holds it. It lives on a connection of its own, and
- * Postgres frees it when that ends, also by `kill -9`. A machine that vanishes is noticed on both sides in about half a minute.
+ * Takes the lock of `source` without waiting; null when another process holds it. It lives on its own connection, and Postgres releases
+ * it when that ends, also after `kill -9`. Both sides notice a vanished machine within about half a minute.
  */
 export async function acquireSourceLock(database: Database, source: string): Promise<SourceLock | null> {
   const client = await database.connect(`sluice reads ${source}`.slice(0, 63));
@@ -24,12 +24,14 @@ export async function acquireSourceLock(database: Database, source: string): Pro
     if (released || gone.signal.aborted) return;
     clearInterval(heartbeat);
     const message = `The connection to the database at ${database.place} that held the lock of source "${source}" dropped.`;
-    gone.abort(new SluiceError('database', message, { next: 'Repeat the command; it goes on where it was.', cause }));
+    gone.abort(
+      new SluiceError('database', message, { next: 'Repeat the command; it resumes where it stopped.', cause }),
+    );
     void client.end().catch(() => undefined);
   };
   client.on('error', lose);
   client.on('end', () => lose());
-  // Without traffic, a firewall may forget the connection, and only a query that stays unanswered shows it.
+  // Without traffic a firewall may drop the connection, and only an unanswered query shows it.
   const heartbeat = setInterval(() => {
     const unanswered = setTimeout(lose, HEARTBEAT_MS);
     client
@@ -42,7 +44,7 @@ export async function acquireSourceLock(database: Database, source: string): Pro
   const release = async () => {
     released = true;
     clearInterval(heartbeat);
-    // The session ends a moment after its client has gone; unlocked, the next one need not wait for that.
+    // The session ends a moment after its client: unlock, so that the next holder need not wait for it.
     await client.query(UNLOCK).catch(() => undefined);
     await client.end().catch(() => undefined);
   };
@@ -58,11 +60,11 @@ export async function acquireSourceLock(database: Database, source: string): Pro
   return null;
 }
 
-// The server's side of noticing: 15 s idle, as between two heartbeats, then 3 probes 5 s apart. `idle_session_timeout` may be set for everybody else.
+// How the server notices a vanished client: 15 s idle, as between two heartbeats, then 3 probes 5 s apart.
 const SETTINGS = `
   set tcp_keepalives_idle = 15; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3;
   set idle_session_timeout = 0; set statement_timeout = '10s'`;
 
-// Two-key locks are ours alone: Kysely and `migrate` use one-key locks. 1936487779 is "sluc" as bytes.
+// A two-key lock, because Kysely and `migrate` use one-key locks. 1936487779 is "sluc" as bytes.
 const LOCK = "select pg_try_advisory_lock(1936487779, hashtext('source ' || $1)) as locked";
 const UNLOCK = 'select pg_advisory_unlock_all()';

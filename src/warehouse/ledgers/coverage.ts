@@ -1,20 +1,21 @@
 import { sql } from 'kysely';
 import { parseSlice, type Slice, sliceText } from '../../engine/slices/slice.ts';
+import { anyOf } from '../database/any-of.ts';
 import type { Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
 import type { Place } from './place.ts';
 
-/** What is known of one slice: as of when it is proven, what its readings cost and what they found. */
+/** What is known of one slice: as of when it is proven, what reading it cost, and what was found. */
 export interface Entry {
   readonly slice: Slice;
   /** Epoch milliseconds of the grant of the first request of the last reading that proved it; null: never read in full. */
   readonly provenAt: number | null;
-  /** The last reading of any kind, for slices that prove no range. */
+  /** The last reading of any kind; for slices that prove no range. */
   readonly readAt: number | null;
   /** Requests the last reading cost. */
   readonly requests: number;
   readonly rows: number | null;
-  /** Rows found new, different or gone at re-readings, and the hours between those; both decay. */
+  /** Rows found new, changed or deleted at re-readings, and the hours between these; both decay. */
   readonly changed: number;
   readonly hoursWatched: number;
   /** A hint makes it due now. */
@@ -22,22 +23,25 @@ export interface Entry {
   readonly dueReason: string | null;
 }
 
-/** Why a list was never read that the source was asked for and has not. */
+/** Why a list was never read: the source was asked for it and does not have it. */
 export const NOT_OFFERED = 'not offered by this source';
 
-/** Of rows of `sluice.coverage`: the source has no such list. */
+/** Aggregates rows of `sluice.coverage`: the source has no such list. */
 export const notOffered = sql<boolean>`coalesce(bool_or(proven_at is null and due_reason = ${NOT_OFFERED}), false)`;
 
-/** Of rows of `sluice.coverage`: the slices that prove a range, and so together cover the resource. */
+/** Selects from `sluice.coverage` the slices that prove a range; together they cover the resource. */
 export const covering = sql.raw(`(slice = 'whole' or slice like 'date %' or slice like 'id %')`);
 
 const stamp = (value: string) => sql.raw(`to_timestamp(${value} / 1000.0)`);
 
 export async function readCoverage(db: Db, place: Place): Promise<Entry[]> {
-  const { rows } = await sql<Omit<Entry, 'slice' | 'rows'> & { slice: string; rows: string | null }>`
-    select slice, ${epochMs('proven_at')} as "provenAt", ${epochMs('read_at')} as "readAt", requests, rows, changed,
-      hours_watched as "hoursWatched", ${epochMs('due_since')} as "dueSince", due_reason as "dueReason"
-    from sluice.coverage where source = ${place.source} and resource = ${place.resource}`.execute(db);
+  const rows = await db
+    .selectFrom('sluice.coverage')
+    .select(['slice', 'requests', 'rows', 'changed', 'hours_watched as hoursWatched', 'due_reason as dueReason'])
+    .select([epochMs('proven_at').as('provenAt'), epochMs('read_at').as('readAt'), epochMs('due_since').as('dueSince')])
+    .where('source', '=', place.source)
+    .where('resource', '=', place.resource)
+    .execute();
   return rows.map(row => ({ ...row, slice: parseSlice(row.slice), rows: row.rows === null ? null : Number(row.rows) }));
 }
 
@@ -51,10 +55,18 @@ export async function writeCoverage(
   const kept = new Set(put.map(entry => sliceText(entry.slice)));
   const gone = removed.map(sliceText).filter(text => !kept.has(text));
   if (gone.length > 0) {
-    await sql`delete from sluice.coverage where source = ${place.source} and resource = ${place.resource}
-      and slice = any(cast(${gone} as text[]))`.execute(tx);
+    await tx
+      .deleteFrom('sluice.coverage')
+      .where('source', '=', place.source)
+      .where('resource', '=', place.resource)
+      .where('slice', '=', anyOf(gone))
+      .execute();
   }
-  if (put.length === 0) return;
+  if (put.length > 0) await putEntries(tx, place, put);
+}
+
+/** SQL: thousands of slices in one parameter. */
+async function putEntries(tx: Db, place: Place, put: readonly Entry[]): Promise<void> {
   const data = put.map(entry => ({ ...entry, ...bounds(entry.slice), slice: sliceText(entry.slice) }));
   await sql`
     insert into sluice.coverage as c (source, resource, slice, date_from, date_to, id_from, id_to, proven_at, read_at,

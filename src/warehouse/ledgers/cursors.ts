@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { SluiceError } from '../../errors.ts';
 import type { Db } from '../database/database.ts';
+import { NOW } from '../database/now.ts';
 import type { Place } from './place.ts';
 import { addWholeKeys, forgetWholeKeys, readWholeKeys } from './whole-keys.ts';
 
@@ -12,36 +13,37 @@ export interface ReadingState {
   readonly limit: number;
   /** Keys seen so far. */
   readonly keys: readonly string[];
-  /** Grant time of the slice's first request: what the slice proves, it proves as of then. */
+  /** Grant time of the slice's first request: the slice is proven as of then. */
   readonly startedAt: string;
   readonly totalPages: number | null;
   readonly totalRecords: number | null;
-  /** Digest of the keys that the pages showed when they were last gone through, where that has to be done again. */
+  /** Digest of the keys that the last pass over the pages showed, where another pass has to confirm it. */
   readonly before: string | null;
 }
 
-/** In front of the name of a slice that is read to be reported on. */
+/** Prefix of the name of a slice that is read only for a report. */
 export const REPORT = 'report ';
 
-/** The one slice that may be longer than a few answers. Its keys have a table of their own; `seen` tells how many it must hold. */
+/** The one slice that may be longer than a few answers. Its keys are kept in `whole_keys`; `seen` is how many it must hold. */
 const WHOLE = 'whole';
 type StoredReading = ReadingState & { readonly seen?: number };
 
-/** The durable position of one resource: its version, and the slices being read by the text that names them. */
+/** The durable position of one resource: its version, and the slices being read, keyed by the text that names them. */
 export interface Cursor {
   readonly version: string;
   readonly readings: Readonly<Record<string, ReadingState>>;
 }
 
 /**
- * Readings begun longer ago than this are started again: what they have seen is too old to prove anything together with the rest.
- * Not that of a whole list, which may take longer than the request limit gives in this time, and would never come to its end.
+ * Readings begun longer ago start again: what they saw is too old to prove anything together with the rest. A whole list is exempt:
+ * it may need more requests than the limit gives in this time, and would never finish.
  */
 const MAX_READING_SECONDS = 15 * 60;
 
 /**
- * Takes over the cursors of these resources: from now on a commit by whoever read them before finds the version moved and writes
- * nothing. Only the holder of the source's lock calls it. Rows are locked by name, as every commit does, so that none waits for the other.
+ * Takes over the cursors of these resources: a later commit by their previous reader finds the version moved and writes nothing. Only
+ * the holder of the source's lock calls it. Locks rows in order of their names, as every commit does, to avoid deadlocks. SQL: one
+ * statement for all resources, with a filter inside their JSON.
  */
 export async function takeCursors(db: Db, source: string, resources: readonly string[]): Promise<Map<string, Cursor>> {
   const { rows } = await sql<{ resource: string; version: string; readings: Record<string, StoredReading> }>`
@@ -56,7 +58,7 @@ export async function takeCursors(db: Db, source: string, resources: readonly st
     const whole = readings[WHOLE];
     if (whole) {
       const keys = await readWholeKeys(db, { source, resource });
-      // A crash of Postgres has emptied their table: the reading begins again.
+      // A crash of Postgres empties their table, which is not logged: the reading begins again.
       if (keys.length === whole.seen) readings[WHOLE] = { ...whole, keys };
       else {
         delete readings[WHOLE];
@@ -68,40 +70,44 @@ export async function takeCursors(db: Db, source: string, resources: readonly st
   return cursors;
 }
 
-/** Moves a cursor on, in the transaction that writes the rows. Finding another version than `from` stops the writer. */
+/** Advances a cursor, in the transaction that writes the rows. Throws kind `stale` when its version is no longer that of `from`. */
 export async function moveCursor(
   tx: Db,
   place: Place,
   from: Cursor,
   change: { readings: Readonly<Record<string, ReadingState>>; position: string; runId: string | null },
 ): Promise<Cursor> {
-  const { rows } = await sql<{ version: string }>`
-    update sluice.cursors set version = version + 1, readings = cast(${JSON.stringify(stored(change.readings))} as jsonb),
-      position = ${change.position}, committed_at = sluice.now(), run_id = cast(${change.runId} as bigint)
-    where source = ${place.source} and resource = ${place.resource} and version = cast(${from.version} as bigint)
-    returning version`.execute(tx);
-  const moved = rows[0];
+  const moved = await tx
+    .updateTable('sluice.cursors')
+    .set({
+      version: sql<string>`version + 1`,
+      readings: JSON.stringify(stored(change.readings)),
+      position: change.position,
+      committed_at: NOW,
+      run_id: change.runId,
+    })
+    .where('source', '=', place.source)
+    .where('resource', '=', place.resource)
+    .where('version', '=', from.version)
+    .returning('version')
+    .executeTakeFirst();
   if (!moved) {
-    throw new SluiceError(
-      'stale',
-      `Another process has taken over ${place.resource}; this one wrote nothing and stops.`,
-      {
-        next: 'Nothing to do: the other process goes on from the last commit.',
-      },
-    );
+    throw new SluiceError('stale', `Another process took over ${place.resource}; this one wrote nothing and stops.`, {
+      next: 'Nothing to do: the other process continues from the last commit.',
+    });
   }
   await moveWholeKeys(tx, place, from.readings[WHOLE], change.readings[WHOLE]);
   return { version: moved.version, readings: change.readings };
 }
 
-/** What is worth keeping of them: a report begins anew in the next process. */
+/** What is stored of them. A report starts again in the next process. */
 const stored = (readings: Cursor['readings']): Record<string, StoredReading> => {
   const kept = Object.entries(readings).filter(([name]) => !name.startsWith(REPORT));
   const { [WHOLE]: whole, ...others } = Object.fromEntries(kept);
   return whole ? { ...others, [WHOLE]: { ...whole, keys: [], seen: whole.keys.length } } : others;
 };
 
-/** Writes only what came since: the keys of a reading are added at their end. */
+/** Writes only the new keys: a reading appends its keys. */
 async function moveWholeKeys(tx: Db, place: Place, from: ReadingState | undefined, to: ReadingState | undefined) {
   const goesOn = from !== undefined && from.startedAt === to?.startedAt;
   if (from !== undefined && !goesOn) await forgetWholeKeys(tx, place);

@@ -1,21 +1,23 @@
 import { sql } from 'kysely';
 import { parseSlice, type Slice, sliceText } from '../../engine/slices/slice.ts';
+import { anyOf } from '../database/any-of.ts';
 import type { Db } from '../database/database.ts';
+import { NOW } from '../database/now.ts';
 import type { Place } from './place.ts';
 
-/** Hints of one resource that wait at the same time. Beyond it they tell no more than that much has changed, which slots find. */
+/** Waiting hints of one resource. More would only say that much has changed, which slots find anyway. */
 const MOST_OPEN = 50;
-/** A resource is read for hints at most this often, so that a flood of them is answered by a few requests. */
+/** A resource is read for hints at most this often, so that a flood of them costs a few requests. */
 const REST_SECONDS = 10;
 
-/** What may be spent on hints: in any quarter of the window, a tenth of what the limit refills in it. */
+/** Bounds what hints may cost: in any quarter of the window, a tenth of what the limit refills in it. */
 export interface HintLimit {
   /** Requests per window of `windowMs`. */
   readonly limit: number;
   readonly windowMs: number;
 }
 
-/** Leaves word for whoever reads the source that a slice may have changed. The same word twice is one. */
+/** Notes for whoever reads the source that slices may have changed; repeated hints count once. SQL: it numbers and counts in one statement. */
 export async function leaveHints(
   db: Db,
   hints: readonly { source: string; resource: string; slice: string }[],
@@ -30,24 +32,32 @@ export async function leaveHints(
     on conflict do nothing`.execute(db);
 }
 
-/** Gives back slices that hints pointed to and nobody read. A window is left to the next slot. */
+/** Returns slices that were hinted at and not read. A window is left to the next slot. */
 export async function returnHints(db: Db, place: Place, slices: readonly Slice[]): Promise<void> {
   const windows = slices.filter(slice => slice.by === 'date').map(sliceText);
-  await sql`update sluice.coverage set due_since = sluice.now(), due_reason = 'a hint' where source = ${place.source}
-    and resource = ${place.resource} and slice = any(cast(${windows} as text[]))`.execute(db);
+  await db
+    .updateTable('sluice.coverage')
+    .set({ due_since: NOW, due_reason: 'a hint' })
+    .where('source', '=', place.source)
+    .where('resource', '=', place.resource)
+    .where('slice', '=', anyOf(windows))
+    .execute();
   const hints = slices
     .filter(slice => slice.by !== 'date')
     .map(slice => ({ ...place, slice: sliceText(hintOf(slice)) }));
   if (hints.length > 0) await leaveHints(db, hints);
 }
 
-/** A range of ids is pointed to by its row, or as where the list grows. */
+/** An id range is hinted at by its row, or by the newest end of the list. */
 function hintOf(slice: Slice): Slice {
   if (slice.by !== 'id') return slice;
   return slice.to === null ? { by: 'newest' } : { by: 'one', key: String(slice.to) };
 }
 
-/** Resources of the source with hints that may be read for now. Runs ahead of now are of a clock that was put back, and count for nothing. */
+/**
+ * Resources whose hints may be read for now. Runs ahead of now predate a backward clock step and are ignored. SQL: three windows over
+ * the runs.
+ */
 export async function dueHints(db: Db, source: string, { limit, windowMs }: HintLimit): Promise<string[]> {
   const { rows } = await sql<{ resource: string }>`
     select resource from sluice.hints h where source = ${source}
@@ -63,11 +73,13 @@ export async function dueHints(db: Db, source: string, { limit, windowMs }: Hint
   return rows.map(row => row.resource);
 }
 
-/** Takes the hints of a resource out. What is hinted from now on is another hint, since it may be news to the reading that begins. */
+/** Removes and returns the hints of a resource. A later hint is a new one: the reading that begins may miss what it points to. */
 export async function takeHints(db: Db, place: Place): Promise<Slice[]> {
-  const { rows } = await sql<{ slice: string }>`
-    delete from sluice.hints where source = ${place.source} and resource = ${place.resource} returning slice`.execute(
-    db,
-  );
+  const rows = await db
+    .deleteFrom('sluice.hints')
+    .where('source', '=', place.source)
+    .where('resource', '=', place.resource)
+    .returning('slice')
+    .execute();
   return rows.map(row => parseSlice(row.slice));
 }

@@ -1,12 +1,14 @@
-import { sql } from 'kysely';
-import type { Db } from '../database/database.ts';
+import { type SqlBool, sql } from 'kysely';
+import type { Database, Db } from '../database/database.ts';
+import { daysAgo, NOW } from '../database/now.ts';
 import { notOffered } from './coverage.ts';
 
 /**
- * - `unauthorized`, `unavailable`: the source refuses the key, or does not answer; of the source as a whole, or of the one
- *   resource that it befalls while others are read.
- * - `fuse`, `failed`: a run of the resource ended so; `failed` of the source as a whole when it is not the one it was.
- * - `outdated`: the last sync that ended well is too long ago.
+ * - `unauthorized`, `unavailable`: the source refuses the key, or does not answer; for the whole source, or for one resource while
+ *   others are read.
+ * - `fuse`, `failed`: a run of the resource stopped at the deletion limit, or failed; `failed` for the whole source when it is
+ *   another installation than before.
+ * - `outdated`: the last successful sync is too long ago.
  */
 export type IncidentKind = 'failed' | 'fuse' | 'unauthorized' | 'unavailable' | 'outdated';
 
@@ -17,25 +19,34 @@ export interface Trouble {
   readonly resource: string | null;
   readonly message: string;
   readonly next: string | null;
-  /** Another trouble tells it already: where it is open it stays so, and it is not opened. */
+  /** Another trouble already reports it: an open incident stays open, and no new one is opened. */
   readonly explained?: boolean;
 }
 
-/** A trouble from its beginning to its end, once over all processes. */
+/** A trouble from its start to its end, recorded once over all processes. */
 export interface Incident extends Omit<Trouble, 'explained'> {
   readonly id: string;
   readonly source: string;
-  /** As Postgres writes them. */
+  /** As Postgres writes it. */
   readonly openedAt: string;
   readonly endedAt: string | null;
 }
 
-const columns = sql`id, source, resource, kind, message, next, opened_at as "openedAt", ended_at as "endedAt"`;
+const columns = [
+  'id',
+  'source',
+  'resource',
+  'kind',
+  'message',
+  'next',
+  'opened_at as openedAt',
+  'ended_at as endedAt',
+] as const;
 
 /** How long ended incidents are kept, in days. */
 const KEPT_DAYS = 90;
 
-/** A run that decides whether there is trouble: the last of its work that ended well or failed. */
+/** A run that decides whether there is trouble: the last one of its kind of work that succeeded or failed. */
 export interface LastRun {
   readonly resource: string;
   readonly kind: string;
@@ -43,15 +54,15 @@ export interface LastRun {
   readonly failure: string | null;
   readonly reason: string | null;
   readonly next: string | null;
-  /** A sync of the source ended well while this run was under way; after it. */
+  /** Another sync of the source succeeded while this run was in progress, or after it. */
   readonly othersMeanwhile: boolean;
   readonly othersSince: boolean;
 }
 
 /**
- * For each resource how its last sync, its last backfill and its last verification ended. A backfill or verification that failed
- * and was not repeated is let be after a day. Readings for hints decide nothing: they are narrower than what failed; nor does a
- * run that asked for nothing, which proves nothing.
+ * How the last sync, the last backfill and the last verification of each resource ended. A backfill or verification that failed and
+ * was not repeated is ignored after a day. Ignored as well: readings for hints, which are narrower than what failed, and runs without
+ * a request, which prove nothing. SQL: a lateral look-up per resource and kind of work.
  */
 export async function lastEndedRuns(db: Db, source: string, resources: readonly string[]): Promise<LastRun[]> {
   const endedWell = sql`from sluice.runs where source = ${source} and resource = any(cast(${resources} as text[]))
@@ -71,15 +82,15 @@ export async function lastEndedRuns(db: Db, source: string, resources: readonly 
 
 export interface Freshness {
   readonly resource: string;
-  /** Since the last sync that ended well began, which is as of when the resource is fresh; null before the first. */
+  /** Since the start of the last successful sync; null before the first. */
   readonly ageSeconds: number | null;
-  /** Since the first tick of its schedule that no such sync has followed; null when there is none, or no such list. */
+  /** Since the first scheduled slot that no such sync followed; null without one, and when the source has no such list. */
   readonly overdueSeconds: number | null;
-  /** An incident tells that it is outdated, and no sync has ended well since it was opened. */
+  /** An incident `outdated` is open, and no sync has succeeded since it was opened. */
   readonly isOutdated: boolean;
 }
 
-/** How fresh each resource is. A run that asked for nothing, such as one that the request limit held up all its time, refreshed nothing. */
+/** How fresh each resource is. A run without a request, e.g. one held up by the request limit, refreshes nothing. SQL: a lateral look-up. */
 export async function freshness(db: Db, source: string, resources: readonly string[]): Promise<Freshness[]> {
   const { rows } = await sql<Freshness>`
     select name as resource, extract(epoch from sluice.now() - good.started_at)::float8 as "ageSeconds",
@@ -96,17 +107,17 @@ export async function freshness(db: Db, source: string, resources: readonly stri
 }
 
 /**
- * Runs `fn` in a transaction of its own while no other process does so for the source. Who looks what is wrong and notes it has to
- * do both in here: what was seen before another process noted something newer would end that, and the next look open it again.
+ * Runs `fn` in a transaction of its own while no other process does so for the source. Troubles must be both found and noted in it:
+ * noted from an older look, they would end what another process has just opened, and the next look would open it again.
  */
-export function inTurn<T>(db: Db, source: string, fn: (tx: Db) => Promise<T>): Promise<T> {
-  return db.transaction().execute(async tx => {
+export function inTurn<T>(database: Database, source: string, fn: (tx: Db) => Promise<T>): Promise<T> {
+  return database.transaction(async tx => {
     await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice incidents ${source}`}, 0))`.execute(tx);
     return await fn(tx);
   });
 }
 
-/** Opens what is new, and ends what is over. What is open already stays as it is, however often and by whomever it is seen. */
+/** Opens new incidents and ends those that are over. An open one stays unchanged. SQL: both in one statement, from one parameter. */
 export async function noteTroubles(db: Db, source: string, troubles: readonly Trouble[]): Promise<void> {
   const data = JSON.stringify(troubles);
   await sql`
@@ -120,41 +131,67 @@ export async function noteTroubles(db: Db, source: string, troubles: readonly Tr
     where explained is not true and not exists (select from sluice.incidents i where source = ${source} and ended_at is null
       and seen.kind = i.kind and seen.resource is not distinct from i.resource)
     on conflict do nothing`.execute(db);
-  await sql`delete from sluice.incidents where source = ${source}
-    and ended_at < sluice.now() - make_interval(days => ${KEPT_DAYS})`.execute(db);
+  await db
+    .deleteFrom('sluice.incidents')
+    .where('source', '=', source)
+    .where('ended_at', '<', daysAgo(KEPT_DAYS))
+    .execute();
 }
 
 /**
- * One incident whose beginning or end has to be told, for this process alone during `leaseSeconds`; null when there is none. Of one
- * that is over before its beginning was told, only the end is. Failed attempts make the lease longer, up to an hour.
+ * Leases to this process, for `leaseSeconds`, one incident whose start or end is still to be reported; null when there is none. If it
+ * ended before its start was reported, only the end is. Failed attempts lengthen the lease, up to an hour.
  */
 export async function claimUntold(db: Db, source: string, leaseSeconds: number): Promise<Incident | null> {
-  const { rows } = await sql<Incident>`
-    update sluice.incidents set attempts = attempts + 1,
-      retry_at = sluice.now() + make_interval(secs => least(${leaseSeconds} * power(2, least(attempts, 20)), 3600))
-    where id = (select id from sluice.incidents where source = ${source}
-      and case when ended_at is null then told_at is null
-        else told_end_at is null and ended_at > sluice.now() - interval '1 day' end
-      and (retry_at is null or retry_at <= sluice.now())
-      order by id limit 1 for update skip locked)
-    returning ${columns}`.execute(db);
-  return rows[0] ?? null;
+  const isUntold = sql<SqlBool>`case when ended_at is null then told_at is null
+    else told_end_at is null and ended_at > sluice.now() - interval '1 day' end`;
+  const leased = await db
+    .updateTable('sluice.incidents')
+    .set(eb => ({
+      attempts: eb('attempts', '+', 1),
+      retry_at: sql<string>`sluice.now() + make_interval(secs => least(${leaseSeconds} * power(2, least(attempts, 20)), 3600))`,
+    }))
+    .where('id', '=', eb =>
+      eb
+        .selectFrom('sluice.incidents')
+        .select('id')
+        .where('source', '=', source)
+        .where(isUntold)
+        .where(each => each.or([each('retry_at', 'is', null), each('retry_at', '<=', NOW)]))
+        .orderBy('id')
+        .limit(1)
+        .forUpdate()
+        .skipLocked(),
+    )
+    .returning(columns)
+    .executeTakeFirst();
+  return leased ?? null;
 }
 
 /**
- * The beginning, or for one that has ended, the end was told. One that ended while its beginning was being told may be claimed for
- * its end meanwhile: that claim stays, or the end would be told twice.
+ * Records that the start, or for an ended incident the end, was reported. If it ended while its start was being reported, its end may
+ * be leased meanwhile: that lease stays, or the end would be reported twice.
  */
 export async function noteTold(db: Db, incident: Incident): Promise<void> {
-  const column = sql.raw(incident.endedAt === null ? 'told_at' : 'told_end_at');
-  const same = sql`ended_at is not distinct from cast(${incident.endedAt} as timestamptz)`;
-  await sql`update sluice.incidents set ${column} = sluice.now(), attempts = case when ${same} then 0 else attempts end,
-      retry_at = case when ${same} then null else retry_at end
-    where id = cast(${incident.id} as bigint)`.execute(db);
+  const { id, endedAt } = incident;
+  const isSame = sql<SqlBool>`ended_at is not distinct from cast(${endedAt} as timestamptz)`;
+  await db
+    .updateTable('sluice.incidents')
+    .set(endedAt === null ? { told_at: NOW } : { told_end_at: NOW })
+    .set({
+      attempts: sql<number>`case when ${isSame} then 0 else attempts end`,
+      retry_at: sql<string>`case when ${isSame} then null else retry_at end`,
+    })
+    .where('id', '=', id)
+    .execute();
 }
 
-export async function openIncidents(db: Db, source: string): Promise<Incident[]> {
-  const { rows } = await sql<Incident>`select ${columns} from sluice.incidents
-    where source = ${source} and ended_at is null order by id`.execute(db);
-  return rows;
+export function openIncidents(db: Db, source: string): Promise<Incident[]> {
+  return db
+    .selectFrom('sluice.incidents')
+    .select(columns)
+    .where('source', '=', source)
+    .where('ended_at', 'is', null)
+    .orderBy('id')
+    .execute();
 }

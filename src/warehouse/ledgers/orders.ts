@@ -1,11 +1,13 @@
-import { sql } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
+import { anyOf } from '../database/any-of.ts';
+import type { SluiceTables } from '../database/bookkeeping-tables.ts';
 import type { Db } from '../database/database.ts';
-import { epochMs } from '../database/now.ts';
+import { epochMs, NOW } from '../database/now.ts';
 
 export type OrderKind = 'sync' | 'backfill' | 'verify';
 export type OrderState = 'waiting' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
 
-/** What a person wants read, durable: whoever holds the source's lock serves it. */
+/** A durable request for work by a person; the holder of the source's lock serves it. */
 export interface Order {
   readonly id: string;
   readonly source: string;
@@ -13,80 +15,121 @@ export interface Order {
   readonly kind: OrderKind;
   readonly dateFrom: string | null;
   readonly dateTo: string | null;
-  /** `verify --repair`: make equal what differs. */
+  /** `verify --repair`: correct what differs. */
   readonly repair: boolean;
-  /** Rows that may be deleted although the fuse forbids it, and those deleted so far. */
+  /** How many rows may be deleted beyond the deletion limit, and how many were deleted so far. */
   readonly acceptDeletes: number;
   readonly deleted: number;
   readonly state: OrderState;
   readonly reason: string | null;
-  /** Its last run failed for an outage a short while ago, and it is to be tried again. */
+  /** Its last run failed a short while ago for an outage; it is tried again later. */
   readonly rests: boolean;
   readonly requests: number;
   readonly report: unknown;
-  /** Epoch milliseconds. What is proven since needs no reading. */
+  /** Epoch milliseconds. Slices proven since then need no reading. */
   readonly createdAt: number;
   readonly endedAt: number | null;
 }
 
-/**
- * An order that waits with a reason was put back after a run that failed. It rests for ten minutes before the next try, so that an
- * outage of a day costs some hundred tries.
- */
+/** An order that waits with a reason follows a failed run. It rests ten minutes between tries: a day's outage costs some hundred. */
 export const rests = sql<boolean>`(orders.state = 'waiting' and orders.reason is not null and exists (select from sluice.runs r
   where r.order_id = orders.id and r.state = 'failed' and r.ended_at > sluice.now() - interval '10 minutes'))`;
 
-const columns = sql`id, source, resource, kind, date_from as "dateFrom", date_to as "dateTo", repair,
-  accept_deletes::int as "acceptDeletes", deleted::int as deleted, state, reason, ${rests} as rests, requests::int as requests, report,
-  ${epochMs('created_at')} as "createdAt", ${epochMs('ended_at')} as "endedAt"`;
+const OPEN = ['waiting', 'running', 'paused'] as const;
+
+const columns = (eb: ExpressionBuilder<SluiceTables, 'sluice.orders'>) =>
+  [
+    'id',
+    'source',
+    'resource',
+    'kind',
+    'date_from as dateFrom',
+    'date_to as dateTo',
+    'repair',
+    'state',
+    'reason',
+    'report',
+    eb.cast<number>('accept_deletes', 'integer').as('acceptDeletes'),
+    eb.cast<number>('deleted', 'integer').as('deleted'),
+    eb.cast<number>('requests', 'integer').as('requests'),
+    rests.as('rests'),
+    epochMs<number>('created_at').as('createdAt'),
+    epochMs('ended_at').as('endedAt'),
+  ] as const;
 
 export async function createOrder(
   db: Db,
   order: Pick<Order, 'source' | 'resource' | 'kind'> &
     Partial<Pick<Order, 'dateFrom' | 'dateTo' | 'repair' | 'acceptDeletes'>>,
 ): Promise<Order> {
-  const { rows } = await sql<Order>`
-    insert into sluice.orders (source, resource, kind, date_from, date_to, repair, accept_deletes, created_at)
-    values (${order.source}, ${order.resource}, ${order.kind}, ${order.dateFrom ?? null}, ${order.dateTo ?? null},
-      ${order.repair ?? false}, ${order.acceptDeletes ?? 0}, sluice.now())
-    returning ${columns}`.execute(db);
-  return rows[0] as Order;
+  const { source, resource, kind, dateFrom = null, dateTo = null, repair = false, acceptDeletes = 0 } = order;
+  return db
+    .insertInto('sluice.orders')
+    .values({
+      source,
+      resource,
+      kind,
+      date_from: dateFrom,
+      date_to: dateTo,
+      repair,
+      accept_deletes: acceptDeletes,
+      created_at: NOW,
+    })
+    .returning(columns)
+    .executeTakeFirstOrThrow();
 }
 
-/** The open order that asks for just this, if there is one: the same command after an interruption goes on with it, at once. */
+/** The open order for exactly this, if any: the same command repeated after an interruption continues it at once. */
 export async function adoptOrder(
   db: Db,
   order: Pick<Order, 'source' | 'resource' | 'kind' | 'dateFrom' | 'dateTo' | 'repair' | 'acceptDeletes'>,
 ): Promise<Order | null> {
-  const { rows } = await sql<Order>`
-    update sluice.orders set accept_deletes = greatest(accept_deletes, deleted + ${order.acceptDeletes}),
-      reason = null
-    where id = (select min(id) from sluice.orders where source = ${order.source} and resource = ${order.resource}
-      and kind = ${order.kind} and state in ('waiting', 'running', 'paused') and repair = ${order.repair}
-      and date_from is not distinct from cast(${order.dateFrom} as date) and date_to is not distinct from cast(${order.dateTo} as date))
-    returning ${columns}`.execute(db);
-  return rows[0] ?? null;
+  const { source, resource, kind, dateFrom, dateTo, repair, acceptDeletes } = order;
+  const adopted = await db
+    .updateTable('sluice.orders')
+    .set({ accept_deletes: sql<string>`greatest(accept_deletes, deleted + ${acceptDeletes})`, reason: null })
+    .where('id', '=', eb =>
+      eb
+        .selectFrom('sluice.orders')
+        .select(({ fn }) => fn.min('id').as('id'))
+        .where('source', '=', source)
+        .where('resource', '=', resource)
+        .where('kind', '=', kind)
+        .where('state', 'in', OPEN)
+        .where('repair', '=', repair)
+        .where('date_from', 'is not distinct from', dateFrom)
+        .where('date_to', 'is not distinct from', dateTo),
+    )
+    .returning(columns)
+    .executeTakeFirst();
+  return adopted ?? null;
 }
 
-/** Orders not yet ended, oldest first. */
-export async function openOrders(db: Db, source: string): Promise<Order[]> {
-  const { rows } = await sql<Order>`select ${columns} from sluice.orders
-    where source = ${source} and state in ('waiting', 'running', 'paused') order by id`.execute(db);
-  return rows;
+/** Orders that have not ended, oldest first. */
+export function openOrders(db: Db, source: string): Promise<Order[]> {
+  return db
+    .selectFrom('sluice.orders')
+    .select(columns)
+    .where('source', '=', source)
+    .where('state', 'in', OPEN)
+    .orderBy('id')
+    .execute();
 }
 
-export async function readOrders(db: Db, ids: readonly string[]): Promise<Order[]> {
-  const { rows } =
-    await sql<Order>`select ${columns} from sluice.orders where id = any(cast(${ids} as bigint[])) order by id`.execute(
-      db,
-    );
-  return rows;
+export function readOrders(db: Db, ids: readonly string[]): Promise<Order[]> {
+  return db.selectFrom('sluice.orders').select(columns).where('id', '=', anyOf(ids)).orderBy('id').execute();
 }
 
-export async function listOrders(db: Db, source: string, kind: OrderKind, most: number): Promise<Order[]> {
-  const { rows } = await sql<Order>`select ${columns} from sluice.orders
-    where source = ${source} and kind = ${kind} order by id desc limit ${most}`.execute(db);
-  return rows;
+/** Newest first. */
+export function listOrders(db: Db, source: string, kind: OrderKind, most: number): Promise<Order[]> {
+  return db
+    .selectFrom('sluice.orders')
+    .select(columns)
+    .where('source', '=', source)
+    .where('kind', '=', kind)
+    .orderBy('id', 'desc')
+    .limit(most)
+    .execute();
 }
 
 /** Changes the state of an order that is in one of `from`; false when it is in none of them. */
@@ -98,10 +141,13 @@ export async function setOrderState(
   change: { reason?: string | null; report?: unknown } = {},
 ): Promise<boolean> {
   const ended = to === 'done' || to === 'failed' || to === 'cancelled';
-  const { rows } = await sql`
-    update sluice.orders set state = ${to}, reason = ${change.reason ?? null},
-      report = coalesce(cast(${change.report === undefined ? null : JSON.stringify(change.report)} as jsonb), report),
-      ended_at = case when ${ended} then sluice.now() end
-    where id = cast(${id} as bigint) and state = any(cast(${from} as text[])) returning id`.execute(db);
-  return rows.length > 0;
+  const changed = await db
+    .updateTable('sluice.orders')
+    .set({ state: to, reason: change.reason ?? null, ended_at: ended ? NOW : null })
+    .$if(change.report !== undefined, update => update.set({ report: JSON.stringify(change.report) }))
+    .where('id', '=', id)
+    .where('state', '=', anyOf(from))
+    .returning('id')
+    .execute();
+  return changed.length > 0;
 }

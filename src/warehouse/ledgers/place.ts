@@ -1,4 +1,4 @@
-/** Whose bookkeeping: one resource of one source. */
+/** One resource of one source: the owner of a piece of bookkeeping. */
 export interface Place {
   readonly source: string;
   readonly resource: string;

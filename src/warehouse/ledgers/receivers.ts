@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
+import { NOW } from '../database/now.ts';
 
 /** A registration that was sent to the source. */
 export interface Webhook {
@@ -12,33 +12,41 @@ export interface Webhook {
 
 /** The secret part of the address at which the source's webhooks arrive: made once, at random. */
 export async function receiverSecret(db: Db, source: string): Promise<string> {
-  await sql`insert into sluice.receivers (source, secret, made_at)
-    values (${source}, ${randomBytes(32).toString('base64url')}, sluice.now()) on conflict (source) do nothing`.execute(
-    db,
-  );
-  const { rows } = await sql<{ secret: string }>`select secret from sluice.receivers where source = ${source}`.execute(
-    db,
-  );
-  return (rows[0] as { secret: string }).secret;
+  await db
+    .insertInto('sluice.receivers')
+    .values({ source, secret: randomBytes(32).toString('base64url'), made_at: NOW })
+    .onConflict(conflict => conflict.column('source').doNothing())
+    .execute();
+  const { secret } = await db
+    .selectFrom('sluice.receivers')
+    .select('secret')
+    .where('source', '=', source)
+    .executeTakeFirstOrThrow();
+  return secret;
 }
 
-export async function listReceivers(db: Db): Promise<{ source: string; secret: string }[]> {
-  const { rows } = await sql<{ source: string; secret: string }>`select source, secret from sluice.receivers`.execute(
-    db,
-  );
-  return rows;
+export function listReceivers(db: Db): Promise<{ source: string; secret: string }[]> {
+  return db.selectFrom('sluice.receivers').select(['source', 'secret']).execute();
 }
 
 export async function noteWebhook(db: Db, source: string, url: string, events: readonly string[]): Promise<void> {
-  await sql`insert into sluice.webhooks (source, url, events, registered_at)
-    values (${source}, ${url}, cast(${events} as text[]), sluice.now())
-    on conflict (source, url) do update set events = excluded.events, registered_at = excluded.registered_at`.execute(
-    db,
-  );
+  await db
+    .insertInto('sluice.webhooks')
+    .values({ source, url, events, registered_at: NOW })
+    .onConflict(conflict =>
+      conflict.columns(['source', 'url']).doUpdateSet(eb => ({
+        events: eb.ref('excluded.events'),
+        registered_at: eb.ref('excluded.registered_at'),
+      })),
+    )
+    .execute();
 }
 
-export async function listWebhooks(db: Db, source: string): Promise<Webhook[]> {
-  const { rows } = await sql<Webhook>`select url, events, registered_at as "registeredAt" from sluice.webhooks
-    where source = ${source} order by registered_at`.execute(db);
-  return rows;
+export function listWebhooks(db: Db, source: string): Promise<Webhook[]> {
+  return db
+    .selectFrom('sluice.webhooks')
+    .select(['url', 'events', 'registered_at as registeredAt'])
+    .where('source', '=', source)
+    .orderBy('registered_at')
+    .execute();
 }

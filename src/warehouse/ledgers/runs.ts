@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
+import { anyOf } from '../database/any-of.ts';
 import type { Db } from '../database/database.ts';
+import { fromNow, NOW } from '../database/now.ts';
 
 /** What one attempt at an order or slot did. */
 export interface Counts {
@@ -46,7 +48,7 @@ export function addCounts(to: Counts, more: Partial<Counts>): void {
   for (const [name, value] of Object.entries(more) as [keyof Counts, number][]) to[name] += value;
 }
 
-/** A new run; or, where one waits for the request limit that nobody is at, that one goes on. */
+/** Starts a run, or resumes one that waits for the request limit and has no process. SQL: either happens in one statement. */
 export async function startRun(
   db: Db,
   run: { source: string; resource: string; kind: string; orderId: string | null; slotAt: string | null },
@@ -67,15 +69,25 @@ export async function startRun(
   return (rows[0] as { id: string }).id;
 }
 
-/** Requests that the runs for a slot have used so far: a run that was stopped leaves the rest of its share to the next. */
+/** Requests that the runs for a slot used so far: a stopped run leaves the rest of its share to the next. */
 export async function spentOnSlot(db: Db, source: string, slot: { resource: string; slotAt: string }): Promise<number> {
-  const { rows } = await sql<{ requests: number }>`select coalesce(sum(requests), 0)::int as requests from sluice.runs
-    where source = ${source} and resource = ${slot.resource} and kind = 'slot'
-      and (slot_at = cast(${slot.slotAt} as timestamptz) or (state = 'waiting' and ended_at is null))`.execute(db);
-  return rows[0]?.requests ?? 0;
+  const { requests } = await db
+    .selectFrom('sluice.runs')
+    .select(sql<number>`coalesce(sum(requests), 0)::int`.as('requests'))
+    .where('source', '=', source)
+    .where('resource', '=', slot.resource)
+    .where('kind', '=', 'slot')
+    .where(eb =>
+      eb.or([eb('slot_at', '=', slot.slotAt), eb.and([eb('state', '=', 'waiting'), eb('ended_at', 'is', null)])]),
+    )
+    .executeTakeFirstOrThrow();
+  return requests;
 }
 
-/** Adds to the counters of a run, and of its order, in the transaction that wrote the rows. What was in flight when the run ended counts, too. */
+/**
+ * Adds to the counters of a run and of its order, in the transaction that wrote the rows. Requests in flight when the run ended count
+ * too. SQL: it runs at every commit, and the builder takes 45 us for it instead of 6.
+ */
 export async function addToRun(tx: Db, id: string, orderId: string | null, more: Partial<Counts>): Promise<void> {
   const counts = { ...noCounts(), ...more };
   await sql`
@@ -91,43 +103,73 @@ export async function addToRun(tx: Db, id: string, orderId: string | null, more:
     where id = cast(${id} as bigint)`.execute(tx);
 }
 
-/** Shows runs as waiting for the request limit. A run that is being written just now is not waiting, and is left alone. */
+/** Shows runs as waiting for the request limit. A run whose row is locked is being written, so it is not waiting and is skipped. */
 export async function setRunWaiting(db: Db, ids: readonly string[], waitMs: number): Promise<void> {
-  await sql`update sluice.runs set state = 'waiting', waiting_until = sluice.now() + make_interval(secs => ${waitMs / 1000})
-    where id in (select id from sluice.runs where id = any(cast(${ids} as bigint[])) and state in ('running', 'waiting')
-      for update skip locked)`.execute(db);
+  await db
+    .updateTable('sluice.runs')
+    .set({ state: 'waiting', waiting_until: fromNow(waitMs) })
+    .where('id', 'in', eb =>
+      eb
+        .selectFrom('sluice.runs')
+        .select('id')
+        .where('id', '=', anyOf(ids))
+        .where('state', 'in', ['running', 'waiting'])
+        .forUpdate()
+        .skipLocked(),
+    )
+    .execute();
 }
 
-/** Ends a run. Its slot is another run's where this one was stopped, or the warehouse was what failed. */
+/** Ends a run. Its slot is released when the run was stopped or the warehouse failed. */
 export async function endRun(
   db: Db,
   id: string,
   end: { state: RunState; reason?: string | undefined; next?: string | undefined; failure?: string | undefined },
 ): Promise<void> {
-  await sql`
-    with ended as (
-      update sluice.runs set state = ${end.state}, reason = ${end.reason ?? null}, next = ${end.next ?? null},
-        failure = ${end.failure ?? null}, waiting_until = null, ended_at = sluice.now()
-      where id = cast(${id} as bigint) and ended_at is null returning id, state, failure)
-    update sluice.slots set run_id = null
-    where run_id in (select id from ended where state = 'stopped' or failure = 'database')`.execute(db);
+  const { state, reason = null, next = null, failure = null } = end;
+  await db
+    .with('ended', query =>
+      query
+        .updateTable('sluice.runs')
+        .set({ state, reason, next, failure, waiting_until: null, ended_at: NOW })
+        .where('id', '=', id)
+        .where('ended_at', 'is', null)
+        .returning(['id', 'state', 'failure']),
+    )
+    .updateTable('sluice.slots')
+    .set({ run_id: null })
+    .where('run_id', 'in', eb =>
+      eb
+        .selectFrom('ended')
+        .select('id')
+        .where(ended => ended.or([ended('state', '=', 'stopped'), ended('failure', '=', 'database')])),
+    )
+    .execute();
 }
 
-/** Leaves runs waiting for the request limit, and gives their slots back, so that whoever reads next goes on with both. */
+/** Leaves runs waiting for the request limit and releases their slots, so that the next reader resumes both. */
 export async function keepWaiting(db: Db, ids: readonly string[], waitMs: number): Promise<void> {
-  await sql`
-    with kept as (
-      update sluice.runs set state = 'waiting', waiting_until = sluice.now() + make_interval(secs => ${waitMs / 1000})
-      where id = any(cast(${ids} as bigint[])) and ended_at is null returning id)
-    update sluice.slots set run_id = null where run_id in (select id from kept)`.execute(db);
+  await db
+    .with('kept', query =>
+      query
+        .updateTable('sluice.runs')
+        .set({ state: 'waiting', waiting_until: fromNow(waitMs) })
+        .where('id', '=', anyOf(ids))
+        .where('ended_at', 'is', null)
+        .returning('id'),
+    )
+    .updateTable('sluice.slots')
+    .set({ run_id: null })
+    .where('run_id', 'in', eb => eb.selectFrom('kept').select('id'))
+    .execute();
 }
 
-/** So many runs of a resource in a row whose process ended before they had read a slice are no accident. */
+/** This many consecutive runs of a resource whose process ended before they read a slice are no accident. */
 const MOST_ABANDONED = 5;
 
 /**
- * Runs whose process is gone: the new holder of the source's lock ends them, and takes up their slots again. Those that were left
- * waiting for the request limit go on, as long as their order or slot is open.
+ * Ends runs whose process is gone, and releases their slots; only the new holder of the source's lock calls it. Runs left waiting for
+ * the request limit stay while their order or slot is open. SQL: it looks over the runs before each.
  */
 export async function endAbandonedRuns(db: Db, source: string): Promise<void> {
   await sql`

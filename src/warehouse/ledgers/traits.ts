@@ -1,7 +1,7 @@
-import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
+import { NOW } from '../database/now.ts';
 
-/** What a list of this source was found to do, with the evidence in plain words. */
+/** How a list of this source was observed to behave, with the evidence in plain words. */
 export interface Trait {
   readonly resource: string;
   readonly trait: string;
@@ -9,15 +9,27 @@ export interface Trait {
   readonly evidence: string;
 }
 
-export async function readTraits(db: Db, source: string): Promise<Trait[]> {
-  const { rows } = await sql<Trait>`select resource, trait, value, evidence from sluice.traits
-    where source = ${source} order by resource, trait`.execute(db);
-  return rows;
+export function readTraits(db: Db, source: string): Promise<Trait[]> {
+  return db
+    .selectFrom('sluice.traits')
+    .select(['resource', 'trait', 'value', 'evidence'])
+    .where('source', '=', source)
+    .orderBy('resource')
+    .orderBy('trait')
+    .execute();
 }
 
 export async function writeTrait(tx: Db, source: string, trait: Trait): Promise<void> {
-  await sql`insert into sluice.traits (source, resource, trait, value, evidence, learned_at)
-    values (${source}, ${trait.resource}, ${trait.trait}, ${trait.value}, ${trait.evidence}, sluice.now())
-    on conflict (source, resource, trait) do update set value = excluded.value, evidence = excluded.evidence,
-      learned_at = excluded.learned_at`.execute(tx);
+  const { resource, value, evidence } = trait;
+  await tx
+    .insertInto('sluice.traits')
+    .values({ source, resource, trait: trait.trait, value, evidence, learned_at: NOW })
+    .onConflict(conflict =>
+      conflict.columns(['source', 'resource', 'trait']).doUpdateSet(eb => ({
+        value: eb.ref('excluded.value'),
+        evidence: eb.ref('excluded.evidence'),
+        learned_at: eb.ref('excluded.learned_at'),
+      })),
+    )
+    .execute();
 }

@@ -5,7 +5,9 @@ import type { Before } from './pushes.ts';
 
 const target = (table: Table) => sql.id(table.schema, table.name);
 
-/** What is stored now: newer rows have greater ids, and those without an id are stored later. */
+// SQL throughout: the tables are known at run time.
+
+/** Marks what is stored now: newer rows have greater ids, and those without an id are stored later. */
 export async function lastStored(db: Db, table: Table): Promise<Before> {
   const { rows } =
     await sql<Before>`select (select max(t.${sql.id(table.id.name)})::text from ${target(table)} t) as "lastId",
@@ -13,7 +15,7 @@ export async function lastStored(db: Db, table: Table): Promise<Before> {
   return rows[0] as Before;
 }
 
-/** Marks created lines whose answered id is stored by now as found. */
+/** Marks created lines as found whose answered id is stored by now. */
 export async function findById(db: Db, pushId: string, table: Table): Promise<void> {
   await sql`update sluice.push_items i set row_key = t.${sql.id(table.key.name)}::text, found_at = sluice.now()
     from ${target(table)} t where i.push_id = cast(${pushId} as bigint) and i.state = 'created' and i.row_key is null
@@ -22,13 +24,13 @@ export async function findById(db: Db, pushId: string, table: Table): Promise<vo
 
 export interface NewRow {
   readonly key: string;
-  /** Null where the source gives none. */
+  /** Null where the source assigns none. */
   readonly id: string | null;
-  /** The row with its lists, as JSON reads them. */
+  /** The row with its child rows, as JSON. */
   readonly row: Readonly<Record<string, unknown>>;
 }
 
-/** Rows stored since `before` that no line has claimed yet, oldest first. */
+/** Rows stored since `before` that no line has been matched with yet, oldest first. */
 export async function newRows(
   db: Db,
   place: { source: string; resource: string },

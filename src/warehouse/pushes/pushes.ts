@@ -1,17 +1,18 @@
 import { sql } from 'kysely';
-import type { Db } from '../database/database.ts';
-import { epochMs } from '../database/now.ts';
+import { anyOf } from '../database/any-of.ts';
+import type { Database, Db } from '../database/database.ts';
+import { epochMs, NOW } from '../database/now.ts';
 import type { Place } from '../ledgers/place.ts';
 
 /**
  * - `planned`: not sent, or known not to have arrived.
- * - `sent`: committed before the request went out; found after a crash, its outcome is unknown too.
- * - `created`, `refused`: what the source answered, or what was found at the source since.
- * - `unknown`: no answer that tells.
+ * - `sent`: committed before the request went out; if a crash left it so, the outcome is unknown.
+ * - `created`, `refused`: the source's answer, or what was found at the source since.
+ * - `unknown`: no answer shows the outcome.
  */
 export type PushState = 'planned' | 'sent' | 'created' | 'refused' | 'unknown';
 
-/** One thing to be created at a source, named by its content: the same line in another file is the same thing. */
+/** A record to create at a source, identified by its content: the same line in another file is the same item. */
 export interface PushItem {
   readonly id: string;
   readonly line: number;
@@ -20,50 +21,62 @@ export interface PushItem {
   readonly body: Readonly<Record<string, unknown>>;
   readonly state: PushState;
   readonly message: string | null;
-  /** Epoch milliseconds from when on the source carries nothing of it out any more; null: it was never sent. */
+  /** Epoch milliseconds after which the source no longer acts on it; null: it was never sent. */
   readonly quietAt: number | null;
-  /** What was there before it was sent: rows up to this id, or stored up to this moment. */
+  /** Rows that existed before it was sent: up to this id, or stored up to this moment. */
   readonly lastId: string | null;
   readonly lastAt: string | null;
   /** The id that the source's answer named. */
   readonly sourceId: string | null;
-  /** Its row in the warehouse, once that was seen. */
+  /** Key of its row in the warehouse, once seen. */
   readonly rowKey: string | null;
 }
 
-const columns = sql`id, line, hash, ordinal, body, state, message, ${epochMs('quiet_at')} as "quietAt", last_id as "lastId",
-  last_at as "lastAt", source_id as "sourceId", row_key as "rowKey"`;
-
-/** Lines to a statement: a hundred thousand at once would be one parameter of 50 MB. */
+/** Lines per statement: a hundred thousand at once would be one parameter of 50 MB. */
 const CHUNK = 5000;
 
-/** Begins a push. Lines that an earlier one knows keep their state. */
+/** Begins a push. Lines known from an earlier push keep their state. */
 export async function startPush(
-  db: Db,
+  database: Database,
   { source, resource }: Place,
   file: string,
   lines: readonly Pick<PushItem, 'line' | 'hash' | 'ordinal' | 'body'>[],
 ): Promise<string> {
-  return db.transaction().execute(async tx => {
-    // Only the holder of the push's lock comes here, so what still runs was killed.
-    await sql`update sluice.pushes set state = 'stopped', reason = 'Its process ended.', ended_at = sluice.now()
-      where source = ${source} and resource = ${resource} and state = 'running'`.execute(tx);
-    const { rows } = await sql<{ id: string }>`
-      insert into sluice.pushes (source, resource, file, lines, started_at)
-      values (${source}, ${resource}, ${file}, ${lines.length}, sluice.now()) returning id`.execute(tx);
-    const id = (rows[0] as { id: string }).id;
-    for (let at = 0; at < lines.length; at += CHUNK) {
-      const chunk = lines.slice(at, at + CHUNK).map(({ line, hash, ordinal, body }) => ({ line, hash, ordinal, body }));
-      await sql`
-        insert into sluice.push_items (source, resource, hash, ordinal, push_id, line, body)
-        select ${source}, ${resource}, hash, ordinal, cast(${id} as bigint), line, body
-        from jsonb_to_recordset(cast(${JSON.stringify(chunk)} as jsonb)) as d(hash text, ordinal int, line int, body jsonb)
-        on conflict (source, resource, hash, ordinal) do update set push_id = excluded.push_id, line = excluded.line`.execute(
-        tx,
-      );
-    }
+  return database.transaction(async tx => {
+    // Only the holder of the push's lock gets here, so a push that still runs was killed.
+    await tx
+      .updateTable('sluice.pushes')
+      .set({ state: 'stopped', reason: 'Its process ended.', ended_at: NOW })
+      .where('source', '=', source)
+      .where('resource', '=', resource)
+      .where('state', '=', 'running')
+      .execute();
+    const { id } = await tx
+      .insertInto('sluice.pushes')
+      .values({ source, resource, file, lines: lines.length, started_at: NOW })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    for (let at = 0; at < lines.length; at += CHUNK)
+      await addItems(tx, { source, resource }, id, lines.slice(at, at + CHUNK));
     return id;
   });
+}
+
+/** SQL: thousands of lines in one parameter. */
+async function addItems(
+  tx: Db,
+  { source, resource }: Place,
+  pushId: string,
+  lines: readonly Pick<PushItem, 'line' | 'hash' | 'ordinal' | 'body'>[],
+): Promise<void> {
+  const data = lines.map(({ line, hash, ordinal, body }) => ({ line, hash, ordinal, body }));
+  await sql`
+    insert into sluice.push_items (source, resource, hash, ordinal, push_id, line, body)
+    select ${source}, ${resource}, hash, ordinal, cast(${pushId} as bigint), line, body
+    from jsonb_to_recordset(cast(${JSON.stringify(data)} as jsonb)) as d(hash text, ordinal int, line int, body jsonb)
+    on conflict (source, resource, hash, ordinal) do update set push_id = excluded.push_id, line = excluded.line`.execute(
+    tx,
+  );
 }
 
 export async function endPush(
@@ -71,38 +84,48 @@ export async function endPush(
   id: string,
   end: { state: 'done' | 'failed' | 'stopped'; reason: string | null; requests: number },
 ): Promise<void> {
-  await sql`update sluice.pushes set state = ${end.state}, reason = ${end.reason}, requests = ${end.requests},
-    ended_at = sluice.now() where id = cast(${id} as bigint)`.execute(db);
+  const { state, reason, requests } = end;
+  await db.updateTable('sluice.pushes').set({ state, reason, requests, ended_at: NOW }).where('id', '=', id).execute();
 }
 
 /** The lines of a push, in the order of its file. */
 export async function readItems(db: Db, pushId: string): Promise<PushItem[]> {
-  const { rows } = await sql<PushItem>`select ${columns} from sluice.push_items
-    where push_id = cast(${pushId} as bigint) order by line, ordinal`.execute(db);
-  return rows;
+  const rows = await db
+    .selectFrom('sluice.push_items')
+    .select(['id', 'line', 'hash', 'ordinal', 'body', 'state', 'message', 'last_id as lastId', 'last_at as lastAt'])
+    .select(['source_id as sourceId', 'row_key as rowKey', epochMs('quiet_at').as('quietAt')])
+    .where('push_id', '=', pushId)
+    .orderBy('line')
+    .orderBy('ordinal')
+    .execute();
+  return rows as (Omit<(typeof rows)[number], 'body'> & Pick<PushItem, 'body'>)[];
 }
 
-/** The states of lines that the log knows, by hash and ordinal as `hash 1`; changes nothing. */
+/** The states of known lines, keyed by hash and ordinal as `hash 1`. */
 export async function knownStates(
   db: Db,
   { source, resource }: Place,
   hashes: readonly string[],
 ): Promise<Map<string, PushState>> {
-  const { rows } = await sql<{ name: string; state: PushState }>`
-    select hash || ' ' || ordinal as name, state from sluice.push_items
-    where source = ${source} and resource = ${resource} and hash = any(cast(${hashes} as text[]))`.execute(db);
-  return new Map(rows.map(({ name, state }) => [name, state]));
+  const rows = await db
+    .selectFrom('sluice.push_items')
+    .select(['hash', 'ordinal', 'state'])
+    .where('source', '=', source)
+    .where('resource', '=', resource)
+    .where('hash', '=', anyOf(hashes))
+    .execute();
+  return new Map(rows.map(({ hash, ordinal, state }) => [`${hash} ${ordinal}`, state]));
 }
 
-/** What the warehouse holds before anything is sent. */
+/** What the warehouse holds before lines are sent. */
 export interface Before {
   readonly lastId: string | null;
   readonly lastAt: string;
 }
 
 /**
- * Commits that these lines go out now; false when not all of them were there to be sent, and then none is. `quietMs`: for how long
- * the source may still carry them out.
+ * Commits that these lines are being sent; false, and none is marked, unless all of them can be. `quietMs`: how long the source may
+ * still act on them. SQL: it locks, counts and updates in one statement.
  */
 export async function markSent(
   db: Db,
@@ -121,7 +144,7 @@ export async function markSent(
   return rows.length === ids.length;
 }
 
-/** What became of a line. `quiet`: the source has answered, so it will do nothing more about it. */
+/** What became of a line. `quiet`: the source answered, so it will not act on it any more. */
 export interface PushNews {
   readonly id: string;
   readonly state: PushState;
@@ -131,6 +154,7 @@ export interface PushNews {
   readonly quiet?: boolean;
 }
 
+/** SQL: thousands of lines in one parameter. */
 export async function noteNews(db: Db, news: readonly PushNews[]): Promise<void> {
   for (let at = 0; at < news.length; at += CHUNK) {
     await sql`

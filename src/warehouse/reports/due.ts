@@ -6,13 +6,13 @@ import { rests } from '../ledgers/orders.ts';
 /** Whether a source has to be read. */
 export interface Due {
   readonly now: boolean;
-  /** Epoch milliseconds: when the first run that waits for the request limit goes on. */
+  /** Epoch milliseconds when the first run that waits for the request limit may continue; null when none waits. */
   readonly at: number | null;
 }
 
 /**
- * An open order that does not rest, a slot that nobody took up, or a run that nobody ended: then its process is gone, unless it holds the source's
- * lock. What waits for the request limit is due when that lets it go on.
+ * Due are an open order that does not rest, a slot that no run took, and a run that has not ended (unless its process holds the source's
+ * lock, it is gone). Work that waits for the request limit is due once that permits. SQL: one statement over three tables.
  */
 export async function whatIsDue(db: Db, source: string): Promise<Due> {
   const { rows } = await sql<Due>`

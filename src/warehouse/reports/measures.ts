@@ -1,22 +1,24 @@
 import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
+import { daysAgo } from '../database/now.ts';
 import { covering } from '../ledgers/coverage.ts';
 
-// What is measured at every scrape, from the bookkeeping alone: no table of the source's rows is counted.
+// Measured at every scrape, from the bookkeeping alone: no table of the source's rows is counted.
 
 export interface ResourceMeasures {
   readonly resource: string;
-  /** As the slices were when they were last read; `count(*)` of a million rows would take 100 ms at every scrape. */
+  /** Summed over the slices as of their last reading; `count(*)` of a million rows would take 100 ms at every scrape. */
   readonly rows: number;
   readonly provenInADay: number;
   readonly older: number;
   readonly neverRead: number;
-  /** Null while a part was never read. */
+  /** Null while a slice was never read. */
   readonly oldestProofSeconds: number | null;
   readonly missing: number;
   readonly quarantined: number;
 }
 
+/** SQL: a lateral aggregate per resource. */
 export async function resourceMeasures(
   db: Db,
   source: string,
@@ -47,21 +49,35 @@ export interface RunMeasures {
   readonly deleted: number;
 }
 
-/** Runs that ended in the last 24 hours, and those under way. */
-export async function runMeasures(db: Db, source: string): Promise<RunMeasures[]> {
-  const { rows } = await sql<RunMeasures>`
-    select resource, kind, state, count(*)::float8 as runs, sum(inserted)::float8 as inserted, sum(updated)::float8 as updated,
-      sum(deleted)::float8 as deleted
-    from sluice.runs where source = ${source} and (ended_at is null or ended_at > sluice.now() - interval '1 day')
-    group by 1, 2, 3 order by 1, 2, 3`.execute(db);
-  return rows;
+/** Runs that ended in the last 24 hours, and open ones. */
+export function runMeasures(db: Db, source: string): Promise<RunMeasures[]> {
+  const work = ['resource', 'kind', 'state'] as const;
+  return db
+    .selectFrom('sluice.runs')
+    .select(work)
+    .select([
+      sql<number>`count(*)::float8`.as('runs'),
+      sql<number>`sum(inserted)::float8`.as('inserted'),
+      sql<number>`sum(updated)::float8`.as('updated'),
+      sql<number>`sum(deleted)::float8`.as('deleted'),
+    ])
+    .where('source', '=', source)
+    .where(eb => eb.or([eb('ended_at', 'is', null), eb('ended_at', '>', daysAgo(1))]))
+    .groupBy(work)
+    .orderBy('resource')
+    .orderBy('kind')
+    .orderBy('state')
+    .execute();
 }
 
-/** Until the first of the runs that wait for the request limit goes on; null when none waits. */
+/** Seconds until the first run that waits for the request limit may continue; null when none waits. */
 export async function waitingSeconds(db: Db, source: string): Promise<number | null> {
-  const { rows } = await sql<{ seconds: number }>`
-    select greatest(extract(epoch from min(waiting_until) - sluice.now()), 0)::float8 as seconds
-    from sluice.runs where source = ${source} and state = 'waiting'
-    having min(waiting_until) is not null`.execute(db);
-  return rows[0]?.seconds ?? null;
+  const first = await db
+    .selectFrom('sluice.runs')
+    .select(sql<number>`greatest(extract(epoch from min(waiting_until) - sluice.now()), 0)::float8`.as('seconds'))
+    .where('source', '=', source)
+    .where('state', '=', 'waiting')
+    .having(eb => eb.fn.min('waiting_until'), 'is not', null)
+    .executeTakeFirst();
+  return first?.seconds ?? null;
 }

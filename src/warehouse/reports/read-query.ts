@@ -14,13 +14,13 @@ export type TextRow = readonly (string | null)[];
 
 const AS_WRITTEN = { getTypeParser: () => (value: unknown) => value } as unknown as pg.CustomTypesConfig;
 const BATCH = 500;
-/** Also behind spaces, comments and semicolons. Its rows come in a form that a cursor does not take, which ended the process. */
+/** Also behind spaces, comments and semicolons. A cursor cannot take the rows of COPY: that ended the process. */
 const COPY = /^(?:[\s;]|--[^\n]*|\/\*(?:[^*]|\*(?!\/))*\*\/)*copy\b/i;
 
 /**
- * Runs one query in a read-only transaction and hands its rows over in batches of at most 500, so that memory stays flat. The
- * schema is searched first, then `sluice`. `onRows` returns false to stop. Kind `failed` with Postgres' own words for a wrong query,
- * `usage` for COPY, and `stopped` when the signal came before all rows were handed over.
+ * Runs one query in a read-only transaction and passes its rows on in batches of at most 500, so that memory stays flat. Names are
+ * looked up in the schema, then in `sluice`. `onRows` returns false to stop. Throws kind `failed` with Postgres' own words for a wrong
+ * query, `usage` for COPY, and `stopped` when the signal came before all rows were passed on.
  */
 export async function readQuery(
   database: Database,
@@ -29,8 +29,8 @@ export async function readQuery(
 ): Promise<void> {
   const { query, schema, signal } = options;
   if (COPY.test(query))
-    throw new SluiceError('usage', 'sluice sql takes no COPY.', {
-      next: 'Ask for the rows themselves: sluice sql --format csv "select .."',
+    throw new SluiceError('usage', 'sluice sql does not support COPY.', {
+      next: 'Select the rows instead: sluice sql --format csv "select .."',
     });
   const client = await database.pool.connect().catch(error => {
     throw explainDatabaseError(error, database.place);
@@ -46,20 +46,20 @@ export async function readQuery(
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     pid = rows[0]?.pid;
     signal.addEventListener('abort', cancel, { once: true });
-    // What was aborted before the listener was there has nothing to cancel.
+    // Aborted before the listener was added, there is nothing to cancel.
     signal.throwIfAborted();
     const cursor = client.query(new Cursor<(string | null)[]>(query, [], { rowMode: 'array', types: AS_WRITTEN }));
     for (let more = true; more; ) {
       const { columns, batch } = await nextBatch(cursor);
       more = (await onRows(columns, batch)) && batch.length === BATCH && !signal.aborted;
     }
-    // Before anything is thrown: the rollback would wait for the open cursor for good.
+    // Before anything is thrown: a rollback waits forever for an open cursor.
     await cursor.close();
     signal.throwIfAborted();
   } catch (error) {
     if (signal.aborted)
-      throw new SluiceError('stopped', 'The query was stopped on request, so its result is not whole.', {
-        next: 'The same command begins at the first row again.',
+      throw new SluiceError('stopped', 'The query was stopped on request, so its result is incomplete.', {
+        next: 'The same command starts again at the first row.',
       });
     throw isOfQuery(error) ? explainQuery(error, query, schema) : explainDatabaseError(error, database.place);
   } finally {
@@ -80,27 +80,27 @@ function nextBatch(cursor: Cursor<(string | null)[]>): Promise<{ columns: Column
   });
 }
 
-/** Postgres refuses the query; class 57P is that the server or the session ends. */
+/** Postgres refused the query. Class 57P means that the server or the session is ending. */
 const isOfQuery = (error: unknown): error is pg.DatabaseError =>
   error instanceof pg.DatabaseError && !error.code?.startsWith('57P');
 
-/** Where Postgres itself gives no hint. */
+/** Used where Postgres gives no hint of its own. */
 function hintOf({ code, message }: pg.DatabaseError, schema: string): string | undefined {
-  if (/multiple commands/.test(message)) return 'One statement at a time.';
+  if (/multiple commands/.test(message)) return 'Send one statement at a time.';
   if (code !== '42P01') return undefined;
-  return `Looked for in the schemas ${schema}, sluice and public. What is there: sluice status; tables come with sluice sync.`;
+  return `The schemas ${schema}, sluice and public were searched. sluice status lists the tables; sluice sync creates them.`;
 }
 
 function explainQuery(error: pg.DatabaseError, query: string, schema: string): SluiceError {
   if (error.code === '25006')
-    return new SluiceError('failed', 'sluice sql only reads; nothing was changed.', {
-      next: 'Nothing writes to the warehouse but Sluice; keep tables of your own in another schema, with psql.',
+    return new SluiceError('failed', 'sluice sql is read-only; nothing was changed.', {
+      next: 'Only Sluice writes to the warehouse; use psql to keep your own tables in another schema.',
     });
   const at = Number(error.position);
   const line = at > 0 ? query.slice(0, at).split('\n').length : 0;
   const near = at > 0 ? ` (line ${line}, near "${query.slice(at - 1, at + 19).split('\n')[0]}")` : '';
   const next = [error.detail, error.hint ?? hintOf(error, schema)].filter(Boolean).join(' ');
-  return new SluiceError('failed', `Postgres refuses the query: ${error.message}${near}.`, {
+  return new SluiceError('failed', `Postgres refused the query: ${error.message}${near}.`, {
     ...(next ? { next } : {}),
     cause: error,
   });

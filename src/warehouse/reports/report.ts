@@ -1,24 +1,26 @@
 import { sql } from 'kysely';
+import { anyOf } from '../database/any-of.ts';
+import type { SluiceTables } from '../database/bookkeeping-tables.ts';
 import type { Db } from '../database/database.ts';
-import { epochMs } from '../database/now.ts';
+import { daysAgo, epochMs } from '../database/now.ts';
 import { covering, notOffered } from '../ledgers/coverage.ts';
 import type { Counts, Run } from '../ledgers/runs.ts';
 
-// Read-only questions about the work and its state, for people; nothing that decides uses them.
+// Read-only reports for people about the work and its state; no decision is based on them.
 
-/** What the runs of one order did. */
+/** The work of the runs of one order. */
 export interface OrderWork extends Counts {
   readonly orderId: string;
   readonly seconds: number;
-  /** Epoch milliseconds; null while it does not wait for the request limit. */
+  /** Epoch milliseconds; null unless it waits for the request limit. */
   readonly waitingUntil: number | null;
-  /** Rows of the resource that are missing now. */
+  /** Missing rows of the resource now. */
   readonly missingNow: number;
-  /** Records of the resource that are in quarantine now. */
+  /** Quarantined records of the resource now. */
   readonly quarantinedNow: number;
 }
 
-const COUNTERS = Object.entries({
+const COUNTERS = {
   requests: 'requests',
   slices: 'slices',
   rowsRead: 'rows_read',
@@ -29,19 +31,27 @@ const COUNTERS = Object.entries({
   missing: 'missing',
   deleted: 'deleted',
   quarantined: 'quarantined',
-} satisfies Record<keyof Counts, string>);
-const counters = sql.raw(COUNTERS.map(([name, column]) => `sum(${column})::float8 as "${name}"`).join(', '));
-const runColumns = sql.raw(
-  [
-    'id, resource, kind, state, reason, next, waiting_until as "waitingUntil", started_at as "startedAt", ended_at as "endedAt"',
-    ...COUNTERS.map(([name, column]) => `${column}::float8 as "${name}"`),
-  ].join(', '),
-);
+} as const satisfies Record<keyof Counts, keyof SluiceTables['sluice.runs']>;
+const eachCounter = <T>(fn: (name: keyof Counts, column: string) => T): T[] =>
+  Object.entries(COUNTERS).map(([name, column]) => fn(name as keyof Counts, column));
 
-/** Work on these orders by runs that were under way at `since` (epoch ms) or began later. */
+const runColumns = [
+  'id',
+  'resource',
+  'kind',
+  'state',
+  'reason',
+  'next',
+  'waiting_until as waitingUntil',
+  'started_at as startedAt',
+  'ended_at as endedAt',
+  ...eachCounter((name, column) => sql<number>`${sql.ref(column)}::float8`.as(name)),
+] as const;
+
+/** Work on these orders by runs that were open at `since` (epoch ms) or began later. SQL: aggregates and counts of three tables. */
 export async function orderWork(db: Db, ids: readonly string[], since: number): Promise<OrderWork[]> {
   const { rows } = await sql<OrderWork>`
-    select order_id as "orderId", ${counters},
+    select order_id as "orderId", ${sql.join(eachCounter((name, column) => sql`sum(${sql.ref(column)})::float8 as ${sql.id(name)}`))},
       sum(extract(epoch from coalesce(ended_at, sluice.now()) - started_at))::float8 as seconds,
       ${epochMs("max(waiting_until) filter (where state = 'waiting')")} as "waitingUntil",
       (select count(*)::float8 from sluice.missing m where m.source = min(r.source) and m.resource = min(r.resource)) as "missingNow",
@@ -53,29 +63,53 @@ export async function orderWork(db: Db, ids: readonly string[], since: number): 
   return rows;
 }
 
-/** All of them, however long ago they began: a backfill may take days, and thousands of runs begin after it. */
-export async function runsUnderWay(db: Db, source: string): Promise<Run[]> {
-  const { rows } = await sql<Run>`select ${runColumns} from sluice.runs
-    where source = ${source} and state in ('running', 'waiting') order by id desc`.execute(db);
-  return rows;
+/** All open runs, newest first, however long ago they began: a backfill may take days while thousands of other runs begin. */
+export function runsUnderWay(db: Db, source: string): Promise<Run[]> {
+  return db
+    .selectFrom('sluice.runs')
+    .select(runColumns)
+    .where('source', '=', source)
+    .where('state', 'in', ['running', 'waiting'])
+    .orderBy('id', 'desc')
+    .execute();
 }
 
-/** The newest failures of the last week, newest first. */
-export async function lastFailures(db: Db, source: string, resources: readonly string[], most: number): Promise<Run[]> {
-  const { rows } = await sql<Run>`select ${runColumns} from sluice.runs
-    where source = ${source} and resource = any(cast(${resources} as text[])) and state = 'failed'
-      and ended_at > sluice.now() - interval '7 days' order by ended_at desc, id desc limit ${most}`.execute(db);
-  return rows;
+/** The failures of the last week, newest first. */
+export function lastFailures(db: Db, source: string, resources: readonly string[], most: number): Promise<Run[]> {
+  return db
+    .selectFrom('sluice.runs')
+    .select(runColumns)
+    .where('source', '=', source)
+    .where('resource', '=', anyOf(resources))
+    .where('state', '=', 'failed')
+    .where('ended_at', '>', daysAgo(7))
+    .orderBy('ended_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(most)
+    .execute();
 }
 
-/** The last run of each resource that has ended, where it failed; newest first. */
-export async function failedLast(db: Db, source: string, resources: readonly string[]): Promise<Run[]> {
-  const { rows } = await sql<Run>`select ${runColumns}
-    from unnest(cast(${resources} as text[])) as of_resource(name)
-    cross join lateral (select * from sluice.runs where source = ${source} and resource = of_resource.name
-      and ended_at is not null order by ended_at desc, id desc limit 1) r
-    where state = 'failed' order by ended_at desc, id desc`.execute(db);
-  return rows;
+/** The last ended run of each resource where it failed, newest first. */
+export function failedLast(db: Db, source: string, resources: readonly string[]): Promise<Run[]> {
+  return db
+    .selectFrom(sql<{ name: string }>`unnest(${resources}::text[])`.as<'of_resource'>(sql`of_resource(name)`))
+    .crossJoinLateral(eb =>
+      eb
+        .selectFrom('sluice.runs')
+        .selectAll()
+        .where('source', '=', source)
+        .whereRef('resource', '=', 'of_resource.name')
+        .where('ended_at', 'is not', null)
+        .orderBy('ended_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(1)
+        .as('r'),
+    )
+    .select(runColumns)
+    .where('state', '=', 'failed')
+    .orderBy('ended_at', 'desc')
+    .orderBy('id', 'desc')
+    .execute();
 }
 
 export interface ResourceState {
@@ -84,19 +118,19 @@ export interface ResourceState {
   /** As Postgres writes it. */
   readonly newestChange: string | null;
   readonly oldestProof: string | null;
-  /** Slices, those proven in the last day, and those never read. */
+  /** All slices, those proven in the last day, and those never read. */
   readonly slices: number;
   readonly provenInADay: number;
   readonly neverRead: number;
-  /** The source was asked for the list, and has none. */
+  /** The source was asked for the list and does not have it. */
   readonly absent: boolean;
   readonly missing: number;
   readonly quarantined: number;
-  /** Months (`YYYY-MM`) whose rows do not sum up to what the source's own report says. */
+  /** Months (`YYYY-MM`) whose rows do not add up to the totals of the source's own report. */
   readonly apart: readonly string[];
 }
 
-/** Counts rows, so it takes a moment on large tables. */
+/** Counts rows, so it takes a moment on large tables. SQL: a table known at run time, and aggregates of four others. */
 export async function resourceState(
   db: Db,
   place: { source: string; resource: string; schema: string },
@@ -119,15 +153,15 @@ export async function resourceState(
 }
 
 export interface OrderProgress {
-  /** Slices of its range, and those proven since it was given. */
+  /** Slices of its range, and those proven since it was created. */
   readonly slices: number;
   readonly proven: number;
-  /** What the last reading of the other slices cost. Those never read count one each, and are counted. */
+  /** Cost of the last reading of the other slices; a slice never read counts as one request. */
   readonly requestsLeft: number;
   readonly neverRead: number;
 }
 
-/** How far an order is, and what it still needs as far as known. */
+/** The progress of an order, and what it still needs as far as known. SQL: aggregates over a join on ranges. */
 export async function orderProgress(db: Db, id: string): Promise<OrderProgress> {
   const { rows } = await sql<OrderProgress>`
     select count(*)::int as slices, (count(*) filter (where proven_at >= o.created_at))::int as proven,
@@ -141,13 +175,13 @@ export async function orderProgress(db: Db, id: string): Promise<OrderProgress> 
 }
 
 export interface Spending {
-  /** `slot`, `hint`, `sync`, `backfill` or `verify`; `other` for what no run asked for. */
+  /** `slot`, `hint`, `sync`, `backfill` or `verify`; `other` for requests without a run. */
   readonly kind: string;
   readonly resource: string;
   readonly requests: number;
 }
 
-/** What the requests of the last hour were for, the most first. */
+/** The requests of the last hour by purpose, the most first. SQL: grouped by expressions. */
 export async function spending(db: Db, source: string): Promise<Spending[]> {
   const { rows } = await sql<Spending>`
     select coalesce(u.kind, 'other') as kind, coalesce(u.resource, split_part(q.purpose, ' ', 1), 'under way') as resource,
@@ -158,7 +192,7 @@ export async function spending(db: Db, source: string): Promise<Spending[]> {
   return rows;
 }
 
-/** Whether a process of one of these names is connected: a service shows itself by its connections. */
+/** Whether a process with one of these names is connected; a running service is recognised by its connections. */
 export async function isConnected(db: Db, applicationNames: readonly string[]): Promise<boolean> {
   const { rows } = await sql<{ connected: boolean }>`
     select exists (select from pg_stat_activity where datname = current_database()

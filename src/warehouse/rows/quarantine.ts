@@ -4,9 +4,9 @@ import { covering } from '../ledgers/coverage.ts';
 import type { Place } from '../ledgers/place.ts';
 import type { Table } from './tables.ts';
 
-/** A record that did not parse, kept whole. */
+/** A record that did not parse, kept as it came. */
 export interface BadRecord {
-  /** The row's key where it can be read, else a hash of the payload prefixed with `?`. */
+  /** The row's key where it can be read, else `?` and a hash of the payload. */
   readonly key: string;
   /** The record as JSON text. */
   readonly payload: string;
@@ -22,7 +22,7 @@ export interface QuarantinedRecord extends BadRecord {
   readonly attempts: number;
 }
 
-/** Keeps bad records; one already there counts another attempt. Returns how many are new. */
+/** Stores bad records, counting another attempt for known ones; returns how many are new. SQL: one array parameter per column. */
 export async function quarantine(tx: Db, place: Place, slice: string, records: readonly BadRecord[]): Promise<number> {
   if (records.length === 0) return 0;
   const data = [...new Map(records.map(record => [record.key, record])).values()];
@@ -38,12 +38,18 @@ export async function quarantine(tx: Db, place: Place, slice: string, records: r
 }
 
 export async function holdsQuarantine(db: Db, place: Place): Promise<boolean> {
-  const { rows } = await sql`select from sluice.quarantine
-    where source = ${place.source} and resource = ${place.resource} and resolved_at is null limit 1`.execute(db);
+  const rows = await db
+    .selectFrom('sluice.quarantine')
+    .select('key')
+    .where('source', '=', place.source)
+    .where('resource', '=', place.resource)
+    .where('resolved_at', 'is', null)
+    .limit(1)
+    .execute();
   return rows.length > 0;
 }
 
-/** Records that are in quarantine and not in the table: one that went bad keeps its last known row. */
+/** Counts quarantined records without a stored row: a record that went bad keeps its last good row. SQL: a table known at run time. */
 export async function countQuarantined(db: Db, place: Place, table: Table): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*)::int as count from sluice.quarantine q
     where source = ${place.source} and resource = ${place.resource} and resolved_at is null
@@ -53,27 +59,28 @@ export async function countQuarantined(db: Db, place: Place, table: Table): Prom
   return rows[0]?.count ?? 0;
 }
 
-/** When the oldest slice of a cover was read; null while one never was. */
+/** The oldest proof of the slices that cover a resource; null while one was never read. */
 const OLDEST = sql`case when bool_and(c.proven_at is not null) then min(c.proven_at) end`;
 
 /**
- * The source no longer shows the record: everything was read in full since it was last seen, and the slice that showed it was
- * read again. That is how one leaves whose key could not be read, or that was deleted at the source instead of mended.
+ * The source no longer shows the record: everything was read since it was last seen, including the slice that showed it. This resolves
+ * records whose key cannot be read and records that were deleted at the source instead of corrected.
  */
 const noLongerShown = (oldest: RawBuilder<unknown>) => sql`coalesce(q.last_seen < ${oldest}
     and not exists (select from sluice.coverage c where c.source = q.source and c.resource = q.resource and c.slice = q.slice
       and greatest(c.read_at, c.proven_at) <= q.last_seen), false)`;
 
-/** Records that parse again, or that the source no longer shows, leave quarantine by themselves. */
+/** Resolves records that parse again or that the source no longer shows. SQL: the rule is an expression over the coverage. */
 export async function resolveQuarantine(tx: Db, place: Place, keys: readonly string[]): Promise<void> {
   const { source, resource } = place;
-  // Without a look at the record, so that it is asked for once and not for each of them.
+  // It does not depend on the record, so that Postgres computes it once.
   const oldest = sql`(select ${OLDEST} from sluice.coverage c where c.source = ${source} and c.resource = ${resource} and ${covering})`;
   await sql`update sluice.quarantine q set resolved_at = sluice.now()
     where source = ${source} and resource = ${resource} and resolved_at is null
       and (key = any(cast(${keys} as text[])) or ${noLongerShown(oldest)})`.execute(tx);
 }
 
+/** Newest first. SQL: the rule is an expression over the coverage. */
 export async function listQuarantine(db: Db, source: string, most: number): Promise<QuarantinedRecord[]> {
   const { rows } = await sql<QuarantinedRecord>`
     with covers as (select c.resource, ${OLDEST} as oldest from sluice.coverage c where c.source = ${source} and ${covering} group by c.resource)
@@ -84,7 +91,7 @@ export async function listQuarantine(db: Db, source: string, most: number): Prom
   return rows;
 }
 
-/** Rows with values that had to be cleaned before they could be stored, of those tables that are there; only tables that have some. It reads them whole. */
+/** Counts rows with values that had to be cleaned before they could be stored, for the existing tables that have any. It scans each table. */
 export async function countCleaned(
   db: Db,
   schema: string,

@@ -1,28 +1,29 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { DateSlice } from '../../engine/slices/slice.ts';
+import { anyOf } from '../database/any-of.ts';
 import type { Db } from '../database/database.ts';
 import type { Place } from '../ledgers/place.ts';
 import type { Table } from './tables.ts';
 
 /**
- * Rows that do not show their date are known by the narrowest window that was asked for and returned them. It stands in for the
- * date: such a row lies in every slice whose question would have returned it, too.
+ * Rows without a date are located by the narrowest requested window that returned them. It stands in for the date: such a row lies in
+ * every slice whose request would have returned it too.
  */
 const inWindow = (alias: string, window: DateSlice): RawBuilder<boolean> => {
   const from = sql.ref(`${alias}.date_from`);
   const last = sql`cast(${window.to ?? 'infinity'} as date)`;
-  // That it begins before the end follows from that it ends there; said, it bounds the search by the index.
+  // The second condition follows from the third, and bounds the search in the index.
   return sql`${from} >= cast(${window.from ?? '-infinity'} as date) and ${from} <= ${last} and ${sql.ref(`${alias}.date_to`)} <= ${last}`;
 };
 
-/** Which stored rows `t` lie in what was asked for. */
+/** Selects the stored rows `t` that lie in the requested window. */
 export const keptIn = (place: Place, table: Table, asked: DateSlice): RawBuilder<boolean> => sql`exists (
   select from sluice.row_windows w where w.source = ${place.source} and w.resource = ${place.resource}
     and cast(w.key as ${sql.raw(table.key.type)}) = t.${sql.id(table.key.name)} and ${inWindow('w', asked)})`;
 
 /**
- * Notes the window that returned these rows at `seenAt`. A narrower one that is known stays, unless the row has moved: then it was
- * missing, or the two do not meet.
+ * Records the window that returned these rows at `seenAt`. A known narrower one stays unless the row has moved: it was missing, or the
+ * two windows do not overlap. SQL: one array parameter, and an upsert with a condition.
  */
 export async function keepWindows(
   tx: Db,
@@ -47,24 +48,32 @@ export async function keepWindows(
   );
 }
 
-/** Of these rows, how many another window returned that does not meet this one. */
+/** How many of these rows were returned by a window that does not overlap this one. */
 export async function countElsewhere(tx: Db, place: Place, keys: readonly string[], asked: DateSlice): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from sluice.row_windows w where source = ${place.source} and resource = ${place.resource}
-      and key = any(cast(${keys} as text[])) and (w.date_to < cast(${asked.from ?? '-infinity'} as date)
-        or w.date_from > cast(${asked.to ?? 'infinity'} as date))`.execute(tx);
-  return rows[0]?.count ?? 0;
+  const { count } = await tx
+    .selectFrom('sluice.row_windows')
+    .select(sql<number>`count(*)::int`.as('count'))
+    .where('source', '=', place.source)
+    .where('resource', '=', place.resource)
+    .where('key', '=', anyOf(keys))
+    .where(eb => eb.or([eb('date_to', '<', asked.from ?? '-infinity'), eb('date_from', '>', asked.to ?? 'infinity')]))
+    .executeTakeFirstOrThrow();
+  return count;
 }
 
 export async function forgetWindows(tx: Db, place: Place, keys: readonly string[]): Promise<void> {
-  await sql`delete from sluice.row_windows where source = ${place.source} and resource = ${place.resource}
-    and key = any(cast(${keys} as text[]))`.execute(tx);
+  await tx
+    .deleteFrom('sluice.row_windows')
+    .where('source', '=', place.source)
+    .where('resource', '=', place.resource)
+    .where('key', '=', anyOf(keys))
+    .execute();
 }
 
-/** Rows that were last returned before `since` for days that no slice asks for as they were, or for none. */
+/** Rows last returned before `since` by a window that no slice covers any more, or by none. SQL: a table known at run time. */
 export async function shownByNone(tx: Db, place: Place, table: Table, since: string): Promise<string[]> {
   const key = sql.id(table.key.name);
-  // Many rows share few windows: only these are held against the coverage.
+  // Many rows share few windows: only these are compared with the coverage.
   const { rows } = await sql<{ key: string }>`
     with old as (select key, date_from, date_to from sluice.row_windows
       where source = ${place.source} and resource = ${place.resource} and seen_at < cast(${since} as timestamptz)),

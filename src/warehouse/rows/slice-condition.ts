@@ -3,7 +3,7 @@ import type { Slice } from '../../engine/slices/slice.ts';
 import { SluiceError } from '../../errors.ts';
 import type { Column, Table } from './tables.ts';
 
-/** Which stored rows `t` lie in the slice; null for one that has no members of its own (`newest`, `total`). `dateField`: what `date` slices cut by. */
+/** Selects the stored rows `t` in the slice; null for a slice without members of its own (`newest`, `total`). `dateField`: the column that `date` slices cut by. */
 export function sliceCondition(slice: Slice, table: Table, dateField: string | undefined): RawBuilder<boolean> | null {
   switch (slice.by) {
     case 'id':
@@ -28,7 +28,7 @@ function columnOf(table: Table, name: string): Column {
   return column;
 }
 
-// The value is cast, not the column, so that the column's index serves.
+// The value is cast, not the column, so that the column's index can be used.
 function equals(column: Column, value: string): RawBuilder<boolean> {
   return sql`${sql.ref(`t.${column.name}`)} = cast(${value} as ${sql.raw(column.type)})`;
 }

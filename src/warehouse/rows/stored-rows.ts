@@ -1,9 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../database/database.ts';
+import { arrayOf } from './array-of.ts';
 import type { Table } from './tables.ts';
-import { arrayOf } from './write-rows.ts';
 
-/** Stored rows `t` that meet the condition, and how many of them were brought since `startedAt`. */
+// SQL throughout: the tables are known at run time.
+
+/** Counts the stored rows `t` that meet the condition, and those of them read since `startedAt`. */
 export async function countRows(
   db: Db,
   table: Table,
@@ -16,7 +18,7 @@ export async function countRows(
   return rows[0] ?? { rows: 0, changed: 0 };
 }
 
-/** How many of these rows were last new or different at `at` (epoch ms) or before. */
+/** How many of these rows last changed at `at` (epoch ms) or before. */
 export async function countUnchanged(db: Db, table: Table, keys: readonly string[], at: number): Promise<number> {
   const { rows } = await sql<{
     count: number;
@@ -26,7 +28,7 @@ export async function countUnchanged(db: Db, table: Table, keys: readonly string
   return rows[0]?.count ?? 0;
 }
 
-/** The distinct values that the stored rows of these keys have in a column, as text; null is none. */
+/** The distinct values of a column in the stored rows of these keys, as text, without nulls. */
 export async function valuesOf(db: Db, table: Table, column: string, keys: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ value: string | null }>`
     select distinct t.${sql.id(column)}::text as value from unnest(${arrayOf(table.key.type, keys)}) as k(key)
@@ -34,20 +36,20 @@ export async function valuesOf(db: Db, table: Table, column: string, keys: reado
   return rows.flatMap(row => row.value ?? []);
 }
 
-/** Stored rows that come before `id` where rows are ordered by it. */
+/** How many stored rows precede `id` in the order of ids. */
 export async function rankOf(db: Db, table: Table, id: bigint, descending: boolean): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*)::int as count from ${sql.id(table.schema, table.name)}
     where ${sql.id(table.id.name)} ${sql.raw(descending ? '>' : '<')} cast(${id.toString()} as bigint)`.execute(db);
   return rows[0]?.count ?? 0;
 }
 
-/** What a sum adds up: a column, over the rows that have these values. */
+/** A sum of a column over the rows that have these values. */
 export interface Sum {
   readonly of: string;
   readonly where: Readonly<Record<string, string>>;
 }
 
-/** Sums over the stored rows of a range of dates, by name, as exact decimal texts. */
+/** Sums over the stored rows of a date range, by name, as exact decimal texts. */
 export async function sumsOf(
   db: Db,
   table: Table,

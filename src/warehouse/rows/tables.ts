@@ -8,7 +8,7 @@ export interface Column {
   readonly type: string;
 }
 
-/** Rows that a parent row carries in `field`; replaced with it. */
+/** Rows that a parent row carries in `field`; they are replaced together with it. */
 export interface ChildTable {
   readonly field: string;
   readonly name: string;
@@ -16,13 +16,13 @@ export interface ChildTable {
   readonly columns: readonly Column[];
 }
 
-/** What reconcile needs to know of one table, read from the migrated database. */
+/** A warehouse table as the migrated database has it. */
 export interface Table {
   readonly schema: string;
   readonly name: string;
   /** `_key` where rows may be keyed by content, else the record's own key field. */
   readonly key: Column;
-  /** The record's own key field, by which `id` slices cut. */
+  /** The record's own key field, by which `id` slices are cut. */
   readonly id: Column;
   /** The record's columns, in a fixed order. */
   readonly columns: readonly Column[];
@@ -40,7 +40,7 @@ export interface TableDeclaration {
   readonly history: boolean;
 }
 
-/** Looks the declared tables and columns up; one that is absent is an error naming the migration to write. */
+/** Looks up the declared tables and columns. Throws kind `configuration`, naming the migration to write, when one is absent. */
 export async function readTable(db: Db, declared: TableDeclaration): Promise<Table> {
   const stored = await readColumns(db, declared.schema, declared.name);
   const pick = (table: string, columns: Map<string, string>, field: string): Column => {

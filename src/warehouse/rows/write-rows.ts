@@ -1,8 +1,10 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
-import type { ChildTable, Column, Table } from './tables.ts';
+import { arrayOf } from './array-of.ts';
+import { alteredChildren, type ChildRow, replaceChildren } from './child-rows.ts';
+import type { Column, Table } from './tables.ts';
 
-/** One parsed record, as text that Postgres casts. A column that is absent from `values` keeps what is stored. */
+/** One parsed record, as text that Postgres casts. A column absent from `values` keeps its stored value. */
 export interface Row {
   readonly key: string;
   readonly values: Readonly<Record<string, string | null>>;
@@ -14,13 +16,15 @@ export interface Row {
   readonly hash: string | null;
   /** Grant time of the request that brought it. */
   readonly readAt: string;
-  /** What is stored under its key stays as it is: equal rows without an id are told apart only where all of them are shown. */
+  /** A row stored under its key stays unchanged: equal rows without an id can be told apart only where all of them are shown. */
   readonly onlyIfNew?: boolean;
 }
 
-export interface ChildRow {
-  readonly values: Readonly<Record<string, string | null>>;
-  readonly extra: string | null;
+interface WriteContext {
+  readonly resource: string;
+  readonly runId: string | null;
+  /** Compares every column and child row, even where a hash says they are equal. */
+  readonly deep: boolean;
 }
 
 export interface WriteResult {
@@ -30,23 +34,22 @@ export interface WriteResult {
   revived: number;
 }
 
-/** 1000 rows a statement: 85k rows/s on two connections; smaller batches lose a third, larger gain nothing. */
+/** Rows per statement. 1000 give 85k rows/s on two connections; smaller batches lose a third, larger ones gain nothing. */
 const BATCH = 1000;
 
 /**
- * Makes the stored rows equal to `rows`. What is equal already is not written at all: the comparison is a lateral index lookup
- * per row of the answer, where `on conflict .. where is distinct from` would lock every row (239 MB of WAL for an unchanged
- * re-read of a million rows). A row read later than the one given is left alone.
- * `deep` compares every column and child row even where a hash says they are equal.
+ * Makes the stored rows equal to `rows`. Equal rows are not written: each row is compared through a lateral index look-up, where
+ * `on conflict .. where is distinct from` would lock them all (239 MB of WAL for an unchanged re-read of a million rows). A stored row
+ * that was read later than the given one is left unchanged.
  */
 export async function writeRows(
   tx: Db,
   table: Table,
   rows: readonly Row[],
-  context: { resource: string; runId: string | null; deep: boolean },
+  context: WriteContext,
 ): Promise<WriteResult> {
   const result: WriteResult = { inserted: [], updated: [], unchanged: 0, revived: 0 };
-  // Grant times are texts that sort as the moments do.
+  // Grant times are texts that sort chronologically.
   const latest = new Map<string, Row>();
   for (const row of rows) {
     const other = latest.get(row.key);
@@ -72,7 +75,7 @@ interface Batch {
   readonly rows: readonly Row[];
 }
 
-// Rows with the same set of present columns go into one statement; a source's rows nearly always share one.
+// A statement holds rows with the same set of present columns; nearly all rows of a source share one.
 function groupByShape(table: Table, rows: readonly Row[]): Batch[] {
   const groups = new Map<string, { columns: Column[]; rows: Row[] }>();
   for (const row of rows) {
@@ -91,34 +94,47 @@ function groupByShape(table: Table, rows: readonly Row[]): Batch[] {
   });
 }
 
+interface BatchColumn extends Column {
+  readonly values: readonly (string | null)[];
+}
+
+function columnsOf(table: Table, { columns, rows }: Batch): BatchColumn[] {
+  const data: BatchColumn[] = columns.map(column => ({
+    ...column,
+    values: rows.map(row => row.values[column.name] ?? null),
+  }));
+  if (!columns.some(column => column.name === table.key.name))
+    data.push({ ...table.key, values: rows.map(row => row.key) });
+  data.push({ name: '_extra', type: 'jsonb', values: rows.map(row => row.extra) });
+  if (table.hashed) data.push({ name: '_hash', type: 'bytea', values: rows.map(row => `\\x${row.hash}`) });
+  data.push({ name: '_read_at', type: 'timestamptz', values: rows.map(row => row.readAt) });
+  return data;
+}
+
+/** One statement: it compares, keeps the old versions, updates, inserts and clears the history of revived rows. */
 async function writeBatch(
   tx: Db,
   table: Table,
   batch: Batch,
   altered: ReadonlySet<string>,
-  context: { resource: string; runId: string | null; deep: boolean },
+  context: WriteContext,
 ): Promise<{ inserted: string[]; updated: string[]; revived: number }> {
   const target = sql.id(table.schema, table.name);
-  const keyed = batch.columns.some(column => column.name === table.key.name);
-  const data: { column: Column; values: (string | null)[] }[] = batch.columns.map(column => ({
-    column,
-    values: batch.rows.map(row => row.values[column.name] ?? null),
-  }));
-  if (!keyed) data.push({ column: table.key, values: batch.rows.map(row => row.key) });
-  data.push({ column: { name: '_extra', type: 'jsonb' }, values: batch.rows.map(row => row.extra) });
-  if (table.hashed)
-    data.push({ column: { name: '_hash', type: 'bytea' }, values: batch.rows.map(row => `\\x${row.hash}`) });
-  data.push({ column: { name: '_read_at', type: 'timestamptz' }, values: batch.rows.map(row => row.readAt) });
-
-  const names = data.map(entry => entry.column.name);
+  const history = sql.id(table.schema, 'row_history');
+  const key = sql.id(table.key.name);
+  const data = columnsOf(table, batch);
+  const flag = (holds: (row: Row) => boolean) => batch.rows.map(row => String(holds(row)));
+  const input: BatchColumn[] = [
+    ...data,
+    { name: '_altered', type: 'boolean', values: flag(row => altered.has(row.key)) },
+    { name: '_only_if_new', type: 'boolean', values: flag(row => row.onlyIfNew === true) },
+  ];
+  const names = data.map(column => column.name);
   const content = names.filter(name => name !== '_read_at' && name !== table.key.name);
   const compared = table.hashed && !context.deep ? ['_hash'] : content;
-  const key = sql.id(table.key.name);
   const of = (alias: string, columns: readonly string[]) => sql.join(columns.map(name => sql.ref(`${alias}.${name}`)));
-
-  const old = sql.id(table.schema, 'row_history');
   const keepOld = table.history
-    ? sql`, kept as (insert into ${old} (resource, key, row, valid_from, valid_to, ended_by, run_id)
+    ? sql`, kept as (insert into ${history} (resource, key, row, valid_from, valid_to, ended_by, run_id)
         select ${context.resource}, t.${key}::text, to_jsonb(t), t._synced_at, n.now, 'changed', ${context.runId}::bigint
         from compared c join ${target} t on t.${key} = c.${key}, moment n where c.known and c.differs and c.known_read_at <= c._read_at)`
     : sql``;
@@ -126,18 +142,8 @@ async function writeBatch(
   const { rows } = await sql<{ inserted: string[] | null; updated: string[] | null; revived: number }>`
     with moment as materialized (select sluice.now() as now),
     input as (
-      select * from unnest(${sql.join([
-        ...data.map(entry => arrayOf(entry.column.type, entry.values)),
-        arrayOf(
-          'boolean',
-          batch.rows.map(row => String(altered.has(row.key))),
-        ),
-        arrayOf(
-          'boolean',
-          batch.rows.map(row => String(row.onlyIfNew === true)),
-        ),
-      ])})
-        as i(${sql.join([...names, '_altered', '_only_if_new'].map(name => sql.id(name)))})
+      select * from unnest(${sql.join(input.map(({ type, values }) => arrayOf(type, values)))})
+        as i(${sql.join(input.map(({ name }) => sql.id(name)))})
     ), compared as (
       select i.*, t.${key} is not null as known, t._read_at as known_read_at,
         not i._only_if_new and (i._altered or (${of('t', compared)}) is distinct from (${of('i', compared)})) as differs
@@ -151,83 +157,11 @@ async function writeBatch(
       select ${of('c', names)}, n.now from compared c, moment n where not c.known
       returning ${key}
     ), revived as (
-      delete from ${old} h using inserted i
+      delete from ${history} h using inserted i
       where h.resource = ${context.resource} and h.key = i.${key}::text and h.ended_by = 'deleted' returning 1
     )
     select (select array_agg(${key}::text) from inserted) as inserted, (select array_agg(${key}::text) from updated) as updated,
       (select count(*)::int from revived) as revived`.execute(tx);
   const row = rows[0];
   return { inserted: row?.inserted ?? [], updated: row?.updated ?? [], revived: row?.revived ?? 0 };
-}
-
-async function replaceChildren(
-  tx: Db,
-  table: Table,
-  rows: readonly Row[],
-  written: { inserted: readonly string[]; updated: readonly string[] },
-): Promise<void> {
-  const updated = new Set(written.updated);
-  const touched = new Set([...written.inserted, ...written.updated]);
-  for (const child of table.children) {
-    const parents = rows.filter(row => touched.has(row.key) && row.children[child.field] !== undefined);
-    const target = sql.id(table.schema, child.name);
-    const replaced = parents.filter(row => updated.has(row.key)).map(row => row.key);
-    if (replaced.length > 0) {
-      await sql`delete from ${target} t using unnest(${arrayOf(table.key.type, replaced)}) as k(key) where t.${sql.id(child.parent)} = k.key`.execute(
-        tx,
-      );
-    }
-    const { data, names } = childData(table, child, parents);
-    if (data[0] && data[0].values.length > 0) {
-      await sql`insert into ${target} (${names}) select * from unnest(${sql.join(data.map(entry => arrayOf(entry.type, entry.values)))})`.execute(
-        tx,
-      );
-    }
-  }
-}
-
-// Keys of rows whose stored child rows are not those of the record, whoever changed them.
-async function alteredChildren(tx: Db, table: Table, rows: readonly Row[]): Promise<Set<string>> {
-  const altered = new Set<string>();
-  for (const child of table.children) {
-    const parents = rows.filter(row => row.children[child.field] !== undefined);
-    const { data, names } = childData(table, child, parents);
-    const stored = sql`select ${names} from ${sql.id(table.schema, child.name)} t
-      where ${sql.id(child.parent)} = any(${arrayOf(
-        table.key.type,
-        parents.map(row => row.key),
-      )})`;
-    const given = sql`select * from unnest(${sql.join(data.map(entry => arrayOf(entry.type, entry.values)))}) as g(${names})`;
-    const { rows: found } = await sql<{ key: string }>`
-      with stored as (${stored}), given as (${given})
-      select distinct ${sql.id(child.parent)}::text as key
-      from ((select * from stored except select * from given) union all (select * from given except select * from stored)) d`.execute(
-      tx,
-    );
-    for (const { key } of found) altered.add(key);
-  }
-  return altered;
-}
-
-function childData(table: Table, child: ChildTable, parents: readonly Row[]) {
-  const lines = parents.flatMap(row =>
-    (row.children[child.field] ?? []).map((item, index) => ({ row, item, line: index + 1 })),
-  );
-  const data = [
-    { type: table.key.type, values: lines.map(({ row }) => row.key) },
-    { type: 'integer', values: lines.map(({ line }) => String(line)) },
-    ...child.columns.map(column => ({
-      type: column.type,
-      values: lines.map(({ item }) => item.values[column.name] ?? null),
-    })),
-    { type: 'jsonb', values: lines.map(({ item }) => item.extra) },
-  ];
-  const names = sql.join(
-    [child.parent, 'line', ...child.columns.map(column => column.name), '_extra'].map(name => sql.id(name)),
-  );
-  return { data, names };
-}
-
-export function arrayOf(type: string, values: readonly (string | null)[]): RawBuilder<unknown> {
-  return sql`cast(${values} as ${sql.raw(type)}[])`;
 }

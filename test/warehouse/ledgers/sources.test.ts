@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { explain } from '../../src/errors.ts';
-import { recogniseSource, refuseOthersRows } from '../../src/warehouse/ledgers/sources.ts';
-import { withDatabase } from '../support/database.ts';
+import { explain } from '../../../src/errors.ts';
+import { recogniseSource, refuseOthersRows } from '../../../src/warehouse/ledgers/sources.ts';
+import { withDatabase } from '../../support/database.ts';
 
-test('a source that was read from another address is refused, with what to do by its name', async () => {
+test('a source that was read from another address is refused, with commands that name it', async () => {
   await withDatabase(async ({ kysely, query }) => {
     for (const [source, option] of [
       ['main', ''],
@@ -24,7 +24,7 @@ test('a source that was read from another address is refused, with what to do by
   });
 });
 
-test('a source whose rows are in another schema is refused, until nothing that was read is left', async () => {
+test('a source whose rows are in another schema is refused until nothing that was read is left', async () => {
   await withDatabase(async ({ kysely, query }) => {
     const into = (schema: string) =>
       recogniseSource(kysely, { source: 'graz', url: 'https://example.com', schema, moved: true }).catch(explain);
@@ -33,17 +33,17 @@ test('a source whose rows are in another schema is refused, until nothing that w
     await query(
       `insert into sluice.coverage (source, resource, slice, read_at) values ('graz', 'customers', 'whole', sluice.now())`,
     );
-    expect(await into('first')).toContain('in the schema "second" so far, and its schema is now "first"');
+    expect(await into('first')).toContain('in the schema "second", but it is now configured for the schema "first"');
     expect(await into('second')).toBeUndefined();
     await query('delete from sluice.coverage');
     expect(await into('first')).toBeUndefined();
-    // As it was before schemas were remembered.
+    // As an earlier version left it.
     await query(`update sluice.sources set schema = null`);
     expect(await into('third')).toBeUndefined();
   });
 });
 
-test('of two names for one schema the second is refused once the first was read, and forgets nothing of it', async () => {
+test('of two sources in one schema the second is refused once the first was read, and may not reset it', async () => {
   await withDatabase(async ({ kysely, query }) => {
     const url = 'https://example.com';
     const begins = (source: string) =>
@@ -60,12 +60,12 @@ test('of two names for one schema the second is refused once the first was read,
     expect(await begins('graz')).toBeUndefined();
     for (const refused of [await begins('linz'), await resets('linz')]) {
       expect(refused).toContain(
-        'The schema "warehouse" holds the rows of source "graz", and source "linz" is set to it',
+        'The schema "warehouse" holds the rows of source "graz", but source "linz" is configured for it as well',
       );
       expect(refused).toContain('sluice reset <resource> --source graz');
     }
     expect(await resets('graz')).toBeUndefined();
-    // Both had begun at the same moment: neither goes on, and a reset by either name puts it right.
+    // Both began at the same moment: neither continues, and a reset by either name is the remedy.
     await wasRead('linz');
     for (const source of ['graz', 'linz']) {
       expect(await begins(source)).toContain('The schema "warehouse" holds the rows of source');
@@ -74,7 +74,7 @@ test('of two names for one schema the second is refused once the first was read,
   });
 });
 
-test('a source that is as it was is not written anew at each look', async () => {
+test('an unchanged source is not written again at each check', async () => {
   await withDatabase(async ({ kysely, query }) => {
     const look = (url: string) =>
       recogniseSource(kysely, { source: 'graz', url, schema: 'graz', moved: false }).then(() =>

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { freshness, lastEndedRuns } from '../../src/warehouse/ledgers/incidents.ts';
-import { forgetOldWork } from '../../src/warehouse/ledgers/retention.ts';
-import { withDatabase } from '../support/database.ts';
+import { freshness, lastEndedRuns } from '../../../src/warehouse/ledgers/incidents.ts';
+import { forgetOldWork } from '../../../src/warehouse/ledgers/retention.ts';
+import { withDatabase } from '../../support/database.ts';
 
-test('old finished work is forgotten; what is open, young or the newest slot stays', async () => {
+test('old finished work is forgotten; open and recent work and the newest slot stay', async () => {
   await withDatabase(async database => {
     await database.query(`
       insert into sluice.runs (source, resource, kind, state, started_at, ended_at) values
@@ -34,7 +34,7 @@ test('old finished work is forgotten; what is open, young or the newest slot sta
   });
 });
 
-test('however rarely a resource is synced, what tells whether it is in trouble stays: how it ended last, and when it last ended well', async () => {
+test('however rarely a resource is synced, its last outcome and its last success are kept', async () => {
   await withDatabase(async database => {
     const { kysely } = database;
     const resources = ['yearly', 'failing'];

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { endRun, keepWaiting, startRun } from '../../src/warehouse/ledgers/runs.ts';
-import { openSlots, recordSlot, takeSlot } from '../../src/warehouse/ledgers/slots.ts';
-import { whatIsDue } from '../../src/warehouse/reports/due.ts';
-import { withDatabase } from '../support/database.ts';
+import { endRun, keepWaiting, startRun } from '../../../src/warehouse/ledgers/runs.ts';
+import { openSlots, recordSlot, takeSlot } from '../../../src/warehouse/ledgers/slots.ts';
+import { whatIsDue } from '../../../src/warehouse/reports/due.ts';
+import { withDatabase } from '../../support/database.ts';
 
-test('the few slots that are open, or of a run that gives its back, are found without going through all that were taken', async () => {
-  await withDatabase(async ({ kysely, query }) => {
+test('open slots, and those of a run that releases its slots, are found without scanning the taken ones', async () => {
+  await withDatabase(async ({ kysely, query, transaction }) => {
     const resources = ['customers', 'invoices', 'transactions'];
     await query(
       `insert into sluice.slots (source, resource, slot_at, recorded_at, run_id)
@@ -21,7 +21,7 @@ test('the few slots that are open, or of a run that gives its back, are found wi
       runs.push(await startRun(kysely, run));
       await recordSlot(kysely, 'main', resource, new Date(Date.now() + 60_000));
     }
-    await kysely.transaction().execute(async tx => {
+    await transaction(async tx => {
       const open = await openSlots(tx, 'main');
       expect(open.map(slot => slot.resource)).toEqual(resources);
       for (const [index, slot] of open.entries()) await takeSlot(tx, 'main', slot, runs[index] as string);

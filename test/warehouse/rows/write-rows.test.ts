@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Database } from '../../src/warehouse/database/database.ts';
-import type { Table } from '../../src/warehouse/rows/tables.ts';
-import { type Row, writeRows } from '../../src/warehouse/rows/write-rows.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { contentOf, createParcels, inTransaction, marksOf, parcel } from './parcels.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import type { Table } from '../../../src/warehouse/rows/tables.ts';
+import { type Row, writeRows } from '../../../src/warehouse/rows/write-rows.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { contentOf, createParcels, inTransaction, marksOf, parcel } from '../parcels.ts';
 
 let own: TestDatabase;
 let database: Database;
@@ -65,7 +65,7 @@ const batched = (rows: readonly Row[]) =>
       return batches;
     });
 
-test('the same rows twice are the same as once: the second time nothing is written, nor even locked', async () => {
+test('writing the same rows again writes nothing and locks nothing', async () => {
   await fc.assert(
     fc
       .asyncProperty(fc.array(full, { minLength: 1, maxLength: 8 }), fc.boolean(), async (list, deep) => {
@@ -87,7 +87,7 @@ test('the same rows twice are the same as once: the second time nothing is writt
   );
 });
 
-test('pages in any order and in any batches end in the same rows: those read last', async () => {
+test('pages in any order and any batches end in the same rows: those read last', async () => {
   await fc.assert(
     fc
       .asyncProperty(
@@ -119,7 +119,7 @@ test('an older read never overwrites a newer one, in one batch or in two', async
   expect(await contentOf(database)).toEqual(before[0]);
 });
 
-test('of two readings a fraction of a second apart the later one stands', async () => {
+test('of two readings a fraction of a second apart the later one wins', async () => {
   const at = (readAt: string, text: string) => ({ ...parcel(1, { name: text }), readAt });
   await write([
     at('2026-01-15 10:00:00.12+00', 'third'),
@@ -129,7 +129,7 @@ test('of two readings a fraction of a second apart the later one stands', async 
   expect(await contentOf(database)).toMatchObject([{ name: 'third' }]);
 });
 
-test('an absent field leaves what is stored, null stores null', async () => {
+test('an absent field keeps the stored value, and null stores null', async () => {
   const partial = fc.record({ name, price, sent: fc.constantFrom(null, '2025-01-01') }, { requiredKeys: [] });
   await fc.assert(
     fc
@@ -147,7 +147,7 @@ test('an absent field leaves what is stored, null stores null', async () => {
   );
 });
 
-test('a row that is to come only if it is new leaves what is stored, and what the same call brings from its slice', async () => {
+test('a row written only if new leaves the stored row unchanged, and another row of the same call as well', async () => {
   const fromElsewhere = (row: Row): Row => ({ ...row, onlyIfNew: true });
   await write([parcel(1, { name: 'a' }), fromElsewhere(parcel(2, { name: 'b' }))]);
   const stored = await contentOf(database);
@@ -166,7 +166,7 @@ test('a row that is to come only if it is new leaves what is stored, and what th
   }
 });
 
-test('rows of several shapes go in one call', async () => {
+test('rows of several shapes are written in one call', async () => {
   const result = await write([
     parcel(1, { name: 'a' }),
     parcel(2, { price: '2' }),
@@ -176,7 +176,7 @@ test('rows of several shapes go in one call', async () => {
   expect([...result.inserted].sort()).toEqual(['1', '2', '3', '4']);
 });
 
-test('more rows than one statement takes are all written', async () => {
+test('more rows than fit one statement are all written', async () => {
   const rows = Array.from({ length: 2300 }, (_, id) =>
     parcel(id, { name: `n${id}` }, { parts: [{ label: 'x', weight: '1' }] }),
   );
@@ -188,7 +188,7 @@ test('more rows than one statement takes are all written', async () => {
   expect(await write(rows)).toMatchObject({ inserted: [], updated: [], unchanged: 2300 });
 });
 
-test('a column that somebody altered is found by the deep compare, and by it alone', async () => {
+test('a column altered by hand is found by the deep comparison only', async () => {
   const row = parcel(1, { name: 'a', price: '1', sent: '2025-01-01' }, { extra: { a: 1 } });
   await write([row]);
   const before = await contentOf(database);
@@ -200,7 +200,7 @@ test('a column that somebody altered is found by the deep compare, and by it alo
   }
 });
 
-test('with history switched on, each earlier version is kept with the time it stood', async () => {
+test('with history switched on, each earlier version is kept with the time it was valid', async () => {
   const kept = { ...table, history: true };
   for (const [at, text] of ['first', 'second', 'second', 'third'].entries())
     await write([parcel(1, { name: text }, { at })], { of: kept });
@@ -234,13 +234,13 @@ describe('child rows', () => {
     );
   });
 
-  test('stay where the record does not show the list', async () => {
+  test('stay when the record lacks the list', async () => {
     await write([parcel(1, { name: 'a' }, { parts: [{ label: 'x', weight: '1' }], at: 1 })]);
     await write([parcel(1, { name: 'b' }, { at: 2 })]);
     expect(await contentOf(database)).toMatchObject([{ name: 'b', parts: [[1, 'x', 1]] }]);
   });
 
-  test('that somebody altered are found by the deep compare, and by it alone', async () => {
+  test('altered by hand are found by the deep comparison only', async () => {
     const row = parcel(
       1,
       { name: 'a' },

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { MINUTE } from '../../src/clock.ts';
-import { isKind } from '../../src/errors.ts';
-import { type Cursor, moveCursor, type ReadingState, takeCursors } from '../../src/warehouse/ledgers/cursors.ts';
-import { writeRows } from '../../src/warehouse/rows/write-rows.ts';
-import { withDatabase } from '../support/database.ts';
-import { createVirtualClock } from '../support/virtual-clock.ts';
-import { contentOf, createParcels, inTransaction, parcel } from './parcels.ts';
+import { MINUTE } from '../../../src/clock.ts';
+import { isKind } from '../../../src/errors.ts';
+import { type Cursor, moveCursor, type ReadingState, takeCursors } from '../../../src/warehouse/ledgers/cursors.ts';
+import { writeRows } from '../../../src/warehouse/rows/write-rows.ts';
+import { withDatabase } from '../../support/database.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+import { contentOf, createParcels, inTransaction, parcel } from '../parcels.ts';
 
 const place = { source: 'main', resource: 'parcels' };
 const reading = (startedAt: string, page = 2): ReadingState => ({
@@ -19,7 +19,7 @@ const reading = (startedAt: string, page = 2): ReadingState => ({
 });
 const change = (readings: Record<string, ReadingState> = {}) => ({ readings, position: 'id 1..10', runId: null });
 
-test('a cursor that was taken over refuses its former holder, and nothing of its transaction is written', async () => {
+test('a cursor that was taken over refuses its previous reader, and nothing of that transaction is written', async () => {
   await withDatabase(async database => {
     const table = await createParcels(database);
     const write = (id: number, cursor: Parameters<typeof moveCursor>[2]) =>
@@ -61,7 +61,7 @@ test('of two commits from the same version one is written and the other refused'
   });
 });
 
-test('a cursor nobody has taken refuses too', async () => {
+test('a cursor that nobody took refuses as well', async () => {
   await withDatabase(async database => {
     const cursor = { version: '0', readings: {} };
     await expect(inTransaction(database, tx => moveCursor(tx, place, cursor, change()))).rejects.toSatisfy(error =>
@@ -70,7 +70,7 @@ test('a cursor nobody has taken refuses too', async () => {
   });
 });
 
-test('whoever takes over goes on where the last commit stood, but for readings begun more than 15 minutes ago', async () => {
+test('the next reader continues at the last commit, except for readings begun more than 15 minutes ago', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
     const stamp = () => new Date(clock.now()).toISOString().replace('T', ' ').replace('Z', '+00');
@@ -94,7 +94,7 @@ test('whoever takes over goes on where the last commit stood, but for readings b
   });
 });
 
-test('the keys of a whole list stand in a table of their own, and where they are gone its reading begins again', async () => {
+test('the keys of a whole list have their own table, and its reading begins again when they are lost', async () => {
   await withDatabase(async database => {
     const take = async () => {
       const cursor = (await takeCursors(database.kysely, 'main', ['parcels'])).get('parcels');

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { migrate, pendingMigrations } from '../../src/warehouse/database/migrate.ts';
-import { createTestDatabase, MIGRATIONS, withDatabase } from '../support/database.ts';
+import { migrate, pendingMigrations } from '../../../src/warehouse/database/migrate.ts';
+import { createTestDatabase, MIGRATIONS, withDatabase } from '../../support/database.ts';
 
 test('a migrated database has nothing pending, and migrating again runs nothing', async () => {
   await withDatabase(async database => {
@@ -12,7 +12,7 @@ test('a migrated database has nothing pending, and migrating again runs nothing'
   });
 });
 
-test('the warehouse schema holds only data: the migration tables lie in sluice', async () => {
+test('the warehouse schema holds only data: the migration tables are in sluice', async () => {
   await withDatabase(async database => {
     const { rows } = await database.query<{ schema: string; name: string }>(
       "select schemaname as schema, tablename as name from pg_tables where tablename like '%migration%' order by 1, 2",
@@ -47,7 +47,7 @@ const ADDS_A_TABLE = `export async function up(db) {
   await db.insertInto('things').values({ id: 7 }).execute();
 }`;
 
-test('a migration addresses its schema by itself, one schema per source', async () => {
+test('a migration works in the schema of its source without naming it', async () => {
   await withFolder({ '0001_things.js': ADDS_A_TABLE }, async warehouseFolder => {
     await withDatabase(async database => {
       for (const schema of ['shop_a', 'Shop "B"']) {
@@ -67,7 +67,7 @@ test('a migration addresses its schema by itself, one schema per source', async 
   });
 });
 
-test('a failing migration is rolled back whole, named, and can be repeated', async () => {
+test('a failing migration is rolled back completely, is named, and can be repeated', async () => {
   const files = {
     '0001_things.js': ADDS_A_TABLE,
     '0002_bad.js': `import { sql } from ${JSON.stringify(import.meta.resolve('kysely'))};
@@ -87,7 +87,7 @@ test('a failing migration is rolled back whole, named, and can be repeated', asy
   });
 });
 
-test('a database that a newer Sluice migrated is left alone', async () => {
+test('a database migrated by a newer Sluice is refused', async () => {
   await withFolder(
     { '0001_things.js': ADDS_A_TABLE, '0002_more.js': 'export async function up() {}' },
     async folder => {
@@ -103,7 +103,7 @@ test('a database that a newer Sluice migrated is left alone', async () => {
   );
 });
 
-test('who waits for another process that migrates says so once, ends at the signal, and goes on when it can', async () => {
+test('waiting for another process to migrate is reported once, stops on a signal, and ends when the other is done', async () => {
   await withDatabase(async database => {
     const other = await database.connect('another process');
     await other.query("select pg_advisory_lock(hashtextextended('sluice migrate', 0))");
@@ -123,7 +123,7 @@ test('who waits for another process that migrates says so once, ends at the sign
   });
 });
 
-test('processes that migrate an empty database at the same moment do it once', async () => {
+test('processes that migrate an empty database at the same moment migrate it once', async () => {
   const test = await createTestDatabase({ empty: true });
   const processes = await Promise.all([test.open('a'), test.open('b'), test.open('c')]);
   try {

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
-import type { Database } from '../../src/warehouse/database/database.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
 import {
   claimUntold,
   lastEndedRuns,
   noteTold,
   noteTroubles,
   openIncidents,
-} from '../../src/warehouse/ledgers/incidents.ts';
-import { endRun, startRun } from '../../src/warehouse/ledgers/runs.ts';
-import { withDatabase } from '../support/database.ts';
-import { createVirtualClock } from '../support/virtual-clock.ts';
+} from '../../../src/warehouse/ledgers/incidents.ts';
+import { endRun, startRun } from '../../../src/warehouse/ledgers/runs.ts';
+import { withDatabase } from '../../support/database.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const fuse = { kind: 'fuse', resource: 'invoices', message: 'too many', next: 'accept them' } as const;
 const key = { kind: 'unauthorized', resource: null, message: 'wrong key', next: null } as const;
 
-test('a trouble is one incident, whoever sees it and however often, and a new one after it was over', async () => {
+test('a trouble is one incident, however often and by whomever it is seen, and a new one once it was over', async () => {
   await withDatabase(async (database, test) => {
     const other = await test.open();
     for (let time = 0; time < 3; time++)
@@ -33,7 +33,7 @@ test('a trouble is one incident, whoever sees it and however often, and a new on
   });
 });
 
-test('its beginning and its end are each claimed by one process at a time, again after a growing pause, until told', async () => {
+test('its start and its end are each leased by one process at a time, again after a growing pause, until reported', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
     const claim = () => claimUntold(database.kysely, 'main', 30);
@@ -59,7 +59,7 @@ test('its beginning and its end are each claimed by one process at a time, again
   });
 });
 
-test('of one that was over before it could be told, only the end is told, and nothing after a day', async () => {
+test('of one that ended before it was reported, only the end is reported, and nothing after a day', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
     await noteTroubles(database.kysely, 'main', [fuse]);
@@ -70,7 +70,7 @@ test('of one that was over before it could be told, only the end is told, and no
   });
 });
 
-test('one that another trouble explains stays open and is not opened', async () => {
+test('one that another trouble explains stays open if it is, and is not opened', async () => {
   await withDatabase(async database => {
     const explained = { ...fuse, explained: true };
     await noteTroubles(database.kysely, 'main', [explained]);
@@ -83,7 +83,7 @@ test('one that another trouble explains stays open and is not opened', async () 
   });
 });
 
-test('the run that ended last decides for its kind of work; one that was stopped or asked for nothing, and readings for hints, decide nothing', async () => {
+test('the last run of its kind of work decides; stopped runs, runs without a request and readings for hints are ignored', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
     const run = async (kind: string, state: 'done' | 'failed' | 'stopped', failure?: string, requests = 3) => {

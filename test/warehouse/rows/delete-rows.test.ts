@@ -1,23 +1,13 @@
-import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { HOUR, MINUTE } from '../../src/clock.ts';
-import type { Slice } from '../../src/engine/slices/slice.ts';
-import type { Database } from '../../src/warehouse/database/database.ts';
-import {
-  deleteRows,
-  findLeft,
-  fuseLimit,
-  listMissing,
-  markMissing,
-  markSeen,
-  missingAmong,
-} from '../../src/warehouse/rows/missing.ts';
-import { sliceCondition } from '../../src/warehouse/rows/slice-condition.ts';
-import { readTable, type Table } from '../../src/warehouse/rows/tables.ts';
-import { writeRows } from '../../src/warehouse/rows/write-rows.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
-import { contentOf, createParcels, inTransaction, parcel, readAtOf } from './parcels.ts';
+import { HOUR, MINUTE } from '../../../src/clock.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { deleteRows } from '../../../src/warehouse/rows/delete-rows.ts';
+import { markMissing, markSeen } from '../../../src/warehouse/rows/missing-rows.ts';
+import { readTable, type Table } from '../../../src/warehouse/rows/tables.ts';
+import { writeRows } from '../../../src/warehouse/rows/write-rows.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
+import { contentOf, createParcels, inTransaction, parcel, readAtOf } from '../parcels.ts';
 
 const place = { source: 'main', resource: 'parcels' };
 
@@ -53,7 +43,7 @@ const store = (count: number) =>
   );
 const miss = (list: readonly string[], slice = 'id 1..10') =>
   inTransaction(database, tx => markMissing(tx, place, list, slice, readAtOf(1)));
-/** Goes missing, and is proven gone. */
+/** Goes missing, and is proven deleted. */
 const lose = async (list: readonly string[], accepted = 0) => {
   await miss(list);
   return inTransaction(database, tx => deleteRows(tx, table, place, list, { runId: '7', accepted }));
@@ -61,29 +51,18 @@ const lose = async (list: readonly string[], accepted = 0) => {
 const count = async (relation: string) =>
   Number((await database.query<{ count: string }>(`select count(*) from ${relation}`)).rows[0]?.count);
 
-describe('the fuse', () => {
-  test('is a tenth of the rows, and at least twenty', () => {
-    fc.assert(
-      fc.property(fc.nat({ max: 10_000_000 }), rows => {
-        const limit = fuseLimit(rows);
-        expect(limit).toBeGreaterThanOrEqual(20);
-        expect(limit * 10).toBeLessThanOrEqual(Math.max(rows, 200));
-        expect((limit + 1) * 10).toBeGreaterThan(rows);
-      }),
-    );
-  });
-
+describe('the deletion limit', () => {
   test.each([
     { stored: 20, limit: 20 },
     { stored: 200, limit: 20 },
     { stored: 209, limit: 20 },
     { stored: 210, limit: 21 },
     { stored: 500, limit: 50 },
-  ])('of $stored rows lets $limit go, and not one more', async ({ stored, limit }) => {
+  ])('lets $limit of $stored rows be deleted, and not one more', async ({ stored, limit }) => {
     await store(stored);
     if (stored > limit) {
       const more = keys(limit + 1);
-      expect(await lose(more)).toEqual({ blown: { missing: limit + 1, lost: 0, limit } });
+      expect(await lose(more)).toEqual({ beyond: { missing: limit + 1, lost: 0, limit } });
       expect([await count('warehouse.parcels'), await count('warehouse.row_history')]).toEqual([stored, 0]);
       expect(await count('sluice.missing')).toBe(limit + 1);
       await inTransaction(database, tx => markSeen(tx, place, more));
@@ -93,20 +72,20 @@ describe('the fuse', () => {
     expect(await count('sluice.missing')).toBe(0);
   });
 
-  test('counts what was lost in the last 24 hours, over transactions, and no longer', async () => {
+  test('counts the rows lost in the last 24 hours, over all transactions, and no older ones', async () => {
     await store(100);
     expect(await lose(keys(15))).toHaveProperty('deleted');
     await clock.advance(24 * HOUR - MINUTE);
-    expect(await lose(keys(6, 16))).toEqual({ blown: { missing: 6, lost: 15, limit: 20 } });
+    expect(await lose(keys(6, 16))).toEqual({ beyond: { missing: 6, lost: 15, limit: 20 } });
     await inTransaction(database, tx => markSeen(tx, place, keys(6, 16)));
     expect(await lose(keys(5, 16))).toHaveProperty('deleted');
-    expect(await lose(keys(1, 30))).toHaveProperty('blown');
+    expect(await lose(keys(1, 30))).toHaveProperty('beyond');
     await clock.advance(2 * MINUTE);
     expect(await lose(keys(15, 30))).toHaveProperty('deleted');
-    expect(await lose(keys(1, 50))).toHaveProperty('blown');
+    expect(await lose(keys(1, 50))).toHaveProperty('beyond');
   });
 
-  test('does not count what was accepted: the next day is not spent on it', async () => {
+  test('does not count accepted deletions, so that the next day is not spent on them', async () => {
     await store(100);
     await database.query(`
       insert into sluice.orders (source, resource, kind, accept_deletes, created_at) values ('main', 'parcels', 'sync', 60, sluice.now());
@@ -114,25 +93,25 @@ describe('the fuse', () => {
         select 7, 'main', 'parcels', 'sync', id, sluice.now() from sluice.orders`);
     expect(await lose(keys(60), 60)).toHaveProperty('deleted');
     await database.query('delete from sluice.runs');
-    expect(await lose(keys(1, 61))).toHaveProperty('blown');
+    expect(await lose(keys(1, 61))).toHaveProperty('beyond');
     await database.query(`insert into sluice.runs (id, source, resource, kind, order_id, started_at) overriding system value
       select 7, 'main', 'parcels', 'sync', id, sluice.now() from sluice.orders`);
     expect(await lose(keys(20, 61))).toHaveProperty('deleted');
   });
 
-  test('counts all that is missing, so that a list that shrinks slice by slice loses nothing', async () => {
+  test('counts all missing rows, so that a list that shrinks slice by slice loses nothing', async () => {
     await store(100);
     await miss(keys(21));
     const few = await inTransaction(database, tx =>
       deleteRows(tx, table, place, keys(3), { runId: null, accepted: 0 }),
     );
-    expect(few).toEqual({ blown: { missing: 21, lost: 0, limit: 20 } });
+    expect(few).toEqual({ beyond: { missing: 21, lost: 0, limit: 20 } });
     expect(await count('warehouse.parcels')).toBe(100);
   });
 
-  test('gives way to as many as were accepted, and not to one more', async () => {
+  test('lets as many rows go as were accepted, and not one more', async () => {
     await store(100);
-    expect(await lose(keys(60), 59)).toHaveProperty('blown');
+    expect(await lose(keys(60), 59)).toHaveProperty('beyond');
     expect(await lose(keys(60), 60)).toEqual({ deleted: expect.arrayContaining(keys(60)) });
     expect(await count('warehouse.parcels')).toBe(40);
   });
@@ -147,7 +126,7 @@ describe('the fuse', () => {
     expect(await count('warehouse.parcels')).toBeGreaterThanOrEqual(85);
   });
 
-  test('of one resource says nothing of another', async () => {
+  test('of one resource is independent of that of another', async () => {
     await store(100);
     await database.query(
       `insert into sluice.missing select 'main', 'customers', n::text, 'whole', now() from generate_series(1, 500) n`,
@@ -214,7 +193,7 @@ describe('a deleted row', () => {
     expect(await count('warehouse.parcel_parts')).toBe(1);
   });
 
-  test('that is seen again comes back, and its history entry goes', async () => {
+  test('that is seen again comes back, and its history entry is removed', async () => {
     await store(3);
     const before = await contentOf(database);
     await lose(['2']);
@@ -232,7 +211,7 @@ describe('a deleted row', () => {
     expect(await count('warehouse.parcel_parts')).toBe(3);
   });
 
-  test('that is deleted twice, comes back and goes again leaves one entry for each time it is gone now', async () => {
+  test('that is deleted again and again has one history entry while it is deleted', async () => {
     await store(2);
     for (let at = 1; at <= 3; at++) {
       await lose(['1']);
@@ -244,7 +223,7 @@ describe('a deleted row', () => {
     }
   });
 
-  test('may have no child rows and no lists at all', async () => {
+  test('may be of a table without child rows', async () => {
     const plain = await readTable(database.kysely, {
       schema: 'warehouse',
       name: 'customers',
@@ -265,66 +244,9 @@ describe('a deleted row', () => {
     expect(rows).toEqual([{ email: 'a@example.org' }]);
   });
 
-  test('is named once, however often it is asked for', async () => {
+  test('is returned once, however often it is named', async () => {
     await store(2);
     expect(await lose(['1', '1'])).toEqual({ deleted: ['1'] });
     expect(await count('warehouse.row_history')).toBe(1);
-  });
-});
-
-describe('rows that left their slice', () => {
-  // Brought before, by and after the reading that is granted as the fifth.
-  const readBy = (id: number) => (id % 3 === 0 ? 9 : id % 5 === 0 ? 5 : 1);
-  const slices: Record<string, { slice: Slice; lies: (id: number) => boolean }> = {
-    'an id range': { slice: { by: 'id', from: 5n, to: 12n }, lies: id => id >= 5 && id <= 12 },
-    'an open id range': { slice: { by: 'id', from: null, to: 12n }, lies: id => id <= 12 },
-    'a date window': { slice: { by: 'date', from: '2025-01-05', to: '2025-01-12' }, lies: id => id >= 5 && id <= 12 },
-    'a value': { slice: { by: 'value', field: 'name', value: 'even' }, lies: id => id % 2 === 0 },
-    'one row': { slice: { by: 'one', key: '7' }, lies: id => id === 7 },
-    'the whole list': { slice: { by: 'whole' }, lies: () => true },
-  };
-
-  test.each(Object.entries(slices))(
-    '%s: those it holds, was read after, and did not show',
-    async (_name, { slice, lies }) => {
-      await inTransaction(database, tx =>
-        writeRows(
-          tx,
-          table,
-          keys(20).map(key => {
-            const id = Number(key);
-            const sent = id === 20 ? null : `2025-01-${key.padStart(2, '0')}`;
-            return parcel(id, { name: id % 2 === 0 ? 'even' : 'odd', sent }, { at: readBy(id) });
-          }),
-          { resource: 'parcels', runId: null, deep: false },
-        ),
-      );
-      const condition = sliceCondition(slice, table, 'sent');
-      if (!condition) throw new Error('it has members');
-      const seen = ['6', '8', '99'];
-      const left = await findLeft(database.kysely, table, condition, seen, readAtOf(5));
-      const expected = keys(20).filter(key => {
-        const id = Number(key);
-        return lies(id) && readBy(id) < 5 && !seen.includes(key);
-      });
-      expect(left.sort()).toEqual(expected.sort());
-    },
-  );
-
-  test('are marked once, remember the slice that lacked them first, and are told by another slice', async () => {
-    await store(3);
-    expect(await miss(['1', '2'], 'id 1..10')).toEqual(['1', '2']);
-    expect(await miss(['2', '3'], 'id 2..20')).toEqual(['3']);
-    const among = await missingAmong(database.kysely, place, ['1', '2', '4']);
-    expect(among.map(({ key, slice }) => [key, slice])).toEqual([
-      ['1', 'id 1..10'],
-      ['2', 'id 1..10'],
-    ]);
-    await inTransaction(database, tx => markSeen(tx, place, ['1']));
-    const listed = await listMissing(database.kysely, place, table, 'name');
-    expect(listed.map(({ key, slice, value }) => [key, slice, value])).toEqual([
-      ['2', 'id 1..10', 'n2'],
-      ['3', 'id 2..20', 'n3'],
-    ]);
   });
 });

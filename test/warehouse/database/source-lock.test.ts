@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { acquireSourceLock, type SourceLock } from '../../src/warehouse/database/source-lock.ts';
-import { withDatabase } from '../support/database.ts';
+import { acquireSourceLock, type SourceLock } from '../../../src/warehouse/database/source-lock.ts';
+import { withDatabase } from '../../support/database.ts';
 
-test('one holder per source; the next gets it as soon as it is released', async () => {
+test('a source has one holder; the next gets the lock as soon as it is released', async () => {
   await withDatabase(async (database, test) => {
     const other = await test.open('other');
     try {
@@ -24,7 +24,7 @@ test('one holder per source; the next gets it as soon as it is released', async 
   });
 });
 
-test('of many that ask at once exactly one gets it', async () => {
+test('of many simultaneous requests exactly one gets the lock', async () => {
   await withDatabase(async database => {
     const locks = await Promise.all(Array.from({ length: 8 }, () => acquireSourceLock(database, 'shop')));
     const held = locks.filter(lock => lock !== null);
@@ -33,7 +33,7 @@ test('of many that ask at once exactly one gets it', async () => {
   });
 });
 
-test('a lock whose session ends is lost, and another process can have it', async () => {
+test('a lock whose session ends is lost, and another process can take it', async () => {
   await withDatabase(async database => {
     const lock = (await acquireSourceLock(database, 'shop')) as SourceLock;
     const lost = once(lock.lost, 'abort');

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { countCleaned, listQuarantine, quarantine, resolveQuarantine } from '../../src/warehouse/rows/quarantine.ts';
-import { withDatabase } from '../support/database.ts';
+import { countCleaned, listQuarantine, quarantine, resolveQuarantine } from '../../../src/warehouse/rows/quarantine.ts';
+import { withDatabase } from '../../support/database.ts';
 
 const place = { source: 'main', resource: 'invoices' };
 const bad = (key: string) => ({ key, payload: '{"a":"\\u0000"}', reasons: { amount: 'expected a number' } });
 
-test('a record is kept as it came, with how often and since when, until it parses', async () => {
+test('a record is kept as it came, with the number and time of attempts, until it parses', async () => {
   await withDatabase(async database => {
     const db = database.kysely;
     expect(await quarantine(db, place, 'date ..', [bad('1'), bad('2'), bad('2')])).toBe(2);
@@ -21,7 +21,7 @@ test('a record is kept as it came, with how often and since when, until it parse
   });
 });
 
-test('it leaves when all was read since and did not show it, and not before', async () => {
+test('it is resolved once everything was read since and did not show it, and not before', async () => {
   await withDatabase(async database => {
     const db = database.kysely;
     const keys = async () => (await listQuarantine(db, 'main', 10)).map(({ key }) => key);
@@ -50,7 +50,7 @@ test('it leaves when all was read since and did not show it, and not before', as
   });
 });
 
-test('rows that had to be cleaned are counted by table', async () => {
+test('rows with cleaned values are counted by table', async () => {
   await withDatabase(async database => {
     await database.query(
       `insert into warehouse.customers (id, _extra, _synced_at, _read_at) values

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { HOUR } from '../../src/clock.ts';
-import { dueHints, leaveHints } from '../../src/warehouse/ledgers/hints.ts';
-import { withDatabase } from '../support/database.ts';
+import { HOUR } from '../../../src/clock.ts';
+import { dueHints, leaveHints } from '../../../src/warehouse/ledgers/hints.ts';
+import { withDatabase } from '../../support/database.ts';
 
-test('what was spent on hints while the database clock was hours ahead keeps none waiting until then', async () => {
+test('requests spent on hints while the database clock was hours ahead do not delay later hints', async () => {
   await withDatabase(async database => {
     await leaveHints(database.kysely, [{ source: 'main', resource: 'invoices', slice: 'newest' }]);
     const due = () => dueHints(database.kysely, 'main', { limit: 1000, windowMs: HOUR });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { overlap, parseSlice, type Slice, sliceText } from '../../src/engine/slices/slice.ts';
-import type { Database } from '../../src/warehouse/database/database.ts';
-import { type Entry, readCoverage, writeCoverage } from '../../src/warehouse/ledgers/coverage.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { overlap, parseSlice, type Slice, sliceText } from '../../../src/engine/slices/slice.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { type Entry, readCoverage, writeCoverage } from '../../../src/warehouse/ledgers/coverage.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
 const place = { source: 'main', resource: 'invoices' };
 
@@ -51,7 +51,7 @@ afterAll(async () => {
 
 const byText = (list: readonly Entry[]) => new Map(list.map(each => [sliceText(each.slice), each]));
 
-test('every slice is named by its text', () => {
+test('every slice is read back from its text', () => {
   fc.assert(
     fc.property(slice, each => {
       expect(parseSlice(sliceText(each))).toEqual(each);
@@ -60,7 +60,7 @@ test('every slice is named by its text', () => {
   );
 });
 
-test('two slices overlap exactly when something could lie in both', () => {
+test('two slices overlap exactly when a row could lie in both', () => {
   const small = fc.option(fc.bigInt({ min: 0n, max: 9n }));
   const range = fc.tuple(small, small).map((ends): Slice & { by: 'id' } => ({ by: 'id', ...ordered(ends) }));
   const has = (each: Slice & { by: 'id' }, n: bigint) =>
@@ -75,7 +75,7 @@ test('two slices overlap exactly when something could lie in both', () => {
   );
 });
 
-test('the ledger of slices comes back as it was written, whatever was replaced on the way', async () => {
+test('the coverage is read back as it was written, whatever was replaced before', async () => {
   await fc.assert(
     fc
       .asyncProperty(entries, entries, fc.array(fc.nat({ max: 14 })), async (first, second, gone) => {
@@ -93,7 +93,7 @@ test('the ledger of slices comes back as it was written, whatever was replaced o
   );
 });
 
-test('people can select it by date: an open end is infinity', async () => {
+test('people can select it by date: an open end is stored as infinity', async () => {
   await database.query('truncate sluice.coverage');
   const of = (from: string | null, to: string | null): Entry => ({
     slice: { by: 'date', from, to },

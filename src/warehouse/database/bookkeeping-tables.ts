@@ -1,0 +1,258 @@
+import type { ColumnType, GeneratedAlways } from 'kysely';
+
+/** How the types of the bookkeeping arrive, and what may be written to them; see `TYPES` in pool.ts. */
+interface PostgresTypes {
+  text: { arrives: string; takes: string };
+  integer: { arrives: number; takes: number };
+  /** Arrives as text: JavaScript would round it. */
+  bigint: { arrives: string; takes: string | number };
+  'double precision': { arrives: number; takes: number };
+  boolean: { arrives: boolean; takes: boolean };
+  /** Days and moments arrive as Postgres writes them. */
+  date: { arrives: string; takes: string };
+  'timestamp with time zone': { arrives: string; takes: string };
+  /** Sent as text: the driver would write an array as one of Postgres. */
+  jsonb: { arrives: unknown; takes: string };
+  'text[]': { arrives: string[]; takes: readonly string[] };
+}
+
+/**
+ * The tables of the schema `sluice` as the migrations leave them. A column is its type (`text in a|b` where a constraint names the
+ * words), then `null` where it may be null, `default` where an insert may omit it, `identity` where only Postgres sets it.
+ */
+export const BOOKKEEPING_TABLES = {
+  'sluice.budgets': {
+    key: 'text',
+    blocked_until: 'timestamp with time zone null',
+    withheld: 'integer default',
+    withheld_until: 'timestamp with time zone null',
+    server_limit: 'integer null',
+    server_limit_until: 'timestamp with time zone null',
+    rate_limit: 'integer null',
+    rate_limit_until: 'timestamp with time zone null',
+    paced_at: 'timestamp with time zone null',
+  },
+  'sluice.coverage': {
+    source: 'text',
+    resource: 'text',
+    slice: 'text',
+    date_from: 'date null',
+    date_to: 'date null',
+    id_from: 'bigint null',
+    id_to: 'bigint null',
+    proven_at: 'timestamp with time zone null',
+    read_at: 'timestamp with time zone null',
+    requests: 'integer default',
+    rows: 'bigint null',
+    changed: 'double precision default',
+    hours_watched: 'double precision default',
+    due_since: 'timestamp with time zone null',
+    due_reason: 'text null',
+  },
+  'sluice.cursors': {
+    source: 'text',
+    resource: 'text',
+    version: 'bigint default',
+    readings: 'jsonb default',
+    position: 'text null',
+    committed_at: 'timestamp with time zone null',
+    run_id: 'bigint null',
+  },
+  'sluice.hints': {
+    source: 'text',
+    resource: 'text',
+    slice: 'text',
+    since: 'timestamp with time zone',
+  },
+  'sluice.incidents': {
+    id: 'bigint identity',
+    source: 'text',
+    resource: 'text null',
+    kind: 'text in failed|fuse|unauthorized|unavailable|outdated',
+    message: 'text',
+    next: 'text null',
+    opened_at: 'timestamp with time zone',
+    ended_at: 'timestamp with time zone null',
+    told_at: 'timestamp with time zone null',
+    told_end_at: 'timestamp with time zone null',
+    attempts: 'integer default',
+    retry_at: 'timestamp with time zone null',
+  },
+  'sluice.missing': {
+    source: 'text',
+    resource: 'text',
+    key: 'text',
+    slice: 'text',
+    since: 'timestamp with time zone',
+  },
+  'sluice.orders': {
+    id: 'bigint identity',
+    source: 'text',
+    resource: 'text',
+    kind: 'text in sync|backfill|verify',
+    date_from: 'date null',
+    date_to: 'date null',
+    repair: 'boolean default',
+    accept_deletes: 'bigint default',
+    state: 'text in waiting|running|paused|done|failed|cancelled default',
+    reason: 'text null',
+    deleted: 'bigint default',
+    requests: 'bigint default',
+    report: 'jsonb null',
+    created_at: 'timestamp with time zone',
+    ended_at: 'timestamp with time zone null',
+  },
+  'sluice.push_items': {
+    id: 'bigint identity',
+    source: 'text',
+    resource: 'text',
+    hash: 'text',
+    ordinal: 'integer',
+    push_id: 'bigint',
+    line: 'integer',
+    body: 'jsonb',
+    state: 'text in planned|sent|created|refused|unknown default',
+    message: 'text null',
+    sent_at: 'timestamp with time zone null',
+    answered_at: 'timestamp with time zone null',
+    quiet_at: 'timestamp with time zone null',
+    last_id: 'bigint null',
+    last_at: 'timestamp with time zone null',
+    source_id: 'text null',
+    row_key: 'text null',
+
+    found_at: 'timestamp with time zone null',
+  },
+  'sluice.pushes': {
+    id: 'bigint identity',
+    source: 'text',
+    resource: 'text',
+    file: 'text',
+    lines: 'integer',
+    state: 'text in running|done|failed|stopped default',
+    reason: 'text null',
+    requests: 'integer default',
+    started_at: 'timestamp with time zone',
+    ended_at: 'timestamp with time zone null',
+  },
+  'sluice.quarantine': {
+    source: 'text',
+    resource: 'text',
+    key: 'text',
+    payload: 'text',
+    reasons: 'jsonb',
+    slice: 'text',
+    first_seen: 'timestamp with time zone',
+    last_seen: 'timestamp with time zone',
+    attempts: 'integer default',
+    resolved_at: 'timestamp with time zone null',
+  },
+  'sluice.receivers': {
+    source: 'text',
+    secret: 'text',
+    made_at: 'timestamp with time zone',
+  },
+  'sluice.requests': {
+    id: 'bigint identity',
+    key: 'text',
+    source: 'text',
+    lane: 'text in live|backfill|verify',
+    purpose: 'text null',
+    run_id: 'bigint null',
+    granted_at: 'timestamp with time zone',
+    counts_until: 'timestamp with time zone',
+    settled_at: 'timestamp with time zone null',
+    status: 'integer null',
+  },
+  'sluice.row_windows': {
+    source: 'text',
+    resource: 'text',
+    key: 'text',
+    date_from: 'date',
+    date_to: 'date',
+    seen_at: 'timestamp with time zone',
+  },
+  'sluice.runs': {
+    id: 'bigint identity',
+    source: 'text',
+    resource: 'text',
+    kind: 'text',
+    order_id: 'bigint null',
+    slot_at: 'timestamp with time zone null',
+    state: 'text in running|waiting|done|failed|stopped default',
+    reason: 'text null',
+    next: 'text null',
+    waiting_until: 'timestamp with time zone null',
+    started_at: 'timestamp with time zone',
+    ended_at: 'timestamp with time zone null',
+    requests: 'bigint default',
+    slices: 'bigint default',
+    rows_read: 'bigint default',
+    inserted: 'bigint default',
+    updated: 'bigint default',
+    unchanged: 'bigint default',
+    revived: 'bigint default',
+    missing: 'bigint default',
+    deleted: 'bigint default',
+    quarantined: 'bigint default',
+    failure: 'text null',
+  },
+  'sluice.slots': {
+    source: 'text',
+    resource: 'text',
+    slot_at: 'timestamp with time zone',
+    recorded_at: 'timestamp with time zone',
+    run_id: 'bigint null',
+  },
+  'sluice.sources': {
+    source: 'text',
+    address: 'text',
+    since: 'timestamp with time zone',
+    schema: 'text null',
+  },
+  'sluice.traits': {
+    source: 'text',
+    resource: 'text',
+    trait: 'text',
+    value: 'text',
+    evidence: 'text',
+    learned_at: 'timestamp with time zone',
+  },
+  'sluice.webhooks': {
+    source: 'text',
+    url: 'text',
+    events: 'text[]',
+    registered_at: 'timestamp with time zone',
+  },
+  'sluice.whole_keys': {
+    source: 'text',
+    resource: 'text',
+    key: 'text',
+  },
+} as const satisfies Record<string, Record<string, Declared>>;
+
+type TypeName = keyof PostgresTypes;
+type Declared = `${TypeName | `text in ${string}`}${'' | ' null' | ' default' | ' identity'}`;
+
+type Words<List> = List extends `${infer First}|${infer Rest}` ? First | Words<Rest> : List;
+type Arrives<D> = D extends TypeName
+  ? PostgresTypes[D]['arrives']
+  : D extends `text in ${infer List}`
+    ? Words<List>
+    : never;
+type Takes<D> = D extends TypeName ? PostgresTypes[D]['takes'] : Arrives<D>;
+
+type ColumnOf<D> = D extends `${infer Type} null`
+  ? ColumnType<Arrives<Type> | null, Takes<Type> | null | undefined, Takes<Type> | null>
+  : D extends `${infer Type} default`
+    ? ColumnType<Arrives<Type>, Takes<Type> | undefined, Takes<Type>>
+    : D extends `${infer Type} identity`
+      ? GeneratedAlways<Arrives<Type>>
+      : ColumnType<Arrives<D>, Takes<D>, Takes<D>>;
+
+/** The same for the query builder. */
+export type SluiceTables = {
+  [Table in keyof typeof BOOKKEEPING_TABLES]: {
+    [Column in keyof (typeof BOOKKEEPING_TABLES)[Table]]: ColumnOf<(typeof BOOKKEEPING_TABLES)[Table][Column]>;
+  };
+};

@@ -1,0 +1,32 @@
+import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
+import type pg from 'pg';
+import { isKind } from '../../errors.ts';
+import type { SluiceTables } from './bookkeeping-tables.ts';
+
+/** Kysely over the connections that `lend` gives out; it releases each after its query. */
+export function kyselyOn(lend: () => Promise<PostgresPoolClient>): Kysely<SluiceTables> {
+  return new Kysely({ dialect: new PostgresDialect({ pool: { connect: lend, end: async () => undefined } }) });
+}
+
+/**
+ * A connection as Kysely sees it, with errors explained; a cursor passes through unchanged. Kysely releases a failed connection like
+ * a sound one, so a failed one is marked here for the pool to discard.
+ */
+export function lendClient(
+  client: pg.PoolClient,
+  explained: <T>(work: Promise<T>) => Promise<T>,
+  release: (broken: boolean) => void = broken => client.release(broken),
+): PostgresPoolClient {
+  let broken = false;
+  const queryText = async (text: string, parameters?: unknown[]) => {
+    try {
+      return await explained(client.query(text, parameters));
+    } catch (error) {
+      broken ||= isKind(error, 'database');
+      throw error;
+    }
+  };
+  const query = (first: unknown, parameters?: unknown[]) =>
+    typeof first === 'string' ? queryText(first, parameters) : client.query(first as pg.Submittable);
+  return { query: query as unknown as PostgresPoolClient['query'], release: () => release(broken) };
+}

@@ -1,0 +1,87 @@
+import pg from 'pg';
+import { MINUTE, SECOND } from '../../clock.ts';
+import { SluiceError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { explainDatabaseError } from './database-errors.ts';
+
+/** How long a server may take to accept a connection, and how long work may wait for a pooled one that is busy. */
+const CONNECT_TIMEOUT_MS = 15 * SECOND;
+const QUEUE_TIMEOUT_MS = MINUTE;
+
+/** Types that JavaScript would round or shift: 8-byte integers, dates and stamps (a `Date` lost a day west of Greenwich), numeric. */
+const AS_TEXT: ReadonlySet<number> = new Set([
+  pg.types.builtins.INT8,
+  pg.types.builtins.DATE,
+  pg.types.builtins.TIMESTAMP,
+  pg.types.builtins.TIMESTAMPTZ,
+  pg.types.builtins.NUMERIC,
+]);
+
+const TYPES: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    AS_TEXT.has(oid)
+      ? (value: string) => value
+      : pg.types.getTypeParser(oid, format as 'text')) as pg.CustomTypesConfig['getTypeParser'],
+};
+
+export const connectionConfig = (url: string, applicationName: string): pg.ClientConfig => ({
+  connectionString: url,
+  application_name: applicationName,
+  types: TYPES,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: 30 * SECOND,
+  connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  statement_timeout: 5 * MINUTE,
+  idle_in_transaction_session_timeout: 2 * MINUTE,
+});
+
+export function createPool(config: pg.ClientConfig & { max: number }, place: string, log: Log): pg.Pool {
+  const pool = new pg.Pool({
+    ...config,
+    // The pool has one setting for both times, and passes it on to its connections.
+    connectionTimeoutMillis: QUEUE_TIMEOUT_MS,
+    Client: class extends pg.Client {
+      constructor(given?: string | pg.ClientConfig) {
+        super({ ...(given as pg.ClientConfig), connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+      }
+    },
+    idleTimeoutMillis: 30 * SECOND,
+    // The pool awaits what its types call void.
+    onConnect: client => client.query("set time zone 'UTC'") as unknown as undefined,
+  });
+  // An idle connection that drops is replaced at its next use; without a listener it would end the process.
+  pool.on('error', error =>
+    log.debug({ database: place, reason: error.message }, 'an idle database connection dropped'),
+  );
+  pool.on('connect', client => client.on('error', () => undefined));
+  return pool;
+}
+
+/** A connection outside of any pool. */
+export async function connect(config: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client(config);
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await client.query("set time zone 'UTC'");
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw error;
+  }
+  return client;
+}
+
+/** The same as `explainDatabaseError`; also explains that every connection of the pool was busy. */
+export function explainPoolError(error: unknown, place: string): unknown {
+  // The pool gives this error no code and no class of its own.
+  const isQueueTimeout = error instanceof Error && error.message === 'timeout exceeded when trying to connect';
+  if (!isQueueTimeout) return explainDatabaseError(error, place);
+  return new SluiceError(
+    'database',
+    `The database at ${place}: all connections of this process were busy for ${QUEUE_TIMEOUT_MS / SECOND} seconds.`,
+    {
+      next: 'Look for locks or load on the server, then repeat the command; it resumes where it stopped.',
+      cause: error,
+    },
+  );
+}

@@ -1,0 +1,84 @@
+import { sql } from 'kysely';
+import type { Db } from '../database/database.ts';
+import { arrayOf } from './array-of.ts';
+import type { ChildTable, Table } from './tables.ts';
+
+export interface ChildRow {
+  readonly values: Readonly<Record<string, string | null>>;
+  readonly extra: string | null;
+}
+
+interface Parent {
+  readonly key: string;
+  /** By child field; absent: the stored child rows stay. */
+  readonly children: Readonly<Record<string, readonly ChildRow[]>>;
+}
+
+/** Replaces the child rows of written parents. */
+export async function replaceChildren(
+  tx: Db,
+  table: Table,
+  rows: readonly Parent[],
+  written: { inserted: readonly string[]; updated: readonly string[] },
+): Promise<void> {
+  const updated = new Set(written.updated);
+  const touched = new Set([...written.inserted, ...written.updated]);
+  for (const child of table.children) {
+    const parents = rows.filter(row => touched.has(row.key) && row.children[child.field] !== undefined);
+    const target = sql.id(table.schema, child.name);
+    const replaced = parents.filter(row => updated.has(row.key)).map(row => row.key);
+    if (replaced.length > 0) {
+      await sql`delete from ${target} t using unnest(${arrayOf(table.key.type, replaced)}) as k(key) where t.${sql.id(child.parent)} = k.key`.execute(
+        tx,
+      );
+    }
+    const { data, names } = childData(table, child, parents);
+    if (data[0] && data[0].values.length > 0) {
+      await sql`insert into ${target} (${names}) select * from unnest(${sql.join(data.map(entry => arrayOf(entry.type, entry.values)))})`.execute(
+        tx,
+      );
+    }
+  }
+}
+
+/** Keys of rows whose stored child rows differ from the record's, whoever changed them. */
+export async function alteredChildren(tx: Db, table: Table, rows: readonly Parent[]): Promise<Set<string>> {
+  const altered = new Set<string>();
+  for (const child of table.children) {
+    const parents = rows.filter(row => row.children[child.field] !== undefined);
+    const { data, names } = childData(table, child, parents);
+    const stored = sql`select ${names} from ${sql.id(table.schema, child.name)} t
+      where ${sql.id(child.parent)} = any(${arrayOf(
+        table.key.type,
+        parents.map(row => row.key),
+      )})`;
+    const given = sql`select * from unnest(${sql.join(data.map(entry => arrayOf(entry.type, entry.values)))}) as g(${names})`;
+    const { rows: found } = await sql<{ key: string }>`
+      with stored as (${stored}), given as (${given})
+      select distinct ${sql.id(child.parent)}::text as key
+      from ((select * from stored except select * from given) union all (select * from given except select * from stored)) d`.execute(
+      tx,
+    );
+    for (const { key } of found) altered.add(key);
+  }
+  return altered;
+}
+
+function childData(table: Table, child: ChildTable, parents: readonly Parent[]) {
+  const lines = parents.flatMap(row =>
+    (row.children[child.field] ?? []).map((item, index) => ({ row, item, line: index + 1 })),
+  );
+  const data = [
+    { type: table.key.type, values: lines.map(({ row }) => row.key) },
+    { type: 'integer', values: lines.map(({ line }) => String(line)) },
+    ...child.columns.map(column => ({
+      type: column.type,
+      values: lines.map(({ item }) => item.values[column.name] ?? null),
+    })),
+    { type: 'jsonb', values: lines.map(({ item }) => item.extra) },
+  ];
+  const names = sql.join(
+    [child.parent, 'line', ...child.columns.map(column => column.name), '_extra'].map(name => sql.id(name)),
+  );
+  return { data, names };
+}

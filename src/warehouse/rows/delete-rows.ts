@@ -1,0 +1,81 @@
+import { type RawBuilder, sql } from 'kysely';
+import { DAY } from '../../clock.ts';
+import type { Db } from '../database/database.ts';
+import type { Place } from '../ledgers/place.ts';
+import { arrayOf } from './array-of.ts';
+import { type DeletionLimit, deletionLimitOf, withinDeletionLimit } from './deletion-limit.ts';
+import { markSeen } from './missing-rows.ts';
+import { forgetWindows } from './row-windows.ts';
+import type { Table } from './tables.ts';
+
+/** `beyond`: nothing was deleted, because it would have passed the deletion limit. */
+export type DeleteResult = { readonly deleted: string[] } | { readonly beyond: DeletionLimit };
+
+/** Deletions that somebody accepted are not counted as lost. SQL: tables known at run time. */
+export async function readDeletionLimit(db: Db, table: Table, place: Place): Promise<DeletionLimit> {
+  const { rows } = await sql<{ missing: number; lost: number; stored: number }>`
+    select (select count(*)::int from sluice.missing where source = ${place.source} and resource = ${place.resource}) as missing,
+      (select count(*)::int from ${sql.id(table.schema, 'row_history')} h where resource = ${place.resource} and ended_by = 'deleted'
+        and valid_to > sluice.now() - make_interval(secs => ${DAY / 1000}) and not exists (
+          select from sluice.runs r join sluice.orders o on o.id = r.order_id where r.id = h.run_id and o.accept_deletes > 0)) as lost,
+      (select count(*)::int from ${sql.id(table.schema, table.name)}) as stored`.execute(db);
+  const { missing, lost, stored } = rows[0] ?? { missing: 0, lost: 0, stored: 0 };
+  return { missing, lost, limit: deletionLimitOf(stored + lost) };
+}
+
+/** Moves rows that are proven deleted to `row_history`, unless that passes the deletion limit; up to `accepted` rows may go in any case. */
+export async function deleteRows(
+  tx: Db,
+  table: Table,
+  place: Place,
+  named: readonly string[],
+  { runId, accepted }: { runId: string | null; accepted: number },
+): Promise<DeleteResult> {
+  // Named twice, a row would be moved twice.
+  const keys = [...new Set(named)];
+  if (keys.length === 0) return { deleted: [] };
+  await lockDeletions(tx, table);
+  const limit = await readDeletionLimit(tx, table, place);
+  if (!withinDeletionLimit(limit, { count: keys.length, accepted })) return { beyond: limit };
+  const deleted = await copyToHistory(tx, table, { resource: place.resource, keys, runId });
+  for (const child of table.children) await deleteByKey(tx, table, child.name, child.parent, deleted);
+  await deleteByKey(tx, table, table.name, table.key.name, deleted);
+  await forgetWindows(tx, place, deleted);
+  await markSeen(tx, place, keys);
+  return { deleted };
+}
+
+/**
+ * Serialises deletions of one resource, so that two processes cannot both find room below the limit. The name of the lock must stay:
+ * processes of other versions take it too.
+ */
+async function lockDeletions(tx: Db, table: Table): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice fuse ${table.schema}.${table.name}`}, 0))`.execute(
+    tx,
+  );
+}
+
+/** Rows with their children; returns the keys of those that are stored. */
+async function copyToHistory(
+  tx: Db,
+  table: Table,
+  { resource, keys, runId }: { resource: string; keys: readonly string[]; runId: string | null },
+): Promise<string[]> {
+  const key = sql.id(table.key.name);
+  const children: RawBuilder<unknown>[] = table.children.map(
+    child => sql`${child.field}::text, (select coalesce(jsonb_agg(to_jsonb(c) - ${child.parent}::text order by c.line), '[]')
+      from ${sql.id(table.schema, child.name)} c where c.${sql.id(child.parent)} = t.${key})`,
+  );
+  const { rows } = await sql<{ key: string }>`
+    insert into ${sql.id(table.schema, 'row_history')} (resource, key, row, valid_from, valid_to, ended_by, run_id)
+    select ${resource}, t.${key}::text, (to_jsonb(t) - '_hash') || jsonb_build_object(${sql.join(children)}),
+      t._synced_at, sluice.now(), 'deleted', cast(${runId} as bigint)
+    from unnest(${arrayOf(table.key.type, keys)}) as k(key) join ${sql.id(table.schema, table.name)} t on t.${key} = k.key
+    returning key`.execute(tx);
+  return rows.map(row => row.key);
+}
+
+async function deleteByKey(tx: Db, table: Table, from: string, column: string, keys: readonly string[]): Promise<void> {
+  await sql`delete from ${sql.id(table.schema, from)} t using unnest(${arrayOf(table.key.type, keys)}) as k(key)
+    where t.${sql.id(column)} = k.key`.execute(tx);
+}

@@ -1,0 +1,121 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Slice } from '../../engine/slices/slice.ts';
+import { anyOf } from '../database/any-of.ts';
+import type { Db } from '../database/database.ts';
+import type { Place } from '../ledgers/place.ts';
+import { arrayOf } from './array-of.ts';
+import type { Table } from './tables.ts';
+
+/** A stored row that its slice no longer returns and that is not yet proven deleted. It stops being missing when it is seen again or deleted. */
+export interface MissingRow {
+  readonly key: string;
+  /** The first slice that lacked it. */
+  readonly slice: string;
+  readonly since: string;
+  /** The stored row's value of the requested field; null without one. */
+  readonly value: string | null;
+}
+
+/** A row that was missing until now: the first slice that lacked it, and since when. */
+export type SeenRow = Pick<MissingRow, 'key' | 'slice' | 'since'>;
+
+/** Rows that were seen are not missing; returns those that were. */
+export async function markSeen(tx: Db, place: Place, keys: readonly string[]): Promise<SeenRow[]> {
+  if (keys.length === 0) return [];
+  return tx
+    .deleteFrom('sluice.missing')
+    .where('source', '=', place.source)
+    .where('resource', '=', place.resource)
+    .where('key', '=', anyOf(keys))
+    .returning(['key', 'slice', 'since'])
+    .execute();
+}
+
+/** Unmarks the rows that one wrong reading lacked; returns their keys. */
+export async function forgetLacked(tx: Db, place: Place, { slice, since }: SeenRow): Promise<string[]> {
+  const rows = await tx
+    .deleteFrom('sluice.missing')
+    .where('source', '=', place.source)
+    .where('resource', '=', place.resource)
+    .where('slice', '=', slice)
+    .where('since', '=', since)
+    .returning('key')
+    .execute();
+  return rows.map(row => row.key);
+}
+
+/** Unmarks the rows that slices of these kinds lacked. */
+export async function forgetLackedBy(tx: Db, place: Place, kinds: readonly Slice['by'][]): Promise<void> {
+  await tx
+    .deleteFrom('sluice.missing')
+    .where('source', '=', place.source)
+    .where('resource', '=', place.resource)
+    .where(sql<string>`split_part(slice, ' ', 1)`, '=', anyOf(kinds))
+    .execute();
+}
+
+/** Stored rows of the slice that the reading granted at `readAt` did not show and no newer one brought. SQL: a table known at run time. */
+export async function findLeft(
+  tx: Db,
+  table: Table,
+  condition: RawBuilder<boolean>,
+  seen: readonly string[],
+  readAt: string,
+): Promise<string[]> {
+  const { rows } = await sql<{ key: string }>`
+    select t.${sql.id(table.key.name)}::text as key from ${sql.id(table.schema, table.name)} t
+    left join unnest(${arrayOf(table.key.type, seen)}) as s(key) on s.key = t.${sql.id(table.key.name)}
+    where ${condition} and s.key is null and t._read_at < cast(${readAt} as timestamptz)`.execute(tx);
+  return rows.map(row => row.key);
+}
+
+/** Marks rows missing; returns those that were not before. SQL: one array parameter. */
+export async function markMissing(
+  tx: Db,
+  place: Place,
+  keys: readonly string[],
+  slice: string,
+  since: string,
+): Promise<string[]> {
+  if (keys.length === 0) return [];
+  const { rows } = await sql<{ key: string }>`
+    insert into sluice.missing (source, resource, key, slice, since)
+    select ${place.source}, ${place.resource}, k, ${slice}, cast(${since} as timestamptz) from unnest(cast(${keys} as text[])) k
+    on conflict do nothing returning key`.execute(tx);
+  return rows.map(row => row.key);
+}
+
+/** Of `keys`, those that are missing, with the first slice that lacked each. */
+export async function missingAmong(tx: Db, place: Place, keys: readonly string[]): Promise<SeenRow[]> {
+  if (keys.length === 0) return [];
+  return tx
+    .selectFrom('sluice.missing')
+    .select(['key', 'slice', 'since'])
+    .where('source', '=', place.source)
+    .where('resource', '=', place.resource)
+    .where('key', '=', anyOf(keys))
+    .execute();
+}
+
+export async function holdsMissing(db: Db, place: Place): Promise<boolean> {
+  const rows = await db
+    .selectFrom('sluice.missing')
+    .select('key')
+    .where('source', '=', place.source)
+    .where('resource', '=', place.resource)
+    .limit(1)
+    .execute();
+  return rows.length > 0;
+}
+
+/** The missing rows of a resource, oldest first. `field`: a column of the stored rows to return as `value`. SQL: a table known at run time. */
+export async function listMissing(db: Db, place: Place, table: Table, field: string | null): Promise<MissingRow[]> {
+  const value =
+    field === null
+      ? sql`null`
+      : sql`(select t.${sql.id(field)}::text from ${sql.id(table.schema, table.name)} t
+    where t.${sql.id(table.key.name)} = cast(m.key as ${sql.raw(table.key.type)}))`;
+  const { rows } = await sql<MissingRow>`select key, slice, since, ${value} as value from sluice.missing m
+    where source = ${place.source} and resource = ${place.resource} order by since, key`.execute(db);
+  return rows;
+}

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { readQuery } from '../../../src/warehouse/reports/read-query.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openProxy } from '../proxy.ts';
+
+const ROWS = 'select generate_series(1, 100000)';
+
+test('a stopped query is an error, however far it came, and its connection can be used again', async () => {
+  await withDatabase(async database => {
+    database.pool.options.max = 1;
+    let rows = 0;
+    const read = (stopping: AbortController) =>
+      readQuery(database, { query: ROWS, schema: 'warehouse', signal: stopping.signal }, async (_columns, batch) => {
+        rows += batch.length;
+        stopping.abort();
+        return true;
+      });
+    await expect(read(new AbortController())).rejects.toMatchObject({ kind: 'stopped' });
+    expect(rows).toBe(500);
+    const stopped = new AbortController();
+    stopped.abort();
+    await expect(read(stopped)).rejects.toMatchObject({ kind: 'stopped' });
+    expect(rows).toBe(500);
+    await database.query('select 1');
+  });
+});
+
+test('a query whose session or connection ends is a database error; COPY is wrong usage', async () => {
+  const proxy = await openProxy();
+  await withDatabase(async (_database, test) => {
+    const database = await proxy.open(test);
+    const { signal } = new AbortController();
+    const read = (query: string) =>
+      readQuery(database, { query, schema: 'warehouse', signal }, async () => {
+        proxy.drop();
+        return true;
+      });
+    await expect(read('select pg_terminate_backend(pg_backend_pid())')).rejects.toMatchObject({
+      kind: 'database',
+      message: expect.stringContaining('ended by an administrator') as string,
+    });
+    await expect(read(ROWS)).rejects.toMatchObject({
+      kind: 'database',
+      message: expect.stringContaining('the connection dropped') as string,
+    });
+    for (const query of ['copy customers to stdout', ' ;-- all\n/* of * them */ COPY (select 1) TO STDOUT'])
+      await expect(read(query)).rejects.toMatchObject({
+        kind: 'usage',
+        next: expect.stringContaining('--format csv') as string,
+      });
+    await database.close();
+  });
+  await proxy.close();
+});

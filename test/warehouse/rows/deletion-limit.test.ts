@@ -1,0 +1,34 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { deletionLimitOf, withinDeletionLimit } from '../../../src/warehouse/rows/deletion-limit.ts';
+
+test('the limit is a tenth of the rows, and at least twenty', () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 10_000_000 }), rows => {
+      const limit = deletionLimitOf(rows);
+      expect(limit).toBeGreaterThanOrEqual(20);
+      expect(limit * 10).toBeLessThanOrEqual(Math.max(rows, 200));
+      expect((limit + 1) * 10).toBeGreaterThan(rows);
+    }),
+  );
+});
+
+test.each([
+  { why: 'at the limit', missing: 20, lost: 0, count: 20, accepted: 0, within: true },
+  { why: 'one more', missing: 21, lost: 0, count: 21, accepted: 0, within: false },
+  { why: 'few of many missing rows', missing: 21, lost: 0, count: 3, accepted: 0, within: false },
+  { why: 'more than are marked missing', missing: 0, lost: 0, count: 21, accepted: 0, within: false },
+  { why: 'rows lost before', missing: 6, lost: 15, count: 6, accepted: 0, within: false },
+  { why: 'as many as were accepted', missing: 60, lost: 0, count: 60, accepted: 60, within: true },
+  { why: 'one more than were accepted', missing: 61, lost: 0, count: 61, accepted: 60, within: false },
+  {
+    why: 'fewer than the limit, although fewer were accepted',
+    missing: 5,
+    lost: 0,
+    count: 5,
+    accepted: 1,
+    within: true,
+  },
+])('$why: $within', ({ missing, lost, count, accepted, within }) => {
+  expect(withinDeletionLimit({ missing, lost, limit: 20 }, { count, accepted })).toBe(within);
+});
