@@ -1,6 +1,6 @@
 import { isKind, SluiceError, sentence } from '../../errors.ts';
 import type { Db } from '../../warehouse/database/database.ts';
-import { NOT_OFFERED } from '../../warehouse/ledgers/coverage.ts';
+import { type Entry, NOT_OFFERED } from '../../warehouse/ledgers/coverage.ts';
 import { returnHints } from '../../warehouse/ledgers/hints.ts';
 import { setOrderState } from '../../warehouse/ledgers/orders.ts';
 import { endRun } from '../../warehouse/ledgers/runs.ts';
@@ -13,57 +13,66 @@ import type { Loop } from './engine.ts';
 import { MOST_TRIES } from './progress.ts';
 import { fail, type Task } from './task.ts';
 
-/** `slots`: a service is there, which tries again what an outage ended. */
+/** Ends the run and the order of a task that has nothing left. `slots`: a service is there, which tries again what an outage ended. */
 export async function endTask(loop: Loop, task: Task, serves: { readonly slots: boolean }): Promise<void> {
   const { engine } = loop;
   const { kysely } = engine.database;
   loop.tasks = loop.tasks.filter(each => each !== task);
-  const doubtful = partition(task.resource).filter(
-    entry => wants(task, entry.slice) && (task.progress.tries.get(sliceText(entry.slice)) ?? 0) >= MOST_TRIES,
-  );
-  if (doubtful[0]) {
-    const { slice, dueReason } = doubtful[0];
-    const others = doubtful.length > 1 ? ` and ${doubtful.length - 1} more` : '';
-    const message = `${task.resource.name}: what the source answers for "${sliceText(slice)}"${others} does not add up (${dueReason ?? 'no reading covered it'}).`;
-    fail(
-      task,
-      new SluiceError('failed', message, { next: 'What was read is kept; the next run reads these slices again.' }),
-    );
-  }
+  const doubtful = failForDoubts(task);
   await countAgain(kysely, task);
   const state = task.failure ? 'failed' : 'done';
   const { kind: failure, message: reason = task.absent ? NOT_OFFERED : undefined, next } = task.failure ?? {};
   await endRun(kysely, task.runId, { state, reason, next, failure });
   if (task.orderId !== null) {
-    const { absent, different, shown, unreadable } = task.findings;
-    // A row that moved is missed in one slice and found in another.
-    const extra = [...task.findings.extra].filter(key => !different.has(key) && !shown.has(key));
-    const unproven = partition(task.resource)
-      .filter(
-        entry => !task.absent && wants(task, entry.slice) && (entry.provenAt === null || doubtful.includes(entry)),
-      )
-      .map(entry => sliceText(entry.slice));
-    const report =
-      task.kind === 'verify'
-        ? {
-            absent: [...absent],
-            different: [...different],
-            extra,
-            unreadable: [...unreadable],
-            unproven,
-          }
-        : undefined;
     const again = serves.slots && isKind(task.failure, 'unavailable');
     await setOrderState(kysely, task.orderId, ['waiting', 'running'], again ? 'waiting' : state, {
       reason: reason && next ? `${sentence(reason)} ${next}` : (reason ?? null),
-      ...(report ? { report } : {}),
+      ...(task.kind === 'verify' ? { report: reportOf(task, doubtful) } : {}),
     });
   }
-  // What one resource did not need goes to the others of this turn.
+  handOnAllowance(loop, task);
+  engine.onEvent?.({ kind: 'ended', task, state });
+}
+
+/** Slices that were read several times and never added up fail the task; returns them. */
+function failForDoubts(task: Task): readonly Entry[] {
+  const { resource, progress } = task;
+  const doubtful = partition(resource).filter(
+    entry => wants(task, entry.slice) && (progress.tries.get(sliceText(entry.slice)) ?? 0) >= MOST_TRIES,
+  );
+  if (!doubtful[0]) return [];
+  const { slice, dueReason } = doubtful[0];
+  const others = doubtful.length > 1 ? ` and ${doubtful.length - 1} more` : '';
+  const why = dueReason ?? 'no reading covered it';
+  const message = `${resource.name}: what the source answers for "${sliceText(slice)}"${others} does not add up (${why}).`;
+  fail(
+    task,
+    new SluiceError('failed', message, { next: 'What was read is kept; the next run reads these slices again.' }),
+  );
+  return doubtful;
+}
+
+/** What `verify` found. */
+function reportOf(task: Task, doubtful: readonly Entry[]) {
+  const { absent, different, shown, unreadable, extra } = task.findings;
+  const unproven = partition(task.resource).filter(
+    entry => !task.absent && wants(task, entry.slice) && (entry.provenAt === null || doubtful.includes(entry)),
+  );
+  return {
+    absent: [...absent],
+    different: [...different],
+    // A row that moved is missed in one slice and found in another.
+    extra: [...extra].filter(key => !different.has(key) && !shown.has(key)),
+    unreadable: [...unreadable],
+    unproven: unproven.map(entry => sliceText(entry.slice)),
+  };
+}
+
+/** What one resource did not need goes to the others of this turn. */
+function handOnAllowance(loop: Loop, task: Task): void {
   const rest = loop.tasks.filter(each => each.kind === 'slot');
   if (task.kind === 'slot' && task.allowance > 0)
     for (const other of rest) other.allowance += task.allowance / rest.length;
-  engine.onEvent?.({ kind: 'ended', task, state });
 }
 
 /** What hints pointed to and was not read is a hint again. */

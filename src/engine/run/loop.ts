@@ -13,9 +13,11 @@ import { placeOf, refreshResource } from '../resource.ts';
 import { createAdmission } from './admission.ts';
 import { begin } from './begin.ts';
 import { leaveTasks } from './end-task.ts';
-import type { Engine, Loop } from './engine.ts';
+import { addTask, type Engine, type Loop } from './engine.ts';
+import { takeHinted } from './hints.ts';
 import type { Serves } from './serves.ts';
-import { refreshTasks } from './tasks.ts';
+import { takeOrders } from './take-orders.ts';
+import { takeSlots } from './take-slots.ts';
 import { leaveWaiting, longWait } from './yield.ts';
 
 /**
@@ -79,6 +81,14 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     await leaveTasks(loop, loop.fatal, serves);
     throw loop.fatal;
   }
+}
+
+/** New orders, hints and slots become tasks. */
+async function refreshTasks(loop: Loop, serves: Serves, now: number): Promise<void> {
+  await takeOrders(loop, serves.orders, now);
+  if (!serves.slots) return;
+  for (const task of await takeHinted(loop, now)) addTask(loop, task);
+  await takeSlots(loop);
 }
 
 /** Returns null when nothing is left to do, or for how long everything has to wait, where `serves.yields`. */

@@ -1,18 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { shareOf } from '../../src/engine/run/tasks.ts';
+import { slotShare } from '../../../src/engine/run/slot-share.ts';
 
 describe('the requests that a slot of a resource may spend', () => {
   const HOUR = 3_600_000;
   const RESOURCES = ['a', 'b', 'c'].map(name => ({ name }));
   const share = (name: string, weights: Record<string, number>, elapsedMs: number | null, lane?: 'backfill') =>
-    shareOf(
-      {
-        engine: { limit: 900, windowMs: HOUR, weights, resources: RESOURCES },
-        tasks: lane ? [{ lane }] : [],
-      },
+    slotShare(
+      { limit: 900, windowMs: HOUR, weights, resources: RESOURCES },
       { name },
-      elapsedMs === null ? null : 10 * HOUR - elapsedMs,
-      10 * HOUR,
+      { previousAt: elapsedMs === null ? null : 10 * HOUR - elapsedMs, now: 10 * HOUR },
+      lane === 'backfill',
     );
 
   test('are an equal share of what the limit refilled since its last slot', () => {

@@ -1,0 +1,27 @@
+/** A source's limit, and how its resources share it. */
+export interface Shares {
+  /** Requests in a window of `windowMs`. */
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly resources: readonly { readonly name: string }[];
+  /** Resource to its part of what the limit refills. Default: 1 each. */
+  readonly weights?: Readonly<Record<string, number>>;
+}
+
+/**
+ * Requests that a slot may spend on reading again: what the limit has refilled since the resource's last slot (`previousAt`, epoch
+ * ms), split by weight; half of it while a backfill or verify needs the rest. A weight of 0 (no schedule of its own) takes nothing
+ * from the others; what is ordered then counts as 1.
+ */
+export function slotShare(
+  { limit, windowMs, resources, weights = {} }: Shares,
+  resource: { readonly name: string },
+  time: { readonly previousAt: number | null; readonly now: number },
+  othersWait: boolean,
+): number {
+  const { previousAt, now } = time;
+  const elapsed = previousAt === null ? 1 : Math.min(Math.max(now - previousAt, 0) / windowMs, 1);
+  const own = (weights[resource.name] ?? 1) || 1;
+  const all = resources.reduce((sum, each) => sum + (each.name === resource.name ? own : (weights[each.name] ?? 1)), 0);
+  return Math.max(Math.floor((limit * elapsed * own) / all / (othersWait ? 2 : 1)), 1);
+}

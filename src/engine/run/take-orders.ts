@@ -1,0 +1,68 @@
+import { SluiceError } from '../../errors.ts';
+import { type Order, openOrders, setOrderState } from '../../warehouse/ledgers/orders.ts';
+import { endRun, startRun } from '../../warehouse/ledgers/runs.ts';
+import { lastSlotAt } from '../../warehouse/ledgers/slots.ts';
+import { addTask, type Loop, shareOf } from './engine.ts';
+import { createTask, type Task } from './task.ts';
+
+/** Open orders become tasks; paused and cancelled ones stop being tasks. */
+export async function takeOrders(loop: Loop, isServed: (order: Order) => boolean, now: number): Promise<void> {
+  const { database, source } = loop.engine;
+  const orders = await openOrders(database.kysely, source);
+  await dropEnded(loop, orders);
+  for (const order of orders) {
+    const isTask = loop.tasks.some(task => task.orderId === order.id);
+    if (order.state === 'paused' || order.rests || isTask || !isServed(order)) continue;
+    await takeOrder(loop, order, now);
+  }
+}
+
+async function dropEnded(loop: Loop, orders: readonly Order[]): Promise<void> {
+  const open = new Map(orders.map(order => [order.id, order]));
+  for (const task of [...loop.tasks]) {
+    if (task.orderId === null) continue;
+    const state = open.get(task.orderId)?.state;
+    if (state === 'waiting' || state === 'running') continue;
+    await dropTask(loop, task, state === 'paused' ? 'The order was paused.' : 'The order was cancelled.');
+  }
+}
+
+async function takeOrder(loop: Loop, order: Order, now: number): Promise<void> {
+  const { engine } = loop;
+  const { source } = engine;
+  const { kysely } = engine.database;
+  const resource = engine.resources.find(each => each.name === order.resource);
+  if (!resource) {
+    const reason = `There is no job for "${order.resource}".`;
+    await setOrderState(kysely, order.id, ['waiting', 'running'], 'failed', { reason });
+    return;
+  }
+  const { id: orderId, kind } = order;
+  const runId = await startRun(kysely, { source, resource: resource.name, kind, orderId, slotAt: null });
+  await setOrderState(kysely, orderId, ['waiting'], 'running');
+  const previousAt = await lastSlotAt(kysely, source, resource.name);
+  addTask(
+    loop,
+    createTask({
+      kind,
+      resource,
+      runId,
+      orderId,
+      since: order.createdAt,
+      lane: kind === 'sync' ? 'live' : kind,
+      allowance: shareOf(loop, resource, { previousAt, now }),
+      from: order.dateFrom,
+      to: order.dateTo,
+      reportOnly: kind === 'verify' && !order.repair,
+      deep: kind === 'verify',
+      accepted: Math.max(order.acceptDeletes - order.deleted, 0),
+    }),
+  );
+}
+
+async function dropTask(loop: Loop, task: Task, reason: string): Promise<void> {
+  task.abort.abort(new SluiceError('stopped', reason));
+  loop.tasks = loop.tasks.filter(each => each !== task);
+  await endRun(loop.engine.database.kysely, task.runId, { state: 'stopped', reason });
+  loop.engine.onEvent?.({ kind: 'ended', task, state: 'paused' });
+}

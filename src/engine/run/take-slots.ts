@@ -1,0 +1,47 @@
+import { endRun, spentOnSlot, startRun } from '../../warehouse/ledgers/runs.ts';
+import { openSlots, takeSlot } from '../../warehouse/ledgers/slots.ts';
+import { addTask, type Loop, shareOf } from './engine.ts';
+import { createTask } from './task.ts';
+
+type Slot = Awaited<ReturnType<typeof openSlots>>[number];
+
+/** Open slots become tasks, one for each resource at a time. */
+export async function takeSlots(loop: Loop): Promise<void> {
+  const { database, source } = loop.engine;
+  for (const slot of await openSlots(database.kysely, source)) {
+    // A newer tick takes over: what is watched comes first again, and the rest goes on where it was. The older one ends with
+    // its readings, whose failures are its own; where it could ask for nothing yet, the newer one waits until it has.
+    const older = loop.tasks.find(task => task.kind === 'slot' && task.resource.name === slot.resource);
+    if (older) older.overtaken = older.counts.requests > 0;
+    else await take(loop, slot);
+  }
+}
+
+async function take(loop: Loop, slot: Slot): Promise<void> {
+  const { engine } = loop;
+  const { source } = engine;
+  const { kysely } = engine.database;
+  const resource = engine.resources.find(each => each.name === slot.resource);
+  const spent = await spentOnSlot(kysely, source, slot);
+  const started = { source, resource: slot.resource, kind: 'slot', orderId: null, slotAt: slot.slotAt };
+  const runId = await startRun(kysely, started);
+  await takeSlot(kysely, source, slot, runId);
+  if (!resource) {
+    // Left open it would be due for ever.
+    await endRun(kysely, runId, { state: 'failed', reason: `There is no job for "${slot.resource}".` });
+    return;
+  }
+  const share = shareOf(loop, resource, { previousAt: slot.previousAt, now: slot.at });
+  addTask(
+    loop,
+    createTask({
+      kind: 'slot',
+      resource,
+      runId,
+      orderId: null,
+      since: slot.at,
+      lane: 'live',
+      allowance: Math.max(share - spent, 0),
+    }),
+  );
+}
