@@ -1,22 +1,22 @@
 import { type Clock, DAY, HOUR, systemClock } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
-import { createActivity } from './changes/activity.ts';
-import type { Change, ChangeKind } from './changes/changes.ts';
 import type { Edits, EmitEvent } from './changes/edits.ts';
+import type { Change, ChangeKind } from './changes/main-changes.ts';
 import type { OtherChange, OtherChangeKind } from './changes/other-changes.ts';
 import { createWebhooks } from './changes/webhooks.ts';
 import { dateOf, dayOf, NO_DAY } from './data/calendar.ts';
 import { type Counts, type Data, type Size, sizes } from './data/data.ts';
+import { createRandom, mix } from './data/random.ts';
 import type { Resource, Rows } from './data/rows.ts';
-import { createFaults, type Fault, type FaultRates, type PlannedFault } from './faults/faults.ts';
+import { createFaults, type Fault, type FaultRates, type PlannedFault } from './faults/choose-fault.ts';
 import { createApp } from './http/app.ts';
-import { createGate } from './http/gate.ts';
 import { listen } from './http/listen.ts';
-import { createTraffic, type Stats } from './http/traffic.ts';
-import { renderRow } from './lists/render.ts';
-import { createRandom, mix } from './random.ts';
-import { completeVariants, type Variants } from './variants.ts';
-import { createWorlds } from './world.ts';
+import { createTraffic, type Stats } from './http/request-log.ts';
+import { renderRow } from './lists/render-row.ts';
+import { createGate } from './rate-limit/rate-limit.ts';
+import { createActivity } from './timeline/activity.ts';
+import { createWorlds } from './timeline/dataset.ts';
+import { completeVariants, type Variants } from './variants/variants.ts';
 
 /** The key a sandbox takes unless told otherwise; it protects nothing. */
 export const SANDBOX_KEY = 'sandbox-key';

@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util';
 import { SECOND, systemClock } from '../../src/clock.ts';
 import { explain, isKind, SluiceError } from '../../src/errors.ts';
 import { hideSecrets } from '../../src/log.ts';
+import { showReport } from './format-report.ts';
 import { type ProbeOptions, probe } from './probe.ts';
-import { showReport } from './show.ts';
 
 const HELP = `npm run --silent conformance -- --url https://books.example.com [--key KEY] [--auth bearer|query] [--json] [--write]
 

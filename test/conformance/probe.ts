@@ -1,23 +1,23 @@
 import { explain, isKind, SluiceError } from '../../src/errors.ts';
-import { variantPoints } from '../../src/sandbox/variants.ts';
-import { type Asker, openAsker } from './ask.ts';
-import { judgeTogether, judgeUnread } from './combine.ts';
-import { type Attempt, type Finding, untold } from './finding.ts';
-import { judgeFields } from './judge-fields.ts';
-import { probeLimit } from './judge-limit.ts';
-import { probeOrder } from './judge-order.ts';
-import { judgePaging, probePastEnd } from './judge-paging.ts';
-import { judgeRate } from './judge-rate.ts';
-import { judgeValues } from './judge-values.ts';
-import type { Written } from './own-customers.ts';
-import { probeDates } from './probe-dates.ts';
-import { judgeFaults, judgeHiddenFailures, judgeOtherLists, probeKey, probeNotThere } from './probe-errors.ts';
-import { probeFilters, probeSearch, probeStates } from './probe-filters.ts';
-import { probeReport } from './probe-report.ts';
-import { probeUndated } from './probe-undated.ts';
-import { probeWrites, WRITES } from './probe-writes.ts';
-import { goOn, type Lists, readLists } from './read-lists.ts';
-import type { SenderOptions } from './send.ts';
+import { variantPoints } from '../../src/sandbox/variants/variants.ts';
+import { probeDates } from './checks/check-dates.ts';
+import { judgeFaults, judgeHiddenFailures, judgeOtherLists, probeKey, probeNotThere } from './checks/check-errors.ts';
+import { judgeFields } from './checks/check-fields.ts';
+import { probeFilters, probeSearch, probeStates } from './checks/check-filters.ts';
+import { probeLimit } from './checks/check-limit.ts';
+import { probeOrder } from './checks/check-order.ts';
+import { judgePaging, probePastEnd } from './checks/check-paging.ts';
+import { judgeRate } from './checks/check-rate-limit.ts';
+import { probeReport } from './checks/check-report.ts';
+import { probeUndated } from './checks/check-undated.ts';
+import { judgeValues } from './checks/check-values.ts';
+import { probeWrites, WRITES } from './checks/check-writes.ts';
+import type { Written } from './checks/own-customers.ts';
+import { judgeTogether, judgeUnread } from './findings/combinations.ts';
+import { type Attempt, type Finding, untold } from './findings/finding.ts';
+import { goOn, type Lists, readLists } from './lists/read-lists.ts';
+import { type Asker, openAsker } from './requests/requester.ts';
+import type { SenderOptions } from './requests/send-request.ts';
 
 export interface ProbeOptions extends SenderOptions {
   /** Also creates, changes and deletes a customer. */

@@ -4,7 +4,7 @@ import type { LoopEvent } from '../../src/engine/run/engine.ts';
 import { runLoop } from '../../src/engine/run/loop.ts';
 import { sliceText } from '../../src/engine/slices/slice.ts';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
-import { parseVariants } from '../../src/sandbox/variants.ts';
+import { parseVariants } from '../../src/sandbox/variants/variants.ts';
 import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';

@@ -6,7 +6,7 @@ import type { Session } from '../../src/cli/cli.ts';
 import { sandboxCommand } from '../../src/cli/commands/sandbox.ts';
 import { type Clock, HOUR } from '../../src/clock.ts';
 import { explain, isKind } from '../../src/errors.ts';
-import { createManualClock } from './ask.ts';
+import { createManualClock } from './test-client.ts';
 
 /** Runs the command until `use` is done with the sandbox it opens; what it refuses is thrown. */
 async function run(

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { eventKinds } from '../../src/sandbox/changes/edits.ts';
 import { createApp } from '../../src/sandbox/http/app.ts';
-import { describeApi } from '../../src/sandbox/http/openapi.ts';
-import type { AppParts } from '../../src/sandbox/parts.ts';
+import type { AppParts } from '../../src/sandbox/http/app-dependencies.ts';
+import { describeApi } from '../../src/sandbox/http/describe-api.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { type Answer, ask, type Body, openForTest } from './ask.ts';
-import { mismatches, resolve } from './conforms.ts';
-import { openReceiver } from './receiver.ts';
+import { mismatches, resolve } from './schema-mismatches.ts';
+import { type Answer, ask, type Body, openForTest } from './test-client.ts';
+import { openReceiver } from './webhook-receiver.ts';
 
 const description: Body = JSON.parse(JSON.stringify(describeApi()));
 const described = Object.entries<Body>(description.paths).flatMap(([path, methods]) =>

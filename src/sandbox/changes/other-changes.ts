@@ -8,12 +8,12 @@ import {
   someTicket,
   someUser,
   ticketStates,
-} from '../data/generate-others.ts';
+} from '../data/generate-small-lists.ts';
+import type { Random } from '../data/random.ts';
 import type { Rows } from '../data/rows.ts';
-import { befall, otherDate, type Scene, today } from '../data/scene.ts';
-import { notes } from '../data/words.ts';
-import type { Random } from '../random.ts';
+import { notes } from '../data/sample-texts.ts';
 import type { Edits } from './edits.ts';
+import { befall, otherDate, type Scene, today } from './random-change.ts';
 
 type OtherResource = 'products' | 'quotes' | 'tickets' | 'users' | 'orders' | 'suppliers' | 'purchases';
 

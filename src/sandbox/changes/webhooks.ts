@@ -1,6 +1,6 @@
 import { SECOND } from '../../clock.ts';
-import { toJson } from '../lists/render.ts';
-import type { Variants } from '../variants.ts';
+import { toJson } from '../lists/render-row.ts';
+import type { Variants } from '../variants/variants.ts';
 import type { EventKind } from './edits.ts';
 
 interface Registration {

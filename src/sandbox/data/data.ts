@@ -1,4 +1,3 @@
-import { createRandom, mix, type Random } from '../random.ts';
 import { dayOf } from './calendar.ts';
 import { customerColumns, customerMaker } from './generate-customers.ts';
 import { invoiceColumns, invoiceMaker, invoiceStates } from './generate-invoices.ts';
@@ -10,8 +9,9 @@ import {
   someTicket,
   someUser,
   ticketStates,
-} from './generate-others.ts';
+} from './generate-small-lists.ts';
 import { transactionColumns, transactionMaker, transactionTypes } from './generate-transactions.ts';
+import { createRandom, mix, type Random } from './random.ts';
 import type { Resource, Rows } from './rows.ts';
 import { createTable, type Table, type TableSource } from './table.ts';
 

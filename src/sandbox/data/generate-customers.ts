@@ -1,9 +1,9 @@
-import { createRandom, mix, type Random } from '../random.ts';
 import { stampOf } from './calendar.ts';
+import { createRandom, mix, type Random } from './random.ts';
 import type { Customer } from './rows.ts';
+import { firstNames, lastNames, legalForms, places, streets, trades } from './sample-texts.ts';
 import { spreadDay, spreadIds } from './spread.ts';
 import { type Columns, newColumns } from './table.ts';
-import { firstNames, lastNames, legalForms, places, streets, trades } from './words.ts';
 
 const DAY_SECONDS = 86_400;
 const SALT = 0xc057;

@@ -1,9 +1,9 @@
-import { createRandom, mix, type Random } from '../random.ts';
 import { dateOf, NO_DAY } from './calendar.ts';
+import { createRandom, mix, type Random } from './random.ts';
 import type { Amount, Invoice, Item } from './rows.ts';
+import { goods, notes } from './sample-texts.ts';
 import { spreadDay, spreadIds } from './spread.ts';
 import { type Columns, newColumns } from './table.ts';
-import { goods, notes } from './words.ts';
 
 const SALT = 0x1417;
 

@@ -1,9 +1,9 @@
-import { createRandom, mix, type Random } from '../random.ts';
 import { dateOf, NO_DAY } from './calendar.ts';
+import { createRandom, mix, type Random } from './random.ts';
 import type { Amount, Transaction } from './rows.ts';
+import { payments } from './sample-texts.ts';
 import { spreadDay, spreadIds } from './spread.ts';
 import { type Columns, newColumns } from './table.ts';
-import { payments } from './words.ts';
 
 const SALT = 0x77a5;
 const PAIR_EVERY = 50;

@@ -1,4 +1,4 @@
-import type { Random } from '../random.ts';
+import type { Random } from './random.ts';
 
 const YEARS_BACK_DAYS = 6 * 365;
 

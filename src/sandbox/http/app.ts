@@ -2,17 +2,25 @@ import { Hono } from 'hono';
 import type { z } from 'zod';
 import { SECOND } from '../../clock.ts';
 import { stampOf } from '../data/calendar.ts';
-import { type Listed, listShapes } from '../lists/lists.ts';
-import { renderRow, renderSums } from '../lists/render.ts';
-import { financialReport } from '../lists/report.ts';
-import type { AppParts, Env } from '../parts.ts';
-import { readTarget } from './address.ts';
-import { fail, invalid, succeed } from './answers.ts';
-import { batchBody, type Creatable, completeRow, createBodies, customerBody, errorsOf, webhookBody } from './bodies.ts';
+import { fail, invalid, succeed } from '../envelopes/responses.ts';
+import { type Listed, listShapes } from '../lists/answer-list.ts';
+import { financialReport } from '../lists/financial-report.ts';
+import { renderRow, renderSums } from '../lists/render-row.ts';
+import type { AppParts, Env } from './app-dependencies.ts';
 import { serveCustomers } from './customer-routes.ts';
-import { guard } from './guard.ts';
-import { describeApi } from './openapi.ts';
+import { describeApi } from './describe-api.ts';
+import { guard } from './middleware.ts';
 import { readBody } from './read-body.ts';
+import {
+  batchBody,
+  type Creatable,
+  completeRow,
+  createBodies,
+  customerBody,
+  errorsOf,
+  webhookBody,
+} from './request-bodies.ts';
+import { readTarget } from './request-target.ts';
 
 /** The API of the source: documented paths, and the documented envelope for everything else. */
 export function createApp(parts: AppParts): Hono<Env> {

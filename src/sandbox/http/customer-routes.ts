@@ -1,10 +1,10 @@
 import type { Context, Hono } from 'hono';
 import type { Customer } from '../data/rows.ts';
-import { renderRow } from '../lists/render.ts';
-import type { AppParts, Env } from '../parts.ts';
-import { fail, succeed } from './answers.ts';
-import { customerBody } from './bodies.ts';
+import { fail, succeed } from '../envelopes/responses.ts';
+import { renderRow } from '../lists/render-row.ts';
+import type { AppParts, Env } from './app-dependencies.ts';
 import { readBody } from './read-body.ts';
+import { customerBody } from './request-bodies.ts';
 
 /** One customer by its id: read, change, delete. */
 export function serveCustomers(app: Hono<Env>, parts: AppParts): void {

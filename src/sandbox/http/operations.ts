@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { rowSchemas, undocumented } from '../data/rows.ts';
-import { type Listed, listShapes } from '../lists/lists.ts';
-import { batchBody, type Creatable, createBodies, customerBody, webhookBody } from './bodies.ts';
-import { listOf, successOf } from './envelopes.ts';
+import { listOf, successOf } from '../envelopes/envelope-schemas.ts';
+import { type Listed, listShapes } from '../lists/answer-list.ts';
+import { batchBody, type Creatable, createBodies, customerBody, webhookBody } from './request-bodies.ts';
 
 export interface Parameter {
   name: string;

@@ -1,9 +1,9 @@
 import type { Context } from 'hono';
 import type { z } from 'zod';
-import type { Env } from '../parts.ts';
-import type { Variants } from '../variants.ts';
-import { invalid } from './answers.ts';
-import { errorsOf } from './bodies.ts';
+import { invalid } from '../envelopes/responses.ts';
+import type { Variants } from '../variants/variants.ts';
+import type { Env } from './app-dependencies.ts';
+import { errorsOf } from './request-bodies.ts';
 
 /** The checked body, or the answer that refuses it. */
 export async function readBody<S extends z.ZodType>(

@@ -1,6 +1,6 @@
+import { mix } from '../data/random.ts';
 import type { Filter, Table } from '../data/table.ts';
-import { mix } from '../random.ts';
-import type { Variants } from '../variants.ts';
+import type { Variants } from '../variants/variants.ts';
 import { createRanking, sortByKey } from './ranking.ts';
 
 const KEPT_ANSWERS = 8;

@@ -1,0 +1,77 @@
+import { SECOND } from '../../clock.ts';
+import type { Variants } from '../variants/variants.ts';
+import { createLimiter, type Verdict } from './limiter.ts';
+
+const STALE_SECONDS = 1_577_836_800;
+const SHARED_EVERY = 4;
+
+/** The rate limit as a client meets it. */
+export interface Gate {
+  enter(now: number): Verdict;
+  /** What a request without a valid key is told: it counts against nobody. */
+  unknown(now: number): Verdict;
+  /** Another tool with the same key makes requests. */
+  spend(count: number, now: number): void;
+  headers(verdict: Verdict, now: number, status: number): Record<string, string>;
+}
+
+export function createGate(options: { limit: number; windowMs: number; variants: () => Variants }): Gate {
+  const { limit, windowMs, variants } = options;
+  const rejectedCount = variants()['rejected-count'] === 'yes';
+  const limiter = createLimiter(variants()['rate-window'], { limit, windowMs, rejectedCount });
+  const unlimited = (now: number) => ({ allowed: true, remaining: limit, resetAt: now + windowMs });
+  let entered = 0;
+
+  return {
+    enter(now) {
+      if (limit === 0) return unlimited(now);
+      entered += 1;
+      if (variants()['shared-key'] === 'yes' && entered % SHARED_EVERY === 0) limiter.take(now);
+      return limiter.take(now);
+    },
+    unknown: unlimited,
+    spend(count, now) {
+      for (let index = 0; index < count && limit > 0; index += 1) limiter.take(now);
+    },
+    headers(verdict, now, status) {
+      if (limit === 0 || (status !== 429 && variants()['rate-headers'] === 'only-429')) return {};
+      const headers: Record<string, string> = {
+        'X-RateLimit-Limit': String(limit),
+        'X-RateLimit-Remaining': String(verdict.remaining),
+        'X-RateLimit-Reset': resetText(verdict.resetAt, now, variants()['rate-reset']),
+      };
+      const retry = verdict.allowed ? undefined : retryText(verdict.resetAt, now, variants()['retry-after']);
+      if (retry !== undefined) headers['Retry-After'] = retry;
+      return headers;
+    },
+  };
+}
+
+function resetText(resetAt: number, now: number, style: Variants['rate-reset']): string {
+  switch (style) {
+    case 'epoch-s':
+      return String(Math.ceil(resetAt / SECOND));
+    case 'epoch-ms':
+      return String(Math.ceil(resetAt));
+    case 'seconds':
+      return secondsToGo(resetAt, now);
+    case 'http-date':
+      return httpDate(resetAt);
+    case 'stale':
+      return String(STALE_SECONDS);
+  }
+}
+
+function retryText(resetAt: number, now: number, style: Variants['retry-after']): string | undefined {
+  if (style === 'absent') return undefined;
+  return style === 'seconds' ? secondsToGo(resetAt, now) : httpDate(resetAt);
+}
+
+function secondsToGo(resetAt: number, now: number): string {
+  return String(Math.max(1, Math.ceil((resetAt - now) / SECOND)));
+}
+
+/** HTTP dates have whole seconds: rounded up, or a client that obeys would come too early. */
+function httpDate(at: number): string {
+  return new Date(Math.ceil(at / SECOND) * SECOND).toUTCString();
+}
