@@ -1,5 +1,5 @@
 import { explain, isKind, SluiceError } from '../../src/errors.ts';
-import { variantPoints } from '../../src/sandbox/variants/variants.ts';
+import { variantPoints } from '../../src/sandbox/variants/variant-points.ts';
 import { probeDates } from './checks/check-dates.ts';
 import { judgeFaults, judgeHiddenFailures, judgeOtherLists, probeKey, probeNotThere } from './checks/check-errors.ts';
 import { judgeFields } from './checks/check-fields.ts';

@@ -1,33 +1,33 @@
 import type { Body } from './test-client.ts';
 
-/** What says nothing about a value. */
+/** Keywords that do not constrain a value. */
 const SILENT = ['description', 'default', 'x-undocumented', 'propertyNames'];
 
 /**
- * Where a value is not as a schema of the description says, in words; empty when it is. Stricter than JSON Schema: a field
- * that is not described is a mismatch too, and so is a keyword that is not known here.
+ * The differences between a value and a schema of the description, as text. Stricter than JSON Schema: undescribed fields and
+ * unknown keywords are differences too.
  */
 export function mismatches(description: Body, schema: Body, value: Body, at = 'body'): string[] {
   const found: string[] = [];
-  for (const [keyword, said] of Object.entries<Body>(schema)) {
+  for (const [keyword, expected] of Object.entries<Body>(schema)) {
     const rule = rules[keyword];
-    if (rule !== undefined) found.push(...rule({ description, schema, said, value, at }));
-    else if (!SILENT.includes(keyword)) found.push(`${at}: the keyword ${keyword} is not known`);
+    if (rule !== undefined) found.push(...rule({ description, schema, expected, value, at }));
+    else if (!SILENT.includes(keyword)) found.push(`${at}: unknown keyword ${keyword}`);
   }
   return found;
 }
 
-interface Question {
+interface RuleInput {
   description: Body;
   schema: Body;
-  said: Body;
+  expected: Body;
   value: Body;
   at: string;
 }
 
 const isObject = (value: Body) => typeof value === 'object' && value !== null && !Array.isArray(value);
-const wrong = (right: boolean, { at, value, said }: Question, keyword: string) =>
-  right ? [] : [`${at}: ${JSON.stringify(value)} is not ${keyword} ${JSON.stringify(said)}`];
+const check = (holds: boolean, { at, value, expected }: RuleInput, keyword: string) =>
+  holds ? [] : [`${at}: ${JSON.stringify(value)} is not ${keyword} ${JSON.stringify(expected)}`];
 
 const types: Record<string, (value: Body) => boolean> = {
   object: isObject,
@@ -46,45 +46,47 @@ const formats: Record<string, RegExp> = {
   uri: /^https?:\/\/\S+$/,
 };
 
-const rules: Record<string, (question: Question) => string[]> = {
-  $ref: ({ description, said, value, at }) => mismatches(description, resolve(description, said), value, at),
-  type: question =>
-    wrong(
-      [question.said].flat().some(type => types[type]?.(question.value)),
-      question,
+const rules: Record<string, (input: RuleInput) => string[]> = {
+  $ref: ({ description, expected, value, at }) => mismatches(description, resolve(description, expected), value, at),
+  type: input =>
+    check(
+      [input.expected].flat().some(type => types[type]?.(input.value)),
+      input,
       'of type',
     ),
-  const: question => wrong(question.value === question.said, question, 'the constant'),
-  enum: question => wrong(question.said.includes(question.value), question, 'one of'),
-  anyOf: question =>
-    wrong(
-      question.said.some((each: Body) => mismatches(question.description, each, question.value).length === 0),
-      question,
+  const: input => check(input.value === input.expected, input, 'the constant'),
+  enum: input => check(input.expected.includes(input.value), input, 'one of'),
+  anyOf: input =>
+    check(
+      input.expected.some((each: Body) => mismatches(input.description, each, input.value).length === 0),
+      input,
       'any of',
     ),
-  format: question =>
-    wrong(typeof question.value !== 'string' || formats[question.said]?.test(question.value) === true, question, 'a'),
-  minimum: question => wrong(!(question.value < question.said), question, 'at least'),
-  maximum: question => wrong(!(question.value > question.said), question, 'at most'),
-  exclusiveMinimum: question => wrong(!(question.value <= question.said), question, 'above'),
-  minLength: question => wrong(!(question.value?.length < question.said), question, 'as long as'),
-  minItems: question => wrong(!(question.value?.length < question.said), question, 'as many as'),
-  required: ({ said, value, at }) =>
-    isObject(value) ? said.flatMap((name: string) => (name in value ? [] : [`${at}.${name} is missing`])) : [],
-  items: ({ description, said, value, at }) =>
-    Array.isArray(value) ? value.flatMap((each, index) => mismatches(description, said, each, `${at}[${index}]`)) : [],
-  properties: ({ description, schema, said, value, at }) =>
+  format: input =>
+    check(typeof input.value !== 'string' || formats[input.expected]?.test(input.value) === true, input, 'a'),
+  minimum: input => check(!(input.value < input.expected), input, 'at least'),
+  maximum: input => check(!(input.value > input.expected), input, 'at most'),
+  exclusiveMinimum: input => check(!(input.value <= input.expected), input, 'above'),
+  minLength: input => check(!(input.value?.length < input.expected), input, 'as long as'),
+  minItems: input => check(!(input.value?.length < input.expected), input, 'as many as'),
+  required: ({ expected, value, at }) =>
+    isObject(value) ? expected.flatMap((name: string) => (name in value ? [] : [`${at}.${name} is missing`])) : [],
+  items: ({ description, expected, value, at }) =>
+    Array.isArray(value)
+      ? value.flatMap((each, index) => mismatches(description, expected, each, `${at}[${index}]`))
+      : [],
+  properties: ({ description, schema, expected, value, at }) =>
     Object.entries(isObject(value) ? value : {}).flatMap(([name, content]) => {
-      if (name in said) return mismatches(description, said[name], content, `${at}.${name}`);
+      if (name in expected) return mismatches(description, expected[name], content, `${at}.${name}`);
       return schema.additionalProperties === undefined ? [`${at}.${name} is not described`] : [];
     }),
-  additionalProperties: ({ description, schema, said, value, at }) =>
+  additionalProperties: ({ description, schema, expected, value, at }) =>
     Object.entries(isObject(value) ? value : {})
       .filter(([name]) => !(name in (schema.properties ?? {})))
-      .flatMap(([name, content]) => mismatches(description, said, content, `${at}.${name}`)),
+      .flatMap(([name, content]) => mismatches(description, expected, content, `${at}.${name}`)),
 };
 
-/** What a reference inside the description leads to. */
+/** Resolves a reference inside the description. */
 export function resolve(description: Body, reference: string): Body {
   return reference
     .slice(2)

@@ -4,7 +4,7 @@ import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbo
 
 export const TODAY = '2026-01-15';
 
-/** Time that stands still until it is moved by hand. */
+/** Time that advances only by `advance` and `sleep`. */
 export interface ManualClock extends Clock {
   advance(ms: number): void;
 }
@@ -22,26 +22,26 @@ export function createManualClock(): ManualClock {
   };
 }
 
-/** A sandbox of a known day, closed at the end of the test. */
+/** A sandbox with a fixed date, closed at the end of the test. */
 export async function openForTest(options: SandboxOptions = {}): Promise<Sandbox> {
   const sandbox = await openSandbox({ clock: createManualClock(), today: TODAY, ...options });
   onTestFinished(() => sandbox.close());
   return sandbox;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+// biome-ignore lint/suspicious/noExplicitAny: tests read responses of every shape
 export type Body = any;
 
 export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  /** The parsed text, undefined when it is not JSON. */
+  /** The parsed text; undefined if it is not JSON. */
   body: Body;
 }
 
-/** One real request with the key as a bearer token; `body` makes it a POST unless `method` says otherwise. */
-export async function ask(
+/** Sends a request with the key as a bearer token. With a `body` the default method is POST. */
+export async function request(
   sandbox: Sandbox,
   path: string,
   options: { method?: string; body?: unknown; key?: string | null } = {},
@@ -67,11 +67,11 @@ export async function ask(
   return { status: response.status, headers: response.headers, text, body };
 }
 
-/** The rows of all pages, by following `page` until one is empty. */
-export async function askAll(sandbox: Sandbox, path: string, limit = 100): Promise<Body[]> {
+/** The rows of all pages, up to the first empty page. */
+export async function requestAll(sandbox: Sandbox, path: string, limit = 100): Promise<Body[]> {
   const rows: Body[] = [];
   for (let page = 1; page <= 1000; page += 1) {
-    const { body } = await ask(sandbox, `${path}${path.includes('?') ? '&' : '?'}limit=${limit}&page=${page}`);
+    const { body } = await request(sandbox, `${path}${path.includes('?') ? '&' : '?'}limit=${limit}&page=${page}`);
     if (body.data.length === 0) return rows;
     rows.push(...body.data);
   }

@@ -1,7 +1,7 @@
 import { openPeer } from '../source/peer.ts';
 import type { Body } from './test-client.ts';
 
-/** An address for webhooks, closed at the end of the test, and the messages that came to it. */
+/** A webhook address, closed at the end of the test, and the messages it received. */
 export async function openReceiver(): Promise<{ received: Body[]; url: string }> {
   const received: Body[] = [];
   const peer = await openPeer((response, nth) => {

@@ -1,14 +1,14 @@
 import { dateOf } from './calendar.ts';
-import { someCustomer, someItems } from './generate-invoices.ts';
+import { randomCustomerId, randomItems } from './generate-invoices.ts';
 import type { Random } from './random.ts';
 import type { Order, Product, Quote, Supplier, Ticket, User } from './rows.ts';
 import { firstNames, goods, lastNames, legalForms, notes, subjects, trades } from './sample-texts.ts';
 
-/** The lists that stay small in every installation; each function makes one row without its id. */
+/** Lists that stay small in every installation. Each function generates one row without its id. */
 
 export const ticketStates = ['Open', 'Closed', 'Pending'] as const;
 
-export function someProduct(random: Random): Omit<Product, 'id'> {
+export function randomProduct(random: Random): Omit<Product, 'id'> {
   return {
     name: `${random.pick(goods)} #${random.int(1, 999)}`,
     price: random.int(0, 500_000) / 100,
@@ -18,17 +18,17 @@ export function someProduct(random: Random): Omit<Product, 'id'> {
   };
 }
 
-export function someQuote(random: Random, customerIds: Int32Array, today: number): Omit<Quote, 'id'> {
+export function randomQuote(random: Random, customerIds: Int32Array, today: number): Omit<Quote, 'id'> {
   return {
-    customer_id: someCustomer(customerIds, random),
+    customer_id: randomCustomerId(customerIds, random),
     valid_until: random.chance(0.05) ? null : dateOf(today - random.int(-30, 1500)),
-    items: someItems(random),
+    items: randomItems(random),
   };
 }
 
-export function someTicket(random: Random, customerIds: Int32Array): Omit<Ticket, 'id'> {
+export function randomTicket(random: Random, customerIds: Int32Array): Omit<Ticket, 'id'> {
   return {
-    customer_id: someCustomer(customerIds, random),
+    customer_id: randomCustomerId(customerIds, random),
     subject: random.pick(subjects),
     message: random.chance(0.05) ? '' : random.pick(notes),
     department_id: random.int(1, 5),
@@ -37,7 +37,7 @@ export function someTicket(random: Random, customerIds: Int32Array): Omit<Ticket
   };
 }
 
-export function someUser(random: Random, index: number): Omit<User, 'id'> {
+export function randomUser(random: Random, index: number): Omit<User, 'id'> {
   return {
     name: `${random.pick(firstNames)} ${random.pick(lastNames)}`,
     email: `user${index + 1}@example.com`,
@@ -45,7 +45,7 @@ export function someUser(random: Random, index: number): Omit<User, 'id'> {
   };
 }
 
-export function someOrder(random: Random, prefix: string, index: number, today: number): Omit<Order, 'id'> {
+export function randomOrder(random: Random, prefix: string, index: number, today: number): Omit<Order, 'id'> {
   return {
     number: `${prefix}-${String(index + 1).padStart(5, '0')}`,
     total: random.int(100, 900_000) / 100,
@@ -53,7 +53,7 @@ export function someOrder(random: Random, prefix: string, index: number, today: 
   };
 }
 
-export function someSupplier(random: Random, index: number): Omit<Supplier, 'id'> {
+export function randomSupplier(random: Random, index: number): Omit<Supplier, 'id'> {
   return {
     name: `${random.pick(lastNames)} ${random.pick(trades)} ${random.pick(legalForms)}`.trimEnd(),
     email: random.chance(0.1) ? null : `supplier${index + 1}@example.com`,

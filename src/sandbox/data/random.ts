@@ -1,10 +1,10 @@
 /** A small seeded generator (mulberry32): the same seed gives the same numbers on every machine. */
 export interface Random {
-  /** Begins again with another seed, cheaper than a new generator for each row. */
-  restart(seed: number): void;
+  /** Starts again from another seed; cheaper than creating a generator for each row. */
+  reseed(seed: number): void;
   /** At least 0, below 1. */
   next(): number;
-  /** A whole number, both ends included. */
+  /** An integer from `min` to `max`, both included. */
   int(min: number, max: number): number;
   chance(probability: number): boolean;
   pick<T>(choices: readonly T[]): T;
@@ -19,8 +19,8 @@ export function createRandom(seed: number): Random {
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   };
   return {
-    restart(again) {
-      state = again >>> 0;
+    reseed(newSeed) {
+      state = newSeed >>> 0;
     },
     next,
     int: (min, max) => min + Math.floor(next() * (max - min + 1)),
@@ -29,7 +29,7 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** A well-mixed 32-bit number out of two, to derive one seed from another. */
+/** Hashes two numbers into a 32-bit number; used to derive one seed from another. */
 export function mix(a: number, b: number): number {
   let h = Math.imul(a ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(b + 0x7f4a7c15, 0xc2b2ae35);
   h = Math.imul(h ^ (h >>> 16), 0x21f0aaad);

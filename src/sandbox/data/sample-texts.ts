@@ -1,4 +1,4 @@
-/** Text that real books contain and that breaks careless code: accents, emoji, quotes, newlines, tabs, CJK, right-to-left. */
+/** Text that real data contains and that breaks careless code: accents, emoji, quotes, newlines, tabs, CJK, right-to-left. */
 export const firstNames = [
   'Ada',
   'Zoë',
@@ -49,7 +49,7 @@ export const streets = [
   '銀座通り',
 ];
 
-/** city, state, zip, country */
+/** City, state, zip, country. */
 export const places: readonly (readonly [string, string | null, string, string])[] = [
   ['London', null, 'SW1A 1AA', 'GB'],
   ['São Paulo', 'SP', '01310-100', 'BR'],

@@ -1,56 +1,56 @@
 import { createRandom, mix } from '../data/random.ts';
-import type { Variants } from '../variants/variants.ts';
 import { type Fault, isListFault } from './fault-kinds.ts';
 
-export type { Fault } from './fault-kinds.ts';
-
-/** From the request with the number `at` on (the first is 1), the next `count` whose path contains or matches `path` go wrong. */
+/** From request number `at` on (the first is 1), the next `count` requests whose path and query match `path` fail. */
 export interface PlannedFault {
   readonly at: number;
   readonly fault: Fault;
   readonly count: number;
+  /** A substring, or an expression; an empty string matches every request. */
   readonly path: string | RegExp;
 }
 
-/** The probability of each fault, from 0 to 1, at every request; their sum is at most 1. */
+/** The probability of each fault per request, from 0 to 1. Their sum is at most 1. */
 export type FaultRates = Readonly<Partial<Record<Fault, number>>>;
 
-interface Arrived {
+interface ReceivedRequest {
   /** The number of the request since the start, from 1. */
-  index: number;
+  number: number;
+  /** Path and query. */
   path: string;
-  /** Whether it asks for a list. */
+  /** Whether it reads a list. */
   list: boolean;
 }
 
-/** Decides which requests go wrong, and how. */
-export interface Faults {
-  /** Makes the next `count` requests, or those whose path or query contains or matches `path`, go wrong. */
-  failNext(fault: Fault, count?: number, path?: string | RegExp): void;
-  /** Nothing more of what is planned goes wrong. */
-  forgetPlanned(): void;
-  of(request: Arrived): Fault | undefined;
+/** Chooses the fault of each request. */
+export interface FaultChooser {
+  /** Plans a fault for the next `count` requests that match `path`. Default: the next request. */
+  readonly plan: (fault: Fault, count?: number, path?: string | RegExp) => void;
+  /** Removes all planned faults. */
+  readonly clearPlan: () => void;
+  readonly choose: (request: ReceivedRequest) => Fault | undefined;
 }
 
-const EVERY = 10;
+const EVERY_NTH = 10;
 
-const matches = (path: string, wanted: string | RegExp): boolean =>
-  typeof wanted === 'string' ? path.includes(wanted) : wanted.test(path);
+const matches = (path: string, pattern: string | RegExp): boolean =>
+  typeof pattern === 'string' ? path.includes(pattern) : pattern.test(path);
 
-/** What is planned comes first, then chance, then the standing fault at every tenth request. */
-export function createFaults(options: {
-  standing: () => Variants['fault'];
+/** Planned faults take precedence over random ones, and those over the periodic fault of the variant. */
+export function createFaultChooser(options: {
+  /** The fault of every tenth request. */
+  periodic: () => Fault | 'none';
   seed: number;
   rates: FaultRates;
   plan: readonly PlannedFault[];
-}): Faults {
-  const { standing, seed, rates } = options;
+}): FaultChooser {
+  const { periodic, seed, rates } = options;
   const planned = options.plan.map(plan => ({ ...plan, left: plan.count }));
   const random = createRandom(seed);
 
-  /** The number of a request decides alone, so that a run repeats whatever else is drawn from the seed. */
-  const byChance = (index: number): Fault | undefined => {
-    random.restart(mix(seed, index));
+  /** Depends on the request number alone, so that a run repeats whatever else draws from the seed. */
+  const randomFault = (number: number): Fault | undefined => {
+    random.reseed(mix(seed, number));
     let left = random.next();
     for (const [fault, rate] of Object.entries(rates) as [Fault, number][]) {
       if (left < rate) return fault;
@@ -58,28 +58,28 @@ export function createFaults(options: {
     }
     return undefined;
   };
-  const byHabit = (index: number): Fault | undefined => {
-    const fault = standing();
-    return fault === 'none' || index % EVERY !== 0 ? undefined : fault;
+  const periodicFault = (number: number): Fault | undefined => {
+    const fault = periodic();
+    return fault === 'none' || number % EVERY_NTH !== 0 ? undefined : fault;
   };
 
   return {
-    failNext(fault, count = 1, path = '') {
+    plan(fault, count = 1, path = '') {
       planned.push({ at: 0, fault, count, path, left: count });
     },
-    forgetPlanned: () => {
+    clearPlan: () => {
       planned.length = 0;
     },
-    of({ index, path, list }) {
-      const possible = (fault: Fault | undefined) => list || !isListFault(fault);
-      const next = planned.find(plan => index >= plan.at && matches(path, plan.path) && possible(plan.fault));
+    choose({ number, path, list }) {
+      const applies = (fault: Fault | undefined) => list || !isListFault(fault);
+      const next = planned.find(plan => number >= plan.at && matches(path, plan.path) && applies(plan.fault));
       if (next) {
         next.left -= 1;
         if (next.left === 0) planned.splice(planned.indexOf(next), 1);
         return next.fault;
       }
-      const fault = byChance(index) ?? byHabit(index);
-      return possible(fault) ? fault : undefined;
+      const fault = randomFault(number) ?? periodicFault(number);
+      return applies(fault) ? fault : undefined;
     },
   };
 }

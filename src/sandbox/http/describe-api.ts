@@ -6,26 +6,26 @@ import { type Operation, operations, type Parameter } from './operations.ts';
 
 type Json = Record<string, unknown>;
 
-const ABOUT = `The documented API as the sandbox plays it with its likely behaviours; with other variants its answers differ from this.
-Whatever the API's document does not show is marked by x-undocumented, which says what it is: no client may rely on it.`;
+const ABOUT = `The documented API with the default variants of the sandbox; under other variants its responses differ.
+x-undocumented names what the API document leaves open at that place: no client may rely on it.`;
 
 const RATE_HEADERS = {
-  'X-RateLimit-Limit': { description: 'Requests an hour and key', schema: { type: 'integer' } },
+  'X-RateLimit-Limit': { description: 'Requests per hour and key', schema: { type: 'integer' } },
   'X-RateLimit-Remaining': { description: 'Requests left', schema: { type: 'integer' } },
   'X-RateLimit-Reset': {
-    description: 'Here: when the next request is free again, in seconds since the epoch',
+    description: 'Here: when the next request becomes available, in seconds since the epoch',
     schema: { type: 'integer' },
     ...undocumented('its unit and meaning'),
   },
 };
 
-const CONDITION = 'which condition goes with which status';
+const CONDITION = 'which conditions lead to this status';
 
-/** What `GET /openapi.json` answers: an OpenAPI 3.1 description made from the schemas that the sandbox itself goes by. */
+/** The body of `GET /openapi.json`: an OpenAPI 3.1 description built from the schemas that the sandbox itself uses. */
 export function describeApi(): Json {
   const schemas: Json = {};
   const schemaOf = (schema: z.ZodType, io: 'input' | 'output' = 'output') => toSchema(schema, io, schemas);
-  const answerOf = (description: string, schema: z.ZodType, more: Json = {}) => ({
+  const responseOf = (description: string, schema: z.ZodType, more: Json = {}) => ({
     description,
     headers: Object.fromEntries(
       Object.keys(RATE_HEADERS).map(name => [name, { $ref: `#/components/headers/${name}` }]),
@@ -34,31 +34,35 @@ export function describeApi(): Json {
     ...more,
   });
   const responses = {
-    400: answerOf('Bad Request', validationEnvelope, undocumented(CONDITION)),
-    401: answerOf('Unauthorized: the key is invalid or may not do this', errorEnvelope, undocumented(CONDITION)),
-    404: answerOf('Not Found', errorEnvelope, undocumented(CONDITION)),
-    429: answerOf('Too Many Requests', errorEnvelope, undocumented('how long to wait (here: Retry-After in seconds)')),
-    500: answerOf('Server Error', errorEnvelope),
+    400: responseOf('Bad Request', validationEnvelope, undocumented(CONDITION)),
+    401: responseOf('Unauthorized: the key is invalid or lacks permission', errorEnvelope, undocumented(CONDITION)),
+    404: responseOf('Not Found', errorEnvelope, undocumented(CONDITION)),
+    429: responseOf(
+      'Too Many Requests',
+      errorEnvelope,
+      undocumented('how long to wait (here: Retry-After in seconds)'),
+    ),
+    500: responseOf('Server Error', errorEnvelope),
   };
   const parameterOf = (parameter: Parameter) => ({
     name: parameter.name,
     in: parameter.in,
     required: parameter.in === 'path',
     schema: schemaOf(parameter.schema, 'input'),
-    ...mark(parameter.undocumented),
+    ...openPoint(parameter.undocumented),
   });
   const operationOf = (operationId: string, operation: Operation) => ({
     operationId,
     summary: operation.summary,
-    ...mark(operation.undocumented),
+    ...openPoint(operation.undocumented),
     parameters: operation.parameters.map(parameterOf),
     ...(operation.body && {
       requestBody: { required: true, content: { 'application/json': { schema: schemaOf(operation.body, 'input') } } },
     }),
     responses: {
-      [operation.status]: answerOf(operation.status === 200 ? 'Success' : 'Created', operation.answer),
+      [operation.status]: responseOf(operation.status === 200 ? 'Success' : 'Created', operation.response),
       ...Object.fromEntries(
-        [...operation.refusals, 401, 429, 500].map(status => [status, { $ref: `#/components/responses/${status}` }]),
+        [...operation.errors, 401, 429, 500].map(status => [status, { $ref: `#/components/responses/${status}` }]),
       ),
     },
   });
@@ -71,9 +75,9 @@ export function describeApi(): Json {
       event,
       {
         post: {
-          summary: `Sent to every registered address that asked for ${event}`,
+          summary: `Sent to every webhook registered for ${event}`,
           ...undocumented('payload, headers, signing, retries and other events'),
-          requestBody: { content: { 'application/json': { schema: schemaOf(messageOf(event)) } } },
+          requestBody: { content: { 'application/json': { schema: schemaOf(webhookMessage(event)) } } },
           responses: { '2XX': { description: 'Received' } },
         },
       },
@@ -96,24 +100,24 @@ export function describeApi(): Json {
           type: 'apiKey',
           in: 'query',
           name: 'api_key',
-          description: 'With the path in the parameter ng: /?api_key=<API_KEY>&ng=api/v2/customers',
+          description: 'Requires the path in the parameter ng: /?api_key=<API_KEY>&ng=api/v2/customers',
         },
       },
     },
   };
 }
 
-function messageOf(event: (typeof eventKinds)[number]): z.ZodType {
+function webhookMessage(event: (typeof eventKinds)[number]): z.ZodType {
   const { invoices, transactions } = rowSchemas;
   const data = event === 'invoice.created' ? invoices : z.union([invoices, transactions]);
   return z.object({ event: z.literal(event), data });
 }
 
-function mark(what: string | undefined): Json {
-  return what === undefined ? {} : undocumented(what);
+function openPoint(open: string | undefined): Json {
+  return open === undefined ? {} : undocumented(open);
 }
 
-/** JSON Schema of a zod schema; what has an id of its own goes to `schemas` and is referred to. */
+/** JSON Schema of a zod schema. Schemas with an id are added to `schemas` and referenced. */
 function toSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Json): Json {
   const {
     $schema: _,
@@ -124,7 +128,7 @@ function toSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Json): Jso
   return JSON.parse(JSON.stringify(own).replaceAll('"#/$defs/', '"#/components/schemas/'));
 }
 
-/** Takes out what is true of zod and not of the API: the bounds of a double, patterns beside formats, closed objects. */
+/** Removes what zod adds and the API does not say: the bounds of a double, patterns beside formats, closed objects. */
 function simplify(schema: z.core.JSONSchema.BaseSchema): void {
   delete schema.id;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;

@@ -1,50 +1,55 @@
 import type { Context, Hono } from 'hono';
-import { fail, html } from '../envelopes/responses.ts';
+import { failure, htmlPage } from '../envelopes/responses.ts';
+import { breakConnection, isConnectionFault } from '../faults/break-connection.ts';
 import { isListFault } from '../faults/fault-kinds.ts';
-import { breakOff, spoil } from '../faults/spoil-response.ts';
-import { isListPath } from '../lists/answer-list.ts';
-import type { AppParts, Env } from './app-dependencies.ts';
-import { readTarget, type Target } from './request-target.ts';
+import { spoilResponse } from '../faults/spoil-response.ts';
+import { isListPath } from '../lists/list-shapes.ts';
+import type { AppDependencies, Env } from './app-dependencies.ts';
+import { parseTarget, type RequestTarget } from './request-target.ts';
 
-/** What every request meets first: the count, the key, the limit, and what may go wrong. */
-export function guard(app: Hono<Env>, parts: AppParts): void {
-  const { traffic, gate, clock } = parts;
-  const variants = () => parts.variants();
+const ROWS_CHANGED = 3;
+
+/** What every request passes through: activity, log, key, rate limit and faults. */
+export function addMiddleware(app: Hono<Env>, dependencies: AppDependencies): void {
+  const { log, rateLimit, faults, timeline, variants, clock } = dependencies;
   app.use('*', async (c, next) => {
-    parts.catchUp();
-    const target = readTarget(c.req.url);
+    // A due reset first: activity after it belongs to the new dataset, and webhooks registered now are kept.
+    timeline.dataset();
+    timeline.catchUp();
+    const target = parseTarget(c.req.url);
+    const query = target.query.toString();
     const arrivedAt = clock.now();
-    const request = traffic.arrive(c.req.method, target.path, target.query.toString(), arrivedAt);
-    const index = traffic.stats.total;
-    const known = keyOf(c, target) === parts.apiKey;
-    const verdict = known ? gate.enter(arrivedAt) : gate.unknown(arrivedAt);
+    const logged = log.begin(c.req.method, target.path, query, arrivedAt);
+    const number = log.stats.total;
+    const known = keyOf(c, target) === dependencies.apiKey;
+    const verdict = known ? rateLimit.admit(arrivedAt) : rateLimit.admitUncounted(arrivedAt);
     const list = c.req.method === 'GET' && isListPath(target.path);
     const fault =
-      known && verdict.allowed
-        ? parts.faults.of({ index, path: `${target.path}?${target.query.toString()}`, list })
-        : undefined;
-    if (parts.latencyMs > 0) await clock.sleep(parts.latencyMs);
+      known && verdict.allowed ? faults.choose({ number, path: `${target.path}?${query}`, list }) : undefined;
+    if (dependencies.latencyMs > 0) await clock.sleep(dependencies.latencyMs);
     const { socket } = c.env.incoming;
-    if (fault === 'hang' || fault === 'drop' || fault === 'reset') return await breakOff(fault, socket);
+    if (isConnectionFault(fault)) return await breakConnection(fault, socket);
     if (isListFault(fault)) c.set('fault', fault);
-    if (fault === 'list-changes') parts.change();
-    if (!known) c.res = fail(Number(variants()['auth-error']), 'Invalid API key or unauthorized access');
-    else if (!verdict.allowed)
-      c.res =
-        variants()['rejected-body'] === 'html' ? html(429, '429 Too Many Requests') : fail(429, 'Too many requests');
-    // What is told to have come too soon is not carried out.
-    else if (fault?.includes('-429')) c.res = fail(429, 'Too many requests');
+    if (fault === 'list-changes') timeline.changeDuringRequest(ROWS_CHANGED);
+    if (!known) c.res = failure(Number(variants()['auth-error']), 'Invalid API key or unauthorized access');
+    else if (!verdict.allowed) c.res = rejection(variants()['rejected-body']);
+    // A request answered with 429 must have no effect.
+    else if (fault?.includes('-429')) c.res = rejection('json');
     else await next();
     if (fault !== undefined && !isListFault(fault)) {
       const { pathname, search } = new URL(c.req.url);
-      c.res = await spoil(fault, c.res, { asked: pathname + search, socket, now: arrivedAt });
+      c.res = await spoilResponse(fault, c.res, { target: pathname + search, socket, now: arrivedAt });
     }
-    const headers = gate.headers(verdict, arrivedAt, c.res.status);
+    const headers = rateLimit.headers(verdict, arrivedAt, c.res.status);
     for (const [name, value] of Object.entries(headers)) c.res.headers.set(name, value);
-    traffic.answer(request, c.res.status, !verdict.allowed);
+    log.end(logged, c.res.status, !verdict.allowed);
   });
 }
 
-function keyOf(c: Context<Env>, target: Target): string | undefined {
+function rejection(body: 'json' | 'html'): Response {
+  return body === 'html' ? htmlPage(429, '429 Too Many Requests') : failure(429, 'Too many requests');
+}
+
+function keyOf(c: Context<Env>, target: RequestTarget): string | undefined {
   return target.key ?? /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { dayOf, NO_DAY } from '../data/calendar.ts';
-import { sumOf } from '../data/generate-invoices.ts';
+import { totalOf } from '../data/generate-invoices.ts';
 import { documentedTypes } from '../data/generate-transactions.ts';
 import type { Invoice, Resource, Rows } from '../data/rows.ts';
 
-/** Which fields are required is not documented; these are the ones a row makes no sense without. */
+// The document does not show which fields are required; here they are those without which a row makes no sense.
 
 const text = z
   .string('Must be a string')
@@ -41,9 +41,9 @@ export const customerBody = z.object({
 
 const invoiceBody = z
   .object({ customer_id: id, date, due_date: date.nullish().transform(value => value ?? null), items, notes: text })
-  .refine(body => sumOf(body.items) > 0, { path: ['amount'], message: 'Amount must be greater than 0' });
+  .refine(body => totalOf(body.items) > 0, { path: ['amount'], message: 'Amount must be greater than 0' });
 
-/** What a POST to each list must bring, already in the shape of a row (without what the source adds). */
+/** The body of a POST to each list. Its output has the fields of a row, except those that the source adds. */
 export const createBodies = {
   customers: customerBody,
   invoices: invoiceBody,
@@ -86,7 +86,7 @@ export type Creatable = keyof typeof createBodies;
 
 const address = z
   .string('This field is required')
-  .refine(isReachable, 'Must be an HTTPS address')
+  .refine(isAllowedAddress, 'Must be an HTTPS address')
   .meta({ format: 'uri', description: 'HTTPS address that receives notifications' });
 export const webhookBody = z.object({
   url: address,
@@ -96,8 +96,8 @@ export const batchBody = z.object({
   customers: z.array(z.unknown(), 'Must be a list').min(1, 'At least one customer is required'),
 });
 
-/** HTTPS as documented; plain HTTP to this machine too, for trying things out. */
-function isReachable(value: string): boolean {
+/** HTTPS as documented, and plain HTTP to this machine for local tests. */
+function isAllowedAddress(value: string): boolean {
   if (!URL.canParse(value)) return false;
   const url = new URL(value);
   return (
@@ -106,7 +106,7 @@ function isReachable(value: string): boolean {
   );
 }
 
-/** A checked body with what the source adds by itself. */
+/** A validated body with the fields that the source adds. */
 export function completeRow<R extends Creatable>(
   resource: R,
   body: z.infer<(typeof createBodies)[R]>,
@@ -119,12 +119,12 @@ export function completeRow<R extends Creatable>(
     tickets: { status: 'Open' },
   };
   const row = { ...(body as object), ...added[resource] } as Record<string, unknown>;
-  if (resource === 'invoices') row.amount = sumOf((body as Pick<Invoice, 'items'>).items);
+  if (resource === 'invoices') row.amount = totalOf((body as Pick<Invoice, 'items'>).items);
   delete row.password;
   return row as unknown as Omit<Rows[R], 'id'>;
 }
 
-/** The first message of each field, as the API's `errors` object. */
+/** The first message of each field, as in the `errors` object of the API. */
 export function errorsOf(error: z.ZodError): Record<string, string> {
   const errors: Record<string, string> = {};
   for (const issue of error.issues) errors[issue.path.join('.') || 'body'] ??= issue.message;

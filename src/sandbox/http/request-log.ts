@@ -1,43 +1,49 @@
 interface LoggedRequest {
   method: string;
-  /** With its query, the key left out. */
+  /** Path and query, without the key. */
   path: string;
   /** Milliseconds since the epoch, by the sandbox's clock. */
   at: number;
-  /** 0 while the answer is not yet known. */
+  /** 0 until the response is known. */
   status: number;
 }
 
-/** What the sandbox has been asked. */
+/** The requests received so far. */
 export interface Stats {
   readonly total: number;
-  /** Requests per method and path, ids written as `{id}`: `GET /api/v2/customers/{id}`. */
+  /** Requests by method and path, with `{id}` in place of an id: `GET /api/v2/customers/{id}`. */
   readonly byPath: Readonly<Record<string, number>>;
-  /** Requests beyond the limit; a 429 that is a fault is none. */
+  /** Requests beyond the limit; a 429 that is a fault does not count. */
   readonly rejected: number;
-  /** The most requests, rejected ones included, in any rolling window of the rate limit's length. */
+  /** The maximum number of requests, rejected ones included, in any rolling window of the limit's length. */
   readonly maxInWindow: number;
   /** The latest requests, oldest first, at most `logRequests` of them. */
   readonly requests: readonly LoggedRequest[];
-  /** What went wrong inside the sandbox itself (answered with 500); a test may ask that there is none. */
+  /** Errors of the sandbox itself, answered with 500; tests check that there are none. */
   readonly failures: readonly unknown[];
-  /** Starts again from nothing. */
+  /** Sets all counters to zero and clears the log. */
   reset(): void;
 }
 
-export interface Traffic {
+export interface RequestLog {
   readonly stats: Stats;
-  arrive(method: string, path: string, query: string, at: number): LoggedRequest;
-  answer(request: LoggedRequest, status: number, beyondLimit: boolean): void;
-  stumble(error: unknown): void;
+  begin(method: string, path: string, query: string, at: number): LoggedRequest;
+  end(request: LoggedRequest, status: number, beyondLimit: boolean): void;
+  /** Records an error of the sandbox itself. */
+  recordFailure(error: unknown): void;
 }
 
-export function createTraffic(options: { windowMs: number; logRequests: number }): Traffic {
+const MAX_FAILURES = 100;
+const COMPACT_AFTER = 4096;
+
+/** `logRequests`: how many requests `stats.requests` keeps. Longer than a screen only by its getters. */
+export function createRequestLog(options: { windowMs: number; logRequests: number }): RequestLog {
   let total = 0;
   let rejected = 0;
   let maxInWindow = 0;
   let byPath: Record<string, number> = {};
   let log: LoggedRequest[] = [];
+  // Arrival times; those before `head` have left the window.
   let recent: number[] = [];
   let head = 0;
   let failures: unknown[] = [];
@@ -75,13 +81,13 @@ export function createTraffic(options: { windowMs: number; logRequests: number }
 
   return {
     stats,
-    arrive(method, path, query, at) {
+    begin(method, path, query, at) {
       total += 1;
       const key = `${method} ${path.replace(/\/\d+$/, '/{id}')}`;
       byPath[key] = (byPath[key] ?? 0) + 1;
       recent.push(at);
       while ((recent[head] as number) <= at - options.windowMs) head += 1;
-      if (head > 4096) {
+      if (head > COMPACT_AFTER) {
         recent = recent.slice(head);
         head = 0;
       }
@@ -91,12 +97,12 @@ export function createTraffic(options: { windowMs: number; logRequests: number }
       if (log.length > 2 * options.logRequests) log = log.slice(-options.logRequests);
       return request;
     },
-    answer(request, status, beyondLimit) {
+    end(request, status, beyondLimit) {
       request.status = status;
       if (beyondLimit) rejected += 1;
     },
-    stumble(error) {
-      if (failures.length < 100) failures.push(error);
+    recordFailure(error) {
+      if (failures.length < MAX_FAILURES) failures.push(error);
     },
   };
 }

@@ -1,25 +1,26 @@
-/** What a request asks for, whichever of the two ways of giving the key it uses. */
-export interface Target {
+/** The path, query and key of a request, in either of the two documented forms. */
+export interface RequestTarget {
   path: string;
   /** Without the key and the endpoint. */
   query: URLSearchParams;
-  /** The key given in the query string; the documented form is `/?api_key=..&ng=api/v2/endpoint`. */
+  /** The key in the query string; the documented form is `/?api_key=..&ng=api/v2/endpoint`. */
   key: string | undefined;
 }
 
-export function readTarget(address: string): Target {
+export function parseTarget(address: string): RequestTarget {
   const url = new URL(address, 'http://sandbox');
   const query = url.searchParams;
   const endpoint = query.get('ng');
-  if (url.pathname !== '/' || endpoint === null) return { path: trim(url.pathname), query, key: undefined };
+  if (url.pathname !== '/' || endpoint === null)
+    return { path: withoutTrailingSlash(url.pathname), query, key: undefined };
   const key = query.get('api_key') ?? undefined;
   query.delete('ng');
   query.delete('api_key');
   const [path = '', rest = ''] = endpoint.split('?', 2);
   for (const [name, value] of new URLSearchParams(rest)) query.append(name, value);
-  return { path: trim(`/${path.replace(/^\/+/, '')}`), query, key };
+  return { path: withoutTrailingSlash(`/${path.replace(/^\/+/, '')}`), query, key };
 }
 
-function trim(path: string): string {
+function withoutTrailingSlash(path: string): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }

@@ -5,19 +5,19 @@ import type { Variants } from '../variants/variants.ts';
 
 const DECIMALS = 20;
 
-/** The financial summary of a month, or of a whole year without `month`. Sums are exact, as decimal texts. */
+/** The financial summary of a month, or of the whole year if `month` is undefined. Sums are exact. */
 export function financialReport(data: Data, year: number, month: number | undefined, rules: Variants['report']) {
   const fromDay = dayOf(`${year}-${pad(month ?? 1)}-01`);
   const toDay =
     month === undefined || month === 12 ? dayOf(`${year + 1}-01-01`) - 1 : dayOf(`${year}-${pad(month + 1)}-01`) - 1;
-  const counts = (amount: Amount, description: string | null) =>
+  const isCounted = (amount: Amount, description: string | null) =>
     rules !== 'other-rules' || (Number(amount) > 0 && description !== 'Cash sale');
 
   const sumType = (state: string) => {
     let sum = 0n;
     for (const position of data.transactions.select({ state, fromDay, toDay })) {
       const { amount, description } = data.transactions.at(position);
-      if (counts(amount, description)) sum += scaled(amount);
+      if (isCounted(amount, description)) sum += scaled(amount);
     }
     return sum;
   };
@@ -44,7 +44,7 @@ function pad(number: number): string {
 
 function scaled(amount: Amount): bigint {
   let text = String(amount);
-  // toFixed writes great numbers with an exponent.
+  // From 1e21 on, toFixed writes an exponent too.
   if (text.includes('e'))
     text = Math.abs(Number(amount)) < 1 ? Number(amount).toFixed(DECIMALS) : String(BigInt(Number(amount)));
   const [whole = '0', fraction = ''] = text.replace('-', '').split('.');
@@ -52,7 +52,7 @@ function scaled(amount: Amount): bigint {
   return text.startsWith('-') ? -value : value;
 }
 
-/** A number where a double says it exactly, else its decimal text. */
+/** A number if a double represents it exactly, otherwise its decimal text. */
 function unscaled(value: bigint): Amount {
   const digits = String(value < 0n ? -value : value).padStart(DECIMALS + 1, '0');
   const fraction = digits.slice(-DECIMALS).replace(/0+$/, '');

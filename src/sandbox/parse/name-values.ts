@@ -1,5 +1,5 @@
-/** The parts of `name=value,name=value`, empty ones left out; what follows a second `=` belongs to the value. */
-export function pairsOf(text: string): [name: string, value: string][] {
+/** Splits `name=value,name=value`. Empty parts are skipped; anything after a second `=` belongs to the value. */
+export function splitNameValues(text: string): [name: string, value: string][] {
   return text
     .split(',')
     .map(part => part.trim())

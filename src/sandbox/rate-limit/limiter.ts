@@ -3,7 +3,7 @@ import type { Variants } from '../variants/variants.ts';
 export interface Verdict {
   allowed: boolean;
   remaining: number;
-  /** When more requests are free than now, in milliseconds since the epoch. */
+  /** When the next request becomes available, in milliseconds since the epoch. */
   resetAt: number;
 }
 
@@ -19,11 +19,11 @@ export interface LimiterOptions {
 }
 
 export function createLimiter(kind: Variants['rate-window'], options: LimiterOptions): Limiter {
-  if (kind === 'fixed') return createFixed(options);
-  return kind === 'sliding' ? createSliding(options) : createBucket(options);
+  if (kind === 'fixed') return createFixedWindow(options);
+  return kind === 'sliding' ? createSlidingWindow(options) : createTokenBucket(options);
 }
 
-function createSliding({ limit, windowMs, rejectedCount }: LimiterOptions): Limiter {
+function createSlidingWindow({ limit, windowMs, rejectedCount }: LimiterOptions): Limiter {
   let counted: number[] = [];
   let head = 0;
   return {
@@ -36,14 +36,14 @@ function createSliding({ limit, windowMs, rejectedCount }: LimiterOptions): Limi
       const allowed = counted.length - head < limit;
       if (allowed || rejectedCount) counted.push(now);
       const used = counted.length - head;
-      // The moment the window has room again: with rejections counted, more than one must leave it.
+      // If rejections count, more than one request must leave the window before there is room again.
       const leaving = counted[head + Math.max(0, used - limit)] ?? now;
       return { allowed, remaining: Math.max(0, limit - used), resetAt: leaving + windowMs };
     },
   };
 }
 
-function createFixed({ limit, windowMs, rejectedCount }: LimiterOptions): Limiter {
+function createFixedWindow({ limit, windowMs, rejectedCount }: LimiterOptions): Limiter {
   let window = -1;
   let used = 0;
   return {
@@ -58,13 +58,13 @@ function createFixed({ limit, windowMs, rejectedCount }: LimiterOptions): Limite
   };
 }
 
-function createBucket({ limit, windowMs, rejectedCount }: LimiterOptions): Limiter {
+function createTokenBucket({ limit, windowMs, rejectedCount }: LimiterOptions): Limiter {
   const perMs = limit / windowMs;
   let tokens = limit;
   let filledAt: number | undefined;
   return {
     take(now) {
-      // Whole tokens by counting from a fixed moment would drift on clock steps back; those refill nothing.
+      // A backward clock step refills nothing.
       tokens = Math.min(limit, tokens + Math.max(0, now - (filledAt ?? now)) * perMs);
       filledAt = now;
       const allowed = tokens >= 1;

@@ -2,34 +2,38 @@ import { SECOND } from '../../clock.ts';
 import type { Variants } from '../variants/variants.ts';
 import { createLimiter, type Verdict } from './limiter.ts';
 
+/** 2020-01-01. */
 const STALE_SECONDS = 1_577_836_800;
+/** Another tool sends one request for so many of ours. */
 const SHARED_EVERY = 4;
 
-/** The rate limit as a client meets it. */
-export interface Gate {
-  enter(now: number): Verdict;
-  /** What a request without a valid key is told: it counts against nobody. */
-  unknown(now: number): Verdict;
-  /** Another tool with the same key makes requests. */
+/** The rate limit of the key, as its variants define it. */
+export interface RateLimit {
+  /** Counts a request and decides whether it is allowed. */
+  admit(now: number): Verdict;
+  /** The verdict on a request without a valid key, which is not counted. */
+  admitUncounted(now: number): Verdict;
+  /** Counts requests of another tool with the same key. */
   spend(count: number, now: number): void;
   headers(verdict: Verdict, now: number, status: number): Record<string, string>;
 }
 
-export function createGate(options: { limit: number; windowMs: number; variants: () => Variants }): Gate {
+/** `limit` 0 switches the limit and its headers off. */
+export function createRateLimit(options: { limit: number; windowMs: number; variants: () => Variants }): RateLimit {
   const { limit, windowMs, variants } = options;
   const rejectedCount = variants()['rejected-count'] === 'yes';
   const limiter = createLimiter(variants()['rate-window'], { limit, windowMs, rejectedCount });
   const unlimited = (now: number) => ({ allowed: true, remaining: limit, resetAt: now + windowMs });
-  let entered = 0;
+  let admitted = 0;
 
   return {
-    enter(now) {
+    admit(now) {
       if (limit === 0) return unlimited(now);
-      entered += 1;
-      if (variants()['shared-key'] === 'yes' && entered % SHARED_EVERY === 0) limiter.take(now);
+      admitted += 1;
+      if (variants()['shared-key'] === 'yes' && admitted % SHARED_EVERY === 0) limiter.take(now);
       return limiter.take(now);
     },
-    unknown: unlimited,
+    admitUncounted: unlimited,
     spend(count, now) {
       for (let index = 0; index < count && limit > 0; index += 1) limiter.take(now);
     },
@@ -54,7 +58,7 @@ function resetText(resetAt: number, now: number, style: Variants['rate-reset']):
     case 'epoch-ms':
       return String(Math.ceil(resetAt));
     case 'seconds':
-      return secondsToGo(resetAt, now);
+      return secondsRemaining(resetAt, now);
     case 'http-date':
       return httpDate(resetAt);
     case 'stale':
@@ -64,14 +68,14 @@ function resetText(resetAt: number, now: number, style: Variants['rate-reset']):
 
 function retryText(resetAt: number, now: number, style: Variants['retry-after']): string | undefined {
   if (style === 'absent') return undefined;
-  return style === 'seconds' ? secondsToGo(resetAt, now) : httpDate(resetAt);
+  return style === 'seconds' ? secondsRemaining(resetAt, now) : httpDate(resetAt);
 }
 
-function secondsToGo(resetAt: number, now: number): string {
+function secondsRemaining(resetAt: number, now: number): string {
   return String(Math.max(1, Math.ceil((resetAt - now) / SECOND)));
 }
 
-/** HTTP dates have whole seconds: rounded up, or a client that obeys would come too early. */
+/** HTTP dates have whole seconds. Rounded up, because a client that obeys a rounded-down date comes too early. */
 function httpDate(at: number): string {
   return new Date(Math.ceil(at / SECOND) * SECOND).toUTCString();
 }

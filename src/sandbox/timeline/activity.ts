@@ -1,32 +1,33 @@
 import { MINUTE, SECOND } from '../../clock.ts';
 
-/** Changes of one sort that come at an even pace by the source's clock. */
-export interface Stream {
+/** Changes at an even pace of the source's time. */
+export interface ActivityStream {
   perMinute: number;
+  /** `at`: when the change was due, in milliseconds since the epoch. */
   change: (at: number) => void;
 }
 
 export interface Activity {
-  /** Makes the changes that are due by now, in the order they were due in. */
-  catchUp(): void;
-  stop(): void;
+  /** Makes all changes that are due, in order of their due times. */
+  readonly catchUp: () => void;
+  readonly stop: () => void;
 }
 
 /**
- * Nothing can be seen of a change before the next request, so changes are made then. The timer only prompts, for the sake of
- * webhooks; what is due is decided by `now`, and a clock under a test's control stays in control.
+ * A change cannot be observed before the next request, so changes are made then. The timer exists only for webhooks; `now`
+ * alone decides what is due, so a test's clock stays in control.
  */
-export function createActivity(streams: readonly Stream[], now: () => number): Activity {
+export function createActivity(streams: readonly ActivityStream[], now: () => number): Activity {
   const startedAt = now();
-  const flowing = streams
+  const running = streams
     .filter(({ perMinute }) => perMinute > 0)
     .map(({ perMinute, change }) => ({ everyMs: MINUTE / perMinute, change, made: 0 }));
-  if (flowing.length === 0) return { catchUp() {}, stop() {} };
+  if (running.length === 0) return { catchUp() {}, stop() {} };
 
   const catchUp = () => {
     const elapsed = now() - startedAt;
     for (;;) {
-      const [next] = flowing
+      const [next] = running
         .filter(stream => stream.made < Math.floor(elapsed / stream.everyMs))
         .sort((a, b) => (a.made + 1) * a.everyMs - (b.made + 1) * b.everyMs);
       if (next === undefined) return;

@@ -1,58 +1,59 @@
 import { DAY } from '../../clock.ts';
 import { createEdits, type Edits, type EmitEvent } from '../changes/edits.ts';
-import { type Changes, createChanges } from '../changes/main-changes.ts';
-import { createOtherChanges, type OtherChanges } from '../changes/other-changes.ts';
+import { createMainChanges } from '../changes/main-changes.ts';
+import { createOtherChanges } from '../changes/other-changes.ts';
 import { createData, type Data, type DataOptions } from '../data/data.ts';
 import type { Random } from '../data/random.ts';
-import { type AnswerList, createLists } from '../lists/answer-list.ts';
+import { type AnswerList, createListAnswers } from '../lists/answer-list.ts';
 
-/** The rows and all that reads and changes them: what begins anew at a reset. */
-export interface World {
+/** The rows and everything that reads and changes them; a daily reset replaces all of it. */
+export interface Dataset {
   readonly data: Data;
   readonly edits: Edits;
-  readonly lists: AnswerList;
-  readonly changes: Changes;
-  readonly otherChanges: OtherChanges;
+  readonly answerList: AnswerList;
+  readonly mainChanges: ReturnType<typeof createMainChanges>;
+  readonly otherChanges: ReturnType<typeof createOtherChanges>;
 }
 
-export interface WorldOptions extends DataOptions {
-  /** The moment a change is made at, in milliseconds since the epoch. */
-  moment: () => number;
+export interface DatasetOptions extends DataOptions {
+  /** The time of an edit, in milliseconds since the epoch. */
+  editTime: () => number;
   emit: EmitEvent;
-  /** Goes on from where it is, so that every day after a reset brings other changes. */
+  /** Continues after a reset, so that each day brings different changes. */
   random: Random;
-  /** Of the lists beside customers, invoices and transactions. */
   otherRandom: Random;
 }
 
-/**
- * The world as it is at a moment of the source's time, which never goes back. `resets` begins it anew with each day that
- * begins after `startedAt`, as the vendor's sandbox does at an hour that is not documented, and calls `onReset`.
- */
-export function createWorlds(
-  options: WorldOptions,
-  reset: { resets: boolean; startedAt: number; onReset: () => void },
-): (at: number) => World {
+export interface ResetOptions {
+  /** Whether each new UTC day starts with a new dataset. The hour at which the vendor's sandbox does so is not documented. */
+  daily: boolean;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  onReset: () => void;
+}
+
+/** Returns the dataset of a moment, in milliseconds since the epoch. Moments must not go backwards. */
+export function createDatasets(options: DatasetOptions, reset: ResetOptions): (at: number) => Dataset {
   let day = Math.floor(reset.startedAt / DAY);
-  let world = createWorld(options);
+  let dataset = createDataset(options);
   return at => {
-    if (reset.resets && Math.floor(at / DAY) > day) {
+    if (reset.daily && Math.floor(at / DAY) > day) {
       day = Math.floor(at / DAY);
-      world = createWorld(options);
+      dataset = createDataset(options);
       reset.onReset();
     }
-    return world;
+    return dataset;
   };
 }
 
-function createWorld(options: WorldOptions): World {
+function createDataset(options: DatasetOptions): Dataset {
   const data = createData(options);
-  const edits = createEdits(data, options.moment, options.emit);
+  const edits = createEdits(data, options.editTime, options.emit);
   return {
     data,
     edits,
-    lists: createLists(data, options.seed),
-    changes: createChanges(data, edits, options.random),
+    answerList: createListAnswers(data, options.seed),
+    mainChanges: createMainChanges(data, edits, options.random),
     otherChanges: createOtherChanges(data, edits, options.otherRandom),
   };
 }

@@ -1,4 +1,4 @@
-import { variantPoints } from '../../../src/sandbox/variants/variants.ts';
+import { variantPoints } from '../../../src/sandbox/variants/variant-points.ts';
 
 /** What was found out about one open point, of all lists or of some. */
 export interface Finding {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { MINUTE } from '../../../src/clock.ts';
 import { otherChangeKinds } from '../../../src/sandbox/changes/other-changes.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
-import { ask, askAll, createManualClock, idsOf, openForTest, TODAY } from '../test-client.ts';
+import { createManualClock, idsOf, openForTest, request, requestAll, TODAY } from '../test-client.ts';
 
 const others = ['products', 'quotes', 'tickets', 'users', 'orders', 'suppliers', 'purchases'] as const;
 
@@ -23,7 +23,7 @@ describe('one change of each kind', () => {
     expect(change).toEqual({ kind, resource, id: change.id, at: sandbox.now() });
     expect(sandbox.otherChanges).toEqual([change]);
 
-    const shown = await askAll(sandbox, `/api/v2/${resource}`);
+    const shown = await requestAll(sandbox, `/api/v2/${resource}`);
     const after = new Map(shown.map(row => [row.id, JSON.stringify(row)]));
     expect([...new Set([...before.keys(), ...after.keys()])].filter(id => before.get(id) !== after.get(id))).toEqual([
       change.id,
@@ -36,8 +36,8 @@ describe('one change of each kind', () => {
   });
 });
 
-describe('the streams', () => {
-  test('the data and the changes of the three great lists are those of every earlier version', async () => {
+describe('random sequences', () => {
+  test('data and changes of customers, invoices and transactions are the same as in every earlier version', async () => {
     const known = [
       [5, 'bbfcbcea0e783168 168ed4d4a422a018 2c2163a4ebac882a', 'e6b8ed0861ea22c8'],
       [11, '565adcb3263031ef 338f216a6f01b7a1 043721ddf2bd75bc', '2d3902b2c98b57ba'],
@@ -52,7 +52,7 @@ describe('the streams', () => {
         (['customers', 'invoices', 'transactions'] as const).map(name => digest([...sandbox.rows(name)])).join(' ');
       expect(digests()).toBe(data);
       const made = Array.from({ length: 30 }, () => {
-        // What happens elsewhere in between must not matter.
+        // Changes of the other lists must not affect these.
         sandbox.changeOthers(3);
         return sandbox.changeRandom(10);
       });
@@ -61,7 +61,7 @@ describe('the streams', () => {
     }
   });
 
-  test('the same seed brings the same changes of the other lists, and all their kinds', async () => {
+  test('the same seed gives the same changes of the other lists, and every kind occurs', async () => {
     const [one, two, three] = [await openForTest(), await openForTest(), await openForTest({ seed: 2 })];
     expect(one.changeOthers(300)).toEqual(two.changeOthers(300));
     expect(three.changeOthers(300)).not.toEqual(one.otherChanges);
@@ -70,7 +70,7 @@ describe('the streams', () => {
     expect(one.changes).toEqual([]);
   });
 
-  test('activity on both comes in the order it was due in, and leaves the first stream as it was', async () => {
+  test('activity on both groups happens in order of due time and does not affect the main changes', async () => {
     const clock = createManualClock();
     const mixed = await openForTest({ clock, activityPerMinute: 6, otherActivityPerMinute: 3 });
     const alone = await openForTest({ clock, activityPerMinute: 6 });
@@ -82,23 +82,23 @@ describe('the streams', () => {
   });
 });
 
-describe('list variants hold on the other lists too', () => {
+describe('list variants apply to the other lists', () => {
   test('order=updated-desc and updated-asc', async () => {
     const sandbox = await openForTest({ variants: { order: 'updated-desc' }, rateLimit: 0 });
     for (const kind of ['product-edited', 'quote-edited', 'ticket-moved', 'user-edited', 'order-edited'] as const) {
       sandbox.setVariants({ order: 'updated-desc' });
       const { resource, id } = sandbox.changeOther(kind);
-      expect((await ask(sandbox, `/api/v2/${resource}?limit=1`)).body.data[0].id).toBe(id);
+      expect((await request(sandbox, `/api/v2/${resource}?limit=1`)).body.data[0].id).toBe(id);
       sandbox.setVariants({ order: 'updated-asc' });
-      expect((await askAll(sandbox, `/api/v2/${resource}`)).at(-1).id).toBe(id);
+      expect((await requestAll(sandbox, `/api/v2/${resource}`)).at(-1).id).toBe(id);
     }
   });
 
-  test('paging, limit-max, order and what the key may see', async () => {
+  test('paging, limit-max, order and visible', async () => {
     const size = { customers: 2_000, invoices: 0, transactions: 0 };
     const sandbox = await openForTest({ size, rateLimit: 0 });
     for (const resource of ['products', 'quotes', 'tickets', 'orders', 'purchases'] as const) {
-      const list = async (query: string) => (await ask(sandbox, `/api/v2/${resource}?${query}`)).body;
+      const list = async (query: string) => (await request(sandbox, `/api/v2/${resource}?${query}`)).body;
       const ids = idsOf([...sandbox.rows(resource)]);
       expect(ids.length).toBeGreaterThan(200);
       sandbox.setVariants({ paging: 'whole', order: 'id-asc' });
@@ -109,17 +109,17 @@ describe('list variants hold on the other lists too', () => {
       expect((await list('limit=21')).errors).toHaveProperty('limit');
       expect(idsOf((await list('limit=7&page=3')).data)).toEqual(ids.toReversed().slice(0, 7));
       sandbox.setVariants({ paging: 'meta', order: 'shuffled', 'limit-max': '100', visible: 'half' });
-      const seen = idsOf(await askAll(sandbox, `/api/v2/${resource}`));
+      const seen = idsOf(await requestAll(sandbox, `/api/v2/${resource}`));
       expect(seen.toSorted((a, b) => a - b)).toEqual(ids.filter(id => id % 2 === 0));
       expect(seen).not.toEqual(ids.filter(id => id % 2 === 0));
       sandbox.setVariants({ visible: 'all' });
     }
   });
 
-  test('other-ids=no: products, quotes, tickets and users are listed without id, the made-up lists with it', async () => {
+  test('other-ids=no: products, quotes, tickets and users are listed without ids, the invented lists with them', async () => {
     const sandbox = await openForTest({ variants: { 'other-ids': 'no' } });
     for (const resource of others) {
-      const { data } = (await ask(sandbox, `/api/v2/${resource}`)).body;
+      const { data } = (await request(sandbox, `/api/v2/${resource}`)).body;
       const bare = ['products', 'quotes', 'tickets', 'users'].includes(resource);
       expect(data.every((row: object) => 'id' in row !== bare)).toBe(true);
     }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createData, sizes } from '../../../src/sandbox/data/data.ts';
 import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts';
-import { ask, openForTest, TODAY } from '../test-client.ts';
+import { openForTest, request, TODAY } from '../test-client.ts';
 
 const resources = [
   'customers',
@@ -28,20 +28,20 @@ describe('the seed', () => {
     expect(await textOf({ seed: 7 })).not.toBe(await textOf({ seed: 7, today: '2026-01-16' }));
   });
 
-  test('the same requests get the same answers, byte for byte', async () => {
+  test('the same requests give the same responses, byte for byte', async () => {
     const [one, two] = [await openForTest({ seed: 3 }), await openForTest({ seed: 3 })];
     for (const path of [
       '/api/v2/customers',
       '/api/v2/invoices?status=Unpaid',
       '/api/v2/transactions?page=4&limit=50',
     ]) {
-      expect((await ask(one, path)).text).toBe((await ask(two, path)).text);
+      expect((await request(one, path)).text).toBe((await request(two, path)).text);
     }
   });
 });
 
 describe('the rows', () => {
-  test('every row carries all documented fields', async () => {
+  test('every row has all documented fields', async () => {
     const sandbox = await openForTest();
     const fields = (resource: 'customers' | 'invoices' | 'transactions') => [
       ...new Set([...sandbox.rows(resource)].map(row => Object.keys(row).sort().join())),
@@ -53,7 +53,7 @@ describe('the rows', () => {
     expect(fields('transactions')).toEqual(['account_id,amount,category_id,date,description,id,type']);
   });
 
-  test('ids ascend with holes; dates reach back six years and lie mostly in recent ones', async () => {
+  test('ids ascend with gaps; dates cover six years, mostly recent ones', async () => {
     const sandbox = await openForTest({ size: 'medium' });
     const rows = [...sandbox.rows('transactions')];
     expect(rows).toHaveLength(25_000);
@@ -64,7 +64,7 @@ describe('the rows', () => {
     expect(inYear('2020')).toBeGreaterThan(500);
   });
 
-  test('a tenth of a small source’s invoices is open, mostly recent ones', async () => {
+  test('a tenth of the invoices of a small source are open, mostly recent ones', async () => {
     const open = (await openForTest()).data.invoices;
     const rows = [...open.rows()].filter(row => row.status !== 'Paid');
     expect(rows.length / 600).toBeGreaterThan(0.06);
@@ -72,7 +72,7 @@ describe('the rows', () => {
     expect(rows.filter(row => (row.date ?? '') > '2025-01-15').length / rows.length).toBeGreaterThan(0.6);
   });
 
-  test('odd but legal values occur', async () => {
+  test('unusual but legal values occur', async () => {
     const sandbox = await openForTest({ size: 'medium' });
     const customers = [...sandbox.rows('customers')];
     const ids = new Set(customers.map(row => row.id));
@@ -94,7 +94,7 @@ describe('the rows', () => {
 });
 
 describe('size', () => {
-  test('rows are made only when asked for: a million cost no time to open', async () => {
+  test('rows are generated on demand: opening a million takes no time', async () => {
     const options = {
       seed: 1,
       counts: sizes.extreme,
@@ -118,7 +118,7 @@ describe('size', () => {
     ).toBeLessThan(8_000);
   });
 
-  test('a size can be given in numbers', async () => {
+  test('a size can be given as row counts', async () => {
     const sandbox = await openForTest({ size: { customers: 3, invoices: 5, transactions: 7 } });
     expect([sandbox.data.customers.size, sandbox.data.invoices.size, sandbox.data.transactions.size]).toEqual([
       3, 5, 7,

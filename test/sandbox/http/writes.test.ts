@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ask, createManualClock, openForTest } from '../test-client.ts';
+import { createManualClock, openForTest, request } from '../test-client.ts';
 import { openReceiver } from '../webhook-receiver.ts';
 
 const customer = { account: "Zoë's Café", email: 'zoe@example.com', city: 'Zürich' };
@@ -23,18 +23,18 @@ const transaction = {
 };
 
 describe('customers', () => {
-  test('one that is told to have come too soon is not created', async () => {
+  test('a create answered with 429 has no effect', async () => {
     const sandbox = await openForTest();
     const before = [...sandbox.rows('customers')].length;
     sandbox.failNext('json-429');
-    expect((await ask(sandbox, '/api/v2/customers', { body: customer })).status).toBe(429);
+    expect((await request(sandbox, '/api/v2/customers', { body: customer })).status).toBe(429);
     expect([...sandbox.rows('customers')]).toHaveLength(before);
   });
 
-  test('one is created, read, changed and deleted', async () => {
+  test('create, read, update and delete', async () => {
     const clock = createManualClock();
     const sandbox = await openForTest({ clock });
-    const created = await ask(sandbox, '/api/v2/customers', { body: customer });
+    const created = await request(sandbox, '/api/v2/customers', { body: customer });
     expect(created.status).toBe(201);
     const { id } = created.body.data;
     expect(created.body.data).toEqual({
@@ -48,42 +48,46 @@ describe('customers', () => {
       created_at: '2026-01-15T12:00:00Z',
       updated_at: '2026-01-15T12:00:00Z',
     });
-    expect((await ask(sandbox, `/api/v2/customers/${id}`)).body.data).toEqual(created.body.data);
+    expect((await request(sandbox, `/api/v2/customers/${id}`)).body.data).toEqual(created.body.data);
 
     clock.advance(90_000);
-    const changed = await ask(sandbox, `/api/v2/customers/${id}`, { method: 'PUT', body: { city: 'Bern' } });
+    const changed = await request(sandbox, `/api/v2/customers/${id}`, { method: 'PUT', body: { city: 'Bern' } });
     expect(changed.status).toBe(200);
     expect(changed.body.data).toEqual({ ...created.body.data, city: 'Bern', updated_at: '2026-01-15T12:01:30Z' });
-    expect((await ask(sandbox, '/api/v2/customers?limit=1')).body.data).toEqual([changed.body.data]);
+    expect((await request(sandbox, '/api/v2/customers?limit=1')).body.data).toEqual([changed.body.data]);
 
-    expect((await ask(sandbox, `/api/v2/customers/${id}`, { method: 'DELETE' })).status).toBe(200);
+    expect((await request(sandbox, `/api/v2/customers/${id}`, { method: 'DELETE' })).status).toBe(200);
     for (const method of ['GET', 'PUT', 'DELETE']) {
-      const gone = await ask(sandbox, `/api/v2/customers/${id}`, method === 'PUT' ? { method, body: {} } : { method });
+      const gone = await request(
+        sandbox,
+        `/api/v2/customers/${id}`,
+        method === 'PUT' ? { method, body: {} } : { method },
+      );
       expect(gone.status).toBe(404);
       expect(gone.body).toEqual({ success: false, message: 'Customer not found' });
     }
-    expect((await ask(sandbox, '/api/v2/customers')).body.meta.total_records).toBe(150);
+    expect((await request(sandbox, '/api/v2/customers')).body.meta.total_records).toBe(150);
   });
 
-  test('a wrong one is refused with a message for each field', async () => {
+  test('an invalid customer is rejected with a message for each field', async () => {
     const sandbox = await openForTest();
-    const { status, body } = await ask(sandbox, '/api/v2/customers', { body: { email: 'nonsense', phone: 5 } });
+    const { status, body } = await request(sandbox, '/api/v2/customers', { body: { email: 'nonsense', phone: 5 } });
     expect(status).toBe(400);
     expect(body).toEqual({
       success: false,
       errors: { account: 'This field is required', email: 'Invalid email format', phone: 'Must be a string' },
       message: 'Validation failed',
     });
-    const put = await ask(sandbox, '/api/v2/customers/1', { method: 'PUT', body: { email: 'nonsense' } });
+    const put = await request(sandbox, '/api/v2/customers/1', { method: 'PUT', body: { email: 'nonsense' } });
     expect(put.body.errors).toEqual({ email: 'Invalid email format' });
-    const broken = await ask(sandbox, '/api/v2/customers', { body: '{"account":' });
+    const broken = await request(sandbox, '/api/v2/customers', { body: '{"account":' });
     expect(broken.status).toBe(400);
     expect(broken.body.errors).toEqual({ body: 'The body is not JSON' });
   });
 
-  test('a batch creates its good entries and tells about each', async () => {
+  test('a batch creates its valid entries and returns a result for each entry', async () => {
     const sandbox = await openForTest();
-    const { status, body } = await ask(sandbox, '/api/v2/batch/customers', {
+    const { status, body } = await request(sandbox, '/api/v2/batch/customers', {
       body: { customers: [customer, { account: '' }, { account: 'Two', email: '' }] },
     });
     expect(status).toBe(201);
@@ -91,35 +95,35 @@ describe('customers', () => {
     expect(body.data[1].errors).toEqual({ account: 'This field is required' });
     expect(sandbox.data.customers.size).toBe(152);
     expect(sandbox.data.customers.get(body.data[2].data.id)?.account).toBe('Two');
-    expect((await ask(sandbox, '/api/v2/batch/customers', { body: { customers: [] } })).status).toBe(400);
+    expect((await request(sandbox, '/api/v2/batch/customers', { body: { customers: [] } })).status).toBe(400);
   });
 });
 
 describe('other creates', () => {
-  test('an invoice sums its items and is unpaid', async () => {
+  test('a new invoice has the sum of its items and is unpaid', async () => {
     const sandbox = await openForTest();
-    const { status, body } = await ask(sandbox, '/api/v2/invoices', { body: invoice });
+    const { status, body } = await request(sandbox, '/api/v2/invoices', { body: invoice });
     expect(status).toBe(201);
     expect(body.data).toMatchObject({ ...invoice, amount: 320.3, status: 'Unpaid' });
-    expect((await ask(sandbox, '/api/v2/invoices?limit=1')).body.data).toEqual([body.data]);
+    expect((await request(sandbox, '/api/v2/invoices?limit=1')).body.data).toEqual([body.data]);
   });
 
-  test('an invoice that comes to nothing is refused', async () => {
+  test('an invoice with a total of zero is rejected', async () => {
     const sandbox = await openForTest();
     const free = { ...invoice, items: [{ description: 'Gift', amount: 0, qty: 1 }] };
-    const { status, body } = await ask(sandbox, '/api/v2/invoices', { body: free });
+    const { status, body } = await request(sandbox, '/api/v2/invoices', { body: free });
     expect(status).toBe(400);
     expect(body.errors).toEqual({ amount: 'Amount must be greater than 0' });
   });
 
   test('a transaction', async () => {
     const sandbox = await openForTest();
-    const { status, body } = await ask(sandbox, '/api/v2/transactions', { body: transaction });
+    const { status, body } = await request(sandbox, '/api/v2/transactions', { body: transaction });
     expect(status).toBe(201);
-    expect((await ask(sandbox, '/api/v2/transactions?limit=1')).body.data).toEqual([
+    expect((await request(sandbox, '/api/v2/transactions?limit=1')).body.data).toEqual([
       { ...transaction, id: body.data.id },
     ]);
-    const wrong = await ask(sandbox, '/api/v2/transactions', {
+    const wrong = await request(sandbox, '/api/v2/transactions', {
       body: { ...transaction, type: 'Gift', amount: -1, date: '1/2/26' },
     });
     expect(Object.keys(wrong.body.errors).sort()).toEqual(['amount', 'date', 'type']);
@@ -133,7 +137,7 @@ describe('other creates', () => {
     ['users', { name: 'Ada', email: 'ada@example.com', password: 'secret', role: 'staff' }],
   ] as const)('%s', async ([resource, given]) => {
     const sandbox = await openForTest();
-    const { status, body } = await ask(sandbox, `/api/v2/${resource}`, { body: given });
+    const { status, body } = await request(sandbox, `/api/v2/${resource}`, { body: given });
     expect(status).toBe(201);
     expect(body.data).toMatchObject('password' in given ? { name: 'Ada' } : given);
     expect(body.data).not.toHaveProperty('password');
@@ -141,39 +145,39 @@ describe('other creates', () => {
   });
 });
 
-test('what is created is answered with its id, although the list shows none', async () => {
+test('the response to a create has an id even if the list has none', async () => {
   const sandbox = await openForTest({ variants: { 'transaction-ids': 'no', 'other-ids': 'no' } });
   for (const [resource, body] of [
     ['transactions', transaction],
     ['products', { name: 'Bolt', price: 1.5 }],
   ] as const) {
-    const created = await ask(sandbox, `/api/v2/${resource}`, { body });
+    const created = await request(sandbox, `/api/v2/${resource}`, { body });
     expect(created.body.data).toEqual([...sandbox.rows(resource)].at(-1));
     const { id, ...listed } = created.body.data;
     expect(id).toEqual(expect.any(Number));
-    expect((await ask(sandbox, `/api/v2/${resource}?limit=1`)).body.data).toEqual([listed]);
+    expect((await request(sandbox, `/api/v2/${resource}?limit=1`)).body.data).toEqual([listed]);
   }
 });
 
 describe('webhooks', () => {
-  test('a registered address hears of the events it asked for', async () => {
+  test('a webhook receives the events it registered for', async () => {
     const sandbox = await openForTest();
     const { received, url } = await openReceiver();
-    const registered = await ask(sandbox, '/api/v2/webhooks', { body: { url, events: ['invoice.created'] } });
+    const registered = await request(sandbox, '/api/v2/webhooks', { body: { url, events: ['invoice.created'] } });
     expect(registered.status).toBe(201);
-    const created = await ask(sandbox, '/api/v2/invoices', { body: invoice });
+    const created = await request(sandbox, '/api/v2/invoices', { body: invoice });
     sandbox.change('invoice-paid');
     await sandbox.webhooksSent();
     expect(received).toEqual([{ event: 'invoice.created', data: created.body.data }]);
   });
 
-  test('of both events, whether things happen at the source or are created through the API', async () => {
+  test('both events are sent for changes at the source and for creates through the API', async () => {
     const sandbox = await openForTest();
     const { received, url } = await openReceiver();
-    await ask(sandbox, '/api/v2/webhooks', { body: { url, events: ['invoice.created', 'payment.received'] } });
-    const created = await ask(sandbox, '/api/v2/invoices', { body: invoice });
-    const booked = await ask(sandbox, '/api/v2/transactions', { body: transaction });
-    await ask(sandbox, '/api/v2/transactions', { body: { ...transaction, type: 'Expense' } });
+    await request(sandbox, '/api/v2/webhooks', { body: { url, events: ['invoice.created', 'payment.received'] } });
+    const created = await request(sandbox, '/api/v2/invoices', { body: invoice });
+    const booked = await request(sandbox, '/api/v2/transactions', { body: transaction });
+    await request(sandbox, '/api/v2/transactions', { body: { ...transaction, type: 'Expense' } });
     const later = sandbox.change('invoice-new').id;
     const paid = sandbox.change('invoice-paid').id;
     sandbox.change('invoice-edited');
@@ -186,10 +190,10 @@ describe('webhooks', () => {
     ]);
   });
 
-  test('events can come twice or never', async () => {
+  test('webhooks=twice and never', async () => {
     const sandbox = await openForTest({ variants: { webhooks: 'twice' } });
     const { received, url } = await openReceiver();
-    await ask(sandbox, '/api/v2/webhooks', { body: { url, events: ['payment.received'] } });
+    await request(sandbox, '/api/v2/webhooks', { body: { url, events: ['payment.received'] } });
     const { id } = sandbox.change('invoice-paid');
     sandbox.setVariants({ webhooks: 'never' });
     sandbox.change('invoice-paid');
@@ -200,18 +204,18 @@ describe('webhooks', () => {
     ]);
   });
 
-  test('events can come in another order', async () => {
+  test('webhooks=swapped', async () => {
     const sandbox = await openForTest({ variants: { webhooks: 'swapped' } });
     const { received, url } = await openReceiver();
-    await ask(sandbox, '/api/v2/webhooks', { body: { url, events: ['invoice.created'] } });
+    await request(sandbox, '/api/v2/webhooks', { body: { url, events: ['invoice.created'] } });
     const ids = [1, 2, 3].map(() => sandbox.change('invoice-new').id);
     await sandbox.webhooksSent();
     expect(received.map(({ data }) => data.id)).toEqual([ids[1], ids[0], ids[2]]);
   });
 
-  test('an address that is not HTTPS is refused', async () => {
+  test('an address that is not HTTPS is rejected', async () => {
     const sandbox = await openForTest();
-    const { status, body } = await ask(sandbox, '/api/v2/webhooks', {
+    const { status, body } = await request(sandbox, '/api/v2/webhooks', {
       body: { url: 'http://example.com/', events: ['x'] },
     });
     expect(status).toBe(400);

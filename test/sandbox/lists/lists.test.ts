@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { SANDBOX_KEY } from '../../../src/sandbox/sandbox.ts';
-import { ask, askAll, idsOf, openForTest } from '../test-client.ts';
+import { idsOf, openForTest, request, requestAll } from '../test-client.ts';
 
 describe('paging', () => {
   test('20 rows by default, newest id first, with meta', async () => {
     const sandbox = await openForTest();
-    const { status, body } = await ask(sandbox, '/api/v2/customers');
+    const { status, body } = await request(sandbox, '/api/v2/customers');
     expect(status).toBe(200);
     expect(body.success).toBe(true);
     expect(body.meta).toEqual({ current_page: 1, total_pages: 8, total_records: 150 });
@@ -17,19 +17,19 @@ describe('paging', () => {
   });
 
   test.for(['customers', 'invoices', 'transactions'] as const)(
-    'all pages of %s are the rows of the source',
+    'all pages of %s contain the rows of the source',
     async resource => {
       const sandbox = await openForTest();
-      const rows = await askAll(sandbox, `/api/v2/${resource}`);
+      const rows = await requestAll(sandbox, `/api/v2/${resource}`);
       expect(rows.reverse()).toEqual([...sandbox.rows(resource)]);
     },
   );
 
-  test('a great limit is clamped to 100, nonsense counts as not given', async () => {
+  test('a large limit is clamped to 100; an invalid one counts as absent', async () => {
     const sandbox = await openForTest();
-    expect((await ask(sandbox, '/api/v2/invoices?limit=1000')).body.data).toHaveLength(100);
+    expect((await request(sandbox, '/api/v2/invoices?limit=1000')).body.data).toHaveLength(100);
     for (const query of ['page=0&limit=0', 'page=-1&limit=-5', 'page=x&limit=1.5', 'page=&limit=']) {
-      const { body } = await ask(sandbox, `/api/v2/invoices?${query}`);
+      const { body } = await request(sandbox, `/api/v2/invoices?${query}`);
       expect(body.data).toHaveLength(20);
       expect(body.meta.current_page).toBe(1);
     }
@@ -37,14 +37,14 @@ describe('paging', () => {
 
   test('a page past the end is empty', async () => {
     const sandbox = await openForTest();
-    const { status, body } = await ask(sandbox, '/api/v2/customers?page=9');
+    const { status, body } = await request(sandbox, '/api/v2/customers?page=9');
     expect(status).toBe(200);
     expect(body).toEqual({ success: true, data: [], meta: { current_page: 9, total_pages: 8, total_records: 150 } });
   });
 
   test('an empty list has one page', async () => {
     const sandbox = await openForTest({ size: { customers: 0, invoices: 0, transactions: 0 } });
-    const { body } = await ask(sandbox, '/api/v2/transactions');
+    const { body } = await request(sandbox, '/api/v2/transactions');
     expect(body).toEqual({ success: true, data: [], meta: { current_page: 1, total_pages: 1, total_records: 0 } });
   });
 });
@@ -53,40 +53,40 @@ describe('filters', () => {
   test('invoices by status, customer and dates, both ends included', async () => {
     const sandbox = await openForTest();
     const rows = [...sandbox.rows('invoices')].reverse();
-    const open = await askAll(sandbox, '/api/v2/invoices?status=Partially+Paid');
+    const open = await requestAll(sandbox, '/api/v2/invoices?status=Partially+Paid');
     expect(open).toEqual(rows.filter(row => row.status === 'Partially Paid'));
     expect(open.length).toBeGreaterThan(0);
 
     const customer = rows[0]?.customer_id as number;
-    expect(await askAll(sandbox, `/api/v2/invoices?customer_id=${customer}`)).toEqual(
+    expect(await requestAll(sandbox, `/api/v2/invoices?customer_id=${customer}`)).toEqual(
       rows.filter(row => row.customer_id === customer),
     );
 
     const from = rows[400]?.date as string;
     const to = rows[100]?.date as string;
     const within = rows.filter(row => row.date !== null && row.date >= from && row.date <= to);
-    expect(await askAll(sandbox, `/api/v2/invoices?date_from=${from}&date_to=${to}`)).toEqual(within);
+    expect(await requestAll(sandbox, `/api/v2/invoices?date_from=${from}&date_to=${to}`)).toEqual(within);
     expect(within.some(row => row.date === from) && within.some(row => row.date === to)).toBe(true);
   });
 
   test('transactions by type, account and an open-ended window', async () => {
     const sandbox = await openForTest();
     const rows = [...sandbox.rows('transactions')].reverse();
-    expect(await askAll(sandbox, '/api/v2/transactions?type=Expense&account_id=3')).toEqual(
+    expect(await requestAll(sandbox, '/api/v2/transactions?type=Expense&account_id=3')).toEqual(
       rows.filter(row => row.type === 'Expense' && row.account_id === 3),
     );
     const day = rows[200]?.date as string;
-    expect(await askAll(sandbox, `/api/v2/transactions?date_from=${day}`)).toEqual(
+    expect(await requestAll(sandbox, `/api/v2/transactions?date_from=${day}`)).toEqual(
       rows.filter(row => (row.date ?? '') >= day),
     );
-    expect(await askAll(sandbox, `/api/v2/transactions?date_to=${day}`)).toEqual(
+    expect(await requestAll(sandbox, `/api/v2/transactions?date_to=${day}`)).toEqual(
       rows.filter(row => (row.date ?? '9') <= day),
     );
   });
 
-  test('customers by search, without regard to case', async () => {
+  test('customers by search, ignoring case', async () => {
     const sandbox = await openForTest();
-    const found = await askAll(sandbox, '/api/v2/customers?search=bakery');
+    const found = await requestAll(sandbox, '/api/v2/customers?search=bakery');
     expect(found).toEqual([...sandbox.rows('customers')].reverse().filter(row => row.account.includes('Bakery')));
     expect(found.length).toBeGreaterThan(0);
   });
@@ -95,25 +95,25 @@ describe('filters', () => {
     const sandbox = await openForTest();
     const row = [...sandbox.rows('customers')].find(each => each.email && each.phone);
     for (const part of [row?.email?.slice(1), row?.phone?.slice(-8)]) {
-      const found = await askAll(sandbox, `/api/v2/customers?search=${encodeURIComponent(part as string)}`);
+      const found = await requestAll(sandbox, `/api/v2/customers?search=${encodeURIComponent(part as string)}`);
       expect(idsOf(found)).toContain(row?.id);
       expect(found.length).toBeLessThan(20);
     }
-    expect((await ask(sandbox, '/api/v2/customers?search=nobody-is-called-so')).body.data).toEqual([]);
+    expect((await request(sandbox, '/api/v2/customers?search=nobody-is-called-so')).body.data).toEqual([]);
   });
 
   test('tickets by status and department', async () => {
     const sandbox = await openForTest();
-    const found = await askAll(sandbox, '/api/v2/tickets?status=Open&department_id=2');
+    const found = await requestAll(sandbox, '/api/v2/tickets?status=Open&department_id=2');
     expect(found).toEqual(
       [...sandbox.rows('tickets')].reverse().filter(row => row.status === 'Open' && row.department_id === 2),
     );
   });
 
-  test('an unknown status matches nothing, a wrong date is refused', async () => {
+  test('an unknown status matches nothing; an invalid date is rejected', async () => {
     const sandbox = await openForTest();
-    expect((await ask(sandbox, '/api/v2/invoices?status=Void')).body.data).toEqual([]);
-    const { status, body } = await ask(sandbox, '/api/v2/invoices?date_from=2026-02-30');
+    expect((await request(sandbox, '/api/v2/invoices?status=Void')).body.data).toEqual([]);
+    const { status, body } = await request(sandbox, '/api/v2/invoices?date_from=2026-02-30');
     expect(status).toBe(400);
     expect(body).toEqual({
       success: false,
@@ -128,46 +128,50 @@ describe('the other lists', () => {
     '%s',
     async resource => {
       const sandbox = await openForTest();
-      const rows = await askAll(sandbox, `/api/v2/${resource}`);
+      const rows = await requestAll(sandbox, `/api/v2/${resource}`);
       expect(rows.length).toBeGreaterThan(0);
       expect(rows.reverse()).toEqual([...sandbox.rows(resource)]);
     },
   );
 
-  test('the financial report sums exactly what the month holds', async () => {
+  test('the financial report is the exact sum of the month', async () => {
     const sandbox = await openForTest();
     const month = '2025-11';
     const cents = (type: string) =>
       [...sandbox.rows('transactions')]
         .filter(row => row.type === type && row.date?.startsWith(month))
         .reduce((sum, row) => sum + Number(row.amount), 0);
-    const { body } = await ask(sandbox, '/api/v2/reports/financial?year=2025&month=11');
+    const { body } = await request(sandbox, '/api/v2/reports/financial?year=2025&month=11');
     expect(body.data.income).toBeCloseTo(cents('Income'), 6);
     expect(body.data.expenses).toBeCloseTo(cents('Expense'), 6);
     expect(body.data.profit).toBeCloseTo(cents('Income') - cents('Expense'), 6);
-    const wrong = await ask(sandbox, '/api/v2/reports/financial?year=2025&month=13');
+    const wrong = await request(sandbox, '/api/v2/reports/financial?year=2025&month=13');
     expect(wrong.status).toBe(400);
   });
 
-  test('the financial report sums amounts that JSON writes with an exponent', async () => {
+  test('the financial report includes amounts that JSON writes with an exponent', async () => {
     const sandbox = await openForTest();
     for (const amount of [1e21, 1e-7])
-      await ask(sandbox, '/api/v2/transactions', {
+      await request(sandbox, '/api/v2/transactions', {
         body: { type: 'Income', account_id: 1, amount, category_id: 1, description: 'x', date: '1999-05-01' },
       });
-    const { text } = await ask(sandbox, '/api/v2/reports/financial?year=1999&month=5');
+    const { text } = await request(sandbox, '/api/v2/reports/financial?year=1999&month=5');
     expect(text).toContain('"income":1000000000000000000000.0000001,');
   });
 });
 
 describe('keys', () => {
-  test('both ways of giving the key lead to the same answer', async () => {
+  test('both ways to send the key give the same response', async () => {
     const sandbox = await openForTest();
-    const direct = await ask(sandbox, '/api/v2/invoices?status=Unpaid&limit=5&page=2');
-    const beside = await ask(sandbox, `/?api_key=${sandbox.apiKey}&ng=api/v2/invoices&status=Unpaid&limit=5&page=2`, {
-      key: null,
-    });
-    const inside = await ask(
+    const direct = await request(sandbox, '/api/v2/invoices?status=Unpaid&limit=5&page=2');
+    const beside = await request(
+      sandbox,
+      `/?api_key=${sandbox.apiKey}&ng=api/v2/invoices&status=Unpaid&limit=5&page=2`,
+      {
+        key: null,
+      },
+    );
+    const inside = await request(
       sandbox,
       `/?api_key=${sandbox.apiKey}&ng=${encodeURIComponent('/api/v2/invoices?status=Unpaid&limit=5&page=2')}`,
       { key: null },
@@ -177,48 +181,48 @@ describe('keys', () => {
     expect(inside.body).toEqual(direct.body);
   });
 
-  test('the key in the query serves every method too', async () => {
+  test('the key in the query works for every method', async () => {
     const sandbox = await openForTest();
     const at = (path: string) => `/?api_key=${sandbox.apiKey}&ng=${encodeURIComponent(path)}`;
-    const created = await ask(sandbox, at('api/v2/customers'), { body: { account: 'New' }, key: null });
+    const created = await request(sandbox, at('api/v2/customers'), { body: { account: 'New' }, key: null });
     expect(created.status).toBe(201);
     const one = `/api/v2/customers/${created.body.data.id}`;
-    const changed = await ask(sandbox, at(one), { method: 'PUT', body: { city: 'Bern' }, key: null });
+    const changed = await request(sandbox, at(one), { method: 'PUT', body: { city: 'Bern' }, key: null });
     expect(changed.body.data).toMatchObject({ account: 'New', city: 'Bern' });
-    expect((await ask(sandbox, at(one), { key: null })).body.data).toEqual(changed.body.data);
-    expect((await ask(sandbox, at(one), { method: 'DELETE', key: null })).status).toBe(200);
-    expect((await ask(sandbox, one)).status).toBe(404);
+    expect((await request(sandbox, at(one), { key: null })).body.data).toEqual(changed.body.data);
+    expect((await request(sandbox, at(one), { method: 'DELETE', key: null })).status).toBe(200);
+    expect((await request(sandbox, one)).status).toBe(404);
   });
 
-  test('a wrong or missing key is refused with 401 and counts against nobody', async () => {
+  test('a request with an invalid or missing key gets 401 and is not counted', async () => {
     const sandbox = await openForTest();
     for (const answer of [
-      await ask(sandbox, '/api/v2/customers', { key: 'other' }),
-      await ask(sandbox, '/api/v2/customers', { key: null }),
-      await ask(sandbox, `/api/v2/customers?api_key=${sandbox.apiKey}`, { key: null }),
-      await ask(sandbox, '/?api_key=other&ng=api/v2/customers', { key: null }),
+      await request(sandbox, '/api/v2/customers', { key: 'other' }),
+      await request(sandbox, '/api/v2/customers', { key: null }),
+      await request(sandbox, `/api/v2/customers?api_key=${sandbox.apiKey}`, { key: null }),
+      await request(sandbox, '/?api_key=other&ng=api/v2/customers', { key: null }),
     ]) {
       expect(answer.status).toBe(401);
       expect(answer.body).toEqual({ success: false, message: 'Invalid API key or unauthorized access' });
       expect(answer.headers.get('x-ratelimit-limit')).toBe('1000');
     }
-    expect((await ask(sandbox, '/api/v2/customers')).headers.get('x-ratelimit-remaining')).toBe('999');
+    expect((await request(sandbox, '/api/v2/customers')).headers.get('x-ratelimit-remaining')).toBe('999');
   });
 
-  test('the key can be chosen', async () => {
+  test('the key is configurable', async () => {
     const sandbox = await openForTest({ apiKey: 'chosen' });
-    expect((await ask(sandbox, '/api/v2/customers')).status).toBe(200);
-    expect((await ask(sandbox, '/api/v2/customers', { key: SANDBOX_KEY })).status).toBe(401);
+    expect((await request(sandbox, '/api/v2/customers')).status).toBe(200);
+    expect((await request(sandbox, '/api/v2/customers', { key: SANDBOX_KEY })).status).toBe(401);
   });
 
   test('unknown paths and methods are 404 in JSON', async () => {
     const sandbox = await openForTest();
     for (const answer of [
-      await ask(sandbox, '/api/v2/nothing'),
-      await ask(sandbox, '/api/v1/customers'),
-      await ask(sandbox, '/api/v2/invoices/1'),
-      await ask(sandbox, '/api/v2/invoices', { method: 'DELETE' }),
-      await ask(sandbox, '/'),
+      await request(sandbox, '/api/v2/nothing'),
+      await request(sandbox, '/api/v1/customers'),
+      await request(sandbox, '/api/v2/invoices/1'),
+      await request(sandbox, '/api/v2/invoices', { method: 'DELETE' }),
+      await request(sandbox, '/'),
     ]) {
       expect(answer.status).toBe(404);
       expect(answer.body).toEqual({ success: false, message: 'Not found' });

@@ -4,7 +4,7 @@ import { createListing } from '../../../src/sandbox/lists/ordering.ts';
 import type { Variants } from '../../../src/sandbox/variants/variants.ts';
 import { createManualClock, openForTest } from '../test-client.ts';
 
-test('a long list stays in its order through changes, as if it were sorted anew', async () => {
+test('a long list stays ordered through changes, as if sorted from scratch', async () => {
   const clock = createManualClock();
   const sandbox = await openForTest({ size: 'medium', clock });
   const table = sandbox.data.transactions as Table<{ id: number }>;

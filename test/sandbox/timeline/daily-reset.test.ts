@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DAY, HOUR } from '../../../src/clock.ts';
 import type { Resource } from '../../../src/sandbox/data/rows.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
-import { ask, createManualClock, openForTest } from '../test-client.ts';
+import { createManualClock, openForTest, request } from '../test-client.ts';
 import { openReceiver } from '../webhook-receiver.ts';
 
 const resources: readonly Resource[] = [
@@ -20,15 +20,15 @@ const resources: readonly Resource[] = [
 ];
 
 const contents = (sandbox: Sandbox) => JSON.stringify(resources.map(resource => [...sandbox.rows(resource)]));
-const listOf = async (sandbox: Sandbox) => (await ask(sandbox, '/api/v2/customers')).text;
+const listOf = async (sandbox: Sandbox) => (await request(sandbox, '/api/v2/customers')).text;
 
-test('at midnight UTC all data are as they were at the start, day after day', async () => {
+test('the data returns to its initial state at every midnight UTC', async () => {
   const clock = createManualClock();
   const sandbox = await openForTest({ clock, dailyReset: true });
   const [start, list] = [contents(sandbox), await listOf(sandbox)];
   for (const hours of [12, 24]) {
-    const { id } = (await ask(sandbox, '/api/v2/customers', { body: { account: 'New' } })).body.data;
-    await ask(sandbox, '/api/v2/leads', { body: { first_name: 'Ada', last_name: 'Smith' } });
+    const { id } = (await request(sandbox, '/api/v2/customers', { body: { account: 'New' } })).body.data;
+    await request(sandbox, '/api/v2/leads', { body: { first_name: 'Ada', last_name: 'Smith' } });
     sandbox.changeRandom(50);
     sandbox.changeOthers(50);
     const changed = contents(sandbox);
@@ -36,12 +36,12 @@ test('at midnight UTC all data are as they were at the start, day after day', as
     expect(contents(sandbox)).toBe(changed);
     clock.advance(1);
     expect(await listOf(sandbox)).toBe(list);
-    expect((await ask(sandbox, `/api/v2/customers/${id}`)).status).toBe(404);
+    expect((await request(sandbox, `/api/v2/customers/${id}`)).status).toBe(404);
     expect(contents(sandbox)).toBe(start);
   }
 });
 
-test('without the option nothing is reset', async () => {
+test('without the option there is no reset', async () => {
   const clock = createManualClock();
   const sandbox = await openForTest({ clock });
   sandbox.changeRandom(10);
@@ -50,11 +50,11 @@ test('without the option nothing is reset', async () => {
   expect(contents(sandbox)).toBe(changed);
 });
 
-test('what is registered is forgotten', async () => {
+test('a reset removes registered webhooks', async () => {
   const clock = createManualClock();
   const sandbox = await openForTest({ clock, dailyReset: true });
   const { received, url } = await openReceiver();
-  await ask(sandbox, '/api/v2/webhooks', { body: { url, events: ['invoice.created'] } });
+  await request(sandbox, '/api/v2/webhooks', { body: { url, events: ['invoice.created'] } });
   sandbox.change('invoice-new');
   await sandbox.webhooksSent();
   expect(received).toHaveLength(1);
@@ -64,24 +64,24 @@ test('what is registered is forgotten', async () => {
   expect(received).toHaveLength(1);
 });
 
-test('what is registered as the first of a day is kept', async () => {
+test('a webhook registered by the first request of a day is kept', async () => {
   const clock = createManualClock();
   const sandbox = await openForTest({ clock, dailyReset: true });
   const { received, url } = await openReceiver();
   clock.advance(12 * HOUR);
-  await ask(sandbox, '/api/v2/webhooks', { body: { url, events: ['invoice.created'] } });
-  await ask(sandbox, '/api/v2/customers');
+  await request(sandbox, '/api/v2/webhooks', { body: { url, events: ['invoice.created'] } });
+  await request(sandbox, '/api/v2/customers');
   sandbox.change('invoice-new');
   await sandbox.webhooksSent();
   expect(received).toHaveLength(1);
 });
 
-test('changes due before midnight are gone, those due after it are there', async () => {
+test('activity due before midnight is reset, activity due at midnight is kept', async () => {
   const clock = createManualClock();
   const sandbox = await openForTest({ clock, dailyReset: true, activityPerMinute: 1, otherActivityPerMinute: 1 });
   const start = contents(sandbox);
   clock.advance(12 * HOUR);
-  // The change due at midnight itself belongs to the new day.
+  // A change due at midnight belongs to the new day.
   sandbox.insert('leads', { first_name: 'A', last_name: 'B', email: null, company: null, phone: null, source: null });
   expect(sandbox.changes).toHaveLength(720);
   const fresh = await openForTest({ clock: createManualClock() });
