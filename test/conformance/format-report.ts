@@ -1,38 +1,42 @@
 import pc from 'picocolors';
 import { table } from '../../src/cli/output/table.ts';
-import { type Finding, meaning } from './findings/finding.ts';
+import { describeValue, type Finding } from './findings/finding.ts';
 import type { Report } from './probe.ts';
 
-/** 100 columns with the gaps between them. */
+/** 100 columns, including the gaps. */
 const WIDTHS = { 0: 19, 1: 17, 2: 38, 3: 20 };
 
-/** The report for people: one line a point, what is not handled named again below. */
-export function showReport({ findings, requests, written, stopped, ok }: Report, origin: string): string {
+/** The report for people: a table of all points, followed by a summary. */
+export function formatReport({ findings, requests, written, stopped, ok }: Report, origin: string): string {
   const rows = findings.map(finding => [
     pointOf(finding),
-    finding.seen === null ? 'could not be told' : finding.seen.replaceAll('|', ' or '),
-    textOf(finding),
+    finding.seen === null ? 'not determined' : finding.seen.replaceAll('|', ' or '),
+    evidenceOf(finding),
     finding.handled ?? '',
   ]);
   const colors = pc.createColors(false);
-  const drawn = table(colors, ['point', 'seen', 'by what', 'handled by Sluice'], rows, { wrap: WIDTHS });
+  const drawn = table(colors, ['point', 'seen', 'evidence', 'handled by Sluice'], rows, { wrap: WIDTHS });
   const not = findings.filter(({ handled }) => handled?.startsWith('not'));
-  const told = findings.filter(({ seen }) => seen !== null).length;
+  const determined = findings.filter(({ seen }) => seen !== null).length;
   return [
     drawn,
     '',
-    ...written.created.map(what => `Created: ${what}${written.left.includes(what) ? '' : ', and deleted again'}.`),
-    ...written.left.map(what => `NOT REMOVED: ${what}. Delete it by hand if that is its name.`),
-    ...written.notOurs.map(what => `NOT OURS: ${what}, though an answer to a create named it. It was not touched.`),
-    ...(stopped ? [`Not all was asked: ${stopped}.`] : []),
-    `${requests} requests to ${origin}; ${told} of ${findings.length} points told.`,
-    ok ? 'All that was seen is handled.' : `Not handled: ${not.map(pointOf).join('; ') || 'nothing that was seen'}.`,
+    ...written.created.map(
+      customer => `Created: ${customer}${written.left.includes(customer) ? '' : ', and deleted'}.`,
+    ),
+    ...written.left.map(customer => `NOT REMOVED: ${customer}. Check its name and delete it by hand.`),
+    ...written.notOurs.map(
+      customer => `NOT OURS: ${customer}, although an answer to a create returned its id. It was not touched.`,
+    ),
+    ...(stopped ? [`Not all checks ran: ${stopped}.`] : []),
+    `${requests} requests to ${origin}; ${determined} of ${findings.length} points determined.`,
+    ok ? 'Sluice handles everything found.' : `Not handled: ${not.map(pointOf).join('; ') || 'nothing found'}.`,
   ].join('\n');
 }
 
 const pointOf = ({ point, lists }: Finding) => (lists ? `${point}: ${lists.join(', ')}` : point);
 
-function textOf({ point, seen, evidence }: Finding): string {
-  const means = seen === null ? undefined : meaning(point, seen);
-  return means === undefined ? evidence : `${means} (${evidence})`;
+function evidenceOf({ point, seen, evidence }: Finding): string {
+  const description = seen === null ? undefined : describeValue(point, seen);
+  return description === undefined ? evidence : `${description} (${evidence})`;
 }

@@ -1,75 +1,79 @@
-import { type Finding, strange, told, untold } from '../findings/finding.ts';
+import { type Finding, observed, undetermined, unrecognized } from '../findings/finding.ts';
 import { pathOf } from '../lists/documented-lists.ts';
-import { FEW, type Lists, type Seen } from '../lists/read-lists.ts';
-import type { Asker } from '../requests/requester.ts';
+import { FEW, type ListReading, type ListReadings } from '../lists/read-lists.ts';
+import type { Requester } from '../requests/requester.ts';
 
-const MORE = 2000;
-const DEFAULT = 20;
+const LARGER_LIMIT = 2000;
+const DEFAULT_LIMIT = 20;
 
-/** `limit-max`: how many rows came of how many that were asked for, where there were more; and lists that take less than customers. */
-export async function probeLimit(asker: Asker, { offered }: Lists): Promise<Finding[]> {
+/** `limit-max`: how many rows a list with more rows returns for a large limit, and which lists accept less than customers. */
+export async function checkLimit(requester: Requester, { offered }: ListReadings): Promise<Finding[]> {
   const customers = offered.find(({ name }) => name === 'customers');
-  const less = offered.filter(({ name, tooMuch }) => name !== 'customers' && tooMuch !== null);
-  const of = less.map(seen => ({ ...tooMuchFor(seen), lists: [seen.name] }));
-  if (customers?.tooMuch) return [tooMuchFor(customers), ...of];
+  const stricter = offered.filter(({ name, rejectedLimit }) => name !== 'customers' && rejectedLimit !== null);
+  const strictFindings = stricter.map(reading => ({ ...rejectedLimitOf(reading), lists: [reading.name] }));
+  if (customers?.rejectedLimit) return [rejectedLimitOf(customers), ...strictFindings];
   return [
-    await probeMost(
-      asker,
-      offered.filter(each => !less.includes(each)),
+    await checkMaximum(
+      requester,
+      offered.filter(each => !stricter.includes(each)),
     ),
-    ...of,
+    ...strictFindings,
   ];
 }
 
-async function probeMost(asker: Asker, offered: readonly Seen[]): Promise<Finding> {
+async function checkMaximum(requester: Requester, offered: readonly ListReading[]): Promise<Finding> {
   const paged = offered.filter(isPaged);
   const cut = paged.filter(hasMore);
   const most = [...paged].sort((a, b) => b.first.count - a.first.count)[0];
   const clamped = [...cut].sort((a, b) => a.first.count - b.first.count)[0];
-  if (!most || most.rows.length === 0) return untold('limit-max', 'no list that is paged has a row');
+  if (!most || most.rows.length === 0) return undetermined('limit-max', 'no paged list has rows');
   if (!clamped)
-    return untold('limit-max', `no list that is paged has more than the ${most.first.count} rows that came at once`);
+    return undetermined('limit-max', `no paged list has more than the ${most.first.count} rows of its first page`);
   const { limit } = clamped;
   const got = clamped.first.count;
-  const evidence = `${clamped.name}: ${limit} were asked for, ${got} of ${clamped.total ?? 'more'} came`;
-  if (got < limit && got === 100) return told('limit-max', '100', evidence);
-  if (got < limit && got === DEFAULT) return await lessThanDefault(asker, clamped, evidence);
-  if (got !== limit) return strange('limit-max', evidence, 'yes');
-  return await moreThanMuch(asker, clamped);
+  const evidence = `${clamped.name}: requested ${limit} rows, got ${got} of ${clamped.total ?? 'more'}`;
+  if (got < limit && got === 100) return observed('limit-max', '100', evidence);
+  if (got < limit && got === DEFAULT_LIMIT) return await checkSmallLimit(requester, clamped, evidence);
+  if (got !== limit) return unrecognized('limit-max', evidence, 'yes');
+  return await checkLargerLimit(requester, clamped);
 }
 
-/** Whether a limit below the default counts for something. */
-async function lessThanDefault(asker: Asker, seen: Seen, evidence: string): Promise<Finding> {
-  const few = seen.second ?? (await asker.ask(pathOf(seen.name), { query: { page: 2, limit: FEW } }));
+/** Whether a limit below the default has an effect. */
+async function checkSmallLimit(requester: Requester, reading: ListReading, evidence: string): Promise<Finding> {
+  const few = reading.second ?? (await requester.request(pathOf(reading.name), { query: { page: 2, limit: FEW } }));
   const same = few.count !== FEW;
-  if (same) return told('limit-max', 'ignored', `${evidence}; ${FEW} were asked for, ${few.count} came`);
-  return strange('limit-max', `${evidence}; less is given where less is asked for`, 'yes');
+  if (same) return observed('limit-max', 'ignored', `${evidence}; requested ${FEW}, got ${few.count}`);
+  return unrecognized('limit-max', `${evidence}; a smaller limit is honoured`, 'yes');
 }
 
-async function moreThanMuch(asker: Asker, { name, total = 0 }: Seen): Promise<Finding> {
-  const answer = await asker.ask(pathOf(name), { query: { page: 1, limit: MORE } });
+async function checkLargerLimit(requester: Requester, { name, total = 0 }: ListReading): Promise<Finding> {
+  const answer = await requester.request(pathOf(name), { query: { page: 1, limit: LARGER_LIMIT } });
   if (answer.verdict.kind === 'refused')
-    return strange('limit-max', `${name}: ${MORE} rows are refused with HTTP ${answer.status}, 1000 are not`, 'yes');
+    return unrecognized(
+      'limit-max',
+      `${name}: limit=${LARGER_LIMIT} is rejected with HTTP ${answer.status}, limit=1000 is not`,
+      'yes',
+    );
   const got = answer.count;
-  const evidence = `${name}: ${MORE} were asked for, ${got} of ${total} came`;
-  if (got === 1000) return told('limit-max', '1000', evidence);
-  return got > 1000 ? told('limit-max', 'honoured', evidence) : strange('limit-max', evidence, 'yes');
+  const evidence = `${name}: requested ${LARGER_LIMIT} rows, got ${got} of ${total}`;
+  if (got === 1000) return observed('limit-max', '1000', evidence);
+  return got > 1000 ? observed('limit-max', 'honoured', evidence) : unrecognized('limit-max', evidence, 'yes');
 }
 
-function tooMuchFor({ limit, tooMuch }: Seen): Finding {
-  const evidence = `limit=${tooMuch?.limit} ${tooMuch?.what}, ${limit} is taken`;
-  const sure = tooMuch?.limit === limit + 1;
-  return sure ? told('limit-max', `${limit}-reject`, evidence) : strange('limit-max', evidence, 'yes');
+function rejectedLimitOf({ limit, rejectedLimit }: ListReading): Finding {
+  const evidence = `limit=${rejectedLimit?.limit} ${rejectedLimit?.outcome}, ${limit} is accepted`;
+  const isExact = rejectedLimit?.limit === limit + 1;
+  return isExact ? observed('limit-max', `${limit}-reject`, evidence) : unrecognized('limit-max', evidence, 'yes');
 }
 
-/** A list that gives fewer rows at once than it has, and counts them or shows them on another page. */
-function isPaged({ first, second }: Seen): boolean {
+/** A list that returns part of its rows, and counts them or returns others on page 2. */
+function isPaged({ first, second }: ListReading): boolean {
   if (first.meta) return true;
   return second?.rows !== undefined && second.count !== first.count;
 }
 
-function hasMore({ total, second, first: { count } }: Seen): boolean {
+function hasMore({ total, second, first: { count } }: ListReading): boolean {
   if (total !== undefined) return total > count;
-  // Without a count a full page is a sign of more, a page of any other number is not.
+  // Without a count, only a full page suggests more rows.
   return second !== null && (count === 100 || count === 1000);
 }

@@ -1,63 +1,75 @@
-import { agree, type Candidates, type Finding, strange, told, untold } from '../findings/finding.ts';
-import { pathOf, ROUND } from '../lists/documented-lists.ts';
-import { FEW, type Lists, type Seen } from '../lists/read-lists.ts';
-import type { Asker } from '../requests/requester.ts';
+import {
+  type Candidates,
+  combineLists,
+  type Finding,
+  observed,
+  undetermined,
+  unrecognized,
+} from '../findings/finding.ts';
+import { pathOf, SUSPICIOUS_COUNTS } from '../lists/documented-lists.ts';
+import { FEW, type ListReading, type ListReadings } from '../lists/read-lists.ts';
+import type { Requester } from '../requests/requester.ts';
 import type { Answer, Row } from '../requests/send-request.ts';
 
-/** Lists that end at one of these may be cut short. */
+/** A list with exactly this many rows may be truncated. */
 const CAPS = ['100', '500', '1000'];
 
 /** `paging` and `cap`, from two pages of each list. */
-export function judgePaging({ offered }: Lists): Finding[] {
+export function checkPaging({ offered }: ListReadings): Finding[] {
   const others = offered.filter(({ name }) => name !== 'customers').flatMap(candidatesOf);
-  const paging = agree('paging', others);
-  const capped = offered.filter(seen => isSameWhole(seen) && ROUND.includes(seen.first.count));
+  const paging = combineLists('paging', others);
+  const capped = offered.filter(
+    reading => isWholeListAgain(reading) && SUSPICIOUS_COUNTS.includes(reading.first.count),
+  );
   const caps = capped.map(({ name, first: { count } }) => ({
     list: name,
     values: CAPS.filter(cap => Number(cap) === count),
-    evidence: `exactly ${count} rows, whatever page and limit`,
+    evidence: `exactly ${count} rows whatever page and limit`,
   }));
-  if (caps.length > 0) return [...paging, ...agree('cap', caps)];
-  return [...paging, untold('cap', 'no list ends at a round number of rows')];
+  if (caps.length > 0) return [...paging, ...combineLists('cap', caps)];
+  return [...paging, undetermined('cap', 'no list has a round number of rows')];
 }
 
-function candidatesOf(seen: Seen): Candidates[] {
-  const { name, first, rows, total, second } = seen;
+function candidatesOf(reading: ListReading): Candidates[] {
+  const { name, first, rows, total, second } = reading;
   const { count } = first;
-  const say = (values: readonly string[], evidence: string, handled?: Finding['handled']): Candidates[] => [
+  const candidates = (values: readonly string[], evidence: string, handled?: Finding['handled']): Candidates[] => [
     { list: name, values, evidence, ...(handled && { handled }) },
   ];
   if (first.meta) {
-    if (!second) return say(['meta'], `meta counts ${total} rows, and ${count} came`);
+    if (!second) return candidates(['meta'], `meta counts ${total} rows, page 1 has ${count}`);
     if (isSame(second.rows, rows.slice(0, second.rows?.length)))
-      return say(
+      return candidates(
         [],
-        'meta counts more pages, and page 2 shows page 1 again',
-        'not: rows beyond page 1 are not reached',
+        'meta counts more pages, but page 2 repeats page 1',
+        'not: rows beyond page 1 cannot be read',
       );
-    return say(['meta'], `meta counts ${total} rows, and page 2 shows others than page 1`);
+    return candidates(['meta'], `meta counts ${total} rows, and page 2 differs from page 1`);
   }
   if (!second || rows.length === 0) return [];
   const few = second.rows ?? [];
-  if (few.length === 0) return say(['no-meta'], 'no meta, and nothing on page 2');
-  if (isSameWhole(seen)) {
-    // Up to so few rows every way to page looks the same.
+  if (few.length === 0) return candidates(['no-meta'], 'no meta, and page 2 is empty');
+  if (isWholeListAgain(reading)) {
+    // With so few rows all kinds of paging look the same.
     if (count <= FEW) return [];
-    if (ROUND.includes(count)) {
+    if (SUSPICIOUS_COUNTS.includes(count)) {
       const known = CAPS.includes(String(count));
       const evidence = `no meta, and exactly ${count} rows whatever page and limit`;
-      return say(count === 20 ? ['ignored'] : known ? ['capped'] : [], evidence);
+      return candidates(count === 20 ? ['ignored'] : known ? ['capped'] : [], evidence);
     }
     const more = CAPS.some(cap => Number(cap) > count);
-    return say(more ? ['whole', 'capped'] : ['whole'], `no meta, and the same ${count} rows whatever page and limit`);
+    return candidates(
+      more ? ['whole', 'capped'] : ['whole'],
+      `no meta, and the same ${count} rows whatever page and limit`,
+    );
   }
   if (isSame(few, rows.slice(0, few.length)))
-    return say(['ignored'], `no meta, and page 2 shows the first ${few.length} rows`);
-  return say(['no-meta'], 'no meta, and page 2 shows others than page 1');
+    return candidates(['ignored'], `no meta, and page 2 repeats the first ${few.length} rows`);
+  return candidates(['no-meta'], 'no meta, and page 2 differs from page 1');
 }
 
-/** Page 2 at five rows a page is all that came before. */
-function isSameWhole({ first, second, rows }: Seen): boolean {
+/** Page 2 at five rows per page has all the rows of page 1. */
+function isWholeListAgain({ first, second, rows }: ListReading): boolean {
   if (first.meta || !second?.rows || second.rows.length !== rows.length || rows.length === 0) return false;
   const texts = (some: readonly Row[]) => some.map(row => JSON.stringify(row)).sort();
   return isSame(texts(second.rows), texts(rows));
@@ -67,24 +79,28 @@ function isSame(some: readonly unknown[] | undefined, others: readonly unknown[]
   return JSON.stringify(some) === JSON.stringify(others);
 }
 
-/** `past-end`: a page after the last one of customers, which are documented to have pages. */
-export async function probePastEnd(asker: Asker, { offered }: Lists): Promise<Finding> {
+/** `past-end`: requests a page after the last one of customers, whose paging is documented. */
+export async function checkPastEnd(requester: Requester, { offered }: ListReadings): Promise<Finding> {
   const customers = offered.find(({ name }) => name === 'customers');
-  if (!customers || customers.rows.length === 0) return untold('past-end', 'there are no customers');
+  if (!customers || customers.rows.length === 0) return undetermined('past-end', 'there are no customers');
   const pages = customers.first.meta?.totalPages;
   const page = pages === undefined ? 100_000 : pages + 1;
-  const answer = await asker.ask(pathOf('customers'), { query: { page, limit: customers.limit } });
-  const asked = `page ${page} of ${pages ?? 'an unknown number'}`;
-  if (answer.verdict.kind === 'gone') return told('past-end', '404', `${asked}: HTTP 404`);
-  if (answer.rows?.length === 0) return told('past-end', 'empty', `${asked}: an empty list`);
+  const answer = await requester.request(pathOf('customers'), { query: { page, limit: customers.limit } });
+  const requested = `page ${page} of ${pages ?? 'an unknown number'}`;
+  if (answer.verdict.kind === 'gone') return observed('past-end', '404', `${requested}: HTTP 404`);
+  if (answer.rows?.length === 0) return observed('past-end', 'empty', `${requested}: an empty list`);
   if (answer.rows === undefined || answer.verdict.kind !== 'success')
-    return strange('past-end', `${asked}: HTTP ${answer.status}`, pages === undefined ? NOT_REFUSED : 'yes');
-  const evidence = `${asked}: ${answer.rows.length} rows`;
+    return unrecognized(
+      'past-end',
+      `${requested}: HTTP ${answer.status}`,
+      pages === undefined ? FAILS_IF_REJECTED : 'yes',
+    );
+  const evidence = `${requested}: ${answer.rows.length} rows`;
   if (pages === undefined || pages === 1 || !isFirstPage(answer, customers))
-    return told('past-end', 'last-page', evidence);
-  return strange('past-end', `${evidence}, those of page 1 again`, 'yes');
+    return observed('past-end', 'last-page', evidence);
+  return unrecognized('past-end', `${evidence}, the same as page 1`, 'yes');
 }
 
-const NOT_REFUSED = 'not: a page that is refused ends the reading as a failure';
+const FAILS_IF_REJECTED = 'not: reading fails when a page is rejected';
 
-const isFirstPage = (answer: Answer, { rows }: Seen): boolean => isSame(answer.rows, rows);
+const isFirstPage = (answer: Answer, { rows }: ListReading): boolean => isSame(answer.rows, rows);

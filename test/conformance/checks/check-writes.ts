@@ -1,83 +1,95 @@
-import { type Attempt, type Finding, strange, told, untold } from '../findings/finding.ts';
-import type { Asker } from '../requests/requester.ts';
-import type { Question, Row } from '../requests/send-request.ts';
+import { type Attempt, type Finding, observed, undetermined, unrecognized } from '../findings/finding.ts';
+import type { Requester } from '../requests/requester.ts';
+import type { RequestOptions, Row } from '../requests/send-request.ts';
 import { CUSTOMERS, createOwnCustomers, idsIn, type OwnCustomers, type Written } from './own-customers.ts';
 
-/** Requests that writing may take, undoing it included: it is not begun with fewer. */
-export const WRITES = 22;
-const WRONG_EMAIL = 'no e-mail address';
+/** The maximum number of requests of the write checks, cleanup included; they do not start with fewer left. */
+export const MAX_WRITE_REQUESTS = 22;
+const INVALID_EMAIL = 'no e-mail address';
 
 /**
- * Creates a customer, changes and deletes it; asks for one with a wrong address, and for a batch of a good and a wrong one. All
- * it creates has a name of its own and is deleted again, whatever happens in between.
+ * Creates, changes and deletes a customer; tries to create one with an invalid address, and a batch of a valid and an invalid
+ * one. Every customer it creates has a unique name and is deleted, whatever happens.
  */
-export async function probeWrites(asker: Asker, written: Written, attempt: Attempt): Promise<void> {
-  const own = createOwnCustomers(asker, written);
+export async function checkWrites(requester: Requester, written: Written, attempt: Attempt): Promise<void> {
+  const own = createOwnCustomers(requester, written);
   try {
-    await attempt(['writes'], () => probeOneCustomer(asker, own));
-    await attempt(['validation'], () => probeValidation(own));
-    await attempt(['batch'], () => probeBatch(own));
+    await attempt(['writes'], () => checkOneCustomer(requester, own));
+    await attempt(['validation'], () => checkValidation(own));
+    await attempt(['batch'], () => checkBatch(own));
   } finally {
     await own.removeAll();
   }
 }
 
-/** Create, read, change, read. */
-async function probeOneCustomer(asker: Asker, own: OwnCustomers): Promise<Finding> {
+/** Creates, reads, changes and reads again. */
+async function checkOneCustomer(requester: Requester, own: OwnCustomers): Promise<Finding> {
   const account = `${own.mark} one`;
   const made = await own.create({ account, email: 'conformance@example.com' });
   const [id] = idsIn(made.data);
   if (made.verdict.kind !== 'success' || id === undefined)
-    return strange('writes', `POST customers: HTTP ${made.status} without an id`, NO_ID);
+    return unrecognized('writes', `POST customers: HTTP ${made.status} without an id`, NO_ID);
   const path = `${CUSTOMERS}/${encodeURIComponent(id)}`;
-  const read = async () => (await asker.ask(path, { expect: 'one' })).data as Row | null | undefined;
+  const read = async () => (await requester.request(path, { expect: 'one' })).data as Row | null | undefined;
   const before = await read();
-  // What is not seen to be ours is not changed.
+  // Only a customer that is proven to be ours is changed.
   if (before?.account !== account)
-    return strange('writes', `created with HTTP ${made.status}, but not read back as it was sent`, 'yes');
-  const question: Question = { method: 'PUT', body: { city: 'Conformance' }, expect: 'any' };
-  const changed = await asker.ask(path, question);
+    return unrecognized('writes', `created with HTTP ${made.status}, but reading it returns other values`, 'yes');
+  const question: RequestOptions = { method: 'PUT', body: { city: 'Conformance' }, expect: 'any' };
+  const changed = await requester.request(path, question);
   const after = await read();
   const evidence = `created with HTTP ${made.status}, changed with HTTP ${changed.status}`;
-  if (after?.city !== 'Conformance') return strange('writes', `${evidence}, but the change is not read back`, 'yes');
+  if (after?.city !== 'Conformance')
+    return unrecognized('writes', `${evidence}, but reading it does not return the change`, 'yes');
   if (after.account !== account)
-    return strange('writes', `${evidence}; a field that is left out of a change is emptied`, 'yes');
-  return told('writes', 'done', `${evidence}, and read back`);
+    return unrecognized('writes', `${evidence}; fields omitted from the change are cleared`, 'yes');
+  return observed('writes', 'done', `${evidence}, and read back`);
 }
 
-const NO_ID = 'not: what is created cannot be told';
-const NO_REFUSAL = 'not: it is not understood as a refusal of what was sent';
+const NO_ID = 'not: a created row cannot be identified';
+const NOT_RECOGNIZED = 'not: Sluice does not recognize it as a validation error';
 
-async function probeValidation(own: OwnCustomers): Promise<Finding> {
-  const { verdict, status } = await own.create({ account: `${own.mark} wrong`, email: WRONG_EMAIL });
+async function checkValidation(own: OwnCustomers): Promise<Finding> {
+  const { verdict, status } = await own.create({ account: `${own.mark} invalid`, email: INVALID_EMAIL });
   if (verdict.kind === 'success')
-    return strange('validation', `HTTP ${status}: a customer with the address "${WRONG_EMAIL}" was created`, 'yes');
-  if (verdict.kind !== 'refused') return strange('validation', `HTTP ${status} for a wrong address`, NO_REFUSAL);
+    return unrecognized(
+      'validation',
+      `HTTP ${status}: a customer with the address "${INVALID_EMAIL}" was created`,
+      'yes',
+    );
+  if (verdict.kind !== 'refused')
+    return unrecognized('validation', `HTTP ${status} for an invalid address`, NOT_RECOGNIZED);
   const fields = Object.entries(verdict.fields ?? {}).map(([field, text]) => `${field}: ${text}`);
   const evidence = `HTTP ${status} ${fields.join('; ') || verdict.message}`.slice(0, 100);
   const known = ['200', '400', '409', '422'].includes(String(status));
-  return known ? told('validation', String(status), evidence) : strange('validation', evidence, 'yes');
+  return known ? observed('validation', String(status), evidence) : unrecognized('validation', evidence, 'yes');
 }
 
-/** The answer of a batch proves nothing, whatever it is, so what came of it is looked for. */
-async function probeBatch(own: OwnCustomers): Promise<Finding> {
-  const [good, wrong] = [`${own.mark} batch`, `${own.mark} batch, wrong`];
+/** The answer to a batch proves nothing, so the created customers are searched for. */
+async function checkBatch(own: OwnCustomers): Promise<Finding> {
+  const [valid, invalid] = [`${own.mark} batch`, `${own.mark} batch, invalid`];
   const customers = [
-    { account: good, email: 'conformance@example.com' },
-    { account: wrong, email: WRONG_EMAIL },
+    { account: valid, email: 'conformance@example.com' },
+    { account: invalid, email: INVALID_EMAIL },
   ];
   const { verdict, status, data } = await own.create({ customers }, '/api/v2/batch/customers');
   const names = (await own.search()).map(row => String(row.account));
   if (verdict.kind === 'gone')
-    return strange('batch', 'HTTP 404: there is no batch', 'not: sluice push creates customers by the batch');
-  if (names.includes(wrong)) return strange('batch', `HTTP ${status}, and the wrong one was created too`, 'yes');
-  if (names.includes(good)) return told('batch', 'partial', `HTTP ${status}; the good one of two was created`);
+    return unrecognized(
+      'batch',
+      'HTTP 404: there is no batch endpoint',
+      'not: sluice push creates customers in batches',
+    );
+  if (names.includes(invalid))
+    return unrecognized('batch', `HTTP ${status}, and the invalid customer was created too`, 'yes');
+  if (names.includes(valid)) return observed('batch', 'partial', `HTTP ${status}; the valid one of two was created`);
   if (idsIn(data).length > 0)
-    return strange('batch', `HTTP ${status}; it names a customer that a search does not find`, 'yes');
-  // Only a search that finds what is there tells that something is not.
-  if (names.includes(`${own.mark} one`)) return told('batch', 'all', `HTTP ${status}; neither of the two was created`);
-  return untold(
+    return unrecognized('batch', `HTTP ${status}; it returns an id that a search does not find`, 'yes');
+  // A search proves absence only if it finds a customer that exists.
+  if (names.includes(`${own.mark} one`))
+    return observed('batch', 'all', `HTTP ${status}; neither of the two was created`);
+  return undetermined(
     'batch',
-    `HTTP ${status}; a search does not find what was created, so look for "${own.mark}" by yourself`,
+    `HTTP ${status}; a search does not find created customers, so look for "${own.mark}" yourself`,
   );
 }

@@ -1,75 +1,75 @@
 import { randomUUID } from 'node:crypto';
 import { SluiceError } from '../../../src/errors.ts';
 import { pathOf } from '../lists/documented-lists.ts';
-import type { Asker } from '../requests/requester.ts';
+import type { Requester } from '../requests/requester.ts';
 import type { Answer, Row } from '../requests/send-request.ts';
 
-/** What the suite did to the installation. */
+/** What the run changed at the installation. */
 export interface Written {
-  /** Each customer that was created, as `customer 17 (conformance ..)`. */
+  /** Each created customer, as `customer 17 (conformance ..)`. */
   readonly created: string[];
-  /** Those of them that may still be there, and what may have come of a create that named nothing. */
+  /** Those that may still exist, and the possible results of creates that returned no id. */
   readonly left: string[];
-  /** Customers that answers to a create named, and whose names are not ours: they are neither changed nor deleted. */
+  /** Customers whose ids answers to a create returned, but whose names are not ours; they are neither changed nor deleted. */
   readonly notOurs: string[];
 }
 
-/** The customers that one run creates. By their names they are told from all others. */
+/** The customers that one run creates, identified by their names. */
 export interface OwnCustomers {
-  /** What each of their names begins with. */
+  /** The prefix of their names. */
   readonly mark: string;
-  /** A create, which is never repeated. Kind `unavailable` where no answer came, or the key may not create. */
+  /** Sends a create, without retries. Errors of kind `unavailable`: no answer, or the key may not create. */
   create(body: unknown, path?: string): Promise<Answer>;
-  /** Those that the source finds by their names. */
+  /** Those that a search by name finds. */
   search(): Promise<Row[]>;
-  /** Deletes all that are ours by their names. Never rejects. */
+  /** Deletes all customers with our names. Never rejects. */
   removeAll(): Promise<void>;
 }
 
 export const CUSTOMERS = pathOf('customers');
 
-/** Begins with none. What becomes of them is told in `written`. */
-export function createOwnCustomers(asker: Asker, written: Written): OwnCustomers {
+/** Starts without customers; `written` records what happens to them. */
+export function createOwnCustomers(requester: Requester, written: Written): OwnCustomers {
   const mark = `conformance ${randomUUID().slice(0, 8)}`;
   const ids = new Set<string>();
-  /** What was created may be more than what is in `ids`. */
+  /** Whether the last create may have created a customer that is not in `ids`. */
   let unsure = false;
-  const isOurs = (row: unknown) => String((row as Row | null | undefined)?.account).startsWith(mark);
+  const isOwn = (row: unknown) => String((row as Row | null | undefined)?.account).startsWith(mark);
   const note = (data: unknown) => {
     for (const id of idsIn(data)) ids.add(id);
   };
   const addressOf = (id: string) => `${CUSTOMERS}/${encodeURIComponent(id)}`;
-  const read = (id: string) => asker.ask(addressOf(id), { expect: 'one' });
+  const read = (id: string) => requester.request(addressOf(id), { expect: 'one' });
 
   async function findMarked(): Promise<Row[]> {
-    const { rows = [] } = await asker.ask(CUSTOMERS, { query: { search: mark, page: 1, limit: 20 } });
-    const ours = rows.filter(isOurs);
+    const { rows = [] } = await requester.request(CUSTOMERS, { query: { search: mark, page: 1, limit: 20 } });
+    const ours = rows.filter(isOwn);
     note(ours);
     return ours;
   }
 
-  /** Looks for what the last create may have made, where its answer named nothing. */
-  async function findLost(): Promise<void> {
+  /** Searches for the customer of the last create, if its answer had no id. */
+  async function findUnnamed(): Promise<void> {
     if (!unsure) return;
     unsure = false;
     const known = ids.size;
-    // A search that fails has found nothing, and that is told.
+    // A failed search finds nothing, which is recorded below.
     await findMarked().catch(() => undefined);
-    if (ids.size === known) written.left.push(`perhaps a customer named "${mark} ..", which no answer named`);
+    if (ids.size === known) written.left.push(`perhaps a customer named "${mark} ..", whose id no answer returned`);
   }
 
-  /** An answer may name a customer that was there before, as where an address is taken: only the name proves one ours. */
+  /** An answer may contain the id of an existing customer, e.g. if an address is taken; only the name proves that one is ours. */
   async function remove(id: string): Promise<'removed' | 'left' | 'not ours'> {
     try {
       const before = await read(id);
       if (before.verdict.kind !== 'success') return 'left';
-      if (!isOurs(before.data)) return 'not ours';
-      const { verdict } = await asker.ask(addressOf(id), { method: 'DELETE', expect: 'any' });
+      if (!isOwn(before.data)) return 'not ours';
+      const { verdict } = await requester.request(addressOf(id), { method: 'DELETE', expect: 'any' });
       if (verdict.kind !== 'success' && verdict.kind !== 'gone') return 'left';
-      // A delete is believed only when the customer is seen to be gone.
+      // A delete counts only if reading the customer confirms it.
       return (await read(id)).verdict.kind === 'gone' ? 'removed' : 'left';
     } catch {
-      // Whatever went wrong with this one, the others are still to be deleted.
+      // The other customers must still be deleted.
       return 'left';
     }
   }
@@ -77,9 +77,9 @@ export function createOwnCustomers(asker: Asker, written: Written): OwnCustomers
   return {
     mark,
     async create(body, path = CUSTOMERS) {
-      await findLost();
+      await findUnnamed();
       unsure = true;
-      const answer = await asker.ask(path, { method: 'POST', body, expect: 'any' });
+      const answer = await requester.request(path, { method: 'POST', body, expect: 'any' });
       const { verdict, status, data } = answer;
       note(data);
       if (verdict.kind === 'retry') throw new SluiceError('unavailable', `POST ${path}: ${verdict.what}`);
@@ -90,23 +90,23 @@ export function createOwnCustomers(asker: Asker, written: Written): OwnCustomers
     },
     async search() {
       const rows = await findMarked();
-      // A search that shows some of ours shows all that there are.
+      // A search that finds some of our customers finds all of them.
       if (rows.length > 0) unsure = false;
       return rows;
     },
     async removeAll() {
-      await findLost();
+      await findUnnamed();
       for (const id of ids) {
-        const became = await remove(id);
-        if (became === 'not ours') written.notOurs.push(`customer ${id}, which is not named "${mark} .."`);
+        const outcome = await remove(id);
+        if (outcome === 'not ours') written.notOurs.push(`customer ${id}, whose name does not start with "${mark}"`);
         else written.created.push(`customer ${id} (${mark})`);
-        if (became === 'left') written.left.push(`customer ${id} (${mark})`);
+        if (outcome === 'left') written.left.push(`customer ${id} (${mark})`);
       }
     },
   };
 }
 
-/** Ids of the records in an answer, also where each is wrapped in a result of its own. */
+/** The ids of the records in an answer, including records wrapped in a result. */
 export function idsIn(data: unknown): string[] {
   if (Array.isArray(data)) return data.flatMap(idsIn);
   if (typeof data !== 'object' || data === null) return [];

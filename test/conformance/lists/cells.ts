@@ -1,18 +1,18 @@
 import { isRow, type Row } from '../requests/send-request.ts';
 import { ITEM_FIELDS, type Kind, type ListName, shapeOf } from './documented-lists.ts';
-import type { Lists } from './read-lists.ts';
+import type { ListReadings } from './read-lists.ts';
 
 /** One value of a row, or its absence. */
 export interface Cell {
   readonly list: ListName;
   readonly field: string;
   readonly kind: Kind;
-  /** Undefined where the row lacks a field that other rows of the list have. */
+  /** Undefined if the row lacks a field that other rows of the list have. */
   readonly value: unknown;
 }
 
-/** Every documented field of every row that was read, those of items among them. */
-export function cellsOf(lists: Lists): Cell[] {
+/** Every documented field of every row, including the fields of items. */
+export function cellsOf(lists: ListReadings): Cell[] {
   return lists.offered.flatMap(({ name, rows }) => {
     const fields: Record<string, Kind> = { id: 'id', ...shapeOf(name).fields };
     const present = fieldsOf(rows);
@@ -37,7 +37,7 @@ function cellsOfRow(
   });
 }
 
-/** The fields that any of the rows has. */
+/** The fields that at least one of the rows has. */
 export function fieldsOf(rows: readonly Row[]): Set<string> {
   const fields = new Set<string>();
   for (const row of rows) for (const field in row) fields.add(field);

@@ -1,20 +1,20 @@
-/** How a field's values are to be looked at. */
+/** How the values of a field are interpreted. */
 export type Kind = 'id' | 'amount' | 'number' | 'date' | 'stamp' | 'text' | 'items';
 
 interface ListShape {
-  /** The documented fields; none where the API's document shows none. */
+  /** The documented fields; empty if the API document shows none. */
   readonly fields: Readonly<Record<string, Kind>>;
-  /** The field whose values the document names, and these values. */
+  /** The field with documented values, and these values. */
   readonly state?: { readonly field: string; readonly values: readonly string[] };
-  /** Filters that are documented beside that of the state. */
+  /** Documented filters other than the state. */
   readonly filters?: readonly string[];
-  /** Takes `date_from` and `date_to`. */
+  /** Accepts `date_from` and `date_to`. */
   readonly dated?: true;
 }
 
 export const ITEM_FIELDS = { description: 'text', amount: 'amount', qty: 'number' } as const;
 
-/** The lists of the API and what its document says of their rows. */
+/** The lists of the API, as documented. */
 export const LISTS = {
   customers: {
     fields: {
@@ -80,15 +80,15 @@ export const LISTS = {
   purchases: { fields: {} },
 } as const satisfies Record<string, ListShape>;
 
-/** Row counts at which sources are known to cut a list in silence. */
-export const ROUND: readonly number[] = [20, 50, 100, 200, 250, 500, 1000, 2500];
+/** Row counts at which sources are known to truncate a list silently. */
+export const SUSPICIOUS_COUNTS: readonly number[] = [20, 50, 100, 200, 250, 500, 1000, 2500];
 
 export type ListName = keyof typeof LISTS;
 
 export const LIST_NAMES = Object.keys(LISTS) as ListName[];
 
-/** The lists whose operations the document does not show. */
-export const UNSHOWN: readonly ListName[] = ['orders', 'suppliers', 'purchases'];
+/** Lists whose operations the document does not show. */
+export const UNDOCUMENTED_LISTS: readonly ListName[] = ['orders', 'suppliers', 'purchases'];
 
 export const shapeOf = (name: ListName): ListShape => LISTS[name];
 export const pathOf = (name: ListName) => `/api/v2/${name}`;

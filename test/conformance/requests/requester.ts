@@ -2,115 +2,122 @@ import { HOUR, SECOND } from '../../../src/clock.ts';
 import { SluiceError } from '../../../src/errors.ts';
 import { parseRateHeaders } from '../../../src/source/http/rate-headers.ts';
 import { FAILURES, retryDelayMs } from '../../../src/source/http/retry.ts';
-import { type Answer, type NoAnswer, openSender, type Question, type SenderOptions } from './send-request.ts';
+import {
+  type Answer,
+  type FailedRequest,
+  openSender,
+  type RequestOptions,
+  type SenderOptions,
+} from './send-request.ts';
 
-/** Something that went wrong once, and not when it was asked again. */
-export interface Stumble {
-  /** By the names of `sluice sandbox --faults`. */
+/** A fault that did not recur when the request was repeated. */
+export interface TransientFault {
+  /** A name of `sluice sandbox --faults`. */
   readonly fault: string;
-  readonly asked: string;
+  /** Method, path and query. */
+  readonly request: string;
 }
 
-/** An answer, and which request it answers: those without an answer may have been counted too. */
-export type Counted = Answer & { readonly number: number };
+/** An answer and the number of its request; requests without an answer have numbers too, and may have been counted. */
+export type NumberedAnswer = Answer & { readonly number: number };
 
-export interface Asker {
-  ask(path: string, question?: Question): Promise<Answer>;
-  /** Requests sent so far, repeated ones included. */
+export interface Requester {
+  request(path: string, options?: RequestOptions): Promise<Answer>;
+  /** Number of requests sent, including retries. */
   readonly sent: number;
-  /** Requests that may still be sent. */
+  /** Number of requests that may still be sent. */
   readonly left: number;
-  readonly answers: readonly Counted[];
-  readonly stumbles: readonly Stumble[];
-  /** Something that turned out to have gone wrong later. */
-  note(stumble: Stumble): void;
+  readonly answers: readonly NumberedAnswer[];
+  readonly transientFaults: readonly TransientFault[];
+  /** Records a fault that was detected later. */
+  recordFault(fault: TransientFault): void;
   /** Milliseconds since the epoch. */
   now(): number;
   close(): Promise<void>;
 }
 
-/** The most that one run of the suite asks of an installation. */
-export const MOST_REQUESTS = 60;
-const TRIES = 3;
-/** What is doubted and comes again is true. */
-const DOUBTS = 2;
-/** Other tools on the same key are to find something left. */
-const SPARED = 5;
-const LONGEST_WAIT = 10 * SECOND;
+/** The maximum number of requests of one run. */
+export const MAX_REQUESTS = 60;
+const MAX_ATTEMPTS = 3;
+/** A suspicious answer that is repeated is believed. */
+const MAX_ATTEMPTS_IF_SUSPICIOUS = 2;
+/** Requests left to other tools with the same key. */
+const RESERVED = 5;
+const MAX_WAIT_MS = 10 * SECOND;
 
 /**
- * Asks one thing at a time, and keeps what came. Repeats what did not come to an answer. Kinds: `quota` when the suite's requests
- * or the source's are used up, `unavailable` without any answer.
+ * Sends one request at a time, keeps the answers, and repeats failed requests. Errors: kind `quota` when the requests of the
+ * run or of the source are used up, kind `unavailable` when a request gets no answer.
  */
-export function openAsker(options: SenderOptions): Asker {
+export function openRequester(options: SenderOptions): Requester {
   const { clock } = options;
   const sender = openSender(options);
-  const answers: Counted[] = [];
-  const stumbles: Stumble[] = [];
+  const answers: NumberedAnswer[] = [];
+  const transientFaults: TransientFault[] = [];
   let sent = 0;
-  let free = Number.POSITIVE_INFINITY;
+  let remainingAtSource = Number.POSITIVE_INFINITY;
 
-  async function once(path: string, question: Question, asked: string): Promise<Answer | NoAnswer> {
-    if (sent >= MOST_REQUESTS) throw new SluiceError('quota', `the ${MOST_REQUESTS} requests of one run were used up`);
-    if (free <= SPARED)
-      throw new SluiceError('quota', `only ${free} requests are left to this key until its limit resets`);
+  async function sendOnce(path: string, options: RequestOptions, name: string): Promise<Answer | FailedRequest> {
+    if (sent >= MAX_REQUESTS) throw new SluiceError('quota', `the ${MAX_REQUESTS} requests of one run are used up`);
+    if (remainingAtSource <= RESERVED)
+      throw new SluiceError('quota', `only ${remainingAtSource} requests are left to this key until its limit resets`);
     sent += 1;
-    const came = await sender.send(path, question);
-    if ('fault' in came) return came;
-    answers.push({ ...came, number: sent });
-    const { remaining } = parseRateHeaders(came.headers, { nowMs: came.at, windowMs: HOUR });
-    if (came.own && remaining !== undefined) free = remaining;
-    if (came.status === 429 && (remaining ?? 0) === 0)
-      throw new SluiceError('quota', `the source's limit is used up: HTTP 429 for ${asked}`);
-    return came;
+    const result = await sender.send(path, options);
+    if ('fault' in result) return result;
+    answers.push({ ...result, number: sent });
+    const { remaining } = parseRateHeaders(result.headers, { nowMs: result.at, windowMs: HOUR });
+    if (result.withOwnKey && remaining !== undefined) remainingAtSource = remaining;
+    if (result.status === 429 && (remaining ?? 0) === 0)
+      throw new SluiceError('quota', `the source's limit is used up: HTTP 429 for ${name}`);
+    return result;
   }
 
-  /** What is wrong with an answer, by the name of a fault. */
-  function troubleIn(came: Answer | NoAnswer, path: string, question: Question): string | null {
-    if ('fault' in came) return came.fault;
-    if (came.verdict.kind === 'retry') return sender.faultIn(came, path, question);
-    return came.verdict.kind === 'success' ? (question.doubt?.(came) ?? null) : null;
+  /** The name of the fault in a result, or null. */
+  function faultIn(result: Answer | FailedRequest, path: string, options: RequestOptions): string | null {
+    if ('fault' in result) return result.fault;
+    if (result.verdict.kind === 'retry') return sender.faultIn(result, path, options);
+    return result.verdict.kind === 'success' ? (options.findFault?.(result) ?? null) : null;
   }
 
   return {
-    async ask(path, question = {}) {
-      const asked = sender.name(path, question);
-      let before: string | null = null;
-      for (let tries = 1; ; tries++) {
-        const came = await once(path, question, asked);
-        const trouble = troubleIn(came, path, question);
-        if (before !== null && trouble === null) stumbles.push({ fault: before, asked });
-        const failed = 'fault' in came || came.verdict.kind === 'retry';
-        // A create that may have arrived is never repeated.
-        const last = tries >= (failed ? TRIES : DOUBTS) || question.method === 'POST';
-        if (trouble === null || last) {
-          if ('fault' in came) throw noAnswer(asked, came);
-          return came;
+    async request(path, options = {}) {
+      const name = sender.name(path, options);
+      let firstFault: string | null = null;
+      for (let attempt = 1; ; attempt++) {
+        const result = await sendOnce(path, options, name);
+        const fault = faultIn(result, path, options);
+        if (firstFault !== null && fault === null) transientFaults.push({ fault: firstFault, request: name });
+        const failed = 'fault' in result || result.verdict.kind === 'retry';
+        // A create is never repeated: it may have been carried out.
+        const isLast = attempt >= (failed ? MAX_ATTEMPTS : MAX_ATTEMPTS_IF_SUSPICIOUS) || options.method === 'POST';
+        if (fault === null || isLast) {
+          if ('fault' in result) throw unavailableError(name, result);
+          return result;
         }
-        before ??= trouble;
-        if (failed) await clock.sleep(waitMs(came, tries));
+        firstFault ??= fault;
+        if (failed) await clock.sleep(waitMs(result, attempt));
       }
     },
     get sent() {
       return sent;
     },
     get left() {
-      return Math.min(MOST_REQUESTS - sent, Math.max(0, free - SPARED));
+      return Math.min(MAX_REQUESTS - sent, Math.max(0, remainingAtSource - RESERVED));
     },
     answers,
-    stumbles,
-    note: stumble => void stumbles.push(stumble),
+    transientFaults,
+    recordFault: fault => void transientFaults.push(fault),
     now: () => clock.now(),
     close: () => sender.close(),
   };
 }
 
-/** A time-out is told as Sluice's own client tells it. */
-function noAnswer(asked: string, { what, timedOut }: NoAnswer): SluiceError {
-  return new SluiceError('unavailable', `${asked}: ${what}`, timedOut ? { cause: { code: 'ETIMEDOUT' } } : {});
+/** A timeout has the same cause as in Sluice's own client. */
+function unavailableError(name: string, { message, timedOut }: FailedRequest): SluiceError {
+  return new SluiceError('unavailable', `${name}: ${message}`, timedOut ? { cause: { code: 'ETIMEDOUT' } } : {});
 }
 
-function waitMs(came: Answer | NoAnswer, tries: number): number {
-  const minimumMs = 'fault' in came || came.verdict.kind !== 'retry' ? 0 : came.verdict.minimumMs;
-  return Math.min(retryDelayMs(FAILURES, tries, Math.random, minimumMs), LONGEST_WAIT);
+function waitMs(result: Answer | FailedRequest, attempt: number): number {
+  const minimumMs = 'fault' in result || result.verdict.kind !== 'retry' ? 0 : result.verdict.minimumMs;
+  return Math.min(retryDelayMs(FAILURES, attempt, Math.random, minimumMs), MAX_WAIT_MS);
 }

@@ -4,11 +4,11 @@ import { type Meta, readMeta } from '../../../src/source/answers/meta.ts';
 import { createAddress } from '../../../src/source/http/address.ts';
 import { describeFailure, exchange, openAgent } from '../../../src/source/http/exchange.ts';
 import type { Headers } from '../../../src/source/http/rate-headers.ts';
-import { faultOf } from './classify-fault.ts';
+import { classifyFault } from './classify-fault.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** An answer as it came, and what Sluice's own client makes of it. */
+/** A raw answer, and what Sluice's own client makes of it. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -16,27 +16,27 @@ export interface Answer {
   readonly verdict: Verdict;
   /** Numbers as JSON.parse reads them. */
   readonly data: unknown;
-  /** The objects of `data` where that is a list, else undefined. */
+  /** The objects in `data` if it is a list, otherwise undefined. */
   readonly rows: readonly Row[] | undefined;
-  /** The entries of that list, which may be more: what is no object is no row. */
+  /** The number of entries of that list; there may be more than `rows`, because only objects are rows. */
   readonly count: number;
   readonly meta: Meta | undefined;
-  /** When it was complete, in milliseconds since the epoch. */
+  /** When the answer was complete, in milliseconds since the epoch. */
   readonly at: number;
-  /** Sent with the key that counts. */
-  readonly own: boolean;
+  /** Sent with the key under test. */
+  readonly withOwnKey: boolean;
 }
 
-export interface Question {
+export interface RequestOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly query?: Readonly<Record<string, string | number>>;
   readonly body?: unknown;
-  /** What `data` has to be. Default a list. */
+  /** What `data` must be. Default: a list. */
   readonly expect?: Expected;
-  /** Another key than the right one. */
+  /** A key other than the configured one. */
   readonly key?: string;
-  /** Says what is not true about an answer that looks healthy, by the name of the fault; such an answer is asked for once more. */
-  readonly doubt?: (answer: Answer) => string | null;
+  /** Returns the name of the fault of an answer that looks valid, or null; a faulty one is requested once more. */
+  readonly findFault?: (answer: Answer) => string | null;
 }
 
 export interface SenderOptions {
@@ -44,87 +44,88 @@ export interface SenderOptions {
   apiKey: string;
   auth: 'bearer' | 'query';
   clock: Clock;
-  /** For one request, to the last byte of its answer. */
+  /** For one request, up to the last byte of its answer. */
   timeoutMs: number;
 }
 
-/** What came instead of an answer. */
-export interface NoAnswer {
+/** A request without an answer. */
+export interface FailedRequest {
   readonly fault: string;
-  readonly what: string;
+  readonly message: string;
   readonly timedOut: boolean;
 }
 
 export interface Sender {
-  /** One request, which is never repeated; it rejects for a wrong address or key only. */
-  send(path: string, question: Question): Promise<Answer | NoAnswer>;
+  /** Sends one request, without retries. Rejects only for an invalid address or key. */
+  send(path: string, options: RequestOptions): Promise<Answer | FailedRequest>;
   /** Method, path and query, without the key. */
-  name(path: string, question: Question): string;
-  /** How an answer that is none looks, by the names of faults. */
-  faultIn(answer: Answer, path: string, question: Question): string;
+  name(path: string, options: RequestOptions): string;
+  /** The fault that an unusable answer shows, by its name. */
+  faultIn(answer: Answer, path: string, options: RequestOptions): string;
   close(): Promise<void>;
 }
 
-const MOST_BYTES = 64 * 2 ** 20;
+const MAX_BYTES = 64 * 2 ** 20;
 
-/** The parts of Sluice's own client one by one, because what the client makes of an answer is not all that is to be judged. */
-export function openSender(options: SenderOptions): Sender {
-  const { clock, timeoutMs } = options;
-  const right = createAddress(options);
+/** Uses the parts of Sluice's own client separately, because the checks need the raw answer too. */
+export function openSender(senderOptions: SenderOptions): Sender {
+  const { clock, timeoutMs } = senderOptions;
+  const ownAddress = createAddress(senderOptions);
   const agent = openAgent({ connections: 1, timeoutMs });
   const addressFor = (key: string | undefined) =>
-    key === undefined ? right : createAddress({ ...options, apiKey: key });
+    key === undefined ? ownAddress : createAddress({ ...senderOptions, apiKey: key });
 
   return {
-    async send(path, question) {
-      const address = addressFor(question.key);
-      const url = address.url(path, queryOf(question));
-      const body = question.body === undefined ? undefined : JSON.stringify(question.body);
-      const came = await exchange({
+    async send(path, options) {
+      const address = addressFor(options.key);
+      const url = address.url(path, queryOf(options));
+      const body = options.body === undefined ? undefined : JSON.stringify(options.body);
+      const result = await exchange({
         agent,
-        method: question.method ?? 'GET',
+        method: options.method ?? 'GET',
         url,
         headers: { ...address.headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
         body,
         signals: [],
         timeoutMs,
-        maxBodyBytes: MOST_BYTES,
+        maxBodyBytes: MAX_BYTES,
       });
-      if (came.kind === 'too large')
-        return { fault: faultOf(came, url), what: 'a body of more than 64 MiB', timedOut: false };
-      if (came.kind !== 'answer') {
-        const place = { origin: right.origin, host: right.host, timeoutMs };
-        const what = came.kind === 'failed' ? right.hide(describeFailure(came, place)) : 'given up';
-        return { fault: faultOf(came, url), what, timedOut: came.kind === 'failed' && came.timedOut };
+      if (result.kind === 'too large')
+        return { fault: classifyFault(result, url), message: 'a body of more than 64 MiB', timedOut: false };
+      if (result.kind !== 'answer') {
+        const place = { origin: ownAddress.origin, host: ownAddress.host, timeoutMs };
+        const message =
+          result.kind === 'failed' ? ownAddress.hide(describeFailure(result, place)) : 'the request was aborted';
+        return { fault: classifyFault(result, url), message, timedOut: result.kind === 'failed' && result.timedOut };
       }
-      const { status, headers, text } = came;
+      const { status, headers, text } = result;
       const at = clock.now();
-      const verdict = classify(came, question.expect ?? 'list', { nowMs: at, windowMs: HOUR });
-      const { data, meta } = decoded(text);
+      const verdict = classify(result, options.expect ?? 'list', { nowMs: at, windowMs: HOUR });
+      const { data, meta } = parseEnvelope(text);
       const entries = Array.isArray(data) ? (data as unknown[]) : undefined;
       const [rows, count] = [entries?.filter(isRow), entries?.length ?? 0];
-      const own = question.key === undefined;
-      return { status, headers, text, verdict, data, rows, count, meta: readMeta(meta), at, own };
+      const withOwnKey = options.key === undefined;
+      return { status, headers, text, verdict, data, rows, count, meta: readMeta(meta), at, withOwnKey };
     },
-    name(path, question) {
-      const search = new URLSearchParams(queryOf(question)).toString();
-      return right.hide(`${question.method ?? 'GET'} ${path}${search && `?${search}`}`);
+    name(path, options) {
+      const search = new URLSearchParams(queryOf(options)).toString();
+      return ownAddress.hide(`${options.method ?? 'GET'} ${path}${search && `?${search}`}`);
     },
-    faultIn: (answer, path, question) =>
-      faultOf({ ...answer, kind: 'answer', bytes: 0 }, addressFor(question.key).url(path, queryOf(question))),
+    faultIn: (answer, path, options) =>
+      classifyFault({ ...answer, kind: 'answer', bytes: 0 }, addressFor(options.key).url(path, queryOf(options))),
     close: () => agent.destroy(),
   };
 }
 
-function queryOf({ query = {} }: Question): Record<string, string> {
+function queryOf({ query = {} }: RequestOptions): Record<string, string> {
   return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
 }
 
-/** As Sluice sees it: anything else goes to quarantine. */
+/** Sluice's own rule: any other entry goes to quarantine. */
 export const isRow = (entry: unknown): entry is Row =>
   typeof entry === 'object' && entry !== null && !Array.isArray(entry);
 
-function decoded(text: string): { data?: unknown; meta?: unknown } {
+function parseEnvelope(text: string): { data?: unknown; meta?: unknown } {
   try {
     const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
     return typeof value === 'object' && value !== null ? value : {};

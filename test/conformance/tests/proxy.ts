@@ -1,18 +1,21 @@
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { json, openPeer } from '../../source/peer.ts';
 
-export interface Passed {
+export interface ProxiedAnswer {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: tests change answers of every shape
   body: any;
-  /** What is sent instead of the body as JSON. */
+  /** Sent instead of the body as JSON. */
   text?: string;
 }
 
-/** A server that passes everything on to the sandbox, and answers what `change` makes of its answers, or not at all. Closed at the end of the test. */
-export async function openInBetween(
+/** A server that forwards requests to the sandbox and returns what `change` makes of the answers, if anything. Closed at the end of the test. */
+export async function openProxy(
   sandbox: Sandbox,
-  change: (answer: Passed, request: { method: string; path: string; query: URLSearchParams }) => Passed | 'no answer',
+  change: (
+    answer: ProxiedAnswer,
+    request: { method: string; path: string; query: URLSearchParams },
+  ) => ProxiedAnswer | 'no answer',
 ): Promise<string> {
   const peer = await openPeer((response, nth, request) => {
     const pass = async (sent: string) => {
