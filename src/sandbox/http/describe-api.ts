@@ -21,68 +21,16 @@ const RATE_HEADERS = {
 
 const CONDITION = 'which conditions lead to this status';
 
+/** Adds the schema to the components if it has an id, and returns the schema or a reference to it. */
+type SchemaOf = (schema: z.ZodType, io?: 'input' | 'output') => Json;
+
 /** The body of `GET /openapi.json`: an OpenAPI 3.1 description built from the schemas that the sandbox itself uses. */
 export function describeApi(): Json {
   const schemas: Json = {};
-  const schemaOf = (schema: z.ZodType, io: 'input' | 'output' = 'output') => toSchema(schema, io, schemas);
-  const responseOf = (description: string, schema: z.ZodType, more: Json = {}) => ({
-    description,
-    headers: Object.fromEntries(
-      Object.keys(RATE_HEADERS).map(name => [name, { $ref: `#/components/headers/${name}` }]),
-    ),
-    content: { 'application/json': { schema: schemaOf(schema) } },
-    ...more,
-  });
-  const responses = {
-    400: responseOf('Bad Request', validationEnvelope, undocumented(CONDITION)),
-    401: responseOf('Unauthorized: the key is invalid or lacks permission', errorEnvelope, undocumented(CONDITION)),
-    404: responseOf('Not Found', errorEnvelope, undocumented(CONDITION)),
-    429: responseOf(
-      'Too Many Requests',
-      errorEnvelope,
-      undocumented('how long to wait (here: Retry-After in seconds)'),
-    ),
-    500: responseOf('Server Error', errorEnvelope),
-  };
-  const parameterOf = (parameter: Parameter) => ({
-    name: parameter.name,
-    in: parameter.in,
-    required: parameter.in === 'path',
-    schema: schemaOf(parameter.schema, 'input'),
-    ...openPoint(parameter.undocumented),
-  });
-  const operationOf = (operationId: string, operation: Operation) => ({
-    operationId,
-    summary: operation.summary,
-    ...openPoint(operation.undocumented),
-    parameters: operation.parameters.map(parameterOf),
-    ...(operation.body && {
-      requestBody: { required: true, content: { 'application/json': { schema: schemaOf(operation.body, 'input') } } },
-    }),
-    responses: {
-      [operation.status]: responseOf(operation.status === 200 ? 'Success' : 'Created', operation.response),
-      ...Object.fromEntries(
-        [...operation.errors, 401, 429, 500].map(status => [status, { $ref: `#/components/responses/${status}` }]),
-      ),
-    },
-  });
-
-  const paths: Record<string, Json> = {};
-  for (const [id, operation] of Object.entries(operations))
-    paths[operation.path] = { ...paths[operation.path], [operation.method]: operationOf(id, operation) };
-  const webhooks = Object.fromEntries(
-    eventKinds.map(event => [
-      event,
-      {
-        post: {
-          summary: `Sent to every webhook registered for ${event}`,
-          ...undocumented('payload, headers, signing, retries and other events'),
-          requestBody: { content: { 'application/json': { schema: schemaOf(webhookMessage(event)) } } },
-          responses: { '2XX': { description: 'Received' } },
-        },
-      },
-    ]),
-  );
+  const schemaOf: SchemaOf = (schema, io = 'output') => toSchema(schema, io, schemas);
+  const responses = describeErrors(schemaOf);
+  const paths = describePaths(schemaOf);
+  const webhooks = describeWebhooks(schemaOf);
   return {
     openapi: '3.1.0',
     info: { title: 'Business Management Service REST API', version: '2', description: ABOUT },
@@ -90,21 +38,91 @@ export function describeApi(): Json {
     security: [{ bearer: [] }, { query: [] }],
     paths,
     webhooks,
-    components: {
-      schemas,
-      headers: RATE_HEADERS,
-      responses,
-      securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer' },
-        query: {
-          type: 'apiKey',
-          in: 'query',
-          name: 'api_key',
-          description: 'Requires the path in the parameter ng: /?api_key=<API_KEY>&ng=api/v2/customers',
-        },
-      },
+    components: { schemas, headers: RATE_HEADERS, responses, securitySchemes: SECURITY_SCHEMES },
+  };
+}
+
+const SECURITY_SCHEMES = {
+  bearer: { type: 'http', scheme: 'bearer' },
+  query: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'api_key',
+    description: 'Requires the path in the parameter ng: /?api_key=<API_KEY>&ng=api/v2/customers',
+  },
+};
+
+function describeErrors(schemaOf: SchemaOf): Json {
+  const error = (description: string, schema: z.ZodType, open?: string) =>
+    describeResponse(description, schemaOf(schema), open);
+  return {
+    400: error('Bad Request', validationEnvelope, CONDITION),
+    401: error('Unauthorized: the key is invalid or lacks permission', errorEnvelope, CONDITION),
+    404: error('Not Found', errorEnvelope, CONDITION),
+    429: error('Too Many Requests', errorEnvelope, 'how long to wait (here: Retry-After in seconds)'),
+    500: error('Server Error', errorEnvelope),
+  };
+}
+
+function describeResponse(description: string, schema: Json, open?: string): Json {
+  const headers = Object.keys(RATE_HEADERS).map(name => [name, { $ref: `#/components/headers/${name}` }]);
+  return {
+    description,
+    headers: Object.fromEntries(headers),
+    content: { 'application/json': { schema } },
+    ...openPoint(open),
+  };
+}
+
+function describePaths(schemaOf: SchemaOf): Json {
+  const paths: Record<string, Json> = {};
+  for (const [id, operation] of Object.entries(operations))
+    paths[operation.path] = {
+      ...paths[operation.path],
+      [operation.method]: describeOperation(id, operation, schemaOf),
+    };
+  return paths;
+}
+
+function describeOperation(operationId: string, operation: Operation, schemaOf: SchemaOf): Json {
+  const { status, body } = operation;
+  return {
+    operationId,
+    summary: operation.summary,
+    ...openPoint(operation.undocumented),
+    parameters: operation.parameters.map(parameter => describeParameter(parameter, schemaOf)),
+    ...(body && {
+      requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body, 'input') } } },
+    }),
+    responses: {
+      [status]: describeResponse(status === 200 ? 'Success' : 'Created', schemaOf(operation.response)),
+      ...Object.fromEntries(
+        [...operation.errors, 401, 429, 500].map(error => [error, { $ref: `#/components/responses/${error}` }]),
+      ),
     },
   };
+}
+
+function describeParameter(parameter: Parameter, schemaOf: SchemaOf): Json {
+  return {
+    name: parameter.name,
+    in: parameter.in,
+    required: parameter.in === 'path',
+    schema: schemaOf(parameter.schema, 'input'),
+    ...openPoint(parameter.undocumented),
+  };
+}
+
+function describeWebhooks(schemaOf: SchemaOf): Json {
+  const describe = (event: (typeof eventKinds)[number]) => ({
+    post: {
+      summary: `Sent to every webhook registered for ${event}`,
+      ...undocumented('payload, headers, signing, retries and other events'),
+      requestBody: { content: { 'application/json': { schema: schemaOf(webhookMessage(event)) } } },
+      responses: { '2XX': { description: 'Received' } },
+    },
+  });
+  return Object.fromEntries(eventKinds.map(event => [event, describe(event)]));
 }
 
 function webhookMessage(event: (typeof eventKinds)[number]): z.ZodType {

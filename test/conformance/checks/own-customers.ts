@@ -38,8 +38,6 @@ export function createOwnCustomers(requester: Requester, written: Written): OwnC
   const note = (data: unknown) => {
     for (const id of idsIn(data)) ids.add(id);
   };
-  const addressOf = (id: string) => `${CUSTOMERS}/${encodeURIComponent(id)}`;
-  const read = (id: string) => requester.request(addressOf(id), { expect: 'one' });
 
   async function findMarked(): Promise<Row[]> {
     const { rows = [] } = await requester.request(CUSTOMERS, { query: { search: mark, page: 1, limit: 20 } });
@@ -56,22 +54,6 @@ export function createOwnCustomers(requester: Requester, written: Written): OwnC
     // A failed search finds nothing, which is recorded below.
     await findMarked().catch(() => undefined);
     if (ids.size === known) written.left.push(`perhaps a customer named "${mark} ..", whose id no answer returned`);
-  }
-
-  /** An answer may contain the id of an existing customer, e.g. if an address is taken; only the name proves that one is ours. */
-  async function remove(id: string): Promise<'removed' | 'left' | 'not ours'> {
-    try {
-      const before = await read(id);
-      if (before.verdict.kind !== 'success') return 'left';
-      if (!isOwn(before.data)) return 'not ours';
-      const { verdict } = await requester.request(addressOf(id), { method: 'DELETE', expect: 'any' });
-      if (verdict.kind !== 'success' && verdict.kind !== 'gone') return 'left';
-      // A delete counts only if reading the customer confirms it.
-      return (await read(id)).verdict.kind === 'gone' ? 'removed' : 'left';
-    } catch {
-      // The other customers must still be deleted.
-      return 'left';
-    }
   }
 
   return {
@@ -97,13 +79,35 @@ export function createOwnCustomers(requester: Requester, written: Written): OwnC
     async removeAll() {
       await findUnnamed();
       for (const id of ids) {
-        const outcome = await remove(id);
+        const outcome = await removeIfOwn(requester, id, isOwn);
         if (outcome === 'not ours') written.notOurs.push(`customer ${id}, whose name does not start with "${mark}"`);
         else written.created.push(`customer ${id} (${mark})`);
         if (outcome === 'left') written.left.push(`customer ${id} (${mark})`);
       }
     },
   };
+}
+
+/** An answer may contain the id of an existing customer, e.g. if an address is taken; only the name proves that one is ours. */
+async function removeIfOwn(
+  requester: Requester,
+  id: string,
+  isOwn: (row: unknown) => boolean,
+): Promise<'removed' | 'left' | 'not ours'> {
+  const path = `${CUSTOMERS}/${encodeURIComponent(id)}`;
+  const read = () => requester.request(path, { expect: 'one' });
+  try {
+    const before = await read();
+    if (before.verdict.kind !== 'success') return 'left';
+    if (!isOwn(before.data)) return 'not ours';
+    const { verdict } = await requester.request(path, { method: 'DELETE', expect: 'any' });
+    if (verdict.kind !== 'success' && verdict.kind !== 'gone') return 'left';
+    // A delete counts only if reading the customer confirms it.
+    return (await read()).verdict.kind === 'gone' ? 'removed' : 'left';
+  } catch {
+    // The other customers must still be deleted.
+    return 'left';
+  }
 }
 
 /** The ids of the records in an answer, including records wrapped in a result. */

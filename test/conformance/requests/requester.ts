@@ -7,6 +7,7 @@ import {
   type FailedRequest,
   openSender,
   type RequestOptions,
+  type Sender,
   type SenderOptions,
 } from './send-request.ts';
 
@@ -72,20 +73,13 @@ export function openRequester(options: SenderOptions): Requester {
     return result;
   }
 
-  /** The name of the fault in a result, or null. */
-  function faultIn(result: Answer | FailedRequest, path: string, options: RequestOptions): string | null {
-    if ('fault' in result) return result.fault;
-    if (result.verdict.kind === 'retry') return sender.faultIn(result, path, options);
-    return result.verdict.kind === 'success' ? (options.findFault?.(result) ?? null) : null;
-  }
-
   return {
     async request(path, options = {}) {
       const name = sender.name(path, options);
       let firstFault: string | null = null;
       for (let attempt = 1; ; attempt++) {
         const result = await sendOnce(path, options, name);
-        const fault = faultIn(result, path, options);
+        const fault = faultIn(result, sender, path, options);
         if (firstFault !== null && fault === null) transientFaults.push({ fault: firstFault, request: name });
         const failed = 'fault' in result || result.verdict.kind === 'retry';
         // A create is never repeated: it may have been carried out.
@@ -110,6 +104,13 @@ export function openRequester(options: SenderOptions): Requester {
     now: () => clock.now(),
     close: () => sender.close(),
   };
+}
+
+/** The name of the fault in a result, or null. */
+function faultIn(result: Answer | FailedRequest, sender: Sender, path: string, options: RequestOptions): string | null {
+  if ('fault' in result) return result.fault;
+  if (result.verdict.kind === 'retry') return sender.faultIn(result, path, options);
+  return result.verdict.kind === 'success' ? (options.findFault?.(result) ?? null) : null;
 }
 
 /** A timeout has the same cause as in Sluice's own client. */
