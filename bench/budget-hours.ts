@@ -5,7 +5,7 @@ import { runLoop } from '../src/engine/run/loop.ts';
 import { isKind } from '../src/errors.ts';
 import { createLog } from '../src/log.ts';
 import { openSandbox, type Sandbox } from '../src/sandbox/sandbox.ts';
-import type { Variants } from '../src/sandbox/variants.ts';
+import type { Variants } from '../src/sandbox/variants/variants.ts';
 import { openClient } from '../src/source/client.ts';
 import { type Database, openDatabase } from '../src/warehouse/database/database.ts';
 import { createOrder } from '../src/warehouse/ledgers/orders.ts';

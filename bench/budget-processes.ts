@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { SECOND } from '../src/clock.ts';
 import { createLog } from '../src/log.ts';
 import { openSandbox } from '../src/sandbox/sandbox.ts';
-import type { Variants } from '../src/sandbox/variants.ts';
+import type { Variants } from '../src/sandbox/variants/variants.ts';
 import { type Database, openDatabase } from '../src/warehouse/database/database.ts';
 import { type Server, withClone } from '../test/simulation/server.ts';
 import { CONCURRENCY, type Figures, figuresOf, PROCESSES } from './budget-figures.ts';

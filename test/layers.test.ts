@@ -62,6 +62,16 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
     ['service.ts'],
   ],
   'src/warehouse': [['database'], ['ledgers'], ['rows'], ['pushes', 'reports']],
+  'src/sandbox': [
+    ['data'],
+    ['envelopes'],
+    ['faults'],
+    ['variants'],
+    ['changes', 'lists', 'parse', 'rate-limit'],
+    ['timeline'],
+    ['http'],
+    ['sandbox.ts'],
+  ],
 };
 
 /** Packages that one file of a layer keeps to itself. */
@@ -226,11 +236,14 @@ describe('each rule can be broken', () => {
     'src/warehouse/ledgers/runs.ts': `import type { Db } from '../database/database.ts';`,
     'src/warehouse/rows/rows.ts': `import { sql } from 'kysely';`,
     'src/warehouse/reports/report.ts': `import { rows } from '../rows/rows.ts';`,
-    'src/sandbox/app.ts': `import { Hono } from 'hono';`,
     'src/service/access/guard.ts': '',
     'src/service/status/status.ts': '',
     'src/service/page/page.ts': `import type { Status } from '../status/status.ts';`,
     'src/service/service.ts': `import { page } from './page/page.ts';`,
+    'src/sandbox/data/table.ts': '',
+    'src/sandbox/lists/paging.ts': `import { table } from '../data/table.ts';`,
+    'src/sandbox/changes/edits.ts': '',
+    'src/sandbox/http/app.ts': `import { Hono } from 'hono';`,
     'jobs/customers.ts': `import { z } from 'zod';\nimport { defineJob } from '../src/engine/job.ts';`,
     'migrations/warehouse/0001_first.ts': `import { sql } from 'kysely';`,
   };
@@ -243,7 +256,18 @@ describe('each rule can be broken', () => {
   test.each([
     ['source sees warehouse', 'src/source/ask.ts', `import { rows } from '../warehouse/rows/rows.ts';`],
     ['warehouse sees engine, by a type', 'src/warehouse/rows/x.ts', `import type { Job } from '../../engine/job.ts';`],
-    ['sandbox sees source', 'src/sandbox/app.ts', `import { ask } from '../source/ask.ts';`],
+    ['sandbox sees source', 'src/sandbox/http/app.ts', `import { ask } from '../../source/ask.ts';`],
+    [
+      'a room of the sandbox sees one above it',
+      'src/sandbox/data/rows.ts',
+      `import { page } from '../lists/paging.ts';`,
+    ],
+    [
+      'a room of the sandbox sees one on its step',
+      'src/sandbox/changes/webhooks.ts',
+      `import type { Page } from '../lists/paging.ts';`,
+    ],
+    ['a loose file of the sandbox that the ladder does not name', 'src/sandbox/random.ts', ''],
     ['a leaf sees engine', 'src/errors.ts', `import {\n  a,\n} from './engine/job.ts';`],
     ['a job sees more than the vocabulary', 'jobs/other.ts', `import { run } from '../src/engine/run.ts';`],
     ['a job sees another job', 'jobs/other.ts', `import customers from './customers.ts';`],

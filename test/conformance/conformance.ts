@@ -3,23 +3,23 @@ import { parseArgs } from 'node:util';
 import { SECOND, systemClock } from '../../src/clock.ts';
 import { explain, isKind, SluiceError } from '../../src/errors.ts';
 import { hideSecrets } from '../../src/log.ts';
+import { formatReport } from './format-report.ts';
 import { type ProbeOptions, probe } from './probe.ts';
-import { showReport } from './show.ts';
 
 const HELP = `npm run --silent conformance -- --url https://books.example.com [--key KEY] [--auth bearer|query] [--json] [--write]
 
-Asks an installation, by at most 60 requests, how it behaves at the points that the API's document leaves open,
-and says whether Sluice handles that. It only reads, unless --write is given: then it also creates, changes and
-deletes a customer, and says what it could not remove. docs/conformance.md explains the points.
+Determines how an installation behaves at the points that the API document leaves open, with at most 60 requests,
+and whether Sluice handles that behaviour. It only reads, unless --write is given: then it also creates, changes and
+deletes customers, and reports any that it could not delete. docs/conformance.md explains the points.
 
-  --url    the installation's base address, without /api/v2
-  --key    its API key; better given as SOURCE_API_KEY in the environment: the list of processes shows --key to
-           other users of the machine, and npm without --silent prints the whole command above the report
-  --auth   how the key is sent: bearer (a header, the default) or query
+  --url    base address of the installation, without /api/v2
+  --key    API key. Prefer SOURCE_API_KEY in the environment: other users of the machine can see --key in the list
+           of processes, and npm without --silent prints the whole command
+  --auth   how to send the key: bearer (a header, the default) or query
   --write  also write
-  --json   one JSON document instead of the table; npm without --silent prints lines of its own before it
+  --json   print one JSON document instead of the table; npm without --silent prints lines of its own before it
 
-Exit code: 0 all that was seen is handled, 1 something is not or not all could be asked, 2 wrong usage.
+Exit code: 0 Sluice handles everything found, 1 it does not or not all checks ran, 2 wrong usage.
 `;
 
 const NEXT = 'npm run --silent conformance -- --help';
@@ -35,7 +35,7 @@ try {
 }
 
 async function run(): Promise<number> {
-  const values = read();
+  const values = readOptions();
   if (values.help) {
     stdout.write(HELP);
     return 0;
@@ -44,10 +44,10 @@ async function run(): Promise<number> {
   hide = hideSecrets([apiKey]);
   const { url = '', auth, write } = values;
   const stopping = new AbortController();
-  // What was created is deleted first; the second Ctrl-C ends the process at once.
+  // Created customers are deleted first; a second Ctrl-C ends the process at once.
   process.once('SIGINT', () => {
-    stderr.write('Stopping as soon as what was begun is undone.\n');
-    if (write) stderr.write('Ctrl-C once more ends it at once, and may leave customers named "conformance ..".\n');
+    stderr.write('Stopping after cleanup.\n');
+    if (write) stderr.write('Press Ctrl-C again to stop at once; this may leave customers named "conformance ..".\n');
     stopping.abort();
   });
   const options: ProbeOptions = {
@@ -57,27 +57,29 @@ async function run(): Promise<number> {
     write,
     clock: systemClock,
     timeoutMs: 30 * SECOND,
-    jobs: await readJobs(),
+    jobs: await readJobNames(),
     signal: stopping.signal,
   };
   const report = await probe(options);
   const origin = new URL(url).origin;
-  const text = values.json ? JSON.stringify({ origin, ...report }, null, 2) : showReport(report, origin);
+  const text = values.json ? JSON.stringify({ origin, ...report }, null, 2) : formatReport(report, origin);
   stdout.write(`${hide(text)}\n`);
   return report.ok ? 0 : 1;
 }
 
-function read() {
+function readOptions() {
   const values = parse();
-  const wrong = (problem: string) => new SluiceError('usage', problem, { next: NEXT });
+  const usageError = (problem: string) => new SluiceError('usage', problem, { next: NEXT });
   if (values.help) return values;
-  if (values.url === undefined) throw wrong('--url is missing: which installation is to be asked?');
-  if (!URL.canParse(values.url)) throw wrong(`--url ${values.url} is no address such as https://books.example.com.`);
-  if (!values.key && !ownKey) throw wrong('There is no key: neither --key nor SOURCE_API_KEY is set.');
-  // Neither is taken for the other: a key must not go to another installation than its own.
+  if (values.url === undefined) throw usageError('--url is missing.');
+  if (!URL.canParse(values.url))
+    throw usageError(`Invalid --url ${values.url}; expected an address such as https://books.example.com.`);
+  if (!values.key && !ownKey) throw usageError('The key is missing: neither --key nor SOURCE_API_KEY is set.');
+  // Choosing one of them could send a key to the wrong installation.
   if (values.key && ownKey && values.key !== ownKey)
-    throw wrong('--key and SOURCE_API_KEY are two different keys. Give the one that is meant as SOURCE_API_KEY.');
-  if (!['bearer', 'query'].includes(values.auth)) throw wrong(`--auth ${values.auth} is none of bearer, query.`);
+    throw usageError('--key and SOURCE_API_KEY are different keys. Set SOURCE_API_KEY to the intended one.');
+  if (!['bearer', 'query'].includes(values.auth))
+    throw usageError(`Invalid --auth ${values.auth}; expected bearer or query.`);
   return values;
 }
 
@@ -98,8 +100,8 @@ function parse() {
   }
 }
 
-/** A resource is a file in jobs/. */
-async function readJobs(): Promise<string[]> {
+/** Each file in jobs/ is a resource. */
+async function readJobNames(): Promise<string[]> {
   const files = await readdir(new URL('../../jobs', import.meta.url));
   return files.filter(file => file.endsWith('.ts')).map(file => file.slice(0, -3));
 }

@@ -1,30 +1,30 @@
 import { explain, isKind, SluiceError } from '../../src/errors.ts';
-import { variantPoints } from '../../src/sandbox/variants.ts';
-import { type Asker, openAsker } from './ask.ts';
-import { judgeTogether, judgeUnread } from './combine.ts';
-import { type Attempt, type Finding, untold } from './finding.ts';
-import { judgeFields } from './judge-fields.ts';
-import { probeLimit } from './judge-limit.ts';
-import { probeOrder } from './judge-order.ts';
-import { judgePaging, probePastEnd } from './judge-paging.ts';
-import { judgeRate } from './judge-rate.ts';
-import { judgeValues } from './judge-values.ts';
-import type { Written } from './own-customers.ts';
-import { probeDates } from './probe-dates.ts';
-import { judgeFaults, judgeHiddenFailures, judgeOtherLists, probeKey, probeNotThere } from './probe-errors.ts';
-import { probeFilters, probeSearch, probeStates } from './probe-filters.ts';
-import { probeReport } from './probe-report.ts';
-import { probeUndated } from './probe-undated.ts';
-import { probeWrites, WRITES } from './probe-writes.ts';
-import { goOn, type Lists, readLists } from './read-lists.ts';
-import type { SenderOptions } from './send.ts';
+import { variantPoints } from '../../src/sandbox/variants/variant-points.ts';
+import { checkDates } from './checks/check-dates.ts';
+import { checkFaults, checkHiddenFailures, checkKey, checkNotFound, checkOtherLists } from './checks/check-errors.ts';
+import { checkFields } from './checks/check-fields.ts';
+import { checkFilters, checkSearch, checkStates } from './checks/check-filters.ts';
+import { checkLimit } from './checks/check-limit.ts';
+import { checkOrder } from './checks/check-order.ts';
+import { checkPaging, checkPastEnd } from './checks/check-paging.ts';
+import { checkRateLimit } from './checks/check-rate-limit.ts';
+import { checkReport } from './checks/check-report.ts';
+import { checkUndated } from './checks/check-undated.ts';
+import { checkValues } from './checks/check-values.ts';
+import { checkWrites, MAX_WRITE_REQUESTS } from './checks/check-writes.ts';
+import type { Written } from './checks/own-customers.ts';
+import { applyExclusions, checkUnreadLists } from './findings/combinations.ts';
+import { type Attempt, type Finding, undetermined } from './findings/finding.ts';
+import { type ListReadings, readLists, throwIfStopped } from './lists/read-lists.ts';
+import { openRequester, type Requester } from './requests/requester.ts';
+import type { SenderOptions } from './requests/send-request.ts';
 
 export interface ProbeOptions extends SenderOptions {
-  /** Also creates, changes and deletes a customer. */
+  /** Whether to create, change and delete a customer too. */
   write: boolean;
-  /** The resources that Sluice has jobs for. */
+  /** The resources for which Sluice has jobs. */
   jobs: readonly string[];
-  /** Once aborted, nothing new is begun; what was created is still deleted. */
+  /** When aborted, no new check starts; created customers are still deleted. */
   signal?: AbortSignal;
 }
 
@@ -32,94 +32,98 @@ export interface Report {
   readonly findings: readonly Finding[];
   readonly requests: number;
   readonly written: Written;
-  /** All that was seen is handled, nothing was left behind, and nothing kept the suite from going on. */
+  /** Everything found is handled, nothing was left behind, and all checks ran. */
   readonly ok: boolean;
-  /** What kept the suite from asking all it wanted. */
+  /** Why not all checks ran, or null. */
   readonly stopped: string | null;
 }
 
-/** What is not asked for, and why. */
-const NEVER: Record<string, string> = {
-  webhooks: 'nothing undoes a registration, so none is made',
-  visible: 'a key that may see a part looks like a smaller installation',
+/** Points that are never checked, and why. */
+const NEVER_CHECKED: Record<string, string> = {
+  webhooks: 'a registration cannot be undone, so none is made',
+  visible: 'a key with partial access looks like a smaller installation',
 };
-const UNASKED = 'only asked for with --write';
+const NEEDS_WRITE = 'checked only with --write';
 
 /**
- * Finds out how an installation behaves at the points that its document leaves open, by at most 60 requests, one at a time.
- * Kinds: `unauthorized` for a wrong key, `unavailable` where customers cannot be read, `configuration` for a wrong address.
+ * Determines how an installation behaves at the points that the API document leaves open, with at most 60 requests, one at a
+ * time. Errors: `unauthorized` for an invalid key, `unavailable` if customers cannot be read, `configuration` for an invalid
+ * address.
  */
 export async function probe(options: ProbeOptions): Promise<Report> {
-  const asker = openAsker(options);
+  const requester = openRequester(options);
   const written: Written = { created: [], left: [], notOurs: [] };
   const found: Finding[] = [];
   let stopped: string | null = null;
   const attempt: Attempt = async (points, work) => {
     try {
-      goOn(options.signal);
+      throwIfStopped(options.signal);
       found.push(...[await work()].flat());
     } catch (error) {
       if (!isKind(error, 'unavailable', 'quota', 'stopped')) throw error;
       stopped ??= error.message;
-      found.push(...points.map(point => untold(point, error.message)));
+      found.push(...points.map(point => undetermined(point, error.message)));
     }
   };
   try {
-    const lists = await readLists(asker, options.signal).catch((error: unknown) => {
+    const lists = await readLists(requester, options.signal).catch((error: unknown) => {
       if (!isKind(error, 'quota', 'stopped')) throw error;
       stopped = error.message;
       return null;
     });
-    if (lists) await probeAll(asker, lists, options, { found, written, attempt });
-    found.push(...judgeRate(asker), judgeHiddenFailures(asker), judgeFaults(asker));
+    if (lists) await runChecks(requester, lists, options, { found, written, attempt });
+    found.push(...checkRateLimit(requester), checkHiddenFailures(requester), checkFaults(requester));
     const missing = Object.keys(variantPoints).filter(point => !found.some(finding => finding.point === point));
-    found.push(...missing.map(point => untold(point, NEVER[point] ?? stopped ?? 'nothing showed it')));
-    const findings = judgeTogether(found);
+    found.push(...missing.map(point => undetermined(point, NEVER_CHECKED[point] ?? stopped ?? 'no answer showed it')));
+    const findings = applyExclusions(found);
     const handled = findings.every(finding => finding.handled === 'yes' || finding.handled === null);
     const ok = handled && stopped === null && written.left.length + written.notOurs.length === 0;
-    return { findings, requests: asker.sent, written, ok, stopped };
+    return { findings, requests: requester.sent, written, ok, stopped };
   } catch (error) {
-    // What stays behind is told, whatever went wrong.
+    // Customers left behind are reported, whatever failed.
     if (written.left.length === 0) throw error;
     throw new SluiceError('failed', `${explain(error)}\nNOT REMOVED: ${written.left.join('; ')}`, { cause: error });
   } finally {
-    await asker.close();
+    await requester.close();
   }
 }
 
-/** What others rest on comes first, and what costs most for least comes last. */
-async function probeAll(
-  asker: Asker,
-  lists: Lists,
+/** Checks that others depend on come first; expensive checks with little value come last. */
+async function runChecks(
+  requester: Requester,
+  lists: ListReadings,
   { write, jobs }: ProbeOptions,
   { found, written, attempt }: { found: Finding[]; written: Written; attempt: Attempt },
 ): Promise<void> {
-  const works = (point: string, ...values: string[]) =>
+  const isSeen = (point: string, ...values: string[]) =>
     found.some(finding => finding.point === point && values.includes(finding.seen ?? ''));
-  found.push(...judgePaging(lists));
-  await attempt(['past-end'], () => probePastEnd(asker, lists));
-  await attempt(['limit-max'], () => probeLimit(asker, lists));
-  await attempt(['order'], () => probeOrder(asker, lists));
-  found.push(...judgeFields(lists), ...judgeValues(lists), ...judgeOtherLists(lists));
-  await attempt(['auth-error'], () => probeKey(asker));
-  await attempt(['record', 'no-record', 'no-path'], () => probeNotThere(asker, lists));
-  if (!write) found.push(...WRITING.map(point => untold(point, UNASKED)));
-  else if (asker.left >= WRITES) await probeWrites(asker, written, attempt);
+  found.push(...checkPaging(lists));
+  await attempt(['past-end'], () => checkPastEnd(requester, lists));
+  await attempt(['limit-max'], () => checkLimit(requester, lists));
+  await attempt(['order'], () => checkOrder(requester, lists));
+  found.push(...checkFields(lists), ...checkValues(lists), ...checkOtherLists(lists));
+  await attempt(['auth-error'], () => checkKey(requester));
+  await attempt(['record', 'no-record', 'no-path'], () => checkNotFound(requester, lists));
+  if (!write) found.push(...WRITE_POINTS.map(point => undetermined(point, NEEDS_WRITE)));
+  else if (requester.left >= MAX_WRITE_REQUESTS) await checkWrites(requester, written, attempt);
   else
-    await attempt(WRITING, () => {
-      throw new SluiceError('quota', `writing and undoing it may take ${WRITES} requests, and ${asker.left} are left`);
+    await attempt(WRITE_POINTS, () => {
+      throw new SluiceError(
+        'quota',
+        `writing may take ${MAX_WRITE_REQUESTS} requests including cleanup, and ${requester.left} are left`,
+      );
     });
-  await attempt(['date-filter', 'date-to'], () => probeDates(asker, lists));
-  await attempt(['filters'], () => probeFilters(asker, lists));
-  const windowsWork = works('date-filter', 'honoured', 'pair-only');
-  await attempt(['undated'], () => probeUndated(asker, lists, windowsWork));
-  await attempt(['report'], () => probeReport(asker, lists, windowsWork));
-  await attempt(['states'], () => probeStates(asker, lists, works('filters', 'honoured')));
-  await attempt(['search'], () => probeSearch(asker, lists));
+  await attempt(['date-filter', 'date-to'], () => checkDates(requester, lists));
+  await attempt(['filters'], () => checkFilters(requester, lists));
+  const windowsWork = isSeen('date-filter', 'honoured', 'pair-only');
+  await attempt(['undated'], () => checkUndated(requester, lists, windowsWork));
+  await attempt(['report'], () => checkReport(requester, lists, windowsWork));
+  await attempt(['states'], () => checkStates(requester, lists, isSeen('filters', 'honoured')));
+  await attempt(['search'], () => checkSearch(requester, lists));
   if (lists.offered.every(({ rows }) => rows.length === 0))
     found.push({ point: 'visible', seen: 'none', evidence: 'every list is empty', handled: 'yes' });
   const offered = lists.offered.map(({ name }) => name);
-  found.push(...judgeUnread(offered, jobs));
+  found.push(...checkUnreadLists(offered, jobs));
 }
 
-const WRITING = ['writes', 'validation', 'batch'];
+const WRITE_POINTS = ['writes', 'validation', 'batch'];

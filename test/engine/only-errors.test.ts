@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 import { HOUR } from '../../src/clock.ts';
 import { runLoop } from '../../src/engine/run/loop.ts';
 import { createLog } from '../../src/log.ts';
-import type { Fault } from '../../src/sandbox/faults/faults.ts';
+import type { Fault } from '../../src/sandbox/faults/fault-kinds.ts';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
 import { recordIncidents, sendAlerts } from '../../src/service/incidents/incident-monitor.ts';
 import { FAILURES } from '../../src/source/http/retry.ts';

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { MINUTE, SECOND } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
-import { createRandom } from '../../src/sandbox/random.ts';
+import { createRandom } from '../../src/sandbox/data/random.ts';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
 import { openDatabase } from '../../src/warehouse/database/database.ts';
 import { openServer } from '../simulation/server.ts';

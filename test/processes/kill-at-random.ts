@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { embeddedStatus } from '../../src/embedded-postgres/embedded-server.ts';
-import { createRandom, mix, type Random } from '../../src/sandbox/random.ts';
+import { createRandom, mix, type Random } from '../../src/sandbox/data/random.ts';
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { begin, KEY, run, until } from '../commands/run.ts';

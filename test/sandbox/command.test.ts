@@ -6,9 +6,9 @@ import type { Session } from '../../src/cli/cli.ts';
 import { sandboxCommand } from '../../src/cli/commands/sandbox.ts';
 import { type Clock, HOUR } from '../../src/clock.ts';
 import { explain, isKind } from '../../src/errors.ts';
-import { createManualClock } from './ask.ts';
+import { createManualClock } from './test-client.ts';
 
-/** Runs the command until `use` is done with the sandbox it opens; what it refuses is thrown. */
+/** Runs the command until `use` has finished with the sandbox; rejects with the error of the command. */
 async function run(
   args: readonly string[],
   use: (url: string, key: string) => Promise<void> = async () => {},
@@ -48,7 +48,7 @@ function scriptOf(text: string): string {
   return file;
 }
 
-test('variants and faults by commas and by repeating, a script, and all of them at once', async () => {
+test('variants and faults separated by commas or repeated, a script, and all combined', async () => {
   const script = scriptOf('# the first is\n1 html-503 1 /api/v2/users\n');
   const variants = ['--variant', 'paging=capped,cap=100', '--variant', 'order=id-asc'];
   const faults = ['--faults', 'drop=0,json-500=0', '--faults', 'json-502=1', '--faults-script', script];
@@ -66,7 +66,7 @@ test('variants and faults by commas and by repeating, a script, and all of them 
   });
 });
 
-test('activity on all lists, until a daily reset', async () => {
+test('activity changes all lists until a daily reset', async () => {
   const clock = createManualClock();
   const use = async (url: string, key: string) => {
     const total = async (name: string) => {
@@ -78,20 +78,20 @@ test('activity on all lists, until a daily reset', async () => {
     expect(await total('invoices')).toBeGreaterThan(1500);
     expect(await total('users')).not.toBe(8);
     clock.advance(1);
-    // Of the new day there is one change of each stream: that of midnight.
+    // The new day has one change of each group: the one due at midnight.
     expect(Math.abs((await total('invoices')) - 600)).toBeLessThanOrEqual(1);
     expect(Math.abs((await total('users')) - 8)).toBeLessThanOrEqual(1);
   };
   await run(['--activity', '10', '--daily-reset'], use, clock);
 });
 
-test('what is wrong is named with what is expected', async () => {
+test('errors name what is wrong and what is expected', async () => {
   expect(await refusal('--variant', 'order=id-asc,paging=none')).toBe(
-    'The variant "paging" has no value "none".\nValues of paging: meta, whole, no-meta, capped, ignored.',
+    'Unknown value "none" for variant "paging".\nValues of paging: meta, whole, no-meta, capped, ignored.',
   );
-  expect(await refusal('--variant', 'paging=capped=x')).toContain('The variant "paging" has no value "capped=x".');
+  expect(await refusal('--variant', 'paging=capped=x')).toContain('Unknown value "capped=x" for variant "paging".');
   expect(await refusal('--faults', 'json-500=0.1,json-501=0.1')).toMatch(
-    /^There is no fault "json-501"\.\nFaults: json-500, /,
+    /^Unknown fault "json-501"\.\nFaults: json-500, /,
   );
   expect(await refusal('--faults', 'hang=often')).toContain('Expected: a number from 0 to 1, e.g. hang=0.05.');
   expect(await refusal('--faults-script', scriptOf('5 hang\nfive hang'))).toContain('Line 2: "five"');
@@ -100,7 +100,7 @@ test('what is wrong is named with what is expected', async () => {
   );
 });
 
-test('the help shows how faults are asked for', async () => {
+test('the help shows how to request faults', async () => {
   let shown = '';
   const command = sandboxCommand({ action: () => async () => {} });
   command.configureOutput({

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { eventKinds } from '../../src/sandbox/changes/edits.ts';
 import { createApp } from '../../src/sandbox/http/app.ts';
-import { describeApi } from '../../src/sandbox/http/openapi.ts';
-import type { AppParts } from '../../src/sandbox/parts.ts';
+import type { AppDependencies } from '../../src/sandbox/http/app-dependencies.ts';
+import { describeApi } from '../../src/sandbox/http/describe-api.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { type Answer, ask, type Body, openForTest } from './ask.ts';
-import { mismatches, resolve } from './conforms.ts';
-import { openReceiver } from './receiver.ts';
+import { mismatches, resolve } from './schema-mismatches.ts';
+import { type Answer, type Body, openForTest, request } from './test-client.ts';
+import { openReceiver } from './webhook-receiver.ts';
 
 const description: Body = JSON.parse(JSON.stringify(describeApi()));
 const described = Object.entries<Body>(description.paths).flatMap(([path, methods]) =>
@@ -19,7 +19,7 @@ const operationOf = (key: string): Body => described.find(each => each.key === k
 const items = [{ description: 'Hours', amount: 100.1, qty: 3 }];
 const invoice = { customer_id: 1, date: '2026-01-10', due_date: '2026-02-10', items, notes: 'Thanks' };
 
-/** A right body for each operation that takes one, and nothing a schema would leave out. */
+/** A valid body for each operation that takes one. */
 const bodies: Record<string, object> = {
   createCustomer: {
     account: 'Zoë',
@@ -49,39 +49,39 @@ const bodies: Record<string, object> = {
   registerWebhook: { url: 'https://example.com/hook', events: [...eventKinds] },
 };
 
-/** Asks as the description says, and compares the answer with what it says of this status. */
-async function askAs(sandbox: Sandbox, key: string, query = '', body?: object): Promise<Answer> {
+/** Sends a request as described, and compares the response with the description of its status. */
+async function requestAs(sandbox: Sandbox, key: string, query = '', body?: object): Promise<Answer> {
   const [method = '', path = ''] = key.split(' ');
-  const answer = await ask(sandbox, path.replace('{id}', '1') + query, { method, ...(body && { body }) });
+  const answer = await request(sandbox, path.replace('{id}', '1') + query, { method, ...(body && { body }) });
   expectDescribed(key, answer);
   return answer;
 }
 
 function expectDescribed(key: string, { status, headers, body }: Answer): void {
-  const said = operationOf(key).responses[status];
-  expect(said, `${key} answered ${status}`).toBeDefined();
-  const response = '$ref' in said ? resolve(description, said.$ref) : said;
+  const documented = operationOf(key).responses[status];
+  expect(documented, `${key} returned ${status}`).toBeDefined();
+  const response = '$ref' in documented ? resolve(description, documented.$ref) : documented;
   for (const name of Object.keys(response.headers)) expect(headers.get(name), `${key}: ${name}`).toMatch(/^\d+$/);
   const { schema } = response.content['application/json'];
   expect(mismatches(description, schema, body), `${key} ${status}`).toEqual([]);
 }
 
-test('it is served without a key, counted nowhere, and says OpenAPI 3.1', async () => {
+test('the description is OpenAPI 3.1, needs no key and is not counted', async () => {
   const sandbox = await openForTest({ rateLimit: 1 });
   for (let time = 0; time < 3; time += 1) {
-    const { status, body, headers } = await ask(sandbox, '/openapi.json', { key: null });
+    const { status, body, headers } = await request(sandbox, '/openapi.json', { key: null });
     expect(status).toBe(200);
     expect(headers.get('content-type')).toContain('application/json');
     expect(body).toEqual(description);
   }
   expect(description.openapi).toBe('3.1.0');
   expect(sandbox.stats.total).toBe(0);
-  expect((await ask(sandbox, '/api/v2/customers')).status).toBe(200);
+  expect((await request(sandbox, '/api/v2/customers')).status).toBe(200);
 });
 
-test('every path and method that is served is described, and no other', () => {
-  // Routes are only laid here, so there need be nothing behind them.
-  const { routes } = createApp({} as AppParts);
+test('exactly the served paths and methods are described', () => {
+  // Routes are only registered, so no dependency is used.
+  const { routes } = createApp({} as AppDependencies);
   const served = routes
     .filter(({ method, path }) => method !== 'ALL' && path !== '/openapi.json')
     .map(({ method, path }) => `${method} ${path.replace(/:(\w+)\{.*\}$/, '{$1}')}`);
@@ -99,7 +99,7 @@ test('docs/sandbox.md names every path with its methods and filters', () => {
   }
 });
 
-test('every reference leads somewhere, and operations have names of their own', () => {
+test('every reference resolves, and operation ids are unique', () => {
   const references = [...JSON.stringify(description).matchAll(/"\$ref":"([^"]+)"/g)].map(match => match[1] as string);
   expect(references.length).toBeGreaterThan(50);
   for (const reference of references) expect(resolve(description, reference), reference).toBeDefined();
@@ -107,7 +107,7 @@ test('every reference leads somewhere, and operations have names of their own', 
   expect(new Set(names).size).toBe(names.length);
 });
 
-describe('what is answered is as described', () => {
+describe('responses match the description', () => {
   test.for(described.map(({ key, operation }) => [key, operation] as const))('%s', async ([key, operation]) => {
     const sandbox = await openForTest();
     const [method = '', path = ''] = key.split(' ');
@@ -118,29 +118,29 @@ describe('what is answered is as described', () => {
       expect(mismatches(description, schema, body)).toEqual([]);
     }
 
-    const right = await askAs(sandbox, key, '', body);
+    const right = await requestAs(sandbox, key, '', body);
     expect(right.body.success).toBe(true);
     if (operation.responses[400] !== undefined) {
-      const refused = body === undefined ? await refusedQuery(sandbox, key) : await askAs(sandbox, key, '', []);
+      const refused = body === undefined ? await refusedQuery(sandbox, key) : await requestAs(sandbox, key, '', []);
       expect([refused.status, Object.keys(refused.body.errors).length > 0]).toEqual([400, true]);
     }
     if (operation.responses[404] !== undefined) {
-      const missing = await ask(sandbox, path.replace('{id}', '9999'), { method, ...(body && { body }) });
+      const missing = await request(sandbox, path.replace('{id}', '9999'), { method, ...(body && { body }) });
       expect(missing.status).toBe(404);
       expectDescribed(key, missing);
     }
-    const unknown = await ask(sandbox, path.replace('{id}', '1'), { method, key: 'other' });
+    const unknown = await request(sandbox, path.replace('{id}', '1'), { method, key: 'other' });
     expect(unknown.status).toBe(401);
     expectDescribed(key, unknown);
     sandbox.failNext('json-500');
-    expect((await askAs(sandbox, key, '', body)).status).toBe(500);
+    expect((await requestAs(sandbox, key, '', body)).status).toBe(500);
     sandbox.spend(1000);
-    const rejected = await askAs(sandbox, key, '', body);
+    const rejected = await requestAs(sandbox, key, '', body);
     expect([rejected.status, rejected.headers.get('retry-after') !== null]).toEqual([429, true]);
   });
 
   async function refusedQuery(sandbox: Sandbox, key: string): Promise<Answer> {
-    return askAs(sandbox, key, key.endsWith('/financial') ? '?year=2025&month=13' : '?date_from=yesterday');
+    return requestAs(sandbox, key, key.endsWith('/financial') ? '?year=2025&month=13' : '?date_from=yesterday');
   }
 
   test.for(described.filter(({ key }) => key.startsWith('GET') && !key.includes('{')))(
@@ -152,31 +152,31 @@ describe('what is answered is as described', () => {
       const values: Record<string, string> = { page: '2', limit: '100', search: 'a', year: '2025', month: '3' };
       for (const { name, schema } of operation.parameters) {
         const value = values[name] ?? schema.enum?.[0] ?? (schema.format === 'date' ? '2025-06-01' : '3');
-        await askAs(sandbox, key, `?${name}=${encodeURIComponent(value)}`);
+        await requestAs(sandbox, key, `?${name}=${encodeURIComponent(value)}`);
       }
       if (key.endsWith('/financial')) return;
       for (let page = 1; page <= 20; page += 1) {
-        const { body } = await askAs(sandbox, key, `?limit=100&page=${page}`);
+        const { body } = await requestAs(sandbox, key, `?limit=100&page=${page}`);
         if (page > body.meta.total_pages) return;
       }
     },
   );
 
-  test('a batch with a wrong entry', async () => {
+  test('a batch with an invalid entry', async () => {
     const sandbox = await openForTest();
     const key = 'POST /api/v2/batch/customers';
     const wrong = { customers: [{ account: 'One' }, { account: 'Two', email: 'nonsense' }] };
-    expect((await askAs(sandbox, key, '', wrong)).body.data[1].success).toBe(false);
+    expect((await requestAs(sandbox, key, '', wrong)).body.data[1].success).toBe(false);
     sandbox.setVariants({ batch: 'all' });
-    expect((await askAs(sandbox, key, '', wrong)).status).toBe(400);
+    expect((await requestAs(sandbox, key, '', wrong)).status).toBe(400);
   });
 
   test('webhooks', async () => {
     const sandbox = await openForTest();
     const { received, url } = await openReceiver();
-    await ask(sandbox, '/api/v2/webhooks', { body: { url, events: [...eventKinds] } });
-    await ask(sandbox, '/api/v2/invoices', { body: invoice });
-    await ask(sandbox, '/api/v2/transactions', { body: bodies.createTransaction });
+    await request(sandbox, '/api/v2/webhooks', { body: { url, events: [...eventKinds] } });
+    await request(sandbox, '/api/v2/invoices', { body: invoice });
+    await request(sandbox, '/api/v2/transactions', { body: bodies.createTransaction });
     sandbox.change('invoice-paid');
     await sandbox.webhooksSent();
     expect(received.map(({ event }) => event)).toEqual(['invoice.created', 'payment.received', 'payment.received']);
@@ -187,18 +187,18 @@ describe('what is answered is as described', () => {
   });
 });
 
-describe('what the document does not show is marked', () => {
+describe('open points of the document are marked', () => {
   const schemaOf = (name: string) => description.components.schemas[name];
   const marked = (place: Body) => typeof place['x-undocumented'] === 'string';
 
-  test('the fields of orders, suppliers and purchases, and whether there are such lists', () => {
+  test('the fields and the existence of orders, suppliers and purchases', () => {
     for (const name of ['Order', 'Supplier']) expect(marked(schemaOf(name))).toBe(true);
     for (const name of ['orders', 'suppliers', 'purchases'])
       expect(marked(operationOf(`GET /api/v2/${name}`))).toBe(true);
     expect(marked(operationOf('GET /api/v2/customers'))).toBe(false);
   });
 
-  test('ids and fields of the rows whose answers are not shown', () => {
+  test('ids and fields of rows whose responses are not shown', () => {
     for (const name of ['Transaction', 'Product', 'Quote', 'Ticket', 'Lead', 'User']) {
       expect(marked(schemaOf(name))).toBe(true);
       expect(marked(schemaOf(name).properties.id)).toBe(true);
@@ -209,7 +209,7 @@ describe('what the document does not show is marked', () => {
     ).toEqual(['date', 'notes']);
   });
 
-  test('paging of lists other than customers, answers of creates, the reset header', () => {
+  test('paging of lists other than customers, responses to creates, the reset header', () => {
     for (const { key, operation } of described) {
       const paging = operation.parameters.filter(({ name }: Body) => name === 'page');
       for (const parameter of paging) expect(marked(parameter), key).toBe(key !== 'GET /api/v2/customers');
@@ -222,7 +222,7 @@ describe('what the document does not show is marked', () => {
   });
 });
 
-test('the comparison finds what differs', () => {
+test('the comparison reports every difference', () => {
   const schema = description.components.schemas.Item;
   const item = { description: null, amount: 1, qty: 2 };
   expect(mismatches(description, schema, item)).toEqual([]);

@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util';
 import { SECOND } from '../../src/clock.ts';
-import { createRandom, mix } from '../../src/sandbox/random.ts';
-import { parseVariants, type Variants, variantPoints } from '../../src/sandbox/variants.ts';
+import { createRandom, mix } from '../../src/sandbox/data/random.ts';
+import { parseVariants } from '../../src/sandbox/parse/parse-variants.ts';
+import { variantPoints } from '../../src/sandbox/variants/variant-points.ts';
+import type { Variants } from '../../src/sandbox/variants/variants.ts';
 import type { TestResource } from '../support/resources.ts';
 import { alone, pairOf } from './choose-variants.ts';
 import { type Given, OTHERS, replay } from './plan.ts';

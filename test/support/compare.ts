@@ -1,6 +1,7 @@
 import type { Rows } from '../../src/sandbox/data/rows.ts';
-import { renderRow, toJson } from '../../src/sandbox/lists/render.ts';
-import { financialReport } from '../../src/sandbox/lists/report.ts';
+import { toJson } from '../../src/sandbox/envelopes/json-text.ts';
+import { financialReport } from '../../src/sandbox/lists/financial-report.ts';
+import { renderRow } from '../../src/sandbox/lists/render-row.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { parseJson } from '../../src/source/answers/json.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { HOUR, SECOND } from '../../clock.ts';
-import { type Change, changeKinds } from '../../sandbox/changes/changes.ts';
+import { type Change, changeKinds } from '../../sandbox/changes/main-changes.ts';
 import { openSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 import { count, plural } from '../../service/format.ts';
 import { type Database, openDatabase } from '../../warehouse/database/database.ts';

@@ -2,10 +2,11 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
 import type { Size } from '../../sandbox/data/data.ts';
-import type { PlannedFault } from '../../sandbox/faults/faults.ts';
-import { parseFaultPlan, parseFaultRates } from '../../sandbox/faults/parse-faults.ts';
+import type { PlannedFault } from '../../sandbox/faults/choose-fault.ts';
+import { parseFaultPlan, parseFaultRates } from '../../sandbox/parse/parse-faults.ts';
+import { parseVariants } from '../../sandbox/parse/parse-variants.ts';
 import { openSandbox } from '../../sandbox/sandbox.ts';
-import { describeVariants, parseVariants } from '../../sandbox/variants.ts';
+import { describeVariants } from '../../sandbox/variants/variants.ts';
 import { type Cli, newCommand } from '../cli.ts';
 import { wholeNumber } from '../cli-options.ts';
 

@@ -6,21 +6,21 @@ import type { Resource, Rows } from '../data/rows.ts';
 export const eventKinds = ['invoice.created', 'payment.received'] as const;
 export type EventKind = (typeof eventKinds)[number];
 
-/** Tells of an event; `data` is the row it is about. */
+/** Receives each event, with the row it is about. */
 export type EmitEvent = <R extends 'invoices' | 'transactions'>(event: EventKind, resource: R, row: Rows[R]) => void;
 
-/** Changes of single rows, with the traces the source leaves: customers move `updated_at`, nothing else moves a stamp. */
+/** Edits of single rows. Only customers have a timestamp that moves; an edit of any other row leaves no trace. */
 export interface Edits {
   insert<R extends Resource>(resource: R, row: Omit<Rows[R], 'id'>): Rows[R];
-  /** Undefined when there is no such row. */
+  /** Undefined if the row does not exist. */
   update<R extends Resource>(resource: R, id: number, patch: Partial<Rows[R]>): Rows[R] | undefined;
   remove(resource: Resource, id: number): boolean;
   restore(resource: Resource, id: number): boolean;
 }
 
 /**
- * When the events occur is not documented. A payment is an invoice that becomes paid, in whole or in part, and an Income that
- * is booked: only the latter can be done through the API.
+ * The document does not say when events occur. Here a payment is an invoice that becomes paid or partially paid, or a new
+ * Income transaction; only the latter can be made through the API.
  */
 export function createEdits(data: Data, now: () => number, emit: EmitEvent): Edits {
   const seconds = () => Math.floor(now() / SECOND);

@@ -1,6 +1,6 @@
 import { SECOND } from '../../clock.ts';
-import { toJson } from '../lists/render.ts';
-import type { Variants } from '../variants.ts';
+import { toJson } from '../envelopes/json-text.ts';
+import type { Variants } from '../variants/variants.ts';
 import type { EventKind } from './edits.ts';
 
 interface Registration {
@@ -9,20 +9,26 @@ interface Registration {
   events: string[];
 }
 
-export interface Webhooks {
-  register(url: string, events: string[]): Registration;
-  emit(event: EventKind, data: () => object): void;
-  /** Nothing is registered any more, and what is held back is dropped. */
-  forget(): void;
-  /** Resolves when everything emitted so far has been sent or has failed. */
-  settled(): Promise<void>;
+interface Message {
+  url: string;
+  body: string;
 }
 
-/** Sends events one after the other; what fails is not sent again. Payload and headers are not documented: these are made up. */
-export function createWebhooks(style: () => Variants['webhooks']): Webhooks {
+export interface Webhooks {
+  readonly register: (url: string, events: string[]) => Registration;
+  readonly emit: (event: EventKind, data: () => object) => void;
+  /** Removes all registrations and drops held messages. */
+  readonly clear: () => void;
+  /** Resolves when every event emitted so far was sent or has failed. */
+  readonly settled: () => Promise<void>;
+}
+
+/** Sends events in sequence, without retries. The document shows neither payload nor headers; these are invented. */
+export function createWebhooks(delivery: () => Variants['webhooks']): Webhooks {
   const registered: Registration[] = [];
   let sending: Promise<void> = Promise.resolve();
-  let held: { url: string; body: string }[] = [];
+  // Under `swapped`: the messages of the first event of a pair.
+  let held: Message[] = [];
 
   const send = async (url: string, body: string) => {
     try {
@@ -34,11 +40,11 @@ export function createWebhooks(style: () => Variants['webhooks']): Webhooks {
       });
       await response.arrayBuffer();
     } catch {
-      // At most once and without retries: a receiver must not rely on more.
+      // At most once: a receiver must not rely on retries.
     }
   };
 
-  const queue = ({ url, body }: { url: string; body: string }) => {
+  const queue = ({ url, body }: Message) => {
     sending = sending.then(() => send(url, body));
   };
   const release = () => held.splice(0).forEach(queue);
@@ -50,18 +56,18 @@ export function createWebhooks(style: () => Variants['webhooks']): Webhooks {
       return registration;
     },
     emit(event, data) {
-      const times = { once: 1, twice: 2, swapped: 1, never: 0 }[style()];
-      const events = registered
+      const times = { once: 1, twice: 2, swapped: 1, never: 0 }[delivery()];
+      const messages = registered
         .filter(({ events }) => events.includes(event))
         .map(({ url }) => ({ url, body: toJson({ event, data: data() }) }));
-      if (style() === 'swapped' && held.length === 0) {
-        held = events;
+      if (delivery() === 'swapped' && held.length === 0) {
+        held = messages;
         return;
       }
-      for (const each of events) for (let time = 0; time < times; time += 1) queue(each);
+      for (const message of messages) for (let time = 0; time < times; time += 1) queue(message);
       release();
     },
-    forget() {
+    clear() {
       registered.length = 0;
       held = [];
     },

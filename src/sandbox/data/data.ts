@@ -1,17 +1,17 @@
-import { createRandom, mix, type Random } from '../random.ts';
 import { dayOf } from './calendar.ts';
-import { customerColumns, customerMaker } from './generate-customers.ts';
-import { invoiceColumns, invoiceMaker, invoiceStates } from './generate-invoices.ts';
+import { customerColumns, customerGenerator } from './generate-customers.ts';
+import { invoiceColumns, invoiceGenerator, invoiceStates } from './generate-invoices.ts';
 import {
-  someOrder,
-  someProduct,
-  someQuote,
-  someSupplier,
-  someTicket,
-  someUser,
+  randomOrder,
+  randomProduct,
+  randomQuote,
+  randomSupplier,
+  randomTicket,
+  randomUser,
   ticketStates,
-} from './generate-others.ts';
-import { transactionColumns, transactionMaker, transactionTypes } from './generate-transactions.ts';
+} from './generate-small-lists.ts';
+import { transactionColumns, transactionGenerator, transactionTypes } from './generate-transactions.ts';
+import { createRandom, mix, type Random } from './random.ts';
 import type { Resource, Rows } from './rows.ts';
 import { createTable, type Table, type TableSource } from './table.ts';
 
@@ -30,40 +30,43 @@ export const sizes = {
 
 export type Size = keyof typeof sizes;
 
-/** Everything the sandbox holds, one table per resource. */
+/** All rows of the source, one table per resource. */
 export type Data = { readonly [R in Resource]: Table<Rows[R]> };
 
 export interface DataOptions {
   seed: number;
   counts: Counts;
-  /** The newest date of the first rows, YYYY-MM-DD. */
+  /** The day the data is generated for, YYYY-MM-DD. */
   today: string;
+  /** Also undocumented states: Draft, Void, Cancelled, Transfer. */
   moreStates: boolean;
+  /** One in 50 invoices and transactions has no date. */
   undated: boolean;
+  /** Some amounts have more digits than a double holds. */
   beyondDouble: boolean;
 }
 
-/** The same options give the same data, byte for byte. */
+/** Generates the data; the same options give the same data, byte for byte. */
 export function createData(options: DataOptions): Data {
   const { seed, counts } = options;
   const today = dayOf(options.today);
   const customers = customerColumns(counts.customers, seed, today);
-  // The ids as they are now: the table may grow its own columns later.
+  // These are the initial ids only: the table replaces its columns when it grows.
   const customerIds = customers.ids;
   const invoices = invoiceColumns(counts.invoices, seed, today, customerIds, options);
   const transactions = transactionColumns(counts.transactions, seed, today, options);
-  const few = Math.min(2_000, 20 + Math.floor(counts.customers / 10));
+  const smallListCount = Math.min(2_000, 20 + Math.floor(counts.customers / 10));
   const seconds = today * 86_400;
 
-  const fill = <R extends Resource>(
+  const smallTable = <R extends Resource>(
     salt: number,
     count: number,
-    make: (random: Random, index: number) => Omit<Rows[R], 'id'>,
+    generate: (random: Random, index: number) => Omit<Rows[R], 'id'>,
     source: Partial<TableSource<Rows[R]>> = {},
   ): Table<Rows[R]> => {
     const random = createRandom(mix(seed, salt));
     const table = createTable<Rows[R]>({ states: [], keysOf: () => ({}), ...source });
-    for (let index = 0; index < count; index += 1) table.insert(make(random, index), seconds);
+    for (let index = 0; index < count; index += 1) table.insert(generate(random, index), seconds);
     return table;
   };
 
@@ -73,30 +76,30 @@ export function createData(options: DataOptions): Data {
       keysOf: row => ({ date: String(row.created_at).slice(0, 10) }),
       searchText: row => `${row.account}\n${row.email ?? ''}\n${row.phone ?? ''}`,
       columns: customers,
-      generate: customerMaker(seed, customers),
+      generate: customerGenerator(seed, customers),
     }),
     invoices: createTable({
       states: invoiceStates,
       keysOf: row => ({ date: row.date, state: row.status, owner: row.customer_id }),
       columns: invoices,
-      generate: invoiceMaker(seed, invoices, options),
+      generate: invoiceGenerator(seed, invoices, options),
     }),
     transactions: createTable({
       states: transactionTypes,
       keysOf: row => ({ date: row.date, state: row.type, owner: row.account_id }),
       columns: transactions,
-      generate: transactionMaker(seed, transactions, options),
+      generate: transactionGenerator(seed, transactions, options),
     }),
-    products: fill<'products'>(11, few, someProduct),
-    quotes: fill<'quotes'>(12, few, random => someQuote(random, customerIds, today)),
-    tickets: fill<'tickets'>(13, few, random => someTicket(random, customerIds), {
+    products: smallTable<'products'>(11, smallListCount, randomProduct),
+    quotes: smallTable<'quotes'>(12, smallListCount, random => randomQuote(random, customerIds, today)),
+    tickets: smallTable<'tickets'>(13, smallListCount, random => randomTicket(random, customerIds), {
       states: ticketStates,
       keysOf: row => ({ state: row.status, owner: row.department_id }),
     }),
     leads: createTable({ states: [], keysOf: () => ({}) }),
-    users: fill<'users'>(14, 8, someUser),
-    orders: fill<'orders'>(15, few, (random, index) => someOrder(random, 'SO', index, today)),
-    suppliers: fill<'suppliers'>(16, 25, someSupplier),
-    purchases: fill<'purchases'>(17, few, (random, index) => someOrder(random, 'PO', index, today)),
+    users: smallTable<'users'>(14, 8, randomUser),
+    orders: smallTable<'orders'>(15, smallListCount, (random, index) => randomOrder(random, 'SO', index, today)),
+    suppliers: smallTable<'suppliers'>(16, 25, randomSupplier),
+    purchases: smallTable<'purchases'>(17, smallListCount, (random, index) => randomOrder(random, 'PO', index, today)),
   };
 }

@@ -1,11 +1,11 @@
-import { createRandom, mix, type Random } from '../random.ts';
 import { stampOf } from './calendar.ts';
+import { type Columns, newColumns } from './columns.ts';
+import { createRandom, mix, type Random } from './random.ts';
 import type { Customer } from './rows.ts';
+import { firstNames, lastNames, legalForms, places, streets, trades } from './sample-texts.ts';
 import { spreadDay, spreadIds } from './spread.ts';
-import { type Columns, newColumns } from './table.ts';
-import { firstNames, lastNames, legalForms, places, streets, trades } from './words.ts';
 
-const DAY_SECONDS = 86_400;
+const SECONDS_PER_DAY = 86_400;
 const SALT = 0xc057;
 
 export function customerColumns(count: number, seed: number, today: number): Columns {
@@ -13,21 +13,21 @@ export function customerColumns(count: number, seed: number, today: number): Col
   const columns = newColumns(count);
   spreadIds(columns.ids, random);
   for (let index = 0; index < count; index += 1) {
-    // Customers are entered on the day itself: none is back-dated and none lies ahead.
+    // Customers are entered on the day itself: none is backdated or in the future.
     const day = Math.min(spreadDay(index, count, today, random), today - 1);
     columns.days[index] = day;
     const created = createdSeconds(seed, columns, index);
-    const edited = random.chance(0.3) ? random.int(1, (today - day) * DAY_SECONDS) : 0;
-    columns.changed[index] = Math.min(created + edited, today * DAY_SECONDS - 1);
+    const edited = random.chance(0.3) ? random.int(1, (today - day) * SECONDS_PER_DAY) : 0;
+    columns.changed[index] = Math.min(created + edited, today * SECONDS_PER_DAY - 1);
   }
   return columns;
 }
 
-/** Makes the customer at a position of the columns, the same one each time. */
-export function customerMaker(seed: number, columns: Columns): (position: number) => Customer {
+/** Generates the customer at a position; the same one on every call. */
+export function customerGenerator(seed: number, columns: Columns): (position: number) => Customer {
   const random = createRandom(seed);
   return position => {
-    random.restart(mix(mix(seed, SALT), columns.ids[position] as number));
+    random.reseed(mix(mix(seed, SALT), columns.ids[position] as number));
     return makeCustomer(seed, columns, position, random);
   };
 }
@@ -57,5 +57,5 @@ function makeCustomer(seed: number, columns: Columns, position: number, random: 
 
 function createdSeconds(seed: number, columns: Columns, position: number): number {
   const id = columns.ids[position] as number;
-  return (columns.days[position] as number) * DAY_SECONDS + (mix(mix(seed, SALT + 1), id) % DAY_SECONDS);
+  return (columns.days[position] as number) * SECONDS_PER_DAY + (mix(mix(seed, SALT + 1), id) % SECONDS_PER_DAY);
 }

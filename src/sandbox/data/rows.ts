@@ -1,16 +1,16 @@
 import { z } from 'zod';
 
 /**
- * The rows the sandbox holds, one schema per resource, with every documented field. `null` is "none". They give the types
- * here and the description at /openapi.json; rows are never checked by them, so that tests can hold wrong ones.
+ * One schema per resource, with every documented field; `null` means no value. The schemas define the row types and the
+ * OpenAPI description. Rows are never validated against them, so that tests can store invalid ones.
  */
 
-/** Says in the description what the API's document leaves open. */
+/** Marks in the OpenAPI description what the API document leaves open. */
 export function undocumented(what: string): { 'x-undocumented': string } {
   return { 'x-undocumented': what };
 }
 
-/** A number, or the decimal text of one with more digits than a double holds: both are sent as a JSON number. */
+/** A number, or the decimal text of a number with more digits than a double holds. Both are sent as JSON numbers. */
 export type Amount = number | string;
 
 const amount: z.ZodType<Amount> = z.number();
@@ -18,7 +18,7 @@ const date = z.iso.date();
 const id = z.int();
 const unshownId = z.int().meta(undocumented('whether rows are returned with an id'));
 const text = z.string();
-const none = 'null stands for no value; how the source writes that is not shown';
+const none = 'how the source represents a missing value (here: null)';
 
 const customer = z
   .object({
@@ -48,7 +48,7 @@ const invoice = z
     amount,
     status: text.meta({ description: 'Paid, Unpaid or Partially Paid' }),
     items: z.array(item),
-    notes: text.nullable().meta(undocumented('whether they are returned')),
+    notes: text.nullable().meta(undocumented('whether it is returned')),
   })
   .meta({ id: 'Invoice', ...undocumented(none) });
 
@@ -70,7 +70,7 @@ const product = z
     name: text,
     price: amount,
     description: text.nullable(),
-    type: text.meta({ description: 'service for a service', ...undocumented('any other value') }),
+    type: text.meta({ description: '`service` for a service', ...undocumented('any other value') }),
     tax_rate: z.number().nullable(),
   })
   .meta({ id: 'Product', ...undocumented('which fields are returned') });
@@ -108,18 +108,18 @@ const user = z
     id: unshownId,
     name: text,
     email: text,
-    role: text.meta({ description: 'administrator for an administrator', ...undocumented('any other value') }),
+    role: text.meta({ description: '`administrator` for an administrator', ...undocumented('any other value') }),
   })
   .meta({ id: 'User', ...undocumented('which fields are returned') });
 
-/** Orders, purchases and suppliers: the API shows no fields of theirs, so these are made up. */
+/** The API document shows no fields of orders, purchases and suppliers; these are invented. */
 const order = z
   .object({ id, number: text, total: amount, placed_on: date })
-  .meta({ id: 'Order', ...undocumented('every field: these are made up') });
+  .meta({ id: 'Order', ...undocumented('all fields; these are invented') });
 
 const supplier = z
   .object({ id, name: text, email: text.nullable() })
-  .meta({ id: 'Supplier', ...undocumented('every field: these are made up') });
+  .meta({ id: 'Supplier', ...undocumented('all fields; these are invented') });
 
 export const rowSchemas = {
   customers: customer,

@@ -1,17 +1,7 @@
 import { dayOf, NO_DAY } from './calendar.ts';
+import { type Columns, copyInto, growColumns, newColumns, scanColumns } from './columns.ts';
 
-/** What a list is filtered and ordered by; everything else of a row is made when it is asked for. */
-export interface Columns {
-  readonly ids: Int32Array;
-  readonly days: Int32Array;
-  /** Index into the table's states. */
-  readonly states: Uint8Array;
-  readonly owners: Int32Array;
-  /** Seconds since the epoch of the last change. */
-  readonly changed: Uint32Array;
-}
-
-/** The same values of one row, as `keysOf` reads them from it. */
+/** The column values of one row, as `keysOf` reads them. */
 interface Keys {
   date?: string | null;
   state?: string;
@@ -21,6 +11,7 @@ interface Keys {
 export interface Filter {
   state?: string;
   owner?: number;
+  /** Days since 1970-01-01. */
   fromDay?: number;
   /** Included. */
   toDay?: number;
@@ -28,28 +19,29 @@ export interface Filter {
   search?: string;
 }
 
+/** A list in memory. A *position* is the index of a row in order of insertion; deleted rows keep theirs. */
 export interface Table<Row extends { id: number }> {
-  /** Rows that exist now. */
+  /** Number of live rows. */
   readonly size: number;
-  /** Grows with every change, so that whatever was derived from the table can be dropped. */
+  /** Grows with every change; anything derived from the table is stale once it differs. */
   readonly version: number;
-  /** The positions that changes since that version touched, with repetitions. */
+  /** The positions changed since that version, possibly repeated. */
   touchedSince(version: number): readonly number[];
-  /** All positions ever used, deleted rows included. */
+  /** Number of positions, deleted rows included. */
   readonly length: number;
   readonly columns: Columns;
-  /** The id the next new row will get. */
+  /** The id of the next new row. */
   readonly nextId: number;
   has(id: number): boolean;
   get(id: number): Row | undefined;
   at(position: number): Row;
   isLive(position: number): boolean;
-  /** Positions of the rows that match, by ascending id. */
+  /** Positions of the matching live rows, by ascending id. */
   select(filter: Filter): Int32Array;
   insert(row: Omit<Row, 'id'>, seconds: number): Row;
   update(id: number, patch: Partial<Row>, seconds: number): Row | undefined;
   remove(id: number): boolean;
-  /** Brings a removed row back as it was. */
+  /** Brings a removed row back unchanged. */
   restore(id: number): boolean;
   rows(): Iterable<Row>;
 }
@@ -58,7 +50,7 @@ export interface TableSource<Row extends { id: number }> {
   states: readonly string[];
   keysOf(row: Row): Keys;
   searchText?(row: Row): string;
-  /** The rows it starts with: their columns, and the row itself from its position. */
+  /** Columns of the initial rows, and a generator of the row at a position. */
   columns?: Columns;
   generate?(position: number): Row;
 }
@@ -66,54 +58,39 @@ export interface TableSource<Row extends { id: number }> {
 const NO_OWNER = -1;
 
 /**
- * A list in memory: typed columns for all rows, and whole rows only for those that changed since the start; the others are
- * made anew from the seed each time. Filters scan the columns: 1M rows take 1-2 ms, so there is no index to keep up to date.
+ * Typed columns for all rows, whole rows only for those changed since the start; the others are regenerated from the seed on
+ * every read. Filters scan the columns: a million rows take 1 to 2 ms, so there is no index.
+ *
+ * Longer than a screen because its short methods share one closure; the scan itself is in columns.ts.
  */
 export function createTable<Row extends { id: number }>(source: TableSource<Row>): Table<Row> {
-  const start = source.columns;
   const states = [...source.states];
-  const kept = new Map<number, Row>();
-  let length = start?.ids.length ?? 0;
-  let columns = start ?? newColumns(16);
+  const changedRows = new Map<number, Row>();
+  let columns = source.columns ?? newColumns(16);
+  let length = source.columns?.ids.length ?? 0;
   let live = new Uint8Array(Math.max(length, 16)).fill(1, 0, length);
   let size = length;
-  // The position of every change: its length is the version.
+  // The position of every change, in order; its length is the version.
   const touched: number[] = [];
 
   const at = (position: number): Row => {
-    const row = kept.get(position) ?? source.generate?.(position);
+    const row = changedRows.get(position) ?? source.generate?.(position);
     if (row === undefined) throw new RangeError(`no row at position ${position}`);
     return row;
   };
-
   const nextId = () => (length === 0 ? 1 : (columns.ids[length - 1] as number) + 1);
-
-  const positionOf = (id: number): number => {
-    let low = 0;
-    let high = length - 1;
-    while (low <= high) {
-      const middle = (low + high) >> 1;
-      const found = columns.ids[middle] as number;
-      if (found === id) return middle;
-      if (found < id) low = middle + 1;
-      else high = middle - 1;
-    }
-    return -1;
-  };
-
+  const positionOf = (id: number) => findAscending(columns.ids, length, id);
   const livePosition = (id: number): number => {
     const position = positionOf(id);
     return position >= 0 && live[position] === 1 ? position : -1;
   };
-
   const stateIndex = (state: string): number => {
     const index = states.indexOf(state);
     return index >= 0 ? index : states.push(state) - 1;
   };
-
-  const keep = (position: number, row: Row, seconds: number) => {
+  const put = (position: number, row: Row, seconds: number) => {
     const keys = source.keysOf(row);
-    kept.set(position, row);
+    changedRows.set(position, row);
     columns.ids[position] = row.id;
     columns.days[position] = keys.date === undefined ? NO_DAY : dayOf(keys.date);
     columns.states[position] = stateIndex(keys.state ?? '');
@@ -121,19 +98,11 @@ export function createTable<Row extends { id: number }>(source: TableSource<Row>
     columns.changed[position] = seconds;
     touched.push(position);
   };
-
   const grow = () => {
     const capacity = length + Math.max(16, length >> 3);
-    columns = {
-      ids: enlarge(columns.ids, new Int32Array(capacity)),
-      days: enlarge(columns.days, new Int32Array(capacity)),
-      states: enlarge(columns.states, new Uint8Array(capacity)),
-      owners: enlarge(columns.owners, new Int32Array(capacity)),
-      changed: enlarge(columns.changed, new Uint32Array(capacity)),
-    };
-    live = enlarge(live, new Uint8Array(capacity));
+    columns = growColumns(columns, capacity);
+    live = copyInto(new Uint8Array(capacity), live);
   };
-
   const setLive = (position: number, value: 0 | 1): boolean => {
     if (position < 0 || live[position] === value) return false;
     live[position] = value;
@@ -166,46 +135,30 @@ export function createTable<Row extends { id: number }>(source: TableSource<Row>
     },
     at,
     isLive: position => live[position] === 1,
-    select(filter) {
-      const { days, states: stateOf, owners } = columns;
-      const state = filter.state === undefined ? undefined : states.indexOf(filter.state);
-      const { owner, fromDay, toDay, search } = filter;
-      const dated = fromDay !== undefined || toDay !== undefined;
-      const from = fromDay ?? NO_DAY + 1;
-      const to = toDay ?? 2147483647;
-      const found = new Int32Array(size);
-      let count = 0;
-      for (let position = 0; position < length; position += 1) {
-        if (live[position] === 0) continue;
-        if (dated) {
-          const day = days[position] as number;
-          if (day < from || day > to) continue;
-        }
-        if (state !== undefined && stateOf[position] !== state) continue;
-        if (owner !== undefined && owners[position] !== owner) continue;
-        if (search !== undefined && !source.searchText?.(at(position)).toLowerCase().includes(search)) continue;
-        found[count] = position;
-        count += 1;
-      }
-      // A copy, not a view: a view on a small answer would keep the memory of the whole list.
-      return count === size ? found : found.slice(0, count);
+    select({ search, state, ...filter }) {
+      const matches =
+        search === undefined
+          ? undefined
+          : (position: number) => source.searchText?.(at(position)).toLowerCase().includes(search) ?? false;
+      const stateAt = state === undefined ? undefined : states.indexOf(state);
+      return scanColumns(columns, { live, length, size }, { ...filter, state: stateAt }, matches);
     },
     insert(row, seconds) {
       if (length === columns.ids.length) grow();
       const id = nextId();
-      // The id first, as in the rows made from the seed.
+      // The id comes first, as in generated rows.
       const whole = Object.assign({ id }, row, { id }) as Row;
       live[length] = 1;
       size += 1;
       length += 1;
-      keep(length - 1, whole, seconds);
+      put(length - 1, whole, seconds);
       return whole;
     },
     update(id, patch, seconds) {
       const position = livePosition(id);
       if (position < 0) return undefined;
       const row = { ...at(position), ...patch, id };
-      keep(position, row, seconds);
+      put(position, row, seconds);
       return row;
     },
     remove: id => setLive(positionOf(id), 0),
@@ -216,17 +169,16 @@ export function createTable<Row extends { id: number }>(source: TableSource<Row>
   };
 }
 
-export function newColumns(length: number): Columns {
-  return {
-    ids: new Int32Array(length),
-    days: new Int32Array(length),
-    states: new Uint8Array(length),
-    owners: new Int32Array(length),
-    changed: new Uint32Array(length),
-  };
-}
-
-function enlarge<T extends Int32Array | Uint32Array | Uint8Array>(from: T, to: T): T {
-  to.set(from);
-  return to;
+/** Binary search among the first `length` values; -1 if absent. */
+function findAscending(values: Int32Array, length: number, wanted: number): number {
+  let low = 0;
+  let high = length - 1;
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const found = values[middle] as number;
+    if (found === wanted) return middle;
+    if (found < wanted) low = middle + 1;
+    else high = middle - 1;
+  }
+  return -1;
 }

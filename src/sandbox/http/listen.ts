@@ -9,24 +9,24 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-type Answer = (request: Request, env: HttpBindings) => Response | Promise<Response>;
+type Handler = (request: Request, env: HttpBindings) => Response | Promise<Response>;
 
-/** Serves `answer` until closed; closing cuts the connections that are still open. */
-export function listen(answer: Answer, port: number, host: string): Promise<Listening> {
+/** Serves requests until closed; closing ends open connections. Errors of kind `usage`: the port cannot be used. */
+export function listen(handler: Handler, port: number, host: string): Promise<Listening> {
   const server = createAdaptorServer({
-    fetch: (request, env) => answer(request, env as HttpBindings),
-    // The global Request and Response stay those of Node: client and sandbox may share a process.
+    fetch: (request, env) => handler(request, env as HttpBindings),
+    // Node's global Request and Response stay in place: client and sandbox may share a process.
     overrideGlobalObjects: false,
   }) as Server;
-  // Longer than clients keep an idle connection: else one of them writes to a connection that is just being closed.
+  // Longer than clients keep idle connections; otherwise one may write to a connection that is just closing.
   server.keepAliveTimeout = 2 * MINUTE;
   let closed: Promise<void> | undefined;
   return new Promise((resolve, reject) => {
     server.once('error', cause => {
       reject(
-        new SluiceError('usage', `The sandbox cannot listen on ${host}:${port}.`, {
+        new SluiceError('usage', `Cannot listen on ${host}:${port}.`, {
           cause,
-          next: 'Choose another --port.',
+          next: 'Choose a different --port.',
         }),
       );
     });

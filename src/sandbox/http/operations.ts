@@ -1,65 +1,64 @@
 import { z } from 'zod';
 import { rowSchemas, undocumented } from '../data/rows.ts';
-import { type Listed, listShapes } from '../lists/lists.ts';
-import { batchBody, type Creatable, createBodies, customerBody, webhookBody } from './bodies.ts';
-import { listOf, successOf } from './envelopes.ts';
+import { listEnvelope, successEnvelope } from '../envelopes/envelope-schemas.ts';
+import { type ListedResource, listedResources, listShapes } from '../lists/list-shapes.ts';
+import { batchBody, type Creatable, createBodies, customerBody, webhookBody } from './request-bodies.ts';
 
 export interface Parameter {
   name: string;
   in: 'query' | 'path';
   schema: z.ZodType;
-  /** What the API's document does not show of it; undefined when all is shown. */
+  /** What the API document leaves open; undefined if nothing. */
   undocumented?: string | undefined;
 }
 
-/** One method of one path, as the API's document tells of it and the sandbox serves it. */
+/** One method of one path, as the API document describes it and the sandbox serves it. */
 export interface Operation {
   method: 'get' | 'post' | 'put' | 'delete';
   path: string;
   summary: string;
   parameters: readonly Parameter[];
   body?: z.ZodType;
-  /** The status of success, and the whole body that goes with it. */
+  /** The status and body of success. */
   status: 200 | 201;
-  answer: z.ZodType;
-  /** What else it may be answered with, beside what befalls every request. */
-  refusals: readonly (400 | 404)[];
+  response: z.ZodType;
+  /** Error statuses, beside those of every request. */
+  errors: readonly (400 | 404)[];
   undocumented?: string | undefined;
 }
 
-const PLAIN = 'the body of the answer, beyond its envelope';
-const REQUIRED = 'which fields are required (here: without which a row makes no sense), and what their values may be';
+const BODY = 'the body of the response, beyond its envelope';
+const REQUIRED = 'which fields are required (here: those without which a row makes no sense), and their allowed values';
 
 const singular = (resource: string) => resource.slice(0, -1);
+const article = (noun: string) => `${/^[aio]/.test(noun) ? 'an' : 'a'} ${noun}`;
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** By operation id. */
 export const operations: Readonly<Record<string, Operation>> = {
-  ...Object.fromEntries(
-    (Object.keys(listShapes) as Listed[]).map(resource => [`list${capital(resource)}`, list(resource)]),
-  ),
+  ...Object.fromEntries(listedResources.map(resource => [`list${capital(resource)}`, list(resource)])),
   ...Object.fromEntries(
     (Object.keys(createBodies) as Creatable[]).map(resource => [
       `create${capital(singular(resource))}`,
       create(resource),
     ]),
   ),
-  getCustomer: { ...customer('get', 'One customer'), undocumented: undefined },
+  getCustomer: { ...customer('get', 'Get a customer'), undocumented: undefined },
   updateCustomer: {
-    ...customer('put', 'Change a customer'),
-    body: customerBody.partial().meta(undocumented('whether fields that are left out stay as they are, as here')),
-    refusals: [400, 404],
+    ...customer('put', 'Update a customer'),
+    body: customerBody.partial().meta(undocumented('whether omitted fields keep their values (here: they do)')),
+    errors: [400, 404],
   },
-  deleteCustomer: { ...customer('delete', 'Delete a customer'), answer: successOf(z.object({ id: z.int() })) },
+  deleteCustomer: { ...customer('delete', 'Delete a customer'), response: successEnvelope(z.object({ id: z.int() })) },
   createCustomers: {
     method: 'post',
     path: '/api/v2/batch/customers',
     summary: 'Create several customers',
     parameters: [],
-    // Each entry is checked by itself: one wrong one need not refuse the others.
+    // Described with the schema of an entry; each entry is validated on its own, so one invalid entry need not fail the rest.
     body: batchBody.extend({ customers: z.array(customerBody).min(1) }).meta(undocumented(REQUIRED)),
     status: 201,
-    answer: successOf(
+    response: successEnvelope(
       z.array(
         z.union([
           z.object({ index: z.int(), success: z.literal(true), data: rowSchemas.customers }),
@@ -67,65 +66,65 @@ export const operations: Readonly<Record<string, Operation>> = {
         ]),
       ),
     ),
-    refusals: [400],
-    undocumented: 'the answer, and what becomes of the others when some entries are wrong',
+    errors: [400],
+    undocumented: 'the response, and whether valid entries are created when others are invalid',
   },
   financialReport: {
     method: 'get',
     path: '/api/v2/reports/financial',
-    summary: 'Income, expenses, profit and outstanding invoices of a month, or of a year',
+    summary: 'Income, expenses, profit and outstanding invoices of a month or a year',
     parameters: [
-      { name: 'year', in: 'query', schema: z.int(), undocumented: 'what it is when it is not given (here: this year)' },
+      { name: 'year', in: 'query', schema: z.int(), undocumented: 'its default (here: the current year)' },
       { name: 'month', in: 'query', schema: z.int().min(1).max(12) },
     ],
     status: 200,
-    answer: successOf(
+    response: successEnvelope(
       z
         .object({ income: z.number(), expenses: z.number(), profit: z.number(), outstanding_invoices: z.number() })
-        .meta({ id: 'FinancialSummary', ...undocumented('which rows are summed up, and by which date') }),
+        .meta({ id: 'FinancialSummary', ...undocumented('which rows are included, and by which date') }),
     ),
-    refusals: [400],
+    errors: [400],
   },
   registerWebhook: {
     method: 'post',
     path: '/api/v2/webhooks',
-    summary: 'Register an address for events',
+    summary: 'Register a webhook',
     parameters: [],
-    body: webhookBody.meta(undocumented('other events than invoice.created and payment.received')),
+    body: webhookBody.meta(undocumented('events other than invoice.created and payment.received')),
     status: 201,
-    answer: successOf(z.object({ id: z.int(), url: z.string(), events: z.array(z.string()) })),
-    refusals: [400],
-    undocumented: PLAIN,
+    response: successEnvelope(z.object({ id: z.int(), url: z.string(), events: z.array(z.string()) })),
+    errors: [400],
+    undocumented: BODY,
   },
 };
 
-function list(resource: Listed): Operation {
-  const { state, owner, dated, searched, madeUp } = listShapes[resource];
+function list(resource: ListedResource): Operation {
+  const { state, owner, dated, searched, invented } = listShapes[resource];
   const paged = resource === 'customers';
-  const unshown = paged ? undefined : 'whether this list is paged';
-  const format = 'the format of the date, and whether that day is part of the answer';
-  const query = (name: string, schema: z.ZodType, what?: string): Parameter => ({
+  const pagingOpen = paged ? undefined : 'whether this list is paged';
+  const dateOpen = 'the date format, and whether the day itself is included';
+  const query = (name: string, schema: z.ZodType, open?: string): Parameter => ({
     name,
     in: 'query',
     schema,
-    undocumented: what,
+    undocumented: open,
   });
   return {
     method: 'get',
     path: `/api/v2/${resource}`,
-    summary: `A list of ${resource}`,
+    summary: `List ${resource}`,
     parameters: [
-      query('page', z.int().min(1), unshown),
-      query('limit', z.int().min(1).default(20), unshown ?? 'the greatest value (here: clamped to 100)'),
+      query('page', z.int().min(1), pagingOpen),
+      query('limit', z.int().min(1).default(20), pagingOpen ?? 'the maximum (here: clamped to 100)'),
       ...(searched ? [query('search', z.string())] : []),
       ...(state ? [query(state.name, z.enum(state.documented))] : []),
       ...(owner ? [query(owner, z.int())] : []),
-      ...(dated ? [query('date_from', z.iso.date(), format), query('date_to', z.iso.date(), format)] : []),
+      ...(dated ? [query('date_from', z.iso.date(), dateOpen), query('date_to', z.iso.date(), dateOpen)] : []),
     ],
     status: 200,
-    answer: listOf(rowSchemas[resource], paged),
-    refusals: dated ? [400] : [],
-    undocumented: madeUp ? 'whether the source offers it at all: only the path is shown' : undefined,
+    response: listEnvelope(rowSchemas[resource], paged),
+    errors: dated ? [400] : [],
+    undocumented: invented ? 'everything but the path, including whether the list exists' : undefined,
   };
 }
 
@@ -133,13 +132,13 @@ function create(resource: Creatable): Operation {
   return {
     method: 'post',
     path: `/api/v2/${resource}`,
-    summary: `Create one of the ${resource}`,
+    summary: `Create ${article(singular(resource))}`,
     parameters: [],
     body: createBodies[resource].meta(undocumented(REQUIRED)),
     status: 201,
-    answer: successOf(rowSchemas[resource]),
-    refusals: [400],
-    undocumented: PLAIN,
+    response: successEnvelope(rowSchemas[resource]),
+    errors: [400],
+    undocumented: BODY,
   };
 }
 
@@ -150,8 +149,8 @@ function customer(method: 'get' | 'put' | 'delete', summary: string): Operation 
     summary,
     parameters: [{ name: 'id', in: 'path', schema: z.int() }],
     status: 200,
-    answer: successOf(rowSchemas.customers),
-    refusals: [404],
-    undocumented: PLAIN,
+    response: successEnvelope(rowSchemas.customers),
+    errors: [404],
+    undocumented: BODY,
   };
 }

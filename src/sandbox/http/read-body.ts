@@ -1,22 +1,22 @@
 import type { Context } from 'hono';
 import type { z } from 'zod';
-import type { Env } from '../parts.ts';
-import type { Variants } from '../variants.ts';
-import { invalid } from './answers.ts';
-import { errorsOf } from './bodies.ts';
+import { validationFailure } from '../envelopes/responses.ts';
+import type { Variants } from '../variants/variants.ts';
+import type { Env } from './app-dependencies.ts';
+import { errorsOf } from './request-bodies.ts';
 
-/** The checked body, or the answer that refuses it. */
+/** The validated body, or the response that rejects it. */
 export async function readBody<S extends z.ZodType>(
   c: Context<Env>,
   schema: S,
   variants: Variants,
 ): Promise<z.infer<S> | Response> {
-  let given: unknown;
+  let body: unknown;
   try {
-    given = await c.req.json();
+    body = await c.req.json();
   } catch {
-    return invalid(Number(variants.validation), { body: 'The body is not JSON' });
+    return validationFailure(Number(variants.validation), { body: 'The body is not JSON' });
   }
-  const parsed = schema.safeParse(given);
-  return parsed.success ? parsed.data : invalid(Number(variants.validation), errorsOf(parsed.error));
+  const parsed = schema.safeParse(body);
+  return parsed.success ? parsed.data : validationFailure(Number(variants.validation), errorsOf(parsed.error));
 }

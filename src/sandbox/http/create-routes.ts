@@ -1,0 +1,50 @@
+import type { Hono } from 'hono';
+import type { z } from 'zod';
+import { SECOND } from '../../clock.ts';
+import { stampOf } from '../data/calendar.ts';
+import { success, validationFailure } from '../envelopes/responses.ts';
+import { renderRow } from '../lists/render-row.ts';
+import type { AppDependencies, Env } from './app-dependencies.ts';
+import { readBody } from './read-body.ts';
+import { batchBody, type Creatable, completeRow, createBodies, customerBody, errorsOf } from './request-bodies.ts';
+
+/** Creates of single rows, and of customers in batches. */
+export function addCreateRoutes(app: Hono<Env>, dependencies: AppDependencies): void {
+  const { variants } = dependencies;
+  for (const resource of Object.keys(createBodies) as Creatable[]) {
+    app.post(`/api/v2/${resource}`, async c => {
+      const body = await readBody(c, createBodies[resource], variants());
+      return body instanceof Response ? body : success(createRow(dependencies, resource, body), 201, 'Created');
+    });
+  }
+  app.post('/api/v2/batch/customers', async c => {
+    const current = variants();
+    const body = await readBody(c, batchBody, current);
+    if (body instanceof Response) return body;
+    const entries = body.customers.map(entry => customerBody.safeParse(entry));
+    const errors = entries.flatMap((entry, index) =>
+      entry.success
+        ? []
+        : Object.entries(errorsOf(entry.error)).map(([field, message]) => [`customers.${index}.${field}`, message]),
+    );
+    if (errors.length > 0 && current.batch === 'all')
+      return validationFailure(Number(current.validation), Object.fromEntries(errors));
+    const results = entries.map((entry, index) =>
+      entry.success
+        ? { index, success: true, data: createRow(dependencies, 'customers', entry.data) }
+        : { index, success: false, errors: errorsOf(entry.error) },
+    );
+    return success(results, 201);
+  });
+}
+
+function createRow<R extends Creatable>(
+  { timeline, variants }: AppDependencies,
+  resource: R,
+  body: z.infer<(typeof createBodies)[R]>,
+): object {
+  const stamp = stampOf(Math.floor(timeline.now() / SECOND));
+  const { data, edits } = timeline.dataset();
+  const row = edits.insert(resource, completeRow(resource, body, data[resource].nextId, stamp));
+  return renderRow(resource, row, variants(), false);
+}

@@ -1,0 +1,43 @@
+import type { Data } from '../data/data.ts';
+import type { Table } from '../data/table.ts';
+import { failure, rowList, validationFailure } from '../envelopes/responses.ts';
+import type { ListFault } from '../faults/fault-kinds.ts';
+import type { Variants } from '../variants/variants.ts';
+import { choosePage } from './choose-page.ts';
+import { type ListedResource, listedResources } from './list-shapes.ts';
+import { createListing, type Listing } from './ordering.ts';
+import { dateErrors, readFilter } from './read-filter.ts';
+import { renderRow } from './render-row.ts';
+import { spoilPage } from './spoil-page.ts';
+
+/** Answers `GET` on a list. `salt` varies by request, for orders and faults that do too. */
+export type AnswerList = (
+  resource: ListedResource,
+  query: URLSearchParams,
+  variants: Variants,
+  request: { salt: number; fault: ListFault | undefined },
+) => Response;
+
+export function createListAnswers(data: Data, seed: number): AnswerList {
+  const listings = new Map<ListedResource, Listing>();
+  for (const resource of listedResources) {
+    listings.set(resource, createListing(data[resource] as Table<{ id: number }>, seed));
+  }
+  return (resource, query, variants, { salt, fault }) => {
+    const errors = dateErrors(resource, query);
+    if (errors !== undefined) return validationFailure(Number(variants.validation), errors);
+
+    const filter = readFilter(resource, query, variants);
+    const found = (listings.get(resource) as Listing).positions(filter, variants.order, variants.visible, salt);
+    const paging = resource === 'customers' ? 'meta' : variants.paging;
+    const page = choosePage(query, found.length, paging, variants);
+    if (page.kind === 'not found') return failure(404, 'Page not found');
+    if (page.kind === 'invalid') return validationFailure(Number(variants.validation), page.errors);
+
+    const table = data[resource];
+    const sent = spoilPage(fault, page.to - page.from, page.meta, salt);
+    const position = (index: number) => found[page.from + sent.sourceIndex(index)] as number;
+    const row = (index: number) => renderRow(resource, table.at(position(index)), variants, true);
+    return rowList(sent.count, row, sent.meta);
+  };
+}

@@ -1,0 +1,23 @@
+import { SluiceError } from '../../errors.ts';
+import { variantPoints } from '../variants/variant-points.ts';
+import { type Variants, variantNames } from '../variants/variants.ts';
+import { splitNameValues } from './name-values.ts';
+
+/** Parses `paging=capped,order=shuffled`. An error of kind `usage` lists the valid names or values. */
+export function parseVariants(text: string): Partial<Variants> {
+  const parsed: Record<string, string> = {};
+  for (const [name, value] of splitNameValues(text)) {
+    const known = variantNames.find(candidate => candidate === name);
+    if (known === undefined) {
+      throw new SluiceError('usage', `Unknown variant "${name}".`, { next: `Variants: ${variantNames.join(', ')}.` });
+    }
+    const values = Object.keys(variantPoints[known].values);
+    if (!values.includes(value)) {
+      throw new SluiceError('usage', `Unknown value "${value}" for variant "${name}".`, {
+        next: `Values of ${name}: ${values.join(', ')}.`,
+      });
+    }
+    parsed[name] = value;
+  }
+  return parsed as Partial<Variants>;
+}

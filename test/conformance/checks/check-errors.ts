@@ -1,0 +1,107 @@
+import {
+  type Candidates,
+  combineLists,
+  type Finding,
+  observed,
+  undetermined,
+  unrecognized,
+} from '../findings/finding.ts';
+import { pathOf, UNDOCUMENTED_LISTS } from '../lists/documented-lists.ts';
+import type { ListReadings } from '../lists/read-lists.ts';
+import type { Requester } from '../requests/requester.ts';
+import type { Answer } from '../requests/send-request.ts';
+
+const INVALID_KEY = 'no-key-of-this-installation';
+const UNUSED_ID = 2_147_483_646;
+
+/** `auth-error`: one request with an invalid key. */
+export async function checkKey(requester: Requester): Promise<Finding> {
+  const answer = await requester.request(pathOf('customers'), { query: { page: 1, limit: 1 }, key: INVALID_KEY });
+  const handled =
+    answer.verdict.kind === 'unauthorized' ? 'yes' : 'not: Sluice does not recognize it as a rejected key';
+  const evidence = `${describe(answer)} for an invalid key`;
+  if (answer.verdict.kind === 'success') return unrecognized('auth-error', evidence, 'not: the source accepts any key');
+  const known = ['200', '400', '401', '403'].includes(String(answer.status));
+  return known
+    ? observed('auth-error', String(answer.status), evidence, handled)
+    : unrecognized('auth-error', evidence, handled);
+}
+
+/** Requests a listed customer, a customer that does not exist, and a path that does not exist. */
+export async function checkNotFound(requester: Requester, lists: ListReadings): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const id = lists.offered.find(({ name }) => name === 'customers')?.rows[0]?.id;
+  if (typeof id === 'number' || typeof id === 'string') {
+    const one = await requester.request(`${pathOf('customers')}/${id}`, { expect: 'one' });
+    const same = String((one.data as { id?: unknown } | null | undefined)?.id) === String(id);
+    const evidence = `GET /api/v2/customers/{id}: ${describe(one)}`;
+    if (one.verdict.kind === 'success' && same) findings.push(observed('record', 'one', evidence));
+    else
+      findings.push(unrecognized('record', evidence, 'not: deletions are confirmed by reading a customer by its id'));
+  }
+  const gone = await requester.request(`${pathOf('customers')}/${UNUSED_ID}`, { expect: 'one' });
+  const noRecord = `${describe(gone)} for a customer that does not exist`;
+  if (gone.verdict.kind === 'gone') findings.push(observed('no-record', '404', noRecord));
+  else findings.push(unrecognized('no-record', noRecord, 'not: only HTTP 404 proves that a customer was deleted'));
+
+  const path = await requester.request('/api/v2/no-such-list');
+  const noPath = `${describe(path)} for a path that does not exist`;
+  if (path.verdict.kind === 'gone') findings.push(observed('no-path', '404', noPath));
+  else
+    findings.push(
+      unrecognized(
+        'no-path',
+        noPath,
+        path.verdict.kind === 'refused' ? 'yes' : 'not: Sluice treats it as a temporary failure',
+      ),
+    );
+  return findings;
+}
+
+/** The statuses by which an optional list may say that it does not exist. */
+const NOT_OFFERED: readonly number[] = [403, 404, 405];
+
+/** `other-lists`: the lists whose operations are not documented; also documented lists that do not exist. */
+export function checkOtherLists(lists: ListReadings): Finding[] {
+  const asked = UNDOCUMENTED_LISTS.filter(name => !lists.failed.some(each => each.name === name));
+  const unshown = asked.map((list): Candidates => {
+    const answer = lists.notOffered.find(({ name }) => name === list)?.answer;
+    if (!answer) return { list, values: ['list'], evidence: 'HTTP 200 with a list' };
+    const { status, verdict } = answer;
+    const understood = NOT_OFFERED.includes(status) && verdict.kind !== 'retry' && verdict.kind !== 'success';
+    const values = status === 404 || status === 405 ? [String(status)] : [];
+    return { list, values, evidence: describe(answer), handled: understood ? 'yes' : READ_FAILS };
+  });
+  const shown = lists.notOffered.filter(({ name }) => !UNDOCUMENTED_LISTS.includes(name));
+  return [
+    ...combineLists('other-lists', unshown),
+    ...lists.failed.map(({ name, message }) => ({ ...unrecognized('lists', message, READ_FAILS), lists: [name] })),
+    ...shown.map(({ name, answer }) => ({ ...unrecognized('lists', describe(answer), READ_FAILS), lists: [name] })),
+  ];
+}
+
+const READ_FAILS = 'not: every read of such a list fails';
+
+/** Whether failures have HTTP status 200. */
+export function checkHiddenFailures({ answers }: Requester): Finding {
+  const failed = answers.filter(({ verdict }) => verdict.kind !== 'success');
+  const hidden = failed.filter(({ status }) => status >= 200 && status < 300);
+  if (failed.length === 0) return undetermined('failures', 'no request failed');
+  const evidence = `${hidden.length} of ${failed.length} failures have HTTP 2xx`;
+  return observed('failures', hidden.length > 0 ? 'hidden' : 'by-status', evidence);
+}
+
+/** `fault`: failures that did not recur. */
+export function checkFaults({ transientFaults, answers }: Requester): Finding {
+  const names = [...new Set(transientFaults.map(({ fault }) => fault))];
+  if (names.length === 0)
+    return observed('fault', 'none', `all of ${answers.length} answers were valid on the first attempt`);
+  const evidence = `${transientFaults.length} times, e.g. for ${transientFaults[0]?.request}; a retry succeeded`;
+  return observed('fault', names.join(', '), evidence);
+}
+
+function describe({ status, verdict }: Answer): string {
+  if (verdict.kind === 'refused' || verdict.kind === 'unauthorized')
+    return `HTTP ${status} "${verdict.message.slice(0, 60)}"`;
+  return verdict.kind === 'retry' ? verdict.what.slice(0, 80) : `HTTP ${status}`;
+}

@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest';
+import { endlessFaults } from '../../../src/sandbox/faults/fault-kinds.ts';
+import { variantPoints } from '../../../src/sandbox/variants/variant-points.ts';
+import type { Variants } from '../../../src/sandbox/variants/variants.ts';
+import { formatReport } from '../format-report.ts';
+import { LIST_NAMES } from '../lists/documented-lists.ts';
+import { MAX_REQUESTS } from '../requests/requester.ts';
+import { findingsOf, methodsOf, notHandled, openWith } from './open-probe.ts';
+
+/** Values that a few requests cannot distinguish from others, and why. */
+const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
+  'rejected-count=no': 'the limit would have to be exhausted',
+  'rejected-count=yes': 'the limit would have to be exhausted',
+  'fault=list-changes': 'a list that changes is not a fault',
+  'visible=all': 'hidden rows cannot be detected',
+  'visible=half': 'it looks like a smaller installation',
+  'webhooks=once': 'a registration cannot be undone',
+  'webhooks=twice': 'a registration cannot be undone',
+  'webhooks=swapped': 'a registration cannot be undone',
+  'webhooks=never': 'a registration cannot be undone',
+};
+/** Shown only by the answer to a request beyond the limit. */
+const BEYOND_LIMIT = ['retry-after', 'rejected-body'];
+const NEEDS_WRITE = ['validation', 'batch'];
+
+const all = Object.entries(variantPoints).flatMap(([point, { values }]) =>
+  Object.keys(values).map(value => [point, value] as const),
+);
+const determinable = all.filter(
+  ([point, value]) => !BEYOND_LIMIT.includes(point) && INDISTINGUISHABLE[`${point}=${value}`] === undefined,
+);
+
+test.for(determinable)('%s=%s is determined, and every other point correctly', async ([point, value]) => {
+  const given = { [point]: value, ...(point === 'cap' && { paging: 'capped' }) } as Partial<Variants>;
+  const { sandbox, run } = await openWith(given);
+  const endless = endlessFaults.some(fault => fault === value);
+  const write = NEEDS_WRITE.includes(point);
+  const { findings, requests, stopped } = await run({ write, ...(endless && { timeoutMs: 700 }) });
+
+  expect(findingsOf(findings, point).map(({ seen }) => seen?.split(/, |\|/))).toEqual([
+    expect.arrayContaining([value]),
+  ]);
+  if (point !== 'fault') expect(findingsOf(findings, point)[0]?.seen).toBe(value);
+  const wrong = findings.filter(each => {
+    const actual = sandbox.variants[each.point as keyof Variants];
+    return each.seen !== null && actual !== undefined && each.point !== 'fault' && each.seen !== actual;
+  });
+  // A 429 that is a fault need not look like a rejection by the limit.
+  expect(wrong.filter(each => !(value.includes('429') && BEYOND_LIMIT.includes(each.point)))).toEqual([]);
+  expect(notHandled(findings)).toEqual([]);
+  expect(stopped).toBeNull();
+  expect(requests).toBe(sandbox.stats.total);
+  expect(requests).toBeLessThanOrEqual(MAX_REQUESTS);
+  if (!write) expect(methodsOf(sandbox)).toEqual(['GET']);
+});
+
+describe('beyond the limit', () => {
+  test.for(all.filter(([point]) => BEYOND_LIMIT.includes(point)))(
+    '%s=%s is determined if the limit is exhausted',
+    async ([point, value]) => {
+      const { sandbox, run } = await openWith({ [point]: value });
+      sandbox.spend(1000);
+      const { findings, requests, ok, stopped } = await run();
+      expect(findingsOf(findings, point)).toMatchObject([{ seen: value, handled: 'yes' }]);
+      expect(findingsOf(findings, 'paging')).toMatchObject([{ seen: null, handled: null }]);
+      expect([requests, ok]).toEqual([1, false]);
+      expect(stopped).toContain('limit is used up');
+    },
+  );
+
+  test('the last requests of a shared key are not used, so no request is rejected', async () => {
+    const { sandbox, run } = await openWith({});
+    sandbox.spend(980);
+    const { ok, requests, stopped, findings } = await run();
+    // 15 with the key, and one with an invalid key.
+    expect([ok, requests, sandbox.stats.rejected]).toEqual([false, 16, 0]);
+    expect(stopped).toBe('only 5 requests are left to this key until its limit resets');
+    expect(findingsOf(findings, 'search')).toMatchObject([{ seen: null, evidence: stopped }]);
+  });
+});
+
+test.for(['bearer', 'query'] as const)(
+  'all likely variants are determined and handled, with the key sent as %s',
+  async auth => {
+    const { sandbox, run } = await openWith({});
+    const report = await run({ auth });
+    expect(report).toMatchObject({ ok: true, stopped: null, written: { created: [], left: [], notOurs: [] } });
+    const undetermined = report.findings.filter(({ seen }) => seen === null).map(({ point }) => point);
+    const silent = ['cap', 'retry-after', 'rejected-body', 'rejected-count', 'validation', 'batch', 'writes'];
+    expect(undetermined.sort()).toEqual([...silent, 'webhooks', 'visible'].sort());
+    for (const point of Object.keys(variantPoints))
+      expect(findingsOf(report.findings, point).length).toBeGreaterThan(0);
+
+    const text = formatReport(report, sandbox.url);
+    expect(text.split('\n').filter(line => line.length > 100)).toEqual([]);
+    expect(text).toContain(`${report.requests} requests to ${sandbox.url}`);
+    expect(text).not.toContain(sandbox.apiKey);
+  },
+);
+
+test('a combination that Sluice cannot handle is reported', async () => {
+  const { run } = await openWith({ paging: 'capped', cap: '100', 'date-filter': 'ignored' });
+  const { ok, findings } = await run();
+  expect(ok).toBe(false);
+  const why = 'only a first part of the list is ever shown';
+  expect(notHandled(findings).map(({ point, handled }) => `${point} ${handled}`)).toEqual([
+    `paging not: with date-filter=ignored ${why}`,
+    `date-filter not: with paging=capped ${why}`,
+  ]);
+});
+
+test('a list without a job is reported', async () => {
+  const { run } = await openWith({});
+  const { ok, findings } = await run({ jobs: LIST_NAMES.filter(name => name !== 'quotes') });
+  expect(findingsOf(findings, 'jobs')).toMatchObject([{ lists: ['quotes'], handled: 'not: no job reads it' }]);
+  expect(ok).toBe(false);
+});

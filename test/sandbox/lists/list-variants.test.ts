@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest';
+import type { Variants } from '../../../src/sandbox/variants/variants.ts';
+import { type Body, idsOf, openForTest, request, requestAll } from '../test-client.ts';
+
+const openWith = (variants: Partial<Variants>) => openForTest({ variants, rateLimit: 0 });
+
+describe('paging', () => {
+  test('customers always have meta', async () => {
+    const sandbox = await openWith({ paging: 'whole' });
+    expect((await request(sandbox, '/api/v2/customers?limit=5')).body.meta.total_pages).toBe(30);
+  });
+
+  test('whole: everything in one body, even if long', async () => {
+    const sandbox = await openWith({ paging: 'whole', order: 'id-asc' });
+    const { body } = await request(sandbox, '/api/v2/transactions?page=2&limit=10');
+    expect(body).toEqual({ success: true, data: [...sandbox.rows('transactions')] });
+  });
+
+  test('no-meta: pages without meta', async () => {
+    const sandbox = await openWith({ paging: 'no-meta' });
+    expect((await request(sandbox, '/api/v2/invoices')).body).not.toHaveProperty('meta');
+    expect((await requestAll(sandbox, '/api/v2/invoices')).reverse()).toEqual([...sandbox.rows('invoices')]);
+  });
+
+  test('capped: at most `cap` rows, whatever the page', async () => {
+    const sandbox = await openWith({ paging: 'capped' });
+    const { body } = await request(sandbox, '/api/v2/invoices?page=2&limit=10');
+    expect(body.data).toHaveLength(500);
+    expect(body).not.toHaveProperty('meta');
+    expect((await request(sandbox, '/api/v2/invoices?status=Unpaid')).body.data.length).toBeLessThan(100);
+    sandbox.setVariants({ cap: '100' });
+    expect((await request(sandbox, '/api/v2/invoices')).body.data).toHaveLength(100);
+  });
+
+  test('ignored: always page 1', async () => {
+    const sandbox = await openWith({ paging: 'ignored' });
+    const [one, two] = [
+      await request(sandbox, '/api/v2/invoices?limit=7'),
+      await request(sandbox, '/api/v2/invoices?limit=7&page=2'),
+    ];
+    expect(one.body.data).toHaveLength(7);
+    expect(two.text).toBe(one.text);
+  });
+
+  test('past-end', async () => {
+    const sandbox = await openWith({ 'past-end': '404' });
+    const { status, body } = await request(sandbox, '/api/v2/customers?page=9');
+    expect([status, body]).toEqual([404, { success: false, message: 'Page not found' }]);
+    sandbox.setVariants({ 'past-end': 'last-page' });
+    const last = await request(sandbox, '/api/v2/customers?page=8');
+    expect(last.body.data).toHaveLength(10);
+    expect((await request(sandbox, '/api/v2/customers?page=900')).text).toBe(last.text);
+  });
+
+  test.for([
+    ['100', 1000, 100],
+    ['1000', 1000, 600],
+    ['100-reject', 101, 400],
+    ['100-reject', 100, 100],
+    ['20-reject', 21, 400],
+    ['20-reject', 20, 20],
+    ['honoured', 1000, 600],
+    ['ignored', 1000, 20],
+    ['ignored', 5, 20],
+  ] as const)('limit-max=%s, limit %i: %i', async ([style, limit, expected]) => {
+    const sandbox = await openWith({ 'limit-max': style });
+    const { status, body } = await request(sandbox, `/api/v2/invoices?limit=${limit}`);
+    if (expected === 400) expect([status, Object.keys(body.errors)]).toEqual([400, ['limit']]);
+    else expect(body.data).toHaveLength(expected);
+  });
+});
+
+describe('order', () => {
+  test('id-asc, and a fixed arbitrary order', async () => {
+    const sandbox = await openWith({ order: 'id-asc' });
+    const rows = [...sandbox.rows('invoices')];
+    expect(idsOf(await requestAll(sandbox, '/api/v2/invoices'))).toEqual(idsOf(rows));
+    sandbox.setVariants({ order: 'shuffled' });
+    const shuffled = idsOf(await requestAll(sandbox, '/api/v2/invoices'));
+    expect(shuffled).not.toEqual(idsOf(rows));
+    expect([...shuffled].sort((a, b) => a - b)).toEqual(idsOf(rows));
+    expect(idsOf(await requestAll(sandbox, '/api/v2/invoices'))).toEqual(shuffled);
+  });
+
+  test('updated-desc: the most recently changed row comes first', async () => {
+    const sandbox = await openWith({ order: 'updated-desc' });
+    const stamps = (await requestAll(sandbox, '/api/v2/customers')).map(row => row.updated_at);
+    expect(stamps).toEqual([...stamps].sort((a, b) => b.localeCompare(a)));
+    for (const kind of ['customer-edited', 'invoice-moved', 'transaction-edited'] as const) {
+      const { resource, id } = sandbox.change(kind);
+      expect((await request(sandbox, `/api/v2/${resource}`)).body.data[0].id).toBe(id);
+      sandbox.setVariants({ order: 'updated-asc' });
+      expect((await requestAll(sandbox, `/api/v2/${resource}`)).at(-1).id).toBe(id);
+      sandbox.setVariants({ order: 'updated-desc' });
+    }
+  });
+
+  test('date-desc: ties by id, or in a different order on every request', async () => {
+    const sandbox = await openForTest({ variants: { order: 'date-desc' }, size: 'medium', rateLimit: 0 });
+    const read = async () => (await request(sandbox, '/api/v2/transactions?limit=100')).body.data as Body[];
+    const firm = await read();
+    expect(firm).toEqual(
+      [...sandbox.rows('transactions')]
+        .sort((a, b) => (b.date ?? '').localeCompare(a.date ?? '') || b.id - a.id)
+        .slice(0, 100),
+    );
+    sandbox.setVariants({ order: 'date-desc-loose' });
+    const [one, two] = [await read(), await read()];
+    expect(one.map(row => row.date)).toEqual(firm.map(row => row.date));
+    expect(idsOf(one)).not.toEqual(idsOf(two));
+  });
+});
+
+describe('filters', () => {
+  test('date-to=exclusive', async () => {
+    const sandbox = await openWith({ 'date-to': 'exclusive' });
+    const day = [...sandbox.rows('transactions')][700]?.date as string;
+    expect((await request(sandbox, `/api/v2/transactions?date_from=${day}&date_to=${day}`)).body.data).toEqual([]);
+    const rows = await requestAll(sandbox, `/api/v2/transactions?date_to=${day}`);
+    expect(rows.every(row => row.date < day)).toBe(true);
+    expect(rows.length).toBeGreaterThan(0);
+  });
+
+  test('date-filter=ignored and pair-only', async () => {
+    const sandbox = await openWith({ 'date-filter': 'ignored' });
+    const total = async (query: string) =>
+      (await request(sandbox, `/api/v2/invoices?${query}`)).body.meta.total_records;
+    expect(await total('date_from=2025-06-01&date_to=2025-06-30')).toBe(600);
+    sandbox.setVariants({ 'date-filter': 'pair-only' });
+    expect(await total('date_from=2025-06-01')).toBe(600);
+    expect(await total('date_to=2025-06-30')).toBe(600);
+    expect(await total('date_from=2025-06-01&date_to=2025-06-30')).toBeLessThan(60);
+  });
+
+  test('filters=ignored', async () => {
+    const sandbox = await openWith({ filters: 'ignored' });
+    expect((await request(sandbox, '/api/v2/invoices?status=Unpaid&customer_id=1')).body.meta.total_records).toBe(600);
+    expect((await request(sandbox, '/api/v2/transactions?type=Income&account_id=1')).body.meta.total_records).toBe(
+      1500,
+    );
+  });
+});
