@@ -5,9 +5,9 @@ import { valuesOf } from '../../warehouse/rows/stored-rows.ts';
 import { dueAfterLeaving, readTargeted } from '../coverage/targeted.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { placeOf } from '../resource.ts';
-import { parseSlice, sliceText } from '../slices/slice.ts';
+import { sliceText } from '../slices/slice.ts';
 import type { Ended, Outcome } from './outcome.ts';
-import { lackedRows, remove } from './settle-missing.ts';
+import { lackClaims, lackedRows, remove } from './settle-missing.ts';
 import { changeCoverage, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /** A slice that proves no range was read: rows that left it are confirmed deleted, or make due the slices that may hold them. */
@@ -26,12 +26,9 @@ export async function concludeTargeted(
 
   const left = await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt });
   if (left.length === 0) return;
-  const missing = new Map((await missingAmong(tx, placeOf(resource), left)).map(row => [row.key, row]));
-  const deleted = left.filter(key => {
-    const before = missing.get(key);
-    const lacks = [...(before ? [{ slice: parseSlice(before.slice), at: stampMs(before.since) }] : []), { slice, at }];
-    return isDeleted({ key, value: slice.value, lacks }, UNCOVERED, resource.strategy);
-  });
+  const before = await missingAmong(tx, placeOf(resource), left);
+  const claims = lackClaims(left, before, { slice, at }, slice.value);
+  const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
   // The others may just have another value now: the slices that hold them tell.
   const days = resource.dates ? await valuesOf(tx, resource.table, resource.dates.field, left) : [];

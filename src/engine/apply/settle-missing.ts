@@ -5,7 +5,13 @@ import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { sourceOption } from '../../warehouse/ledgers/sources.ts';
 import { deleteRows, readDeletionLimit } from '../../warehouse/rows/delete-rows.ts';
 import type { DeletionLimit } from '../../warehouse/rows/deletion-limit.ts';
-import { findLeft, listMissing, type MissingRow, markMissing } from '../../warehouse/rows/missing-rows.ts';
+import {
+  findLeft,
+  listMissing,
+  type MissingRow,
+  markMissing,
+  type SeenRow,
+} from '../../warehouse/rows/missing-rows.ts';
 import { keptIn, shownByNone } from '../../warehouse/rows/row-windows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { countRows } from '../../warehouse/rows/stored-rows.ts';
@@ -53,21 +59,26 @@ export async function settleLacked(
     return;
   }
   const { resource } = effects;
-  const fresh = new Set(await markMissing(tx, placeOf(resource), lacked, sliceText(slice), startedAt));
-  counts.missing += fresh.size;
+  const before = await markMissing(tx, placeOf(resource), lacked, sliceText(slice), startedAt);
+  counts.missing += lacked.length - before.length;
   resource.holdsMissing = true;
-  const now = { slice, at: stampMs(startedAt) };
-  const claims = lacked.map((key): RowClaims => {
-    return { key, value: null, lacks: fresh.has(key) ? [now] : [{ slice, at: 0 }, now] };
+  const claims = lackClaims(lacked, before, { slice, at: stampMs(startedAt) });
+  const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
+  await remove(tx, effects, task, deleted, counts);
+}
+
+/** Rows that a reading lacks now, and what lacked those that were missing before. `value`: that all of them share, if any. */
+export function lackClaims(
+  keys: readonly string[],
+  before: readonly SeenRow[],
+  now: RowClaims['lacks'][number],
+  value: string | null = null,
+): RowClaims[] {
+  const first = new Map(before.map(({ key, slice, since }) => [key, { slice: parseSlice(slice), at: stampMs(since) }]));
+  return keys.map(key => {
+    const earlier = first.get(key);
+    return { key, value, lacks: earlier ? [earlier, now] : [now] };
   });
-  const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy));
-  await remove(
-    tx,
-    effects,
-    task,
-    deleted.map(({ key }) => key),
-    counts,
-  );
 }
 
 /** Rows whose window was cut anew are lacked by all windows when each was read since, and none returned them. */

@@ -69,20 +69,26 @@ export async function findLeft(
   return rows.map(row => row.key);
 }
 
-/** Marks rows missing; returns those that were not before. SQL: one array parameter. */
+/**
+ * Marks rows missing; returns those that were missing before, with the first slice that lacked each. SQL: one array parameter, and one
+ * statement, whose SELECT sees the table as it was before its INSERT.
+ */
 export async function markMissing(
   tx: Db,
   place: Place,
   keys: readonly string[],
   slice: string,
   since: string,
-): Promise<string[]> {
+): Promise<SeenRow[]> {
   if (keys.length === 0) return [];
-  const { rows } = await sql<{ key: string }>`
-    insert into sluice.missing (source, resource, key, slice, since)
-    select ${place.source}, ${place.resource}, k, ${slice}, cast(${since} as timestamptz) from unnest(cast(${keys} as text[])) k
-    on conflict do nothing returning key`.execute(tx);
-  return rows.map(row => row.key);
+  const { rows } = await sql<SeenRow>`
+    with marked as (
+      insert into sluice.missing (source, resource, key, slice, since)
+      select ${place.source}, ${place.resource}, k, ${slice}, cast(${since} as timestamptz) from unnest(cast(${keys} as text[])) k
+      on conflict do nothing)
+    select key, slice, since from sluice.missing
+    where source = ${place.source} and resource = ${place.resource} and key = any(cast(${keys} as text[]))`.execute(tx);
+  return rows;
 }
 
 /** Of `keys`, those that are missing, with the first slice that lacked each. */
