@@ -6,7 +6,7 @@ const SLOW = [
   '/test/simulation/',
   '/test/engine/',
   '/test/processes/',
-  '/test/commands/',
+  '/test/cli/',
   '/test/warehouse/',
   '/test/embedded-postgres/',
 ];

@@ -63,6 +63,12 @@ export function isKind(error: unknown, ...kinds: ErrorKind[]): error is SluiceEr
   return error instanceof SluiceError && kinds.includes(error.kind);
 }
 
+/** The errno, SQLSTATE or library code of an error; '' if it has none. */
+export function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  return typeof code === 'string' ? code : '';
+}
+
 /** Adds a full stop to a text that ends without one, for example because it ends with a quoted message. */
 export const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 import { fileURLToPath } from 'node:url';
 import { type Command, CommanderError } from 'commander';
-import type { Cli, Outcome, Session } from './cli/cli.ts';
-import { loadJobs } from './cli/load-jobs.ts';
-import { createTerminal } from './cli/output/terminal.ts';
 import { createProgram } from './cli/program.ts';
-import { settingsFor } from './cli/settings-for.ts';
+import { loadJobs } from './cli/session/load-jobs.ts';
+import { selectSettings } from './cli/session/select-settings.ts';
+import type { Cli, Outcome, Session } from './cli/session/session.ts';
+import { createTerminal } from './cli/session/terminal.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
 import { readConfig } from './config/read-config.ts';
@@ -20,7 +20,7 @@ const terminal = createTerminal({ json: flags.includes('--json'), color: !flags.
 const draining = new AbortController();
 const stopping = new AbortController();
 const fromHere = (path: string) => new URL(path, import.meta.url);
-/** A service ends its readings at the first signal, and stops at the second. */
+/** A service drains at the first signal and stops at the second; other commands stop at the first. */
 let drains = false;
 let debugging = process.env.LOG_LEVEL === 'debug' || process.env.LOG_LEVEL === 'trace';
 
@@ -46,14 +46,14 @@ const cli: Cli = {
       try {
         outcome = await work(openSession(config, jobs, { name: command.name(), source }, closing), ...given);
       } finally {
-        // What stopped the work is the news; a connection that will not close is not.
+        // A connection that does not close must not hide the error that stopped the work.
         for (const close of closing.reverse()) await close().catch(error => terminal.note(`${error}`));
       }
       await end(outcome);
     },
 };
 
-/** Before anything is started: whether a field of a schedule is in its range only the scheduler knows, which takes 50 ms to load. */
+/** Checks cron expressions before anything starts. The scheduler, which does it, takes 50 ms to load, so only if one is set. */
 async function checkSchedules({ sources }: Config): Promise<void> {
   for (const { name: source, schedules } of sources)
     for (const [resource, schedule] of Object.entries(schedules))
@@ -67,10 +67,10 @@ function openSession(
   closing: (() => Promise<void>)[],
 ): Session {
   const { name } = command;
-  const settings = settingsFor(config, command.source);
+  const settings = selectSettings(config, command.source);
   const isService = name === 'start';
   drains = isService;
-  // Commands tell by themselves what they do; a service is followed by its log.
+  // Commands print their own progress; a service is followed through its log.
   const level = config.logLevel === 'info' && !isService ? 'warn' : config.logLevel;
   const color = terminal.noteColors.isColorSupported;
   const log = createLog({ level, secrets: [], hide: terminal.hidden, color });
@@ -81,7 +81,7 @@ function openSession(
     if (embedded) {
       const { state } = await embeddedStatus(config.dataDir);
       if (state === 'absent' && !isService)
-        terminal.note(`Setting up Postgres in ${config.dataDir} (once, some seconds).`);
+        terminal.note(`Setting up Postgres in ${config.dataDir} (only once; takes a few seconds).`);
       url = (await openEmbedded({ dataDir: config.dataDir, log })).url;
       terminal.hide([new URL(url).password]);
     }
@@ -105,10 +105,10 @@ function openSession(
       sluiceFolder: fileURLToPath(fromHere('../migrations/sluice')),
       warehouseFolder: fileURLToPath(fromHere('../migrations/warehouse')),
       clock: systemClock,
-      // Of a service, too, the first signal: a migration that waits has not begun.
+      // The first signal, in a service too: a migration that waits for another process has not begun.
       signal: draining.signal,
       onWait: () => {
-        const line = `Another process migrates the database at ${database.place}; this one goes on when that is done.`;
+        const line = `Another process is migrating the database at ${database.place}; waiting until it has finished.`;
         if (isService) log.info(line);
         else terminal.note(line);
       },
@@ -116,7 +116,7 @@ function openSession(
   };
 }
 
-/** One clear message for what stopped the command, and the exit code of its kind. */
+/** Reports the error that stopped the command, and ends with the exit code of its kind. */
 async function fail(error: unknown): Promise<never> {
   if (error instanceof CommanderError && error.exitCode === 0) return end(0);
   const known = error instanceof SluiceError;
@@ -125,9 +125,9 @@ async function fail(error: unknown): Promise<never> {
   const next = terminal.hidden(
     known
       ? (error.next ?? '')
-      : 'This is a bug in Sluice; nothing half-written was kept. LOG_LEVEL=debug shows where it happened.',
+      : 'This is a bug in Sluice. Incomplete changes were rolled back. LOG_LEVEL=debug shows where it happened.',
   );
-  // A result cut short is told by the exit code and on stderr; a second document would spoil it.
+  // After partial output, only the exit code and stderr report the error: a second JSON document would make stdout invalid.
   if (terminal.json && !terminal.begun)
     terminal.show({ error: { kind, message, ...(next ? { next } : {}) } }, () => '');
   terminal.note([terminal.noteColors.red(message), next].filter(Boolean).join('\n'));
@@ -143,7 +143,7 @@ async function end(code: number): Promise<never> {
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
   process.on(name, () => {
     const reason = new SluiceError('stopped', 'Stopped on request.', {
-      next: 'The same command goes on where it was.',
+      next: 'Run the same command again to continue.',
     });
     if (stopping.signal.aborted) process.exit(1);
     if (draining.signal.aborted || !drains) stopping.abort(reason);

@@ -1,5 +1,6 @@
-/** The order in which waiting requests are served: `live` before `backfill` before `verify`. */
-export type Lane = 'live' | 'backfill' | 'verify';
+/** Priority classes, in the order in which waiting requests are served. */
+export const LANES = ['live', 'backfill', 'verify'] as const;
+export type Lane = (typeof LANES)[number];
 
 /** Leave to send one request. It counts against the limit from its grant until one window after its answer was complete. */
 export interface Grant {

@@ -1,7 +1,7 @@
 import Bottleneck from 'bottleneck';
 import { type Clock, MINUTE, SECOND, stopped } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
-import type { Budget, Grant, Lane } from './budget.ts';
+import { type Budget, type Grant, LANES, type Lane } from './budget.ts';
 
 export interface LimiterOptions {
   budget: Budget;
@@ -22,7 +22,6 @@ export interface Limiter {
   close(): Promise<void>;
 }
 
-const LANES: readonly Lane[] = ['live', 'backfill', 'verify'];
 const PRIORITY = { live: 1, backfill: 5, verify: 9 } as const;
 
 /** With `noWait`, a wait up to this long is waited, as the pace of a lower lane is however long. */

@@ -1,7 +1,5 @@
 import type { Clock } from '../clock.ts';
-import type { Lane } from './budget.ts';
-
-const LANES: readonly Lane[] = ['live', 'backfill', 'verify'];
+import { LANES, type Lane } from './budget.ts';
 
 /** Whether the source's client waits for the request limit, and until when. */
 export interface Waiting {

@@ -1,8 +1,8 @@
 import { Command, type CommanderError } from 'commander';
 import { SluiceError, sentence } from '../errors.ts';
-import type { Cli } from './cli.ts';
+import type { Cli } from './session/session.ts';
 
-/** Loaded when they are called for: each brings what it alone needs, and all of it takes three times as long as most. */
+/** Loaded on demand: loading all commands takes three times as long as loading one. */
 const COMMANDS: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   demo: async cli => (await import('./commands/demo.ts')).demoCommand(cli),
   start: async cli => (await import('./commands/start.ts')).startCommand(cli),
@@ -21,22 +21,22 @@ const COMMANDS: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   'stop-db': async cli => (await import('./commands/stop-db.ts')).stopDbCommand(cli),
 };
 
-/** That of package.json. */
+/** Same as in package.json. */
 const VERSION = '0.1.0';
 
-/** The command line; with the name of a command, that one alone. Wrong usage becomes an error of the kind `usage`. */
+/** The command line; only the named command, if `name` is one. Wrong usage throws the kind `usage`. */
 export async function createProgram(cli: Cli, name: string | undefined): Promise<Command> {
   const program = new Command('sluice')
-    .description('Keeps a Postgres warehouse equal to a business suite that is read through its API.')
+    .description('Keeps a Postgres warehouse equal to a business suite by reading its REST API.')
     .version(VERSION, '--version', 'print the version')
     .addHelpText(
       'after',
-      '\nStart here:\n  sluice demo                see it work, with made-up data\n  sluice <command> --help    what a command does, with an example',
+      '\nStart here:\n  sluice demo                see Sluice at work on made-up data\n  sluice <command> --help    options and examples of a command',
     );
   const only = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   for (const create of only ? [only] : Object.values(COMMANDS)) program.addCommand(await create(cli));
   for (const command of withSubcommands(program)) {
-    // Its own lines about wrong usage are replaced by ours.
+    // Commander's own messages about wrong usage are replaced by ours.
     command.configureOutput({ writeErr: () => undefined }).exitOverride(error => {
       throw error.exitCode === 0 ? error : usageError(command, error);
     });
@@ -48,26 +48,26 @@ function withSubcommands(command: Command): Command[] {
   return [command, ...command.commands.flatMap(withSubcommands)];
 }
 
-/** What commander found wrong, and what is allowed instead. */
+/** Commander's error, with what is allowed instead as the next step. */
 function usageError(command: Command, error: CommanderError): SluiceError {
   if (error.code === 'commander.help')
     return new SluiceError('usage', 'No command was given.', { next: command.helpInformation() });
-  // Queries are pasted with the comment above them.
+  // Queries are often pasted with a comment line above them.
   if (error.code === 'commander.unknownOption' && /'--[^']*\s/.test(error.message))
-    return new SluiceError('usage', 'What begins with -- is taken for an option.', {
-      next: `A query that does so needs -- before it: ${pathOf(command)} -- "-- a comment .."`,
+    return new SluiceError('usage', 'A query that starts with -- is taken for an option.', {
+      next: `Put -- before the query: ${pathOf(command)} -- "-- a comment .."`,
     });
   const message = error.message.replace(/^error: /, '').replace(/\n.*$/s, '');
   const capital = `${message[0]?.toUpperCase()}${message.slice(1)}`;
   return new SluiceError('usage', sentence(capital), {
-    next: `${allowed(command, error)}See: ${pathOf(command)} --help`,
+    next: `${allowedText(command, error)}See: ${pathOf(command)} --help`,
   });
 }
 
-function allowed(command: Command, { code }: CommanderError): string {
+function allowedText(command: Command, { code }: CommanderError): string {
   if (code === 'commander.unknownCommand') return `Commands: ${command.commands.map(each => each.name()).join(', ')}. `;
   if (code !== 'commander.unknownOption') return '';
-  if (!command.parent) return 'Options stand behind the command, as in: sluice status --json. ';
+  if (!command.parent) return 'Options follow the command, as in: sluice status --json. ';
   return `Options: ${command.options.map(option => option.long ?? option.flags).join(', ')}. `;
 }
 

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { SECOND } from '../clock.ts';
-import { SluiceError } from '../errors.ts';
-import { codeOf, passwordFile, serverLog } from './home-files.ts';
+import { codeOf, SluiceError } from '../errors.ts';
+import { passwordFile, serverLog } from './home-files.ts';
 import { DATABASE } from './initdb.ts';
 import { HOST } from './port.ts';
 import { findPostmaster } from './postmaster-pid.ts';
@@ -45,7 +45,7 @@ async function tryConnect(home: string, port: number): Promise<string | undefine
       if (code === '57P03' || code === '57P01' || code === 'ECONNREFUSED' || code === 'ECONNRESET') return undefined;
       throw new SluiceError(
         'database',
-        `The embedded Postgres on port ${port} runs, but rejects connections (${code ?? 'no answer'}).`,
+        `The embedded Postgres on port ${port} runs, but rejects connections (${code || 'no answer'}).`,
         { next: `See ${serverLog(home)}, or stop it with "sluice stop-db".`, cause: error },
       );
     } finally {

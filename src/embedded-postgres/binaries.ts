@@ -2,8 +2,8 @@ import { chmodSync, lchownSync } from 'node:fs';
 import { cp, lstat, mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { SluiceError } from '../errors.ts';
-import { codeOf, exists } from './home-files.ts';
+import { codeOf, SluiceError } from '../errors.ts';
+import { exists } from './home-files.ts';
 import { USE_OWN_POSTGRES } from './server-errors.ts';
 import type { ServerUser } from './server-user.ts';
 

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { codeOf } from '../errors.ts';
 
 /** The cluster, Postgres' data directory. */
 export const dataFolder = (home: string) => join(home, 'data');
@@ -24,9 +25,4 @@ export async function exists(path: string): Promise<boolean> {
       throw error;
     },
   );
-}
-
-/** The errno or SQLSTATE of an error. */
-export function codeOf(error: unknown): string | undefined {
-  return (error as { code?: string } | undefined)?.code;
 }

@@ -1,6 +1,7 @@
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, dataFolder, readIfPresent } from './home-files.ts';
+import { codeOf } from '../errors.ts';
+import { dataFolder, readIfPresent } from './home-files.ts';
 import { runProgram } from './run-program.ts';
 
 /** No system assigns this process id, so Postgres considers a lock file that names it stale. */

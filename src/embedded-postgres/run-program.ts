@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { SluiceError } from '../errors.ts';
-import { codeOf } from './home-files.ts';
+import { codeOf, SluiceError } from '../errors.ts';
 import { USE_OWN_POSTGRES } from './server-errors.ts';
 import type { ServerUser } from './server-user.ts';
 

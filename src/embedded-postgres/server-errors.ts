@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
-import { SluiceError } from '../errors.ts';
-import { codeOf, readIfPresent, serverLog } from './home-files.ts';
+import { codeOf, SluiceError } from '../errors.ts';
+import { readIfPresent, serverLog } from './home-files.ts';
 
 /** Completes a next step: "..., or set DATABASE_URL ...". */
 export const USE_OWN_POSTGRES = 'set DATABASE_URL to your own Postgres (14 or newer)';
@@ -45,7 +45,7 @@ export async function explainFileErrors<T>(base: string, fn: () => Promise<T>): 
     return await fn();
   } catch (error) {
     if (error instanceof SluiceError) throw error;
-    const code = codeOf(error) ?? '';
+    const code = codeOf(error);
     const full = DISK_FULL[code];
     const reason = full ?? UNUSABLE[code];
     if (!reason) throw error;

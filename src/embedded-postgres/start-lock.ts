@@ -3,8 +3,8 @@ import { rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MINUTE, SECOND } from '../clock.ts';
-import { SluiceError } from '../errors.ts';
-import { codeOf, readIfPresent } from './home-files.ts';
+import { codeOf, SluiceError } from '../errors.ts';
+import { readIfPresent } from './home-files.ts';
 import { isAlive } from './postmaster-pid.ts';
 import { START_TIMEOUT_MS } from './server-process.ts';
 

@@ -1,3 +1,4 @@
+import { isObject } from '../source/answers/json.ts';
 import { cutShort } from '../source/http/cut-short.ts';
 
 /** What a source says about one entry of a batch; `untold`: nothing that can be relied on. */
@@ -76,9 +77,6 @@ function wrongText(wrong: unknown, hide: (text: string) => string): string {
       : 'refused without a reason';
   return cutShort(hide(text.replace(/[\p{Cc}\s]+/gu, ' ').trim()));
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isFilled = (value: unknown): boolean =>
   typeof value === 'string' ? value !== '' : isObject(value) && Object.keys(value).length > 0;

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
-import { type Installation, useBuild, withInstallation } from '../commands/run.ts';
+import { type Installation, useBuild, withInstallation } from '../cli/run-command.ts';
 import { differences } from '../support/compare.ts';
 import { interrupt } from './interrupt.ts';
 
@@ -24,10 +24,10 @@ interface Interruption {
 
 let unbroken = 0;
 
-test('a backfill of a year brings every row of that year', async () => {
+test('a backfill of a year reads every row of that year', async () => {
   await withInstallation(SOURCE, async given => {
     unbroken = await backfill(given, []);
-    // Enough for something to interrupt.
+    // Enough requests to interrupt.
     expect(unbroken).toBeGreaterThan(40);
   });
 });
@@ -41,8 +41,8 @@ for (const interruptions of [
   [kill(50)],
   [kill(6), int(1), kill(12), kill(2), kill(2), int(9)],
 ]) {
-  const told = interruptions.map(({ signal, requests }) => `${signal} after ${requests}`).join(', ');
-  test(`a backfill ended by ${told} requests goes on, and costs at most 2 x SOURCE_CONCURRENCY more each time`, async () => {
+  const description = interruptions.map(({ signal, requests }) => `${signal} after ${requests}`).join(', ');
+  test(`a backfill ended by ${description} requests continues, at a cost of at most 2 x SOURCE_CONCURRENCY requests each time`, async () => {
     await withInstallation(SOURCE, async given => {
       const requests = await backfill(given, interruptions);
       expect(requests).toBeLessThanOrEqual(unbroken + interruptions.length * 2 * CONCURRENCY);
@@ -50,7 +50,7 @@ for (const interruptions of [
   });
 }
 
-/** Requests until the year is there; every interruption hits a process of its own. */
+/** Requests until the year is complete; each interruption hits a new process. */
 async function backfill(
   { sandbox, database, env, sluice }: Installation,
   interruptions: readonly Interruption[],
@@ -68,7 +68,7 @@ async function backfill(
   return sandbox.stats.total;
 }
 
-/** What is read besides the year has to be right too, but need not be all. */
+/** Rows outside the year must be right too, but need not be complete. */
 async function yearsDifferences(database: Database, sandbox: Sandbox): Promise<string[]> {
   const year = new Set<string>();
   for (const { id, date } of sandbox.rows('invoices'))

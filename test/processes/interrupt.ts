@@ -1,5 +1,5 @@
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { begin, type Ended, type RunOptions, until } from '../commands/run.ts';
+import { begin, type Ended, type RunOptions, until } from '../cli/run-command.ts';
 
 /** Starts a command, lets it make `requests` requests, and ends it by `signal`; how it ended, also when it was done before. */
 export async function interrupt(

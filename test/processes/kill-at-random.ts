@@ -4,7 +4,7 @@ import { embeddedStatus } from '../../src/embedded-postgres/embedded-server.ts';
 import { createRandom, mix, type Random } from '../../src/sandbox/data/random.ts';
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
-import { begin, KEY, run, until } from '../commands/run.ts';
+import { begin, KEY, run, until } from '../cli/run-command.ts';
 import { createWatch } from '../simulation/watch.ts';
 import { differences } from '../support/compare.ts';
 import { MAIN } from '../support/resources.ts';

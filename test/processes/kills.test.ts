@@ -1,5 +1,5 @@
 import { test } from 'vitest';
-import { useBuild } from '../commands/run.ts';
+import { useBuild } from '../cli/run-command.ts';
 import { killAtRandom } from './kill-at-random.ts';
 
 useBuild();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
-import { begin, KEY, run, until, useBuild } from '../commands/run.ts';
+import { begin, KEY, run, until, useBuild } from '../cli/run-command.ts';
 import { withDataDir } from './own-server.ts';
 
 useBuild();
@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 240_000 });
 
 const SOURCES = 20;
 
-test('more sources than the embedded Postgres has connections for are read in turns, and Ctrl-C ends all of them', async () => {
+test('more sources than the embedded Postgres has connections for are read in turn, and Ctrl-C ends all of them', async () => {
   const sandbox = await openSandbox({ size: 'small', apiKey: KEY, rateLimit: 0, latencyMs: 100 });
   const cwd = mkdtempSync(join(tmpdir(), 'sluice-many-'));
   const names = Array.from({ length: SOURCES }, (_, index) => `s${index + 1}`);
@@ -20,10 +20,7 @@ test('more sources than the embedded Postgres has connections for are read in tu
   await withDataDir(async dataDir => {
     const env = { THE_KEY: KEY, SLUICE_DATA_DIR: dataDir };
     const sync = await run(['sync', 'customers', '--json'], { env, cwd });
-    expect([sync.code, sync.stderr]).toEqual([
-      0,
-      expect.stringContaining(`7 of ${SOURCES} sources are read at a time`),
-    ]);
+    expect([sync.code, sync.stderr]).toEqual([0, expect.stringContaining(`Reading 7 of ${SOURCES} sources at a time`)]);
     const { resources } = sync.json() as { resources: { source: string; new: number }[] };
     expect(resources.map(each => [each.source, each.new])).toEqual(names.map(name => [name, 150]));
 

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { embeddedStatus } from '../../src/embedded-postgres/embedded-server.ts';
 import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { begin, type Ended, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
+import { begin, type Ended, KEY, run, until, useBuild, withInstallation } from '../cli/run-command.ts';
 import { differences } from '../support/compare.ts';
 import { MAIN } from '../support/resources.ts';
 import { fillDisk } from './full-disk.ts';
@@ -19,13 +19,13 @@ const SOURCE: SandboxOptions = {
   today: '2026-03-15',
 };
 
-/** Exit code 1 and one document, whose error is of this kind and says what to do. */
+/** Exit code 1 and one document, whose error has this kind and a next step. */
 function expectError(ended: Ended, kind: string, message: RegExp): void {
   expect([ended.code, ended.stderr]).toEqual([1, expect.not.stringContaining('bug in Sluice')]);
   expect(ended.json().error).toEqual({ kind, message: expect.stringMatching(message), next: expect.any(String) });
 }
 
-test('a database that answers nowhere is told before anything is asked of the source', async () => {
+test('an unreachable database is reported before any request is sent to the source', async () => {
   const sandbox = await openSandbox(SOURCE);
   const port = await freePort();
   const env = {
@@ -38,7 +38,7 @@ test('a database that answers nowhere is told before anything is asked of the so
   await sandbox.close();
 });
 
-test('database connections ended by an administrator in mid-run end the run, and the same command goes on', async () => {
+test('database connections terminated by an administrator during a run end it, and the same command continues', async () => {
   await withInstallation(SOURCE, async ({ sandbox, database, env, sluice }) => {
     for (const requests of [2, 12, 14]) {
       const sync = begin(['sync', ...MAIN, '--json'], { env });
@@ -59,7 +59,7 @@ test('database connections ended by an administrator in mid-run end the run, and
   });
 });
 
-test('only the session that holds the source dropping ends the run too: another process may read by now', async () => {
+test('losing only the session that holds the source lock ends the run too: another process may be reading', async () => {
   await withInstallation(SOURCE, async ({ sandbox, database, env, sluice }) => {
     const sync = begin(['sync', ...MAIN, '--json'], { env });
     await until(() => sandbox.stats.total >= 12);
@@ -73,7 +73,7 @@ test('only the session that holds the source dropping ends the run too: another 
   });
 });
 
-test('an embedded Postgres that crashes in mid-run ends the run, and the same command starts it again and goes on', async () => {
+test('a crash of the embedded Postgres server ends the run, and the same command restarts it and continues', async () => {
   const sandbox = await openSandbox(SOURCE);
   await withDataDir(async dataDir => {
     const env = { SOURCE_URL: sandbox.url, SOURCE_API_KEY: KEY, SLUICE_DATA_DIR: dataDir };
@@ -82,7 +82,7 @@ test('an embedded Postgres that crashes in mid-run ends the run, and the same co
       const at = sandbox.stats.total + requests;
       await until(() => sandbox.stats.total >= at);
       const { pid } = await embeddedStatus(dataDir);
-      // What `pg_ctl stop -m immediate` sends: no checkpoint, no goodbye.
+      // What `pg_ctl stop -m immediate` sends: without a checkpoint.
       process.kill(pid as number, 'SIGQUIT');
       expectError(await sync.ended, 'database', /./);
     }
@@ -95,7 +95,7 @@ test('an embedded Postgres that crashes in mid-run ends the run, and the same co
   await sandbox.close();
 });
 
-test('a disk that is full at Postgres ends the run, and the same command goes on when there is space', async () => {
+test('a full disk of the Postgres server ends the run, and the same command continues once there is space', async () => {
   const sandbox = await openSandbox({ ...SOURCE, latencyMs: 0 });
   await withDataDir(async dataDir => {
     const env = { SOURCE_URL: sandbox.url, SOURCE_API_KEY: KEY, SLUICE_DATA_DIR: dataDir };

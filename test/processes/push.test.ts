@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { begin, run, until, useBuild, withInstallation } from '../commands/run.ts';
+import { begin, run, until, useBuild, withInstallation } from '../cli/run-command.ts';
 import { differences } from '../support/compare.ts';
 
 useBuild();
 
 const CUSTOMERS = 5000;
-/** Batches that have arrived when the process is killed, its last one still unanswered. */
+/** Batches that have arrived when the process is killed; the last one is unanswered. */
 const KILLS = [7, 8, 21];
 
 test('a push of 5,000 customers, killed three times, creates each once', { timeout: 180_000 }, async () => {
@@ -24,7 +24,7 @@ test('a push of 5,000 customers, killed three times, creates each once', { timeo
       writeFileSync(path, lines.map(line => `${JSON.stringify(line)}\n`).join(''));
       expect((await sluice('sync', 'customers')).code).toBe(0);
 
-      // A killed request is waited for as long as the source could still carry it out: twice the time-out.
+      // The push waits as long as the source could still carry out the killed request: twice the time-out.
       const settings = { ...env, SOURCE_TIMEOUT_SECONDS: '2' };
       const batches = () => sandbox.stats.requests.filter(request => request.path.includes('batch')).length;
       const doubtful: number[] = [];
@@ -38,7 +38,7 @@ test('a push of 5,000 customers, killed three times, creates each once', { timeo
         );
         doubtful.push(rows[0]?.count ?? 0);
       }
-      // At least one of the kills came between a request and its answer.
+      // At least one kill came between a request and its answer.
       expect(Math.max(...doubtful)).toBe(100);
 
       const last = await run(['push', 'customers', path, '--yes', '--json'], { env: settings });
@@ -58,7 +58,7 @@ test('a push of 5,000 customers, killed three times, creates each once', { timeo
       expect([pushed.length, new Set(pushed).size]).toEqual([CUSTOMERS, CUSTOMERS]);
       const different = await differences(database, sandbox, Number.POSITIVE_INFINITY);
       expect(different.filter(text => text.startsWith('customers'))).toEqual([]);
-      // What was known to be created was not sent again, and what was not is told from it.
+      // Records known to be created were not sent again; unknown ones were looked up.
       expect(batches()).toBeLessThanOrEqual(CUSTOMERS / 100 + KILLS.length);
 
       const { rows } = await database.query(

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { begin, type Ended, type Running, until, useBuild, withInstallation } from '../commands/run.ts';
+import { begin, type Ended, type Running, until, useBuild, withInstallation } from '../cli/run-command.ts';
 import { differences } from '../support/compare.ts';
 import { MAIN } from '../support/resources.ts';
 import { inSchema } from './in-schema.ts';
@@ -19,11 +19,11 @@ const SOURCE: SandboxOptions = {
 const LIMITS = {
   SOURCE_RATE_LIMIT: String(RATE_LIMIT),
   SOURCE_RATE_WINDOW_SECONDS: String(WINDOW_SECONDS),
-  // What a killed process had asked for counts until it would have timed out, and a window on.
+  // A killed process's requests count until their time-out, plus one window.
   SOURCE_TIMEOUT_SECONDS: '3',
 };
 
-test.concurrent('three processes on one source, one of them killed and restarted, never exceed the limit, and all finish', async () => {
+test.concurrent('three processes on one source, one of them killed and restarted, never exceed its limit, and all finish', async () => {
   await withInstallation(
     { ...SOURCE, size: { customers: 3000, invoices: 3000, transactions: 3000 } },
     async ({ sandbox, database, env }) => {
@@ -31,7 +31,7 @@ test.concurrent('three processes on one source, one of them killed and restarted
       const resources = ['customers', 'invoices', 'transactions'];
       const processes = new Map(resources.map(resource => [resource, start(resource)]));
       await until(() => sandbox.stats.total >= 20);
-      // The one that reads at the moment.
+      // The process that is reading.
       const reader = resources.find(resource => sandbox.stats.requests.at(-1)?.path.includes(resource)) as string;
       await kill(processes.get(reader));
       processes.set(reader, start(reader));
@@ -40,13 +40,13 @@ test.concurrent('three processes on one source, one of them killed and restarted
       expect(await differences(database, sandbox)).toEqual([]);
       expect(sandbox.stats).toMatchObject({ rejected: 0, failures: [] });
       expect(sandbox.stats.maxInWindow).toBeLessThanOrEqual(RATE_LIMIT);
-      // Otherwise the limit was never met.
+      // Otherwise the limit was never reached.
       expect(sandbox.stats.total).toBeGreaterThan(RATE_LIMIT);
     },
   );
 });
 
-test.concurrent('three processes that read at the same time with one key share its limit, one of them killed and restarted', async () => {
+test.concurrent('three processes that read at the same time with one key, one of them killed and restarted, share its limit', async () => {
   await withInstallation(
     { ...SOURCE, size: { customers: 700, invoices: 700, transactions: 700 } },
     async ({ sandbox, database, env }) => {
@@ -67,7 +67,7 @@ test.concurrent('three processes that read at the same time with one key share i
       }
       expect(sandbox.stats).toMatchObject({ rejected: 0, failures: [] });
       expect(sandbox.stats.maxInWindow).toBeLessThanOrEqual(RATE_LIMIT);
-      // Otherwise the limit was never met.
+      // Otherwise the limit was never reached.
       expect(sandbox.stats.total).toBeGreaterThan(RATE_LIMIT);
     },
   );

@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { embeddedStatus } from '../../src/embedded-postgres/embedded-server.ts';
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
-import { begin, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
+import { begin, KEY, run, until, useBuild, withInstallation } from '../cli/run-command.ts';
 import { differences } from '../support/compare.ts';
 import { createTestDatabase, withDatabase } from '../support/database.ts';
 import { MAIN, scheduled } from '../support/resources.ts';
@@ -15,11 +15,11 @@ import { openWarehouse, withDataDir } from './own-server.ts';
 useBuild();
 vi.setConfig({ testTimeout: 240_000 });
 
-/** The first start reads at once; after that nothing comes in between. */
+/** The first start reads at once; the next schedule tick is months away. */
 const RARELY = scheduled('0 0 1 1 *');
 const SOURCE = { size: { customers: 300, invoices: 2000, transactions: 2000 }, latencyMs: 15, today: '2026-03-15' };
 
-test('of two services each slot is recorded and read once; when the one that reads is killed, the other goes on within a minute', async () => {
+test('two services record and read each slot once; when the one that reads is killed, the other takes over within a minute', async () => {
   await withInstallation({ ...SOURCE, latencyMs: 60 }, async ({ sandbox, database, env }) => {
     const first = begin(['start'], { env: { ...env, ...RARELY } });
     await until(() => sandbox.stats.total >= 3);
@@ -45,7 +45,7 @@ test('of two services each slot is recorded and read once; when the one that rea
   });
 });
 
-test('SIGTERM finishes what is under way and leaves the rest to the next start, which goes on at once', async () => {
+test('SIGTERM finishes work in progress and leaves the rest to the next start, which continues at once', async () => {
   await withInstallation(SOURCE, async ({ sandbox, database, env }) => {
     const service = begin(['start'], { env: { ...env, ...RARELY } });
     await until(() => sandbox.stats.total >= 15);
@@ -53,7 +53,7 @@ test('SIGTERM finishes what is under way and leaves the rest to the next start, 
     const { code, stderr } = await service.ended;
     expect([code, stderr]).toEqual([0, expect.stringContaining('sluice has stopped')]);
     expect(await openRuns(database)).toEqual([]);
-    // Nothing that was asked for was thrown away: all that were answered were committed.
+    // No answer was thrown away: every answered request was committed.
     const { rows } = await database.query(
       `select (select count(*)::int from sluice.requests) as asked, (select sum(requests)::int from sluice.runs) as used`,
     );
@@ -68,30 +68,30 @@ test('SIGTERM finishes what is under way and leaves the rest to the next start, 
   });
 });
 
-test('SIGTERM while another process migrates ends a service that waits for it as one that runs', async () => {
+test('SIGTERM ends a service that waits for another process to migrate, with exit code 0', async () => {
   const empty = await createTestDatabase({ empty: true });
   const other = await empty.open();
   const migrating = await other.connect('another process');
   await migrating.query("select pg_advisory_lock(hashtextextended('sluice migrate', 0))");
   const env = { DATABASE_URL: empty.url, SOURCE_URL: 'http://127.0.0.1:9', SOURCE_API_KEY: KEY };
   const service = begin(['start'], { env });
-  await until(() => service.stderr().includes('Another process migrates the database at '));
+  await until(() => service.stderr().includes('Another process is migrating the database at '));
   service.child.kill('SIGTERM');
   const { code, stderr } = await service.ended;
-  expect([code, stderr]).toEqual([0, expect.stringContaining('sluice has stopped before it began')]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('sluice has stopped before its tables were migrated')]);
   await migrating.end();
   await other.close();
   await empty.drop();
 });
 
-test('a second SIGTERM stops what the first lets finish', async () => {
+test('a second SIGTERM stops the work that the first lets finish', async () => {
   await withInstallation(SOURCE, async ({ sandbox, database, env }) => {
     const patient = { SOURCE_TIMEOUT_SECONDS: '600', SLUICE_DRAIN_SECONDS: '3600' };
     sandbox.failNext('hang', 1, 'transactions');
     const service = begin(['start'], { env: { ...env, ...RARELY, ...patient } });
     await until(async () => (await doneSlots(database)) === 2);
     service.child.kill('SIGTERM');
-    await until(() => service.stderr().includes('what is under way is finished first'));
+    await until(() => service.stderr().includes('work in progress is finished first'));
     expect(service.child.exitCode).toBe(null);
     service.child.kill('SIGTERM');
     expect((await service.ended).code).toBe(0);
@@ -99,7 +99,7 @@ test('a second SIGTERM stops what the first lets finish', async () => {
   });
 });
 
-test('with an empty bucket the runs wait until a named time, with the source free, and go on in another process', async () => {
+test('at the request limit runs wait until a named time, release the source, and continue in another process', async () => {
   await withInstallation(SOURCE, async ({ sandbox, database, env, sluice }) => {
     const limits = { SOURCE_RATE_LIMIT: '20', SOURCE_RATE_WINDOW_SECONDS: '3600' };
     const service = begin(['start'], { env: { ...env, ...RARELY, ...limits } });
@@ -119,7 +119,7 @@ test('with an empty bucket the runs wait until a named time, with the source fre
     const next = begin(['start'], { env: { ...env, ...RARELY } });
     await until(async () => (await doneSlots(database)) === 3);
     expect(await differences(database, sandbox)).toEqual([]);
-    // The same runs: what they had read and spent is in them.
+    // The same runs continue, with the rows and requests they had.
     const { rows } = await database.query("select count(*)::int as runs from sluice.runs where kind = 'slot'");
     expect(rows).toEqual([{ runs: 3 }]);
     next.child.kill('SIGTERM');
@@ -127,7 +127,7 @@ test('with an empty bucket the runs wait until a named time, with the source fre
   });
 });
 
-test('of two sources with settings of their own, the wrong key of one touches nothing of the other', async () => {
+test('with two sources, the wrong key of one does not affect the other', async () => {
   const vienna = await openSandbox({ ...SOURCE, apiKey: 'key-vienna', rateLimit: 0 });
   const graz = await openSandbox({ ...SOURCE, seed: 2, apiKey: 'key-graz', rateLimit: 0 });
   const cwd = mkdtempSync(join(tmpdir(), 'sluice-sources-'));
@@ -178,16 +178,19 @@ test('of two sources with settings of their own, the wrong key of one touches no
     expect(status.sources).toMatchObject([{ source: 'vienna' }, { source: 'graz', schema: 'graz_books' }]);
 
     const which = await run(['backfill', 'invoices', '--detach'], { env: right, cwd });
-    expect([which.code, which.stderr]).toEqual([2, 'Which source?\nSay one with --source: vienna, graz.\n']);
+    expect([which.code, which.stderr]).toEqual([
+      2,
+      'This command works on one source, and there are several.\nName one with --source: vienna, graz.\n',
+    ]);
     const none = await run(['status', '--source', 'linz'], { env: right, cwd });
-    expect([none.code, none.stderr]).toEqual([2, 'There is no source "linz".\nSources: vienna, graz.\n']);
+    expect([none.code, none.stderr]).toEqual([2, 'Unknown source "linz".\nSources: vienna, graz.\n']);
   });
   await vienna.close();
   await graz.close();
   rmSync(cwd, { recursive: true });
 });
 
-test('another installation is not read into the tables of one, unless it has only moved', async () => {
+test('another installation is not read into the same tables, unless --moved says that only the address changed', async () => {
   await withInstallation({}, async ({ sandbox, database, env, sluice }) => {
     expect((await sluice('sync', 'customers')).code).toBe(0);
     const other = await openSandbox({ size: 'small', apiKey: sandbox.apiKey, rateLimit: 0 });
@@ -208,7 +211,7 @@ test('another installation is not read into the tables of one, unless it has onl
   });
 });
 
-test('the rows of a schema are read and forgotten by the name of their own source only', async () => {
+test('only the source that owns a schema reads or resets its rows', async () => {
   await withInstallation({}, async ({ sandbox, database, env, sluice }) => {
     expect((await sluice('sync', 'customers')).code).toBe(0);
     const other = await openSandbox({ size: 'small', seed: 2, apiKey: KEY, rateLimit: 0 });
@@ -239,7 +242,7 @@ test('the rows of a schema are read and forgotten by the name of their own sourc
   });
 });
 
-test('of several sources one that is another installation is refused and told until it is put right, and when all are, the service does not start', async () => {
+test('one source of several that is another installation is an incident until it is corrected; if all are, the service does not start', async () => {
   const options = { size: 'small', apiKey: KEY, rateLimit: 0 } as const;
   const sandboxes = await Promise.all([1, 2, 2].map(seed => openSandbox({ ...options, seed })));
   const [vienna, graz, other] = sandboxes.map(sandbox => sandbox.url) as [string, string, string];
@@ -281,7 +284,7 @@ test('of several sources one that is another installation is refused and told un
   rmSync(cwd, { recursive: true });
 });
 
-test('a service whose database connections are all ended goes on, and is woken again', async () => {
+test('a service continues, and is woken again, after all of its database connections are terminated', async () => {
   await withInstallation(SOURCE, async ({ database, env, sluice }) => {
     const service = begin(['start'], { env: { ...env, ...RARELY } });
     await until(async () => (await doneSlots(database)) === 3);
@@ -301,14 +304,14 @@ test('a service whose database connections are all ended goes on, and is woken a
   });
 });
 
-test('a service starts its embedded Postgres again after a crash, and does what was ordered since', async () => {
+test('a service restarts its embedded Postgres server after a crash and continues', async () => {
   const sandbox = await openSandbox({ ...SOURCE, apiKey: KEY, rateLimit: 0 });
   await withDataDir(async dataDir => {
     const env = { SOURCE_URL: sandbox.url, SOURCE_API_KEY: KEY, SLUICE_DATA_DIR: dataDir, SOURCE_RATE_LIMIT: '100000' };
     const service = begin(['start'], { env: { ...env, ...RARELY } });
     await until(() => sandbox.stats.total >= 15);
     const { pid } = await embeddedStatus(dataDir);
-    // What `pg_ctl stop -m immediate` sends: no checkpoint, no goodbye.
+    // What `pg_ctl stop -m immediate` sends: without a checkpoint.
     process.kill(pid as number, 'SIGQUIT');
     await until(async () => {
       const { state, pid: next } = await embeddedStatus(dataDir);
@@ -324,7 +327,7 @@ test('a service starts its embedded Postgres again after a crash, and does what 
   await sandbox.close();
 });
 
-test('a detached backfill is paused within a page, goes on at once when resumed, and live slots come first', async () => {
+test('a detached backfill pauses within a page, continues at once when resumed, and yields to live slots', async () => {
   await withInstallation({ ...SOURCE, latencyMs: 60 }, async ({ sandbox, database, env, sluice }) => {
     const small = { SOURCE_PAGE_SIZE: '20', SOURCE_CONCURRENCY: '1' };
     const service = begin(['start'], { env: { ...env, ...RARELY, ...small } });
@@ -359,10 +362,10 @@ test('a detached backfill is paused within a page, goes on at once when resumed,
   });
 });
 
-test('a service that begins while a command reads has its schedule served by that', async () => {
+test('a command that is reading also serves the schedule of a service that starts meanwhile', async () => {
   await withInstallation({ ...SOURCE, latencyMs: 250 }, async ({ sandbox, database, env }) => {
     const small = { SOURCE_PAGE_SIZE: '20', SOURCE_CONCURRENCY: '1' };
-    // A hundred answers, half a minute: the service is looked for every ten seconds.
+    // A hundred answers take half a minute; the command looks for a service every ten seconds.
     const sync = begin(['sync', 'transactions'], { env: { ...env, ...small } });
     await until(() => sandbox.stats.total > 3);
     const service = begin(['start'], { env: { ...env, ...RARELY } });
@@ -376,7 +379,7 @@ test('a service that begins while a command reads has its schedule served by tha
   });
 });
 
-test('the sources.json of docs/several-sources.md works as it is written', async () => {
+test('the sources.json of docs/several-sources.md works as written', async () => {
   const document = readFileSync(new URL('../../docs/several-sources.md', import.meta.url), 'utf8');
   const example = /```json\n(\[[\s\S]*?\])\n```/.exec(document)?.[1] ?? '';
   const sandboxes = [

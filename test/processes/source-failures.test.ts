@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
-import { begin, type Ended, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
+import { begin, type Ended, KEY, run, until, useBuild, withInstallation } from '../cli/run-command.ts';
 import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
 import { MAIN } from '../support/resources.ts';
@@ -18,12 +18,12 @@ const SOURCE: SandboxOptions = {
   today: '2026-03-15',
 };
 
-test('a wrong key is told at the first request, writes nothing, and the right one goes on', async () => {
+test('a wrong key is reported at the first request and writes nothing; the right one continues', async () => {
   await withInstallation({ ...SOURCE, apiKey: 'another' }, async ({ sandbox, database, env, sluice }) => {
     const refused = await sluice('sync');
     expect([refused.code, refused.stdout]).toEqual([1, '']);
-    expect(tellsOnce(refused, /Check SOURCE_API_KEY/)).toBe(true);
-    // At most what was in flight when the first refusal came.
+    expect(reportsOnce(refused, /Check SOURCE_API_KEY/)).toBe(true);
+    // At most the requests in flight at the first refusal.
     expect(sandbox.stats.total).toBeLessThanOrEqual(4);
     expect(await rowCount(database)).toBe(0);
     const right = await run(['sync'], { env: { ...env, SOURCE_API_KEY: 'another' } });
@@ -31,7 +31,7 @@ test('a wrong key is told at the first request, writes nothing, and the right on
   });
 });
 
-test('a key that is withdrawn in mid-run stops the run, and the same command goes on with a new one', async () => {
+test('a key revoked during a run stops it, and the same command continues with a new key', async () => {
   await withDatabase(async (database, own) => {
     const first = await openSandbox(SOURCE);
     const env = { SOURCE_URL: first.url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url, SOURCE_RATE_LIMIT: '100000' };
@@ -47,14 +47,14 @@ test('a key that is withdrawn in mid-run stops the run, and the same command goe
   });
 });
 
-test.concurrent('a source that answers nowhere is told after its retries, and nothing is left half-begun', async () => {
+test.concurrent('an unreachable source is reported after its retries, and nothing is left half-done', async () => {
   await withDatabase(async (database, own) => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const env = { SOURCE_URL: url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url, SOURCE_RATE_LIMIT: '100000' };
     const ended = await run(['sync', ...MAIN], { env });
     expect(ended.code).toBe(1);
-    expect(ended.stderr).toContain(`nothing answers at ${url}; asked again at`);
+    expect(ended.stderr).toContain(`nothing answers at ${url}; next attempt at`);
     expect(ended.stderr).toContain(`failed 6 times: nothing answers at ${url}`);
     expect(ended.stderr).not.toContain('bug in Sluice');
     expect(await rowCount(database)).toBe(0);
@@ -65,7 +65,7 @@ test.concurrent('a source that answers nowhere is told after its retries, and no
   });
 });
 
-test.concurrent('a source that dies in mid-run is told after its retries, and the same command goes on when it is back', async () => {
+test.concurrent('a source that dies during a run is reported after its retries, and the same command continues when it is back', async () => {
   await withDatabase(async (database, own) => {
     const first = await openSandbox(SOURCE);
     const env = { SOURCE_URL: first.url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url, SOURCE_RATE_LIMIT: '100000' };
@@ -86,14 +86,14 @@ test.concurrent('a source that dies in mid-run is told after its retries, and th
   });
 });
 
-test.concurrent('a list that could not be compared is called neither equal nor different', async () => {
+test.concurrent('a list that could not be compared is reported neither as equal nor as different', async () => {
   await withInstallation(SOURCE, async ({ sandbox, sluice }) => {
     expect((await sluice('sync', 'customers', 'invoices')).code).toBe(0);
     sandbox.failNext('json-500', 1000, 'customers');
     const { code, stdout, stderr } = await sluice('verify', 'customers', 'invoices');
     expect([code, stderr]).toEqual([1, expect.stringContaining('customers failed: ')]);
     expect(stdout).toMatch(/^customers +\? +\? +\? .*\ninvoices +0 +0 +0 /m);
-    expect(stdout).toMatch(/^Not all was compared, /m);
+    expect(stdout).toMatch(/^The comparison is incomplete, /m);
     expect(stdout).not.toContain('The warehouse equals the source.');
   });
 });
@@ -102,12 +102,12 @@ test('the key is not sent over plain http to another machine', async () => {
   for (const url of ['http://books.example.com', 'http://192.0.2.1:8080', 'http://127.0.0.1.example.com']) {
     const ended = await run(['sync'], { env: { SOURCE_URL: url, SOURCE_API_KEY: KEY } });
     expect([ended.code, ended.stdout]).toEqual([2, '']);
-    expect(tellsOnce(ended, /SOURCE_URL.*https/)).toBe(true);
+    expect(reportsOnce(ended, /SOURCE_URL.*https/)).toBe(true);
   }
 });
 
-/** One message on stderr holds it, and nothing speaks of a bug. */
-function tellsOnce({ stderr }: Ended, message: RegExp): boolean {
+/** Exactly one line on stderr matches, and none reports a bug. */
+function reportsOnce({ stderr }: Ended, message: RegExp): boolean {
   const lines = stderr.split('\n').filter(line => message.test(line));
   if (lines.length !== 1 || stderr.includes('bug in Sluice')) throw new Error(stderr);
   return true;

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Session } from '../../src/cli/cli.ts';
 import { sandboxCommand } from '../../src/cli/commands/sandbox.ts';
+import type { Session } from '../../src/cli/session/session.ts';
 import { type Clock, HOUR } from '../../src/clock.ts';
 import { explain, isKind } from '../../src/errors.ts';
 import { createManualClock } from './test-client.ts';
@@ -96,7 +96,7 @@ test('errors name what is wrong and what is expected', async () => {
   expect(await refusal('--faults', 'hang=often')).toContain('Expected: a number from 0 to 1, e.g. hang=0.05.');
   expect(await refusal('--faults-script', scriptOf('5 hang\nfive hang'))).toContain('Line 2: "five"');
   expect(await refusal('--faults-script', '/nowhere/faults.txt')).toMatch(
-    /^The script of faults \/nowhere\/faults\.txt cannot be read\.\nExpected: a text file with lines of: at-request fault/,
+    /^The faults script \/nowhere\/faults\.txt cannot be read\.\nExpected: a text file with lines of: at-request fault/,
   );
 });
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { noteTroubles, openIncidents } from '../../src/warehouse/ledgers/incidents.ts';
 import { endRun, startRun } from '../../src/warehouse/ledgers/runs.ts';
-import { begin, KEY, run, until, useBuild, withInstallation } from '../commands/run.ts';
+import { begin, KEY, run, until, useBuild, withInstallation } from '../cli/run-command.ts';
 import { differences } from '../support/compare.ts';
 import { scheduled } from '../support/resources.ts';
 import { ask } from './with-service.ts';
@@ -189,7 +189,7 @@ test('a webhook address that would expose its secret is not registered', async (
       expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('https://sluice.example.com')]);
       expect(refused.stderr).not.toContain('pass-1');
     }
-    expect((await sluice('webhooks', 'list')).stdout).toContain('Nothing was registered');
+    expect((await sluice('webhooks', 'list')).stdout).toContain('No address was registered');
     expect(sandbox.stats.total).toBe(0);
   });
 });

@@ -1,18 +1,16 @@
 import type { Budget } from '../../src/budget/budget.ts';
 import { createLedger } from '../../src/budget/ledger.ts';
-import { createWaiting } from '../../src/budget/waiting.ts';
 import { type Clock, HOUR, systemClock } from '../../src/clock.ts';
-import { openResource } from '../../src/engine/resource.ts';
 import type { Engine, LoopEvent } from '../../src/engine/run/engine.ts';
 import { runLoop } from '../../src/engine/run/loop.ts';
+import { openEngine as openProductEngine } from '../../src/engine/run/open-engine.ts';
 import { createLog } from '../../src/log.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { openClient } from '../../src/source/client.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { createOrder, type Order, type OrderKind, readOrders } from '../../src/warehouse/ledgers/orders.ts';
 import { JOBS, MAIN, type TestResource } from './resources.ts';
 
-/** The engine as main wires it, against a sandbox. */
+/** The product's engine against a sandbox, as source `main`. */
 export async function openEngine(
   database: Database,
   sandbox: Sandbox,
@@ -34,42 +32,28 @@ export async function openEngine(
   } = {},
 ): Promise<Engine & { close(): Promise<void> }> {
   const { clock = systemClock, limit = 1000, windowMs = HOUR, concurrency = 4, timeoutMs = 30_000 } = options;
-  const waiting = createWaiting(clock);
-  const log = createLog({ level: process.env.LOG_LEVEL ?? 'silent', secrets: [] });
-  const ledger = createLedger({ database, source: 'main', apiKey: sandbox.apiKey, limit, windowMs, timeoutMs });
-  const client = openClient({
-    url: sandbox.url,
-    apiKey: sandbox.apiKey,
+  const { apiKey, url } = sandbox;
+  const ledger = createLedger({ database, source: 'main', apiKey, limit, windowMs, timeoutMs });
+  return openProductEngine({
+    source: 'main',
+    schema: 'warehouse',
+    jobs: new Map((options.resources ?? MAIN).map(name => [name, JOBS[name]])),
+    database,
+    url,
+    apiKey,
     auth: 'bearer',
     budget: options.wrapBudget?.(ledger) ?? ledger,
     concurrency,
     timeoutMs,
-    windowMs,
-    clock,
-    log,
-    noWait: options.noWait ?? false,
-    onWait: (lane, waitMs) => waiting.note(waitMs, lane),
-  });
-  const names = options.resources ?? MAIN;
-  const resources = await Promise.all(
-    names.map(name => openResource(database, { source: 'main', name, job: JOBS[name], schema: 'warehouse' })),
-  );
-  return {
-    source: 'main',
-    resources,
-    database,
-    client,
-    clock,
-    log,
-    timeZone: 'UTC',
-    pageSize: options.pageSize ?? 'auto',
-    concurrency,
     limit,
     windowMs,
-    waiting,
+    pageSize: options.pageSize ?? 'auto',
+    timeZone: 'UTC',
+    noWait: options.noWait ?? false,
+    clock,
+    log: createLog({ level: process.env.LOG_LEVEL ?? 'silent', secrets: [] }),
     ...(options.onEvent ? { onEvent: options.onEvent } : {}),
-    close: () => client.close(),
-  };
+  });
 }
 
 /** Orders the kind for every resource of the engine, serves the orders, and returns how they ended. */

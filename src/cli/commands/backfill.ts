@@ -1,17 +1,20 @@
 import type { Command } from 'commander';
 import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
-import { type Cli, newCommand, type Outcome, type Session } from '../cli.ts';
-import { chosenRange, chosenResources, type Range } from '../cli-options.ts';
-import { backfillOrders } from '../orders/backfill-orders.ts';
-import { dryRun } from '../orders/dry-run.ts';
-import { showServed } from '../output/summary.ts';
-import { bringUpToDate } from '../run/pending-migrations.ts';
-import { read } from '../run/read-command.ts';
-import { isServed } from '../run/running-service.ts';
-import { placeOrder } from '../run/serve-orders.ts';
+import type { OrderState } from '../../warehouse/ledgers/orders.ts';
+import { changeBackfill } from '../backfill/change-backfill.ts';
+import { dryRun } from '../backfill/dry-run.ts';
+import { listBackfills } from '../backfill/list-backfills.ts';
+import { applyMigrations } from '../run/pending-migrations.ts';
+import { placeOrder } from '../run/place-order.ts';
+import { readSources } from '../run/read-sources.ts';
+import { isServiceRunning } from '../run/running-service.ts';
+import { showSummary } from '../run/summary.ts';
+import { parseRange, type Range, selectResources } from '../session/cli-options.ts';
+import { NO_WAIT, newCommand } from '../session/new-command.ts';
+import type { Cli, Outcome, Session } from '../session/session.ts';
 
-const EXAMPLE = `sluice backfill invoices --from 2024-01-01 --to 2024-12-31
-sluice backfill invoices --from 2024-01-01 --dry-run    what it would cost
+const EXAMPLES = `sluice backfill invoices --from 2024-01-01 --to 2024-12-31
+sluice backfill invoices --from 2024-01-01 --dry-run    estimate the cost
 sluice backfill transactions --detach                   leave it to the service
 sluice backfill list
 sluice backfill pause 17                                also: resume, cancel`;
@@ -25,38 +28,57 @@ interface Options {
 }
 
 export function backfillCommand(cli: Cli): Command {
-  const command = newCommand('backfill', 'Read one resource again, whole or between two dates', EXAMPLE)
+  const command = newCommand('backfill', 'Read one resource again, completely or between two dates', EXAMPLES)
     .argument('<resource>', 'the resource to read')
     .option('--from <date>', 'first day, YYYY-MM-DD in SOURCE_TIMEZONE')
-    .option('--to <date>', 'last day, included')
-    .option('--dry-run', 'print slices, requests and hours; ask nothing, change nothing')
-    .option('--detach', 'write the order and leave it to the service')
-    .option('--no-wait', 'stop with exit code 75 instead of waiting for the request limit')
-    // So that what follows `list` belongs to it.
+    .option('--to <date>', 'last day, inclusive')
+    .option('--dry-run', 'estimate slices, requests and hours; send no request and change nothing')
+    .option('--detach', 'create the order and leave it to the service')
+    .option('--no-wait', NO_WAIT)
+    // Options after `list` then belong to `list`.
     .enablePositionalOptions()
     .action(async (resource: string, options: Options, self: Command) => {
       const source = !options.dryRun && !options.detach;
       await cli.action({ source }, (session, _self: Command) => backfill(session, resource, options))(self);
     });
-  for (const sub of backfillOrders(cli)) command.addCommand(sub);
+  for (const sub of subcommands(cli)) command.addCommand(sub);
   return command;
 }
 
+function subcommands(cli: Cli): Command[] {
+  const change = (name: string, description: string, from: OrderState[], to: OrderState) =>
+    newCommand(name, description, `sluice backfill ${name} 17`)
+      .argument('[id]', 'the order, as "backfill list" shows it; optional if only one qualifies')
+      .action(
+        cli.action({ source: false }, (session, id: string | undefined) =>
+          changeBackfill(session, id, { name, from, to }),
+        ),
+      );
+  return [
+    newCommand('list', 'List backfill orders, newest first', 'sluice backfill list').action(
+      cli.action({ source: false }, listBackfills),
+    ),
+    change('pause', 'Pause a backfill; rows already read are kept', ['waiting', 'running'], 'paused'),
+    change('resume', 'Resume a paused backfill', ['paused'], 'waiting'),
+    change('cancel', 'Cancel a backfill; rows already read are kept', ['waiting', 'running', 'paused'], 'cancelled'),
+  ];
+}
+
 async function backfill(session: Session, resource: string, options: Options): Promise<Outcome> {
-  chosenResources(session.jobs, [resource]);
-  // One source, or a word about which: a backfill of several would be several orders.
+  selectResources(session.jobs, [resource]);
+  // Throws if there are several sources: a backfill is one order, so --source must name one.
   void session.settings.sourceName;
-  const range = chosenRange(session.jobs, resource, options);
+  const range = parseRange(session.jobs, resource, options);
   if (options.dryRun) return dryRun(session, resource, range);
   if (options.detach) return detach(session, resource, range);
-  const wish = { resource, kind: 'backfill' as const, dateFrom: range.from, dateTo: range.to };
-  return showServed(session, await read(session, [wish], { noWait: !options.wait }));
+  const request = { resource, kind: 'backfill' as const, dateFrom: range.from, dateTo: range.to };
+  return showSummary(session, await readSources(session, [request], { noWait: !options.wait }));
 }
 
 async function detach(session: Session, resource: string, range: Range): Promise<0> {
   const { terminal } = session;
   const database = await session.openDatabase();
-  await bringUpToDate(session, database);
+  await applyMigrations(session, database);
   const { sourceName } = session.settings;
   const order = await placeOrder(database, sourceName, {
     resource,
@@ -65,11 +87,9 @@ async function detach(session: Session, resource: string, range: Range): Promise
     dateTo: range.to,
   });
   await wakeUp(database, sourceName);
-  const service = await isServed(database, sourceName);
+  const service = await isServiceRunning(database, sourceName);
   const document = { order: Number(order.id), resource, ...range, state: order.state, service };
-  terminal.show(document, () => `Order ${order.id} is written. ${whoServes(service)} See: sluice backfill list`);
+  const reader = service ? 'The running service will read it.' : 'No service is running; start one: sluice start.';
+  terminal.show(document, () => `Order ${order.id} is created. ${reader} Progress: sluice backfill list`);
   return 0;
 }
-
-const whoServes = (service: boolean): string =>
-  service ? 'The running service reads it.' : 'No service is running; sluice start will read it.';

@@ -6,12 +6,13 @@ import { type Client, openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { readTraits, type Trait } from '../../warehouse/ledgers/traits.ts';
 import { serverVersion } from '../../warehouse/reports/report.ts';
-import { type Cli, newCommand, type Session } from '../cli.ts';
 import { describeProfile } from '../output/describe-profile.ts';
+import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
-import { zoned } from '../output/zoned.ts';
-import { pendingText, whatIsPending } from '../run/pending-migrations.ts';
-import { type NamedSource, openLedger, type SourceSettings } from '../source-settings.ts';
+import { listPending, pendingText } from '../run/pending-migrations.ts';
+import { newCommand } from '../session/new-command.ts';
+import type { Cli, Session } from '../session/session.ts';
+import { type NamedSource, openLedger, type SourceSettings } from '../session/source-settings.ts';
 
 interface Check {
   readonly check: string;
@@ -74,7 +75,7 @@ async function checkDatabase(session: Session, note: (check: Check) => void): Pr
   if (!database) return undefined;
   const version = await serverVersion(database.kysely);
   note({ check: 'database', ok: true, found: `Postgres ${version} at ${database.place}` });
-  const pending = await attempt(note, 'tables', undefined, () => whatIsPending(session, database));
+  const pending = await attempt(note, 'tables', undefined, () => listPending(session, database));
   if (pending) note(tablesCheck(pending));
   return pending?.length === 0 ? database : undefined;
 }
@@ -117,7 +118,7 @@ async function checkSource(
   await checkAnswer(session, name, source, database, note);
   if (!database) return;
   const usage = await openLedger(database, name, source).usage();
-  note({ check: 'quota', ok: usage.free > 0, found: budgetLine(usage, at => zoned(at, timeZone)) });
+  note({ check: 'quota', ok: usage.free > 0, found: budgetLine(usage, at => momentWithZone(at, timeZone)) });
   if (usage.limit < source.limit)
     note({
       check: 'limit',

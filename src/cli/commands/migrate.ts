@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
-import { type Cli, newCommand } from '../cli.ts';
-import { bringUpToDate } from '../run/pending-migrations.ts';
+import { applyMigrations } from '../run/pending-migrations.ts';
+import { newCommand } from '../session/new-command.ts';
+import type { Cli } from '../session/session.ts';
 
 export function migrateCommand(cli: Cli): Command {
-  return newCommand('migrate', 'Bring the tables of the warehouse to the newest state', 'sluice migrate').action(
+  return newCommand('migrate', 'Bring the tables of the warehouse up to date', 'sluice migrate').action(
     cli.action({ source: false }, async session => {
       const database = await session.openDatabase();
-      const applied = await bringUpToDate(session, database);
+      const applied = await applyMigrations(session, database);
       session.terminal.show({ applied }, () =>
         applied.length === 0
           ? 'Nothing to do: all migrations are applied.'

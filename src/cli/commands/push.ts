@@ -6,18 +6,19 @@ import { PUSH_TARGETS } from '../../push/targets.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
 import { knownStates, type PushState } from '../../warehouse/pushes/pushes.ts';
-import { type Cli, newCommand, type Outcome, type Session } from '../cli.ts';
-import { wholeNumber } from '../cli-options.ts';
 import { readLines } from '../push/input-file.ts';
-import { BATCH, showPlan } from '../push/plan.ts';
 import { showProblems, showPushed } from '../push/report.ts';
-import { sendLines } from '../push/run.ts';
-import { bringUpToDate, hasBookkeeping } from '../run/pending-migrations.ts';
-import { isOpen, type OpenSource, recognise } from '../source-settings.ts';
+import { sendLines } from '../push/send-lines.ts';
+import { BATCH, showPlan } from '../push/show-plan.ts';
+import { applyMigrations, hasBookkeeping } from '../run/pending-migrations.ts';
+import { wholeNumber } from '../session/cli-options.ts';
+import { NO_WAIT, newCommand } from '../session/new-command.ts';
+import type { Cli, Outcome, Session } from '../session/session.ts';
+import { isOpen, type OpenSource, recognise } from '../session/source-settings.ts';
 
-const EXAMPLE = `sluice push customers new.csv            check the file, and tell how many requests it takes
-sluice push customers new.csv --yes      create what was not created yet
-sluice push leads fair.ndjson --yes      one JSON object a line`;
+const EXAMPLES = `sluice push customers new.csv            check the file and count the requests
+sluice push customers new.csv --yes      create the lines that are not created yet
+sluice push leads fair.ndjson --yes      one JSON object per line`;
 
 interface Options {
   readonly yes?: boolean;
@@ -27,21 +28,21 @@ interface Options {
 }
 
 export function pushCommand(cli: Cli): Command {
-  return newCommand('push', 'Create at the source what a file holds, each line once', EXAMPLE)
-    .argument('<resource>', Object.keys(PUSH_TARGETS).join(', '))
+  return newCommand('push', 'Create records at the source from a file, each line once', EXAMPLES)
+    .argument('<resource>', `one of: ${Object.keys(PUSH_TARGETS).join(', ')}`)
     .argument('<file>', 'a .csv file with a header line, or an .ndjson file')
-    .option('--yes', 'send it; without, nothing is sent')
-    .option('--batch <n>', 'customers to a request', wholeNumber('--batch', 1, 1000), BATCH)
-    .option('--resend-unknown', 'send once more what may have been created, and could not be looked for')
-    .option('--no-wait', 'stop with exit code 75 instead of waiting for the request limit; the same command goes on')
+    .option('--yes', 'send the lines; without it, the file is only checked')
+    .option('--batch <n>', 'customers per request', wholeNumber('--batch', 1, 1000), BATCH)
+    .option('--resend-unknown', 'resend lines whose outcome is unknown; this may create duplicates')
+    .option('--no-wait', NO_WAIT)
     .action(cli.action({ source: true }, push));
 }
 
 async function push(session: Session, name: string, path: string, options: Options): Promise<Outcome> {
   const target = Object.hasOwn(PUSH_TARGETS, name) ? PUSH_TARGETS[name] : undefined;
   if (!target)
-    throw new SluiceError('usage', `"${name}" cannot be pushed.`, {
-      next: `What can be: ${Object.keys(PUSH_TARGETS).join(', ')}.`,
+    throw new SluiceError('usage', `Cannot push "${name}".`, {
+      next: `Resources: ${Object.keys(PUSH_TARGETS).join(', ')}.`,
     });
   const { settings, terminal, jobs } = session;
   const { sourceName } = settings;
@@ -50,8 +51,8 @@ async function push(session: Session, name: string, path: string, options: Optio
   const { lines, problems } = await checkLines(target, readLines(path, target));
   if (problems.length > 0) return showProblems(terminal, { file, resource: name, good: lines.length, problems });
   if (lines.length === 0)
-    throw new SluiceError('usage', `${path} holds no line to push.`, {
-      next: 'Expected: a header and a line below it, or a JSON object a line.',
+    throw new SluiceError('usage', `${path} contains no lines to push.`, {
+      next: 'Expected: a header line followed by data lines, or one JSON object per line.',
     });
   const database = await session.openDatabase();
   const place = { source: sourceName, resource: name };
@@ -60,12 +61,12 @@ async function push(session: Session, name: string, path: string, options: Optio
     const plan = { ...place, path, lines, states, target, listed: jobs.has(name), ...options };
     return showPlan(terminal, plan);
   }
-  await bringUpToDate(session, database);
+  await applyMigrations(session, database);
   await recognise(database, source);
   const lock = await acquireSourceLock(database, `${sourceName}, push of ${name}`);
   if (!lock)
     throw new SluiceError('failed', `Another process is pushing ${name} to this source, so nothing was sent.`, {
-      next: 'Wait until it has ended, or stop it; then repeat the command.',
+      next: 'Wait until it has finished or stop it, then run this command again.',
     });
   try {
     const given = { session, database, source, lost: lock.lost, name, target, file, lines, options };
@@ -75,7 +76,7 @@ async function push(session: Session, name: string, path: string, options: Optio
   }
 }
 
-/** Nothing is migrated for a dry run; what is not there yet knows no line. */
+/** The recorded states of the lines. A dry run migrates nothing: a database without tables has no states. */
 async function statesOf(
   session: Session,
   database: Database,

@@ -7,106 +7,102 @@ import { parseFaultPlan, parseFaultRates } from '../../sandbox/parse/parse-fault
 import { parseVariants } from '../../sandbox/parse/parse-variants.ts';
 import { openSandbox } from '../../sandbox/sandbox.ts';
 import { describeVariants } from '../../sandbox/variants/variants.ts';
-import { type Cli, newCommand } from '../cli.ts';
-import { wholeNumber } from '../cli-options.ts';
+import { wholeNumber } from '../session/cli-options.ts';
+import { newCommand } from '../session/new-command.ts';
+import type { Cli, Session } from '../session/session.ts';
 
-const EXAMPLE = `sluice sandbox --size medium --activity 30 --port 4010
+const EXAMPLES = `sluice sandbox --size medium --activity 30 --port 4010
 sluice sandbox --variant order=shuffled,limit-max=1000
-sluice sandbox --variants         what can be varied, and every fault by its name
+sluice sandbox --variants         list all variants and faults
 sluice sandbox --faults json-500=0.05,hang=0.01
 sluice sandbox --faults-script faults.txt
   # lines of: at-request fault [count] [path]
   10 json-500
   25 reset-body 3 /api/v2/invoices`;
 
-/** The other lists are shorter by as much, and change as much less. */
+/** The other lists are a tenth as long, and change a tenth as often. */
 const OTHERS_SHARE = 10;
 const SIZES: readonly Size[] = ['small', 'medium', 'large', 'extreme'];
 
 interface Options {
-  seed: number;
-  size: Size;
-  activity: number;
-  dailyReset?: boolean;
-  rateLimit: number;
-  latency: number;
-  port: number;
-  variant?: string[];
-  variants?: boolean;
-  faults?: string[];
-  faultsScript?: string;
+  readonly seed: number;
+  readonly size: Size;
+  readonly activity: number;
+  readonly dailyReset?: boolean;
+  readonly rateLimit: number;
+  readonly latency: number;
+  readonly port: number;
+  readonly variant?: string[];
+  readonly variants?: boolean;
+  readonly faults?: string[];
+  readonly faultsScript?: string;
 }
 
 export function sandboxCommand(cli: Cli): Command {
   const most = 2 ** 31 - 1;
-  return newCommand('sandbox', 'Run a local server that answers as the source does, with made-up data', EXAMPLE)
-    .option('--seed <n>', 'which data; the same seed and size give the same', wholeNumber('--seed', 0, most), 1)
-    .option('--size <size>', `how much data: ${SIZES.join(', ')}`, size, 'small')
+  return newCommand('sandbox', 'Run a local server that behaves like the source, with made-up data', EXAMPLES)
+    .option('--seed <n>', 'equal seeds and sizes give equal data', wholeNumber('--seed', 0, most), 1)
+    .option('--size <size>', `amount of data: ${SIZES.join(', ')}`, parseSize, 'small')
     .option(
       '--activity <n>',
-      'random changes a minute of customers, invoices and transactions, and a tenth as many of the other lists',
+      'random changes per minute to customers, invoices and transactions; the other lists get a tenth as many',
       wholeNumber('--activity', 0, 100_000),
       0,
     )
-    .option('--daily-reset', 'take the data back to the start at midnight UTC, and forget webhooks')
-    .option('--rate-limit <n>', 'requests an hour; 0 without limit', wholeNumber('--rate-limit', 0, most), 1000)
-    .option('--latency <ms>', 'milliseconds that each answer takes', wholeNumber('--latency', 0, 60_000), 0)
-    .option('--port <port>', 'port to listen on; 0 any free one', wholeNumber('--port', 0, 65_535), 0)
-    .option('--variant <name=value,..>', 'behave differently at these points; may be repeated', collect)
-    .option('--variants', 'list what can be varied')
-    .option('--faults <name=probability,..>', 'what goes wrong at a request, and how often; may be repeated', collect)
-    .option('--faults-script <file>', 'which requests go wrong, and how')
-    .action(
-      cli.action({ source: false }, async ({ terminal, signal, clock }, options: Options) => {
-        if (options.variants) {
-          terminal.show({ variants: describeVariants() }, describeVariants);
-          return 0;
-        }
-        const { seed, rateLimit, port } = options;
-        const variants = parseVariants((options.variant ?? []).join(','));
-        const faults = parseFaultRates((options.faults ?? []).join(','));
-        const faultPlan = options.faultsScript === undefined ? [] : await readScript(options.faultsScript);
-        const sandbox = await openSandbox({
-          seed,
-          size: options.size,
-          activityPerMinute: options.activity,
-          otherActivityPerMinute: options.activity / OTHERS_SHARE,
-          dailyReset: options.dailyReset ?? false,
-          clock,
-          rateLimit,
-          latencyMs: options.latency,
-          port,
-          variants,
-          faults,
-          faultPlan,
-        });
-        try {
-          const { url, apiKey } = sandbox;
-          terminal.show({ url, apiKey, size: options.size, seed }, () =>
-            [
-              `The sandbox answers at ${terminal.colors.bold(url)} (key: ${apiKey}). Ctrl-C ends it.`,
-              '',
-              'To read it, in another terminal:',
-              `  export SOURCE_URL=${url} SOURCE_API_KEY=${apiKey}`,
-              '  npx sluice sync',
-            ].join('\n'),
-          );
-          if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }));
-        } finally {
-          await sandbox.close();
-        }
-        return 0;
-      }),
-    );
+    .option('--daily-reset', 'at midnight UTC, restore the initial data and forget webhooks')
+    .option('--rate-limit <n>', 'requests per hour; 0 for no limit', wholeNumber('--rate-limit', 0, most), 1000)
+    .option('--latency <ms>', 'delay of each answer in milliseconds', wholeNumber('--latency', 0, 60_000), 0)
+    .option('--port <port>', 'port to listen on; 0 for any free port', wholeNumber('--port', 0, 65_535), 0)
+    .option('--variant <name=value,..>', 'vary the behaviour; repeatable', collect)
+    .option('--variants', 'list all variants and faults')
+    .option('--faults <name=probability,..>', 'faults and their probability per request; repeatable', collect)
+    .option('--faults-script <file>', 'a file that says which requests fail, and how')
+    .action(cli.action({ source: false }, runSandbox));
 }
 
-function collect(text: string, all: string[] = []): string[] {
-  return [...all, text];
+async function runSandbox({ terminal, signal, clock }: Session, options: Options): Promise<0> {
+  if (options.variants) {
+    terminal.show({ variants: describeVariants() }, describeVariants);
+    return 0;
+  }
+  const { seed, size, rateLimit, port } = options;
+  const sandbox = await openSandbox({
+    seed,
+    size,
+    activityPerMinute: options.activity,
+    otherActivityPerMinute: options.activity / OTHERS_SHARE,
+    dailyReset: options.dailyReset ?? false,
+    clock,
+    rateLimit,
+    latencyMs: options.latency,
+    port,
+    variants: parseVariants((options.variant ?? []).join(',')),
+    faults: parseFaultRates((options.faults ?? []).join(',')),
+    faultPlan: options.faultsScript === undefined ? [] : await readScript(options.faultsScript),
+  });
+  try {
+    const { url, apiKey } = sandbox;
+    terminal.show({ url, apiKey, size, seed }, () =>
+      [
+        `The sandbox listens at ${terminal.colors.bold(url)} (API key: ${apiKey}). Press Ctrl-C to stop it.`,
+        '',
+        'To read from it, run in another terminal:',
+        `  export SOURCE_URL=${url} SOURCE_API_KEY=${apiKey}`,
+        '  npx sluice sync',
+      ].join('\n'),
+    );
+    if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }));
+  } finally {
+    await sandbox.close();
+  }
+  return 0;
 }
+
+const collect = (text: string, all: string[] = []): string[] => [...all, text];
 
 async function readScript(file: string): Promise<PlannedFault[]> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new SluiceError('usage', `The script of faults ${file} cannot be read.`, {
+    throw new SluiceError('usage', `The faults script ${file} cannot be read.`, {
       cause,
       next: 'Expected: a text file with lines of: at-request fault [count] [path]',
     });
@@ -114,8 +110,8 @@ async function readScript(file: string): Promise<PlannedFault[]> {
   return parseFaultPlan(text);
 }
 
-function size(text: string): Size {
-  const found = SIZES.find(each => each === text);
-  if (found) return found;
-  throw new SluiceError('usage', `There is no size "${text}".`, { next: `Sizes: ${SIZES.join(', ')}.` });
+function parseSize(text: string): Size {
+  const size = SIZES.find(each => each === text);
+  if (size) return size;
+  throw new SluiceError('usage', `Unknown size "${text}".`, { next: `Sizes: ${SIZES.join(', ')}.` });
 }

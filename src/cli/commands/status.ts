@@ -7,13 +7,14 @@ import { minute, resourceTable, runTable, type StatusTable } from '../../service
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Run } from '../../warehouse/ledgers/runs.ts';
 import type { Spending } from '../../warehouse/reports/report.ts';
-import { type Cli, newCommand, type Session } from '../cli.ts';
-import { leftText, orderLeft } from '../output/remaining-work.ts';
+import { zoneNote } from '../output/moments.ts';
+import { estimateRemaining, remainingText } from '../output/remaining-work.ts';
 import { table } from '../output/table.ts';
-import { timesIn } from '../output/zoned.ts';
-import { pendingText, whatIsPending } from '../run/pending-migrations.ts';
-import { isServed } from '../run/running-service.ts';
-import { type NamedSource, openLedger, schedulesOf } from '../source-settings.ts';
+import { listPending, pendingText } from '../run/pending-migrations.ts';
+import { isServiceRunning } from '../run/running-service.ts';
+import { newCommand } from '../session/new-command.ts';
+import type { Cli, Session } from '../session/session.ts';
+import { type NamedSource, openLedger, schedulesOf } from '../session/source-settings.ts';
 
 export function statusCommand(cli: Cli): Command {
   return newCommand(
@@ -41,7 +42,7 @@ async function readState(session: Session) {
   const { settings } = session;
   const database = await session.openDatabase();
   const url = shownUrl(session, database.url);
-  const pending = await whatIsPending(session, database);
+  const pending = await listPending(session, database);
   if (pending.length > 0) return { database: url, pending };
   const sources = [];
   for (const source of settings.sources) sources.push(await readSource(session, database, source));
@@ -62,7 +63,7 @@ async function readSource(session: Session, database: Database, source: NamedSou
   const usage = async () => (settings ? openLedger(database, name, settings).usage() : null);
   return {
     source,
-    service: await isServed(database, name),
+    service: await isServiceRunning(database, name),
     status: await readSourceStatus(database, { name, schema, jobs, scheduled, usage }),
   };
 }
@@ -70,7 +71,10 @@ async function readSource(session: Session, database: Database, source: NamedSou
 /** The open orders, each with what it still needs. */
 function ordersOf({ source, status: { orders, readAt } }: SourceState) {
   const abreast = orders.filter(order => order.state !== 'paused').length;
-  return orders.map(({ progress, ...order }) => ({ ...order, left: orderLeft(progress, source, readAt, abreast) }));
+  return orders.map(({ progress, ...order }) => ({
+    ...order,
+    left: estimateRemaining(progress, source, readAt, abreast),
+  }));
 }
 
 type State = Awaited<ReturnType<typeof readState>>;
@@ -115,7 +119,7 @@ function draw(session: Session, state: State): string {
   for (const each of state.sources) {
     const { name, schema, timeZone } = each.source;
     if (state.sources.length > 1) parts.push('', `${colors.bold('Source')}    ${name}, schema ${schema}`);
-    parts.push(...drawSource(session, each), '', timesIn(timeZone));
+    parts.push(...drawSource(session, each), '', zoneNote(timeZone));
   }
   return parts.join('\n').trimEnd();
 }
@@ -150,7 +154,7 @@ function orderTable(state: SourceState): StatusTable {
     right: [],
     rows: ordersOf(state).map(({ id, kind, resource, state, createdAt, left }) => [
       ...[id, kind, resource, state, at(createdAt)],
-      state === 'paused' ? '' : leftText(left, at),
+      state === 'paused' ? '' : remainingText(left, at),
     ]),
   };
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { stopEmbedded } from '../../embedded-postgres/embedded-server.ts';
-import { type Cli, newCommand } from '../cli.ts';
+import { newCommand } from '../session/new-command.ts';
+import type { Cli } from '../session/session.ts';
 
 export function stopDbCommand(cli: Cli): Command {
   return newCommand(
@@ -11,7 +12,7 @@ export function stopDbCommand(cli: Cli): Command {
     cli.action({ source: false }, async ({ terminal, settings }) => {
       const stopped = await stopEmbedded(settings.dataDir);
       terminal.show({ stopped }, () =>
-        stopped ? 'The embedded Postgres has stopped.' : 'No embedded Postgres was running.',
+        stopped ? 'The embedded Postgres server has stopped.' : 'The embedded Postgres server was not running.',
       );
       return 0;
     }),

@@ -1,54 +1,55 @@
 import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
-import { type Cli, newCommand, type Session } from '../cli.ts';
-import { chosenResources, wholeNumber } from '../cli-options.ts';
-import { showServed } from '../output/summary.ts';
-import { read } from '../run/read-command.ts';
+import { readSources } from '../run/read-sources.ts';
+import { showSummary } from '../run/summary.ts';
+import { selectResources, wholeNumber } from '../session/cli-options.ts';
+import { NO_WAIT, newCommand } from '../session/new-command.ts';
+import type { Cli, Outcome, Session } from '../session/session.ts';
 
-const EXAMPLE = `sluice sync                       everything that has a job
+const EXAMPLES = `sluice sync                       every resource
 sluice sync invoices              one resource
-sluice sync --no-wait             stop with exit code 75 where the request limit is used up
+sluice sync --no-wait             stop with exit code 75 at the request limit
 sluice sync invoices --accept-deletes 250
                                   the source really lost 250 invoices
 sluice sync --source vienna       one source of several`;
 
-export function syncCommand(cli: Cli): Command {
-  return newCommand('sync', 'Read from the source what was never read and what may have changed', EXAMPLE)
-    .argument('[resource...]', 'resources to read; all without')
-    .option('--no-wait', 'stop with exit code 75 instead of waiting for the request limit; progress is kept')
-    .option(
-      '--accept-deletes <n>',
-      'rows that may be deleted although it is unusually many',
-      wholeNumber('--accept-deletes', 1, 2 ** 31 - 1),
-    )
-    .option('--moved', 'the source has a new address, and is the same installation as before')
-    .action(
-      cli.action(
-        { source: true },
-        async (session, names: string[], options: { wait: boolean; acceptDeletes?: number; moved?: boolean }) => {
-          if (options.acceptDeletes !== undefined)
-            refuseForSeveral(session, names, `--accept-deletes ${options.acceptDeletes}`);
-          if (options.moved) refuseForSeveral(session, names, '--moved');
-          const wishes = chosenResources(session.jobs, names).map(resource => ({
-            resource,
-            kind: 'sync' as const,
-            acceptDeletes: options.acceptDeletes ?? 0,
-          }));
-          return showServed(
-            session,
-            await read(session, wishes, { noWait: !options.wait, moved: options.moved ?? false }),
-          );
-        },
-      ),
-    );
+interface Options {
+  readonly wait: boolean;
+  readonly acceptDeletes?: number;
+  readonly moved?: boolean;
 }
 
-/** What a person says of one installation is not said of the others. */
-function refuseForSeveral({ settings: { sources } }: Session, resources: readonly string[], flag: string): void {
+export function syncCommand(cli: Cli): Command {
+  return newCommand('sync', 'Read what is new and what may have changed', EXAMPLES)
+    .argument('[resource...]', 'resources to read (default: all)')
+    .option('--no-wait', NO_WAIT)
+    .option(
+      '--accept-deletes <n>',
+      'override the deletion limit for up to <n> rows',
+      wholeNumber('--accept-deletes', 1, 2 ** 31 - 1),
+    )
+    .option('--moved', 'confirm that the source has a new address but is the same installation')
+    .action(cli.action({ source: true }, sync));
+}
+
+async function sync(session: Session, names: string[], options: Options): Promise<Outcome> {
+  const { acceptDeletes = 0, moved = false } = options;
+  if (options.acceptDeletes !== undefined) requireOneSource(session, names, `--accept-deletes ${acceptDeletes}`);
+  if (moved) requireOneSource(session, names, '--moved');
+  const requests = selectResources(session.jobs, names).map(resource => ({
+    resource,
+    kind: 'sync' as const,
+    acceptDeletes,
+  }));
+  return showSummary(session, await readSources(session, requests, { noWait: !options.wait, moved }));
+}
+
+/** A confirmation given for one installation must not apply to others. */
+function requireOneSource({ settings: { sources } }: Session, resources: readonly string[], flag: string): void {
   const [first] = sources;
   if (!first || sources.length === 1) return;
   const command = ['sluice sync', ...resources, flag, '--source', first.name].join(' ');
-  throw new SluiceError('usage', `${flag} is said of one source, and there are ${sources.length}.`, {
-    next: `Sources: ${sources.map(source => source.name).join(', ')}. Say which, as in: ${command}`,
+  throw new SluiceError('usage', `${flag} applies to one source, and there are ${sources.length}.`, {
+    next: `Sources: ${sources.map(source => source.name).join(', ')}. Name one, as in: ${command}`,
   });
 }

@@ -3,99 +3,98 @@ import { SluiceError } from '../../errors.ts';
 import { openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { listWebhooks, noteWebhook, receiverSecret, type Webhook } from '../../warehouse/ledgers/receivers.ts';
-import { type Cli, newCommand, type Session } from '../cli.ts';
+import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { createWaitNote } from '../output/wait-note.ts';
-import { zoned } from '../output/zoned.ts';
-import { bringUpToDate, hasBookkeeping } from '../run/pending-migrations.ts';
-import { isServed } from '../run/running-service.ts';
-import { openLedger, type SourceSettings } from '../source-settings.ts';
+import { applyMigrations, hasBookkeeping } from '../run/pending-migrations.ts';
+import { isServiceRunning } from '../run/running-service.ts';
+import { NO_WAIT, newCommand } from '../session/new-command.ts';
+import type { Cli, Session } from '../session/session.ts';
+import { openLedger, type SourceSettings } from '../session/source-settings.ts';
 
 const PATH = '/api/v2/webhooks';
-const FOR_GOOD =
-  'The API documents no way to list or remove a registration: to end it, look in the administration of the source. What still arrives after that does no harm.';
+const CANNOT_UNREGISTER =
+  'The API has no documented way to list or remove a registration. To end it, use the administration of the source. Messages that arrive after that do no harm.';
+
+const EXAMPLES = `sluice webhooks register --url https://sluice.example.com
+sluice webhooks list`;
+const REGISTER_EXAMPLES = `sluice webhooks register --url https://sluice.example.com --dry-run
+sluice webhooks register --url https://sluice.example.com`;
 
 export function webhooksCommand(cli: Cli): Command {
-  const webhooks = newCommand(
-    'webhooks',
-    'Let the source tell when something happens, so that it is read within seconds',
-    'sluice webhooks register --url https://sluice.example.com\nsluice webhooks list',
-  );
-  webhooks.addCommand(
-    newCommand(
-      'register',
-      'Register the address of this service at the source; costs one request',
-      'sluice webhooks register --url https://sluice.example.com --dry-run\nsluice webhooks register --url https://sluice.example.com',
+  const register = newCommand(
+    'register',
+    'Register the address of this service at the source; costs one request',
+    REGISTER_EXAMPLES,
+  )
+    .requiredOption(
+      '--url <address>',
+      'the address under which the source reaches this service (SLUICE_HOST and SLUICE_PORT, or a proxy in front of them)',
     )
-      .requiredOption(
-        '--url <address>',
-        'where the source reaches this service (SLUICE_HOST and SLUICE_PORT, or what is before them)',
-      )
-      .option('--dry-run', 'show what would be registered; nothing is asked or kept')
-      .option('--again', 'although this address is registered already')
-      .option('--no-wait', 'stop with exit code 75 instead of waiting for the request limit')
-      .action(cli.action({ source: true }, register)),
+    .option('--dry-run', 'show what would be registered; send and store nothing')
+    .option('--again', 'register even if this address is registered already')
+    .option('--no-wait', NO_WAIT)
+    .action(cli.action({ source: true }, registerAddress));
+  const list = newCommand('list', 'List the addresses registered from here', 'sluice webhooks list').action(
+    cli.action({ source: false }, listAddresses),
   );
-  webhooks.addCommand(
-    newCommand('list', 'What was registered from here', 'sluice webhooks list').action(
-      cli.action({ source: false }, list),
-    ),
-  );
-  return webhooks;
+  return newCommand('webhooks', 'Let the source report changes, so that they are read within seconds', EXAMPLES)
+    .addCommand(register)
+    .addCommand(list);
 }
 
-interface Registering {
+interface Options {
   readonly url: string;
   readonly dryRun?: boolean;
   readonly again?: boolean;
   readonly wait: boolean;
 }
 
-async function register(session: Session, options: Registering): Promise<0> {
+async function registerAddress(session: Session, options: Options): Promise<0> {
   const { terminal, settings, jobs } = session;
-  const base = baseAddress(options.url);
+  const base = parseAddress(options.url);
   const events = [...new Set([...jobs.values()].flatMap(job => Object.keys(job.events)))].sort();
   const name = settings.sourceName;
   if (options.dryRun) {
     const url = addressOf(base, '<secret>');
     terminal.show({ dryRun: true, source: name, url, events }, () =>
-      [
-        `POST ${PATH} would be sent to the source, with:`,
-        `  url     ${url}`,
-        `  events  ${events.join(', ')}`,
-        '',
-        FOR_GOOD,
-      ].join('\n'),
+      [`Would send POST ${PATH} to the source, with:`, ...addressLines(url, events), '', CANNOT_UNREGISTER].join('\n'),
     );
     return 0;
   }
   const database = await session.openDatabase();
-  await bringUpToDate(session, database);
+  await applyMigrations(session, database);
   const known = await listWebhooks(database.kysely, name);
   const secret = await receiverSecret(database.kysely, name);
-  // The source may repeat the address in what it says; the result alone shows it.
+  // The source may repeat the address in its messages; only the result may show it.
   terminal.hide([secret]);
   const url = addressOf(base, secret);
-  const before = known.some(webhook => webhook.url === base);
-  if (!before || options.again) {
+  const isKnown = known.some(webhook => webhook.url === base);
+  const registered = !isKnown || options.again === true;
+  if (registered) {
     const source = settings.source as SourceSettings;
     await post(session, database, { name, source, body: { url, events }, noWait: !options.wait });
     await noteWebhook(database.kysely, name, base, events);
   }
-  const running = await isServed(database, name);
-  terminal.show({ source: name, url, events, registered: !before || options.again === true, running }, () =>
+  const running = await isServiceRunning(database, name);
+  terminal.show({ source: name, url, events, registered, running }, () =>
     [
-      before && !options.again
-        ? 'This address is registered already, so nothing was sent (--again sends it nevertheless):'
-        : 'Registered. The source tells of these events at this address, which is a secret:',
-      `  url     ${url}`,
-      `  events  ${events.join(', ')}`,
+      registered
+        ? 'Registered. The source sends these events to this address; keep the address secret:'
+        : 'This address is registered already, so nothing was sent (--again sends it anyway):',
+      ...addressLines(url, events),
       '',
-      running ? FOR_GOOD : `The service does not run at the moment: sluice start\n${FOR_GOOD}`,
+      ...(running ? [] : ['The service is not running. To start it: sluice start']),
+      CANNOT_UNREGISTER,
     ].join('\n'),
   );
   return 0;
 }
+
+const addressLines = (url: string, events: readonly string[]): string[] => [
+  `  url     ${url}`,
+  `  events  ${events.join(', ')}`,
+];
 
 async function post(
   { terminal, clock, log, signal }: Session,
@@ -110,14 +109,14 @@ async function post(
     const answer = await client.request({ method: 'POST', path: PATH, body }, context);
     if (answer.kind === 'gone')
       throw new SluiceError('refused', `This source has no ${PATH}.`, {
-        next: 'Nothing is lost: every change is found by the schedule.',
+        next: 'Nothing is lost: the schedule finds every change.',
       });
   } finally {
     await client.close();
   }
 }
 
-async function list(session: Session): Promise<0> {
+async function listAddresses(session: Session): Promise<0> {
   const { terminal, settings } = session;
   const database = await session.openDatabase();
   const known = await hasBookkeeping(session, database);
@@ -127,28 +126,28 @@ async function list(session: Session): Promise<0> {
   const document = webhooks.map(({ source, url, events, registeredAt }) => ({ source, url, events, registeredAt }));
   terminal.show({ webhooks: document }, () => {
     if (webhooks.length === 0)
-      return 'Nothing was registered from here. Next: sluice webhooks register --url https://..';
+      return 'No address was registered from here. To register one: sluice webhooks register --url https://..';
     const rows = webhooks.map(each => [
       each.source,
       addressOf(each.url, '..'),
       each.events.join(', '),
-      zoned(each.registeredAt, each.timeZone),
+      momentWithZone(each.registeredAt, each.timeZone),
     ]);
-    return `${table(terminal.colors, ['source', 'address', 'events', 'registered'], rows)}\n\n${FOR_GOOD}`;
+    return `${table(terminal.colors, ['source', 'address', 'events', 'registered'], rows)}\n\n${CANNOT_UNREGISTER}`;
   });
   return 0;
 }
 
 const addressOf = (base: string, secret: string): string => `${base}/webhooks/${secret}`;
 
-/** The address without what a path is put behind. Kind `usage` for one over which the secret would be read by others. */
-function baseAddress(text: string): string {
+/** The address without its trailing slashes. Kind `usage` for one that would expose the secret in its path to others. */
+function parseAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
-  const local = url !== null && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
-  const ok = url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && local));
-  if (!ok || url.username || url.password || url.search || url.hash)
-    throw new SluiceError('usage', `--url ${url?.password ? 'with a password' : text} is no address to register.`, {
-      next: 'Expected: https://sluice.example.com, without query and password (http:// only for this machine itself).',
+  const isLocal = url !== null && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
+  const isSafe = url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && isLocal));
+  if (!isSafe || url.username || url.password || url.search || url.hash)
+    throw new SluiceError('usage', `--url ${url?.password ? 'with a password' : text} cannot be registered.`, {
+      next: 'Expected: https://sluice.example.com, without query and password (http:// only for this machine).',
     });
   return url.href.replace(/\/+$/, '');
 }

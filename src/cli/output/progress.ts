@@ -5,10 +5,10 @@ import { partition } from '../../engine/resource.ts';
 import type { LoopEvent } from '../../engine/run/engine.ts';
 import type { Task } from '../../engine/run/task.ts';
 import { count, plural } from '../../service/format.ts';
-import type { Terminal } from './terminal.ts';
-import { NOTICED_MS, quotaText, retryText } from './wait-note.ts';
+import type { Terminal } from '../session/terminal.ts';
+import { limitText, NOTICED_MS, retryText, SAME_WAIT_MS } from './wait-note.ts';
 
-/** Where one resource stands. `share`: of its rows, 0 to 1. */
+/** Progress of one resource. `share`: the part of its rows that has been read, 0 to 1; null if unknown. */
 export interface Standing {
   readonly resource: string;
   readonly rows: number;
@@ -16,17 +16,17 @@ export interface Standing {
   readonly share: number | null;
 }
 
-/** Shows how the reading of one source goes on. */
+/** Shows the progress of one source. */
 export interface Progress {
   readonly onEvent: (event: LoopEvent) => void;
-  stand(standing: Standing): void;
+  update(standing: Standing): void;
   /** `until`: epoch milliseconds. */
   waiting(until: number): void;
 }
 
 interface Shown {
-  stand(standing: Standing): void;
-  /** For all whose names begin so. */
+  update(standing: Standing): void;
+  /** Applies to every resource whose name starts with `prefix`. */
   waiting(text: string, prefix: string, until: number): void;
   ended(resource: string, state: string): void;
   stop(): void;
@@ -34,20 +34,20 @@ interface Shown {
 
 const LINE_EVERY_MS = 10 * SECOND;
 
-/** Bars on a terminal, elsewhere a line every few seconds; `stop` takes the bars away. */
+/** Bars on a terminal, otherwise a line every ten seconds. `stop` releases the terminal. */
 export function createProgress(options: { terminal: Terminal; clock: Clock }): {
-  /** Of one source; its name stands before the resources where it is given. `timeZone`: where its moments are told. */
+  /** For one source. A `source` name precedes the resources; times are shown in `timeZone`. */
   of(source: string | null, timeZone: string): Progress;
   stop(): void;
 } {
   const { clock } = options;
-  const shown = options.terminal.watched ? bars() : lines(options.terminal, clock);
+  const shown = options.terminal.watched ? createBars() : createLines(options.terminal, clock);
   const of = (source: string | null, timeZone: string): Progress => {
     const prefix = source === null ? '' : `${source} `;
-    const stand = (standing: Standing) => shown.stand({ ...standing, resource: `${prefix}${standing.resource}` });
-    const waiting = (at: number) => shown.waiting(quotaText(at, timeZone), prefix, at);
+    const update = (standing: Standing) => shown.update({ ...standing, resource: `${prefix}${standing.resource}` });
+    const waiting = (at: number) => shown.waiting(limitText(at, timeZone), prefix, at);
     return {
-      stand,
+      update,
       waiting,
       onEvent(event) {
         if (event.kind === 'waiting') return waiting(clock.now() + event.waitMs);
@@ -58,7 +58,7 @@ export function createProgress(options: { terminal: Terminal; clock: Clock }): {
         }
         const { task } = event;
         const { rowsRead, requests } = task.counts;
-        stand({ resource: task.resource.name, rows: rowsRead, requests, share: shareOf(task) });
+        update({ resource: task.resource.name, rows: rowsRead, requests, share: shareOf(task) });
         if (event.kind === 'ended') shown.ended(`${prefix}${task.resource.name}`, event.state ?? 'done');
       },
     };
@@ -66,7 +66,7 @@ export function createProgress(options: { terminal: Terminal; clock: Clock }): {
   return { of, stop: () => shown.stop() };
 }
 
-/** Of the rows a task wants, the part it has read, as far as known. */
+/** The part of a task's rows that has been read; null if unknown. */
 function shareOf(task: Task): number | null {
   let wanted = 0;
   let proven = 0;
@@ -80,11 +80,11 @@ function shareOf(task: Task): number | null {
   return Math.min((task.reportOnly ? task.counts.rowsRead : proven) / wanted, 1);
 }
 
-function lines(terminal: Terminal, clock: Clock): Shown {
+function createLines(terminal: Terminal, clock: Clock): Shown {
   const last = new Map<string, number>();
-  const told = new Map<string, number>();
+  const reported = new Map<string, number>();
   return {
-    stand({ resource, rows, requests }) {
+    update({ resource, rows, requests }) {
       const before = last.get(resource);
       if (before === undefined) terminal.note(`${resource}: reading`);
       else if (clock.now() - before >= LINE_EVERY_MS)
@@ -93,8 +93,8 @@ function lines(terminal: Terminal, clock: Clock): Shown {
       last.set(resource, clock.now());
     },
     waiting(text, prefix, until) {
-      if (Math.abs(until - (told.get(prefix) ?? 0)) < 5 * SECOND) return;
-      told.set(prefix, until);
+      if (Math.abs(until - (reported.get(prefix) ?? 0)) < SAME_WAIT_MS) return;
+      reported.set(prefix, until);
       terminal.note(`${prefix}${text}`);
     },
     ended(resource, state) {
@@ -105,7 +105,7 @@ function lines(terminal: Terminal, clock: Clock): Shown {
   };
 }
 
-function bars(): Shown {
+function createBars(): Shown {
   const multi = new cliProgress.MultiBar({
     format: '{resource} {bar} {rows} rows  {requests} requests  {note}',
     barCompleteChar: '█',
@@ -124,7 +124,7 @@ function bars(): Shown {
     else bar.update(value, payload);
   };
   return {
-    stand: ({ resource, rows, requests, share }) =>
+    update: ({ resource, rows, requests, share }) =>
       set(resource, share === null ? null : Math.floor(share * 100), {
         rows: count(rows),
         requests: count(requests),

@@ -1,24 +1,25 @@
+import { type Options, stringify } from 'csv-stringify/sync';
 import type { ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';
 
 type Write = (columns: readonly ColumnInfo[], rows: readonly TextRow[]) => string;
 
-/** A format is written in batches, and ended once. */
+/** Rows are written in batches; `end` is called once, after the last. */
 export interface Format {
   readonly write: Write;
   readonly end: () => string;
 }
 
-/** RFC 4180: CRLF, quotes doubled. NULL is an empty cell, an empty text is `""`. */
+/** Quoting the empty string alone keeps it apart from NULL, which is an empty cell. */
+const CSV: Options = { record_delimiter: 'windows', quote_record_delimiter: true, quoted_match: /^$/ };
+
+/** RFC 4180: CRLF, quotes doubled. NULL is an empty cell, the empty string is `""`. */
 export function csv(): Format {
-  const cell = (value: string | null) =>
-    value === null ? '' : value === '' || /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
-  const line = (cells: readonly (string | null)[]) => `${cells.map(cell).join(',')}\r\n`;
   let begun = false;
   return {
     write(columns, rows) {
-      const head = begun ? '' : line(columns.map(column => column.name));
+      const head = begun ? [] : [columns.map(column => column.name)];
       begun = true;
-      return head + rows.map(line).join('');
+      return stringify([...head, ...rows], CSV);
     },
     end: () => '',
   };
@@ -26,10 +27,10 @@ export function csv(): Format {
 
 const BOOLEAN = 16;
 const JSON_TYPES = new Set([114, 3802]);
-/** The OIDs of types whose values are numbers. */
+/** OIDs of the numeric types. */
 export const NUMBERS = new Set([20, 21, 23, 26, 700, 701, 1700]);
 
-/** An array of objects. Numbers are written with all the digits Postgres has, which JSON allows. */
+/** An array of objects. Numbers keep every digit that Postgres has. */
 export function json(): Format {
   const value = (text: string | null, oid: number) => {
     if (text === null) return 'null';

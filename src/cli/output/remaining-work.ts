@@ -3,29 +3,29 @@ import { count, plural } from '../../service/format.ts';
 import type { OrderProgress } from '../../warehouse/reports/report.ts';
 
 /** What an open order still needs. */
-export interface OrderLeft {
+export interface RemainingWork {
   readonly requests: number;
-  /** Epoch milliseconds, about; null while parts were never read, so that nobody knows what they hold. */
+  /** Estimate in epoch milliseconds; null while some parts were never read, because their size is unknown. */
   readonly finishesAt: number | null;
 }
 
 /**
- * Below the live lane requests are paced at window / limit, so that is how fast an order goes once the first half of the window
- * is spent; `abreast` of them share it.
+ * Lanes below live are paced at window / limit, so that is an order's speed once half of the window's requests are used.
+ * `openOrders` orders share it.
  */
-export function orderLeft(
+export function estimateRemaining(
   progress: OrderProgress,
   source: { limit: number; windowMs: number },
   now: number,
-  abreast: number,
-): OrderLeft {
+  openOrders: number,
+): RemainingWork {
   const { requestsLeft: requests, neverRead, slices } = progress;
-  const known = neverRead === 0 && slices > 0;
-  const longMs = Math.max((requests * abreast * source.windowMs) / source.limit, SECOND);
-  return { requests, finishesAt: known ? Math.round(now + longMs) : null };
+  const isKnown = neverRead === 0 && slices > 0;
+  const durationMs = Math.max((requests * openOrders * source.windowMs) / source.limit, SECOND);
+  return { requests, finishesAt: isKnown ? Math.round(now + durationMs) : null };
 }
 
-export function leftText({ requests, finishesAt }: OrderLeft, at: (value: number) => string): string {
+export function remainingText({ requests, finishesAt }: RemainingWork, at: (value: number) => string): string {
   if (finishesAt === null) return `at least ${plural(requests, 'request')}`;
   return `${count(requests)}, until about ${at(finishesAt).slice(0, 16)}`;
 }

@@ -1,13 +1,13 @@
 import Table from 'cli-table3';
-import type { Colors } from './terminal.ts';
+import type { Colors } from '../session/terminal.ts';
 
-/** Blanks between columns. */
+/** Spaces between columns. */
 export const GAP = 2;
 
 export interface TableOptions {
-  /** Columns whose cells are aligned right: counts and amounts. */
+  /** Columns aligned right: counts and amounts. */
   readonly right?: readonly number[];
-  /** Width at which a column is wrapped. */
+  /** Column to the width at which it wraps. */
   readonly wrap?: Readonly<Record<number, number>>;
 }
 
@@ -29,7 +29,7 @@ const LINES = {
   middle: ' '.repeat(GAP),
 };
 
-/** Rows in columns without frame, `GAP` apart. */
+/** Rows in columns, without a frame. */
 export function draw(rows: readonly string[][], options: Table.TableConstructorOptions): string {
   const drawn = new Table({
     chars: LINES,
@@ -44,7 +44,7 @@ export function draw(rows: readonly string[][], options: Table.TableConstructorO
     .join('\n');
 }
 
-/** Columns of text under a head, without frame. */
+/** Columns of text below a header, without a frame. */
 export function table(
   colors: Colors,
   head: readonly string[],

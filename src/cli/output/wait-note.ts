@@ -1,27 +1,31 @@
 import { type Clock, SECOND } from '../../clock.ts';
-import type { Terminal } from './terminal.ts';
-import { zoned } from './zoned.ts';
+import type { Terminal } from '../session/terminal.ts';
+import { momentWithZone } from './moments.ts';
 
 /** A shorter wait is not worth a line. */
 export const NOTICED_MS = 2 * SECOND;
 
-export const quotaText = (at: number, timeZone: string): string => `waiting for quota until ${zoned(at, timeZone)}`;
+/** Waits that end this close to each other are reported once. */
+export const SAME_WAIT_MS = 5 * SECOND;
+
+export const limitText = (at: number, timeZone: string): string =>
+  `waiting for the request limit until ${momentWithZone(at, timeZone)}`;
 
 /** `came`: what came instead of an answer. */
 export const retryText = (came: string, at: number, timeZone: string): string =>
-  `${came}; asked again at ${zoned(at, timeZone)}`;
+  `${came}; next attempt at ${momentWithZone(at, timeZone)}`;
 
-/** Tells of each wait that a person would notice, once, why it is and until when. */
+/** Prints one line for each noticeable wait: why, and until when. */
 export function createWaitNote(terminal: Terminal, clock: Clock, name: string, timeZone: string) {
   let until = 0;
   const note = (waitMs: number, text: (at: number) => string) => {
     const at = clock.now() + waitMs;
-    if (waitMs < NOTICED_MS || Math.abs(at - until) < 5 * SECOND) return;
+    if (waitMs < NOTICED_MS || Math.abs(at - until) < SAME_WAIT_MS) return;
     until = at;
     terminal.note(`${name}: ${text(at)}`);
   };
   return {
-    onWait: (_lane: unknown, waitMs: number) => note(waitMs, at => quotaText(at, timeZone)),
+    onWait: (_lane: unknown, waitMs: number) => note(waitMs, at => limitText(at, timeZone)),
     onRetry: (came: string, waitMs: number) => note(waitMs, at => retryText(came, at, timeZone)),
   };
 }

@@ -4,26 +4,26 @@ import { SluiceError } from '../../errors.ts';
 import type { RawLine } from '../../push/lines.ts';
 import type { PushTarget } from '../../push/targets.ts';
 import { parseJson } from '../../source/answers/json.ts';
-import { readCsv } from './csv.ts';
+import { readCsv } from './read-csv.ts';
 
-/** They are checked, and held, before the first is sent; at 1000 requests an hour far fewer are sent in a day one by one. */
+/** All lines are checked and held in memory before the first is sent; one by one, 1000 requests an hour send 24,000 a day. */
 const MOST_LINES = 100_000;
 
 /**
- * The lines of a `.csv` file with a header, or of an `.ndjson` (`.jsonl`) file; blank ones are passed over. Kind `usage` for any
- * other, for one that cannot be read, is not UTF-8, or holds more than 100,000 lines.
+ * The lines of a `.csv` file with a header or of an `.ndjson` (`.jsonl`) file, without blank ones. Kind `usage` for another
+ * format, for a file that cannot be read or is not UTF-8, and for more than 100,000 lines.
  */
 export async function* readLines(path: string, target: PushTarget): AsyncGenerator<RawLine> {
   const read = FORMATS[extname(path).toLowerCase()];
   if (!read)
-    throw new SluiceError('usage', `"${path}" is neither a CSV nor an NDJSON file by its name.`, {
-      next: 'Expected: file.csv (with a header line) or file.ndjson (one JSON object a line).',
+    throw new SluiceError('usage', `The name of "${path}" does not end in .csv, .ndjson or .jsonl.`, {
+      next: 'Expected: file.csv (with a header line) or file.ndjson (one JSON object per line).',
     });
   let count = 0;
   for await (const line of read(textOf(path), target)) {
     if (++count > MOST_LINES)
-      throw new SluiceError('usage', `${path} holds more than ${MOST_LINES.toLocaleString('en-US')} lines.`, {
-        next: 'Split it, and push one part after the other.',
+      throw new SluiceError('usage', `${path} has more than ${MOST_LINES.toLocaleString('en-US')} lines.`, {
+        next: 'Split the file and push the parts one after another.',
       });
     yield line;
   }
@@ -32,7 +32,7 @@ export async function* readLines(path: string, target: PushTarget): AsyncGenerat
 type Format = (text: AsyncIterable<string>, target: PushTarget) => AsyncGenerator<RawLine>;
 const FORMATS: Readonly<Record<string, Format>> = { '.csv': readCsv, '.ndjson': readNdjson, '.jsonl': readNdjson };
 
-/** Without the byte order mark. */
+/** The text without its byte order mark. */
 async function* textOf(path: string): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   try {

@@ -1,13 +1,13 @@
 import type { Problem } from '../../push/lines.ts';
 import { count, plural } from '../../service/format.ts';
 import type { PushItem, PushState } from '../../warehouse/pushes/pushes.ts';
-import type { Outcome } from '../cli.ts';
-import type { Terminal } from '../output/terminal.ts';
+import type { Outcome } from '../session/session.ts';
+import type { Terminal } from '../session/terminal.ts';
 
-/** Of what went wrong after sending; `--json` has all of it. */
+/** How many lines a section shows; `--json` shows all. */
 const MOST_SHOWN = 50;
 
-/** Names every bad line. */
+/** Prints every line that cannot be sent. */
 export function showProblems(
   terminal: Terminal,
   { file, resource, good, problems }: { file: string; resource: string; good: number; problems: readonly Problem[] },
@@ -19,32 +19,33 @@ export function showProblems(
   return 1;
 }
 
-/** A push as it ended. */
+/** A finished push. */
 export interface Pushed {
   readonly source: string;
   readonly resource: string;
   readonly file: string;
   readonly items: readonly PushItem[];
-  /** Spent on creating. */
+  /** Sent to create records, without those that read them back. */
   readonly requests: number;
+  /** The API has a list of them, so they were read back. */
   readonly listed: boolean;
 }
 
-/** What was created, what was not, and what could not be told. */
+/** Prints what was created, what was refused and what is unknown. */
 export function showPushed(terminal: Terminal, pushed: Pushed): Outcome {
   const { source, resource, file, items, requests, listed } = pushed;
-  const told = (state: PushState) =>
+  const linesIn = (state: PushState) =>
     items
       .filter(item => item.state === state)
       .map(({ line, message }) => ({ line, message: message ?? 'no reason was given' }));
   const created = items.filter(item => item.state === 'created');
-  const refused = told('refused');
-  const unknown = told('unknown');
+  const refused = linesIn('refused');
+  const unknown = linesIn('unknown');
   const unseen = listed
     ? created.filter(item => item.rowKey === null).map(({ line, sourceId }) => ({ line, id: sourceId }))
     : [];
   const good = refused.length + unknown.length + unseen.length === 0;
-  const summary = `${file}: ${count(created.length)} of ${plural(items.length, 'line')} created, with ${plural(requests, 'request')} in this run.`;
+  const summary = `${file}: ${count(created.length)} of ${plural(items.length, 'line')} created; ${plural(requests, 'request')} sent in this run.`;
   const document = {
     source,
     resource,
@@ -62,16 +63,13 @@ export function showPushed(terminal: Terminal, pushed: Pushed): Outcome {
     [
       summary,
       listed
-        ? `  ${count(created.length - unseen.length)} of them are in the warehouse.`
-        : `  The API has no list of ${resource}, so what was created cannot be read back.`,
-      ...section(`refused by the source; the next push tries them again:`, refused),
+        ? `  ${count(created.length - unseen.length)} of them ${created.length - unseen.length === 1 ? 'is' : 'are'} in the warehouse.`
+        : `  The API has no list of ${resource}, so created records cannot be read back.`,
+      ...section('refused by the source; the next push sends them again:', refused),
+      ...section('with unknown outcome; check the source, or retry with --resend-unknown:', unknown),
       ...section(
-        'could not be told; look in the source, or send again what is not there with --resend-unknown:',
-        unknown,
-      ),
-      ...section(
-        'created by what the source said, but not shown by it:',
-        unseen.map(({ line, id }) => ({ line, message: id === null ? 'no id was given' : `id ${id}` })),
+        'created according to the source, but not in its list:',
+        unseen.map(({ line, id }) => ({ line, message: id === null ? 'no id was returned' : `id ${id}` })),
       ),
     ].join('\n'),
   );
@@ -85,6 +83,6 @@ function section(title: string, lines: readonly { line: number; message: string 
   return [
     `${plural(lines.length, 'line')} ${title}`,
     ...shown,
-    ...(more > 0 ? [`  and ${count(more)} more (all of them: --json)`] : []),
+    ...(more > 0 ? [`  and ${count(more)} more (--json shows all)`] : []),
   ];
 }

@@ -1,21 +1,21 @@
 import { SluiceError } from '../../errors.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { migrate, pendingBookkeeping, pendingMigrations } from '../../warehouse/database/migrate.ts';
-import type { Session } from '../cli.ts';
+import type { Session } from '../session/session.ts';
 
-/** Migrates the bookkeeping and the schemas of the command's sources; returns what was run. */
-export async function bringUpToDate(session: Session, database: Database): Promise<string[]> {
+/** Migrates the bookkeeping and the schemas of the command's sources; returns the migrations applied. */
+export async function applyMigrations(session: Session, database: Database): Promise<string[]> {
   const applied: string[] = [];
   for (const { schema } of session.settings.sources) {
     const options = session.migrations(database, schema);
-    // Whether anything is to be done takes one statement, and no lock that others wait for.
+    // This check takes one statement; migrating takes a lock that others wait for.
     if ((await pendingMigrations(options)).length > 0) applied.push(...(await migrate(options)));
   }
   return applied;
 }
 
-/** What `bringUpToDate` would run, of all the command's sources or of these. */
-export async function whatIsPending(
+/** The migrations that `applyMigrations` would run. Default: for all sources of the command. */
+export async function listPending(
   session: Session,
   database: Database,
   sources: readonly { readonly schema: string }[] = session.settings.sources,
@@ -28,15 +28,15 @@ export async function whatIsPending(
 
 const MOST_NAMED = 3;
 
-/** The migrations to come as a few words: a new database lacks them all. */
+/** Names the first few migrations: a new database lacks them all. */
 export function pendingText(names: readonly string[]): string {
   const more = names.length - MOST_NAMED;
   return `${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 /**
- * Whether there is bookkeeping to look into: false where Sluice never ran. Kind `configuration` where an older Sluice left it:
- * that nothing is there would be untrue, and what is there cannot be told.
+ * Whether there is bookkeeping to read: false if Sluice never ran on this database. Kind `configuration` if an older version
+ * left it, because an empty answer would be wrong and its tables cannot be read.
  */
 export async function hasBookkeeping(session: Session, database: Database): Promise<boolean> {
   const pending = await pendingBookkeeping(session.migrations(database, session.settings.sources[0]?.schema));
@@ -44,6 +44,6 @@ export async function hasBookkeeping(session: Session, database: Database): Prom
   if (pending.length === 0) return true;
   const message = `The tables at ${database.place} are not up to date (${pendingText(pending)}).`;
   throw new SluiceError('configuration', message, {
-    next: 'Done by the next sync, or now: sluice migrate',
+    next: 'The next sync migrates them; to migrate now: sluice migrate',
   });
 }

@@ -4,10 +4,7 @@ import { withAnySignal } from '../../source/http/any-signal.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
 
-/**
- * Reads what `serves` says for as long as something is due, under the source's lock; false, at once, where another process
- * holds it.
- */
+/** Runs the loop under the source's lock until nothing that `serves` covers is due. Returns false at once if another process holds the lock. */
 export async function readUnderLock(
   reading: {
     database: Database;

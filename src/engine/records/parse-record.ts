@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { isObject } from '../../source/answers/json.ts';
 import { BadValue } from '../../source/answers/values.ts';
 import type { ChildRow } from '../../warehouse/rows/child-rows.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
@@ -118,10 +119,6 @@ function badRecord(job: Job, raw: unknown, reasons: Record<string, string>): Bad
     key = null;
   }
   return { key: key ?? `?${hash('sha256', payload).slice(0, 32)}`, payload, reasons };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
 function reasonsOf(error: z.ZodError): Record<string, string> {

@@ -1,3 +1,4 @@
+import { LANES } from '../../budget/budget.ts';
 import { MINUTE } from '../../clock.ts';
 import { setOrderState } from '../../warehouse/ledgers/orders.ts';
 import { keepWaiting } from '../../warehouse/ledgers/runs.ts';
@@ -7,7 +8,6 @@ import type { Task } from './task.ts';
 
 /** A shorter wait is not worth a reader that has to find out everything anew. */
 const WORTH_MS = MINUTE;
-const LANES = ['live', 'backfill', 'verify'] as const;
 
 /** Milliseconds that all that is being read has to wait for the request limit, where that is long: then somebody else may have the source. */
 export function longWait({ engine, tasks }: Loop): number | null {

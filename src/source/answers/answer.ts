@@ -1,5 +1,5 @@
 import { type Headers, parseRateHeaders } from '../http/rate-headers.ts';
-import { parseJson } from './json.ts';
+import { isObject, parseJson } from './json.ts';
 
 /** What `data` must be: an array, an object, or anything; for the last, which changes ask for, a status may say that there is no body. */
 export type Expected = 'list' | 'one' | 'any';
@@ -163,8 +163,4 @@ function target({ headers }: HttpAnswer): string {
 /** Control characters: a server's message must not steer a terminal. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\s]+/gu, ' ').trim();
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -23,6 +23,11 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
+/** A JSON object: neither null nor a list. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 function mayRound(json: string): boolean {
   if (!MAYBE_ROUNDED.test(json)) return false;
   try {

@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { Agent, buildConnector, type Dispatcher, request } from 'undici';
 import { SECOND } from '../../clock.ts';
+import { codeOf } from '../../errors.ts';
 import type { HttpAnswer } from '../answers/answer.ts';
 import { withAnySignal } from './any-signal.ts';
 
@@ -182,9 +183,4 @@ export function describeFailure(
   if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET') return 'the connection broke off';
   if (/CERT|TLS|SSL|SIGNATURE|ISSUER/.test(code)) return `no secure connection to ${place.origin} (${code})`;
   return `${failure.error instanceof Error ? failure.error.message : String(failure.error)}${code && ` (${code})`}`;
-}
-
-export function codeOf(error: unknown): string {
-  const code = (error as { code?: unknown } | null | undefined)?.code;
-  return typeof code === 'string' ? code : '';
 }

@@ -1,0 +1,50 @@
+import { SluiceError } from '../../errors.ts';
+import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
+import { type OrderState, setOrderState } from '../../warehouse/ledgers/orders.ts';
+import { isServiceRunning } from '../run/running-service.ts';
+import type { Session } from '../session/session.ts';
+import { findBackfills } from './list-backfills.ts';
+
+/** Pauses, resumes or cancels a backfill: the one with this id or, without an id, the only one in a `from` state. */
+export async function changeBackfill(
+  session: Session,
+  given: string | undefined,
+  change: { name: string; from: OrderState[]; to: OrderState },
+): Promise<0> {
+  const { terminal } = session;
+  const { database, orders } = await findBackfills(session);
+  const open = orders.filter(order => change.from.includes(order.state));
+  const only = open.length === 1 ? open[0] : undefined;
+  const order = given === undefined ? only : open.find(each => each.id === given);
+  const { to } = change;
+  const reason = to === 'cancelled' ? 'Cancelled on request.' : null;
+  if (!order || !(await setOrderState(database.kysely, order.id, change.from, to, { reason }))) {
+    const ids = open.map(each => each.id);
+    throw noSuchBackfill(change.name, given, ids);
+  }
+  const { id, source, resource } = order;
+  const service = await isServiceRunning(database, source);
+  if (to === 'waiting') await wakeUp(database, source);
+  terminal.show({ order: Number(id), resource, state: to, service }, () => {
+    if (to === 'paused') return `Backfill ${id} of ${resource} is paused. To continue: sluice backfill resume ${id}`;
+    if (to === 'cancelled') return `Backfill ${id} of ${resource} is cancelled; rows already read are kept.`;
+    const reader = service
+      ? 'the running service reads it.'
+      : 'read it with sluice start or the same backfill command.';
+    return `Backfill ${id} of ${resource} is resumed; ${reader}`;
+  });
+  return 0;
+}
+
+function noSuchBackfill(action: string, given: string | undefined, ids: readonly string[]): SluiceError {
+  if (given === undefined && ids.length > 0)
+    return new SluiceError('usage', `There are several backfills to ${action}.`, {
+      next: `Name one: ${ids.join(', ')}.`,
+    });
+  const message =
+    given === undefined ? `There is no backfill to ${action}.` : `There is no backfill ${given} to ${action}.`;
+  return new SluiceError('usage', message, {
+    next:
+      ids.length === 0 ? 'To see all backfills: sluice backfill list' : `Backfills to ${action}: ${ids.join(', ')}.`,
+  });
+}

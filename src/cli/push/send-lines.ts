@@ -1,0 +1,87 @@
+import { SECOND } from '../../clock.ts';
+import { openResource } from '../../engine/resource.ts';
+import { isKind } from '../../errors.ts';
+import type { Line } from '../../push/lines.ts';
+import { runPush } from '../../push/push.ts';
+import { createSender } from '../../push/sender.ts';
+import type { PushTarget } from '../../push/targets.ts';
+import { openClient } from '../../source/client.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { endPush, readItems, startPush } from '../../warehouse/pushes/pushes.ts';
+import type { Session } from '../session/session.ts';
+import { type OpenSource, openLedger } from '../session/source-settings.ts';
+import { createPushProgress } from './push-progress.ts';
+import { createReadBack } from './read-back.ts';
+import type { Pushed } from './report.ts';
+
+interface Sending {
+  readonly session: Session;
+  readonly database: Database;
+  readonly source: OpenSource;
+  /** Aborts when the lock is lost. */
+  readonly lost: AbortSignal;
+  readonly name: string;
+  readonly target: PushTarget;
+  readonly file: string;
+  readonly lines: readonly Line[];
+  readonly options: { readonly wait: boolean; readonly batch: number; readonly resendUnknown?: boolean };
+}
+
+/** Sends the lines that are not created yet, under the push's lock, and returns the outcome of each line. */
+export async function sendLines(sending: Sending): Promise<Pushed> {
+  const { session, database, source, name, target, file, lines, options } = sending;
+  const { clock, jobs, terminal } = session;
+  const { kysely } = database;
+  const place = { source: source.name, resource: name };
+  const signal = AbortSignal.any([session.signal, sending.lost]);
+  const noWait = !options.wait;
+  const job = jobs.get(name);
+  const resource = job ? await openResource(database, { source: source.name, name, job, schema: source.schema }) : null;
+  const pushId = await startPush(database, place, file, lines);
+  const progress = createPushProgress(terminal, clock, name, source.timeZone);
+  const sender = openSender(sending, progress);
+  try {
+    await runPush({
+      ...{ database, clock, signal, pushId, name, target, resource, sender },
+      batchSize: options.batch,
+      // A gateway may give up before the server behind it does.
+      quietMs: 2 * source.settings.timeoutMs,
+      resendUnknown: options.resendUnknown ?? false,
+      readBack: createReadBack({ session: { ...session, signal }, database, source, name, noWait }),
+      onQuietWait: waitMs =>
+        terminal.note(`${name}: waiting ${Math.ceil(waitMs / SECOND)} s for the source to finish unanswered requests`),
+      onSent: progress.sent,
+    });
+    await endPush(kysely, pushId, { state: 'done', reason: null, requests: sender.requests });
+    const items = await readItems(kysely, pushId);
+    return { ...place, file, items, requests: sender.requests, listed: resource !== null };
+  } catch (error) {
+    // If the database itself has failed, the first error is the one to report.
+    await recordFailure(sending, { pushId, requests: sender.requests, error }).catch(() => undefined);
+    throw error;
+  } finally {
+    await sender.close();
+  }
+}
+
+function openSender({ session, database, source, options }: Sending, progress: ReturnType<typeof createPushProgress>) {
+  const { clock, log } = session;
+  const { onWait, onRetry } = progress;
+  const { settings } = source;
+  return createSender(openLedger(database, source.name, settings), budget =>
+    openClient({ ...settings, concurrency: 1, budget, noWait: !options.wait, clock, log, onWait, onRetry }),
+  );
+}
+
+async function recordFailure(
+  { session, database, name }: Sending,
+  { pushId, requests, error }: { pushId: string; requests: number; error: unknown },
+): Promise<void> {
+  const { kysely } = database;
+  const state = isKind(error, 'stopped', 'quota') ? 'stopped' : 'failed';
+  const reason = error instanceof Error ? error.message : String(error);
+  await endPush(kysely, pushId, { state, reason, requests }).catch(() => undefined);
+  const items = await readItems(kysely, pushId);
+  const created = items.filter(item => item.state === 'created').length;
+  if (items.length > 0) session.terminal.note(`${name}: ${created} of ${items.length} lines created so far.`);
+}

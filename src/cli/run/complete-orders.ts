@@ -1,0 +1,136 @@
+import pLimit, { type LimitFunction } from 'p-limit';
+import { type Clock, HOUR, MINUTE, SECOND, stopped } from '../../clock.ts';
+import type { Engine } from '../../engine/run/engine.ts';
+import { SluiceError } from '../../errors.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { databaseNow } from '../../warehouse/database/now.ts';
+import type { Order } from '../../warehouse/ledgers/orders.ts';
+import { readOrders } from '../../warehouse/ledgers/orders.ts';
+import { type OrderWork, orderWork } from '../../warehouse/reports/report.ts';
+import { momentWithZone } from '../output/moments.ts';
+import type { Progress } from '../output/progress.ts';
+import type { Terminal } from '../session/terminal.ts';
+import { type OrderRequest, placeOrder } from './place-order.ts';
+import { readUnderLock } from './read-under-lock.ts';
+
+/** A service may start or stop while a command reads; its schedule waits at most this long to be picked up. */
+const LOOK_FOR_SERVICE_MS = 10 * SECOND;
+
+/** An order that has ended, with the work done for it while the command ran. */
+export interface OrderResult {
+  readonly order: Order;
+  readonly work: OrderWork | undefined;
+}
+
+export interface Reading {
+  readonly terminal: Terminal;
+  readonly database: Database;
+  /** The source's name in the bookkeeping. */
+  readonly source: string;
+  /** For times shown to people. */
+  readonly timeZone: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly noWait: boolean;
+  readonly progress: Progress;
+  /** Limits how many sources are read at a time. A source that waits for its request limit lets the next one have its turn. */
+  readonly inTurn?: LimitFunction | undefined;
+  /** Whether a service runs for this source. If so, the command also reads what its schedule asks for. */
+  readonly isServiceRunning: () => Promise<boolean>;
+  readonly openEngine: () => Promise<Engine & { close(): Promise<void> }>;
+}
+
+/**
+ * Places the orders, or adopts equal open ones, and returns when all have ended. It reads the source itself if nobody else does;
+ * otherwise it follows the process that does, and takes over when that process stops.
+ */
+export async function completeOrders(reading: Reading, requests: readonly OrderRequest[]): Promise<OrderResult[]> {
+  const { database, source } = reading;
+  const since = await databaseNow(database);
+  const placed: Order[] = [];
+  for (const request of requests) placed.push(await placeOrder(database, source, request));
+  await waitUntilEnded(reading, placed, since);
+
+  // An adopted sync counts what was proven soon after it was created; whoever syncs now also wants the changes since then.
+  const old = placed.filter(order => order.kind === 'sync' && order.createdAt < since - HOUR);
+  const ended = await readOrders(database.kysely, idsOf(old));
+  const isStale = ({ resource }: OrderRequest) =>
+    ended.some(order => order.resource === resource && order.state === 'done');
+  const fresh: Order[] = [];
+  for (const request of requests.filter(isStale)) fresh.push(await placeOrder(database, source, request));
+  await waitUntilEnded(reading, fresh, since);
+
+  const last = idsOf(placed.map(order => fresh.find(other => other.resource === order.resource) ?? order));
+  const work = await orderWork(database.kysely, last, since);
+  const orders = await readOrders(database.kysely, last);
+  return orders.map(order => ({ order, work: work.find(each => each.orderId === order.id) }));
+}
+
+const idsOf = (orders: readonly Order[]): string[] => orders.map(order => order.id);
+
+async function waitUntilEnded(reading: Reading, orders: readonly Order[], since: number): Promise<void> {
+  const { terminal, clock, signal, database, inTurn = pLimit(1) } = reading;
+  const ids = idsOf(orders);
+  if (ids.length === 0) return;
+  let isReported = false;
+  let hasRead = false;
+  for (;;) {
+    if (signal.aborted) throw stopped(signal);
+    const now = await readOrders(database.kysely, ids);
+    // An order that waits with a reason has failed; the service retries it.
+    if (now.every(({ state, reason }) => state !== 'running' && (state !== 'waiting' || reason !== null))) return;
+    // The loop returned early to give another source its turn, because the request limit holds this one up for over a minute.
+    if (hasRead) await clock.sleep(MINUTE, signal);
+    hasRead = await inTurn(() => readOrdersHere({ ...reading, inTurn }, ids));
+    if (hasRead) continue;
+    if (!isReported) terminal.note('Another process is reading this source; following its progress.');
+    isReported = true;
+    await follow(reading, now, since);
+    await clock.sleep(SECOND, signal);
+  }
+}
+
+/** Reads until nothing is due or another source gets its turn. False if another process reads this source. */
+async function readOrdersHere(reading: Reading & { inTurn: LimitFunction }, ids: readonly string[]): Promise<boolean> {
+  const { database, source, signal, inTurn, openEngine } = reading;
+  if (signal.aborted) throw stopped(signal);
+  const serves = {
+    orders: (order: Order) => ids.includes(order.id),
+    slots: await reading.isServiceRunning(),
+    get yields() {
+      return inTurn.pendingCount > 0;
+    },
+  };
+  const over = new AbortController();
+  const looking = lookForService(reading, serves, over.signal);
+  return readUnderLock({ database, source, signal, openEngine }, serves).finally(() => {
+    over.abort();
+    return looking;
+  });
+}
+
+/** Keeps `serves.slots` up to date until `over` aborts. */
+async function lookForService(reading: Reading, serves: { slots: boolean }, over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    await reading.clock.sleep(LOOK_FOR_SERVICE_MS, over).catch(() => undefined);
+    // If the database is out of reach, the reading itself reports it.
+    if (!over.aborted) serves.slots = await reading.isServiceRunning().catch(() => serves.slots);
+  }
+}
+
+async function follow(reading: Reading, orders: readonly Order[], since: number): Promise<void> {
+  const { progress } = reading;
+  const work = await orderWork(reading.database.kysely, idsOf(orders), since);
+  for (const { orderId, rowsRead, requests, waitingUntil } of work) {
+    const order = orders.find(each => each.id === orderId);
+    if (!order || (order.state !== 'waiting' && order.state !== 'running')) continue;
+    progress.update({ resource: order.resource, rows: rowsRead, requests, share: null });
+    if (waitingUntil === null) continue;
+    progress.waiting(waitingUntil);
+    if (!reading.noWait) continue;
+    const until = momentWithZone(waitingUntil, reading.timeZone);
+    throw new SluiceError('quota', `The request limit is used up until ${until}.`, {
+      next: 'The other process continues then. To follow it, run the command without --no-wait.',
+    });
+  }
+}

@@ -1,0 +1,35 @@
+import type { Clock } from '../../clock.ts';
+import type { Job } from '../../engine/job.ts';
+import type { Engine, LoopEvent } from '../../engine/run/engine.ts';
+import { openEngine } from '../../engine/run/open-engine.ts';
+import type { SluiceError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import type { Retention } from '../../warehouse/ledgers/retention.ts';
+import { type OpenSource, openLedger } from '../session/source-settings.ts';
+
+/** The engine of one source as the settings describe it. */
+export function openSourceEngine(options: {
+  database: Database;
+  source: OpenSource;
+  jobs: ReadonlyMap<string, Job>;
+  retention: Retention;
+  clock: Clock;
+  log: Log;
+  noWait: boolean;
+  refusal?: SluiceError | null;
+  onEvent: (event: LoopEvent) => void;
+}): Promise<Engine & { close(): Promise<void> }> {
+  const { source, ...given } = options;
+  const { name, schema, settings, schedules } = source;
+  // A resource whose schedule is off leaves its share of the requests to the others.
+  const off = Object.keys(schedules).filter(resource => schedules[resource] === 'off');
+  return openEngine({
+    ...given,
+    ...settings,
+    source: name,
+    schema,
+    weights: { ...source.weights, ...Object.fromEntries(off.map(resource => [resource, 0])) },
+    budget: openLedger(given.database, name, settings),
+  });
+}

@@ -1,0 +1,36 @@
+import type { LimitFunction } from 'p-limit';
+import type { Database } from '../../warehouse/database/database.ts';
+import type { Progress } from '../output/progress.ts';
+import type { Session } from '../session/session.ts';
+import type { OpenSource } from '../session/source-settings.ts';
+import { completeOrders, type OrderResult } from './complete-orders.ts';
+import { openSourceEngine } from './open-source-engine.ts';
+import type { OrderRequest } from './place-order.ts';
+import { isServiceRunning } from './running-service.ts';
+
+/** Completes the orders of one source with the session's settings. */
+export function readSource(
+  session: Session,
+  given: {
+    database: Database;
+    source: OpenSource;
+    progress: Progress;
+    noWait: boolean;
+    inTurn?: LimitFunction | undefined;
+  },
+  requests: readonly OrderRequest[],
+): Promise<OrderResult[]> {
+  const { terminal, clock, log, jobs, signal, settings } = session;
+  const { database, source, progress, noWait, inTurn } = given;
+  const { retention } = settings;
+  const { onEvent } = progress;
+  const { name, timeZone } = source;
+  return completeOrders(
+    {
+      ...{ terminal, database, source: name, timeZone, clock, signal, noWait, progress, inTurn },
+      isServiceRunning: () => isServiceRunning(database, name),
+      openEngine: () => openSourceEngine({ database, source, jobs, retention, clock, log, noWait, onEvent }),
+    },
+    requests,
+  );
+}

@@ -1,0 +1,88 @@
+import { explain } from '../../errors.ts';
+import { count } from '../../service/format.ts';
+import { table } from '../output/table.ts';
+import type { Outcome, Session } from '../session/session.ts';
+import type { OrderResult } from './complete-orders.ts';
+import type { ReadResult } from './read-sources.ts';
+
+/** One order as `--json` shows it. */
+export function summarise({ order, work }: OrderResult) {
+  return {
+    source: order.source,
+    resource: order.resource,
+    order: Number(order.id),
+    kind: order.kind,
+    state: order.state,
+    reason: order.reason,
+    new: (work?.inserted ?? 0) + (work?.revived ?? 0),
+    changed: work?.updated ?? 0,
+    unchanged: work?.unchanged ?? 0,
+    deleted: work?.deleted ?? 0,
+    missing: work?.missingNow ?? 0,
+    quarantined: work?.quarantined ?? 0,
+    requests: work?.requests ?? 0,
+    seconds: Math.round((work?.seconds ?? 0) * 10) / 10,
+  };
+}
+
+export type OrderSummary = ReturnType<typeof summarise>;
+
+export function summaryTable(session: Pick<Session, 'terminal'>, all: readonly OrderSummary[]): string {
+  const columns = ['new', 'changed', 'unchanged', 'deleted', 'missing', 'quarantined', 'requests'] as const;
+  const nameOf = resourceNames(all);
+  const rows = all.map(each => [nameOf(each), ...columns.map(column => count(each[column])), each.seconds.toFixed(1)]);
+  return table(session.terminal.colors, ['resource', ...columns, 'seconds'], rows, {
+    right: [1, 2, 3, 4, 5, 6, 7, 8],
+  });
+}
+
+/** How a line names a resource: preceded by its source if several were read. */
+export function resourceNames(
+  all: readonly { source: string }[],
+): (each: { source: string; resource: string }) => string {
+  const hasSeveral = all.some(each => each.source !== all[0]?.source);
+  return ({ source, resource }) => (hasSeveral ? `${source} ${resource}` : resource);
+}
+
+/** The orders and sources that failed, for stderr and the `error` of the document; null if none did. */
+export function failuresOf(
+  all: readonly OrderSummary[],
+  failed: ReadResult['failed'] = [],
+): { kind: string; message: string } | null {
+  const bad = all.filter(each => each.state !== 'done');
+  if (bad.length + failed.length === 0) return null;
+  const nameOf = resourceNames(all);
+  const lines = [
+    ...bad.map(each => `${nameOf(each)} ${failureText(each)}`),
+    ...failed.map(({ source, error }) => `${source}: ${explain(error)}`),
+  ];
+  return { kind: bad[0] ? 'failed' : (failed[0]?.error.kind ?? 'failed'), message: lines.join('\n') };
+}
+
+/** 1 if anything failed; 75 if every failure is a source stopped at the request limit. */
+export function outcomeOf(error: object | null, { results, failed }: ReadResult): Outcome {
+  if (error === null) return 0;
+  const isQuota = failed.length > 0 && failed.every(each => each.error.kind === 'quota');
+  return isQuota && results.every(each => each.order.state === 'done') ? 75 : 1;
+}
+
+function failureText({ state, reason, order }: OrderSummary): string {
+  if (state === 'paused') return `was paused. To continue: sluice backfill resume ${order}`;
+  if (state === 'waiting' && reason !== null)
+    return `failed; the running service tries again in ten minutes. Reason: ${reason}`;
+  return `${state}: ${reason ?? 'no reason was recorded'}`;
+}
+
+/** Prints the summary of a sync, backfill or repair. */
+export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult): Outcome {
+  const { terminal } = session;
+  const resources = read.results.map(summarise);
+  const error = failuresOf(resources, read.failed);
+  terminal.show({ resources, ...(error ? { error } : {}) }, () => summaryTable(session, resources));
+  const nameOf = resourceNames(resources);
+  for (const each of resources)
+    if (each.state === 'done' && each.reason !== null && !terminal.json)
+      terminal.note(`${nameOf(each)}: ${each.reason}`);
+  if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
+  return outcomeOf(error, read);
+}

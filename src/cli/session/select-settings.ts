@@ -1,0 +1,36 @@
+import { SluiceError } from '../../errors.ts';
+import type { Settings } from './session.ts';
+import type { NamedSource } from './source-settings.ts';
+
+type Given = Omit<Settings, 'source' | 'sourceName' | 'timeZone' | 'schema'>;
+
+/** The settings for one command: those of the source that `--source` names, otherwise of all. Kind `usage` for an unknown name. */
+export function selectSettings(given: Given, named: string | undefined): Settings {
+  const names = given.sources.map(source => source.name).join(', ');
+  const sources = given.sources.filter(source => named === undefined || source.name === named);
+  if (sources.length === 0)
+    throw new SluiceError('usage', `Unknown source "${named}".`, { next: `Sources: ${names}.` });
+  const single = (): NamedSource => {
+    const [source] = sources;
+    if (source && sources.length === 1) return source;
+    throw new SluiceError('usage', 'This command works on one source, and there are several.', {
+      next: `Name one with --source: ${names}.`,
+    });
+  };
+  return {
+    ...given,
+    sources,
+    get source() {
+      return single().settings;
+    },
+    get sourceName() {
+      return single().name;
+    },
+    get timeZone() {
+      return single().timeZone;
+    },
+    get schema() {
+      return single().schema;
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import type { Clock } from '../../clock.ts';
+import type { Job } from '../../engine/job.ts';
+import type { Log } from '../../log.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import type { MigrationOptions } from '../../warehouse/database/migrate.ts';
+import type { Retention } from '../../warehouse/ledgers/retention.ts';
+import type { NamedSource, SourceSettings } from './source-settings.ts';
+import type { Terminal } from './terminal.ts';
+
+/** The settings as commands see them. */
+export interface Settings {
+  /** The source that `--source` names, otherwise all of them. */
+  readonly sources: readonly NamedSource[];
+  // The next four belong to a single source; reading one throws the kind `usage` if there are several.
+  readonly source: SourceSettings | null;
+  readonly sourceName: string;
+  readonly timeZone: string;
+  readonly schema: string;
+  readonly databaseUrl: string | null;
+  readonly dataDir: string;
+  readonly host: string;
+  readonly port: number;
+  readonly token: string | null;
+  readonly drainMs: number;
+  readonly alertWebhookUrl: string | null;
+  readonly freshnessLimitMs: number;
+  readonly retention: Retention;
+  readonly shown: readonly { readonly name: string; readonly value: string; readonly from: string }[];
+}
+
+/** What a command works with. Its databases are closed when the command ends, whether or not it succeeds. */
+export interface Session {
+  readonly terminal: Terminal;
+  readonly settings: Settings;
+  /** Aborted by Ctrl-C and SIGTERM; in a service, by the second of them or at the end of the drain period. */
+  readonly signal: AbortSignal;
+  /** Aborted by the first Ctrl-C or SIGTERM: start nothing new. */
+  readonly draining: AbortSignal;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** By resource, in alphabetical order. */
+  readonly jobs: ReadonlyMap<string, Job>;
+  /** Opens the warehouse; starts the embedded server if DATABASE_URL is not set. `url` contains the password. */
+  openDatabase(options?: { name?: string; embedded?: boolean }): Promise<Database & { url: string }>;
+  /** Default schema: that of the single source. */
+  migrations(database: Database, schema?: string): MigrationOptions;
+}
+
+/** Exit code: 0 done, 1 failed, 75 stopped at the request limit. */
+export type Outcome = 0 | 1 | 75;
+
+export interface Cli {
+  /** Wraps the work of a command: reads the settings first, closes everything afterwards and ends the process. */
+  action<A extends unknown[]>(
+    needs: { source: boolean },
+    work: (session: Session, ...given: A) => Promise<Outcome>,
+  ): (...given: A) => Promise<void>;
+}

@@ -1,0 +1,82 @@
+import pc from 'picocolors';
+import { hideSecrets } from '../../log.ts';
+
+export type Colors = ReturnType<typeof pc.createColors>;
+
+/** A command's output: its result goes to stdout, everything else to stderr. */
+export interface Terminal {
+  /** The result is printed as one JSON document. */
+  readonly json: boolean;
+  /** stderr is a terminal, so progress bars can be drawn. */
+  readonly watched: boolean;
+  /** Columns of stdout; 100 if it is not a terminal. */
+  readonly width: number;
+  /** For stdout. */
+  readonly colors: Colors;
+  /** For stderr. */
+  readonly noteColors: Colors;
+  /** Prints the result: the document with `--json`, otherwise the text. */
+  show(document: unknown, text: () => string): void;
+  /** Writes part of a streamed result; resolves when more can be written, with false once the reader is gone. */
+  write(text: string): Promise<boolean>;
+  /** Part of the result has been written. */
+  readonly begun: boolean;
+  /** Prints a line to stderr. */
+  note(line: string): void;
+  /** Replaces these values in everything written to stderr from now on. */
+  hide(secrets: readonly string[]): void;
+  /** The text without secrets. */
+  readonly hidden: (text: string) => string;
+  /** Resolves when everything written has been handed to the operating system. */
+  flush(): Promise<void>;
+}
+
+export function createTerminal(options: { json: boolean; color: boolean }): Terminal {
+  const { stdout, stderr } = process;
+  let hidden = hideSecrets([]);
+  let known: string[] = [];
+  let closed = false;
+  let begun = false;
+  for (const stream of [stdout, stderr]) {
+    // EPIPE: the reader has gone, as `head` does. That is not a failure.
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      if (stream === stdout) closed = true;
+    });
+  }
+  const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
+  // As Node does: FORCE_COLOR=0 and NO_COLOR mean no colours, on a terminal as in a pipe.
+  const forced = FORCE_COLOR ? !/^(0|false)$/.test(FORCE_COLOR) : null;
+  const colorful = (stream: NodeJS.WriteStream) =>
+    options.color && !NO_COLOR && (forced ?? (stream.isTTY === true && TERM !== 'dumb'));
+
+  return {
+    json: options.json,
+    watched: stderr.isTTY === true && process.env.TERM !== 'dumb',
+    width: Math.max(stdout.columns || 100, 60),
+    colors: pc.createColors(colorful(stdout) && !options.json),
+    noteColors: pc.createColors(colorful(stderr)),
+    show(document, text) {
+      stdout.write(`${options.json ? JSON.stringify(document, null, 2) : text()}\n`);
+    },
+    async write(text) {
+      begun = true;
+      if (closed) return false;
+      await new Promise<void>(resolve => stdout.write(text, () => resolve()));
+      return !closed;
+    },
+    get begun() {
+      return begun;
+    },
+    note: line => void stderr.write(`${hidden(line)}\n`),
+    hide(secrets) {
+      known = [...known, ...secrets];
+      hidden = hideSecrets(known);
+    },
+    hidden: text => hidden(text),
+    async flush() {
+      for (const stream of [stdout, stderr])
+        await new Promise<void>(resolve => (stream.destroyed ? resolve() : stream.write('', () => resolve())));
+    },
+  };
+}

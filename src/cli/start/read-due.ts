@@ -1,0 +1,74 @@
+import { MINUTE } from '../../clock.ts';
+import type { LoopEvent } from '../../engine/run/engine.ts';
+import { explain, isKind } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { Pulse } from '../../service/health/pulse.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { databaseNow } from '../../warehouse/database/now.ts';
+import { dueHints } from '../../warehouse/ledgers/hints.ts';
+import { whatIsDue } from '../../warehouse/reports/due.ts';
+import { openSourceEngine } from '../run/open-source-engine.ts';
+import { readUnderLock } from '../run/read-under-lock.ts';
+import type { Session } from '../session/session.ts';
+import type { OpenSource } from '../session/source-settings.ts';
+import { findRefusal } from './check-sources.ts';
+
+/** How often one wake-up reads work that became due meanwhile; the next wake-up comes within a minute. */
+const MOST_TURNS = 10;
+
+/** Reads one source while something is due and no other process reads it; returns when it should be woken next. */
+export async function readDue(
+  session: Session,
+  database: Database,
+  source: OpenSource,
+  pulse: Pulse,
+): Promise<Date | null> {
+  const { settings, jobs, clock, signal, draining } = session;
+  const log = session.log.child({ source: source.name });
+  const { retention } = settings;
+  const onEvent = (event: LoopEvent) => {
+    pulse.beat(source.name);
+    logEvent(log, event);
+  };
+  // Checked each time: sync --moved or reset may have resolved it.
+  const openEngine = async () => {
+    const refusal = await findRefusal(database, source);
+    return openSourceEngine({ database, source, jobs, retention, clock, log, noWait: false, refusal, onEvent });
+  };
+  for (let turn = 0; turn < MOST_TURNS && !draining.aborted; turn++) {
+    pulse.beat(source.name);
+    const due = await whatIsDue(database.kysely, source.name);
+    const hinted = due.now ? [] : await dueHints(database.kysely, source.name, source);
+    if (!due.now && hinted.length === 0) return await nextWakeUp(database, due.at);
+    try {
+      const hasRead = await readUnderLock(
+        { database, source: source.name, signal, openEngine },
+        { orders: () => true, slots: true, draining, yields: true },
+      );
+      if (!hasRead) return null;
+    } catch (error) {
+      if (isKind(error, 'stopped')) return null;
+      throw error;
+    }
+  }
+  return null;
+}
+
+/** Null if the regular wake-up, at most a minute away, comes soon enough. */
+async function nextWakeUp(database: Database, at: number | null): Promise<Date | null> {
+  if (at === null) return null;
+  return at - (await databaseNow(database)) < MINUTE ? new Date(at + 1) : null;
+}
+
+function logEvent(log: Log, event: LoopEvent): void {
+  if (event.kind === 'waiting') {
+    const until = new Date(Date.now() + event.waitMs).toISOString();
+    // Lanes below live are paced: a wait of seconds is normal.
+    log[event.waitMs > MINUTE ? 'info' : 'debug']({ waitMs: event.waitMs, until }, 'waiting for the request limit');
+  }
+  if (event.kind !== 'ended') return;
+  const { task, state } = event;
+  const facts = { resource: task.resource.name, kind: task.kind, run: task.runId, order: task.orderId, ...task.counts };
+  if (task.failure) log.error(facts, explain(task.failure));
+  else log.info(facts, `${task.resource.name}: ${state}`);
+}

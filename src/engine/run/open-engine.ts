@@ -1,0 +1,42 @@
+import type { Budget } from '../../budget/budget.ts';
+import { createWaiting } from '../../budget/waiting.ts';
+import { type ClientOptions, openClient } from '../../source/client.ts';
+import type { Job } from '../job.ts';
+import { openResource } from '../resource.ts';
+import type { Engine } from './engine.ts';
+
+export interface EngineOptions
+  extends Omit<Engine, 'resources' | 'client' | 'waiting'>,
+    Pick<ClientOptions, 'url' | 'apiKey' | 'auth' | 'timeoutMs'> {
+  readonly schema: string;
+  /** By resource. */
+  readonly jobs: ReadonlyMap<string, Job>;
+  readonly budget: Budget;
+  /** Fail with the kind `quota` instead of waiting for the request limit. */
+  readonly noWait: boolean;
+}
+
+/** Everything a source's loop needs. What it knows of its slices may be stale: the loop reads it again under the source's lock. */
+export async function openEngine(options: EngineOptions): Promise<Engine & { close(): Promise<void> }> {
+  const { url, apiKey, auth, timeoutMs, schema, jobs, budget, noWait, ...engine } = options;
+  const { source, database, clock, log, concurrency, windowMs, onEvent } = engine;
+  const resources = await Promise.all(
+    [...jobs].map(([name, job]) => openResource(database, { source, name, job, schema })),
+  );
+  const waiting = createWaiting(clock);
+  const client = openClient({
+    url,
+    apiKey,
+    auth,
+    timeoutMs,
+    concurrency,
+    windowMs,
+    budget,
+    noWait,
+    onWait: (lane, waitMs) => waiting.note(waitMs, lane),
+    onRetry: (came, waitMs) => onEvent?.({ kind: 'retrying', came, waitMs }),
+    clock,
+    log,
+  });
+  return { ...engine, resources, client, waiting, close: () => client.close() };
+}

@@ -1,0 +1,177 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { DAY } from '../../src/clock.ts';
+import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
+import { type TestDatabase, withDatabase } from '../support/database.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** No output of any command may contain it. */
+export const KEY = 'key-7f3a/secret+9';
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The document on stdout; throws unless there is exactly one. */
+  // biome-ignore lint/suspicious/noExplicitAny: every command has its own document
+  json(): any;
+}
+
+export interface Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  /** Its output so far. */
+  stdout(): string;
+  stderr(): string;
+}
+
+let built = '';
+const children = new Set<ChildProcess>();
+
+/** Compiles the sources once for all test files: processes start in half the time, and the tests run what is shipped. Deletes builds older than a day. */
+export function useBuild(): void {
+  beforeAll(() => {
+    const cache = join(ROOT, 'node_modules/.cache');
+    built = join(cache, `sluice-${stateOfSources()}`);
+    if (existsSync(built)) return;
+    mkdirSync(cache, { recursive: true });
+    for (const name of readdirSync(cache))
+      if (/^(sluice|building)-/.test(name) && statSync(join(cache, name)).mtimeMs < Date.now() - DAY)
+        rmSync(join(cache, name), { recursive: true, force: true });
+    const own = mkdtempSync(join(cache, 'building-'));
+    writeFileSync(join(own, 'package.json'), '{"type":"module"}');
+    execFileSync(process.execPath, [
+      join(ROOT, 'node_modules/typescript/bin/tsc'),
+      '-p',
+      join(ROOT, 'tsconfig.build.json'),
+      '--outDir',
+      own,
+    ]);
+    try {
+      renameSync(own, built);
+    } catch {
+      // Another test file has finished its build first.
+      rmSync(own, { recursive: true });
+    }
+  });
+  afterAll(() => {
+    // A failed test may have left its process running.
+    for (const child of children) child.kill('SIGKILL');
+  });
+}
+
+/** A digest of all source files. */
+function stateOfSources(): string {
+  const digest = createHash('sha256');
+  for (const folder of ['src', 'jobs', 'migrations'])
+    for (const file of readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).sort())
+      if (file.endsWith('.ts')) digest.update(file).update(readFileSync(join(ROOT, folder, file)));
+  return digest.digest('hex').slice(0, 16);
+}
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly input?: string;
+  /** Keep standard input open, so that the test can write to it. */
+  readonly open?: boolean;
+  /** Run on a terminal, where all output is stdout. Requires `hasTerminals`. */
+  readonly terminal?: boolean;
+}
+
+/** From util-linux: runs a command on a terminal. */
+const SCRIPT = 'script';
+export const hasTerminals = process.platform === 'linux' && spawnSync(SCRIPT, ['--version']).status === 0;
+
+/** Starts a command in an empty folder with these settings only. */
+export function begin(args: readonly string[], options: RunOptions = {}): Running {
+  const folder = options.cwd ?? mkdtempSync(join(tmpdir(), 'sluice-cwd-'));
+  const { PATH = '', HOME = '' } = process.env;
+  const command = [process.execPath, join(built, 'src/main.js'), ...args];
+  const quoted = command.map(part => `'${part}'`).join(' ');
+  const [program, ...given] = options.terminal ? [SCRIPT, '-qec', quoted, '/dev/null'] : command;
+  const child = spawn(program as string, given, {
+    cwd: folder,
+    // Services of several tests run at once: each listens on any free port.
+    env: { PATH, HOME, SLUICE_PORT: '0', ...options.env },
+    stdio: 'pipe',
+  });
+  children.add(child);
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', text => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', text => {
+    stderr += text;
+  });
+  child.stdin.on('error', () => undefined);
+  if (!options.open) child.stdin.end(options.input ?? '');
+  const secrets = [KEY, encodeURIComponent(KEY), password(options.env?.DATABASE_URL)];
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', code => {
+      children.delete(child);
+      if (!options.cwd) rmSync(folder, { recursive: true, force: true });
+      try {
+        for (const secret of secrets) if (secret) expect(stdout + stderr).not.toContain(secret);
+        resolve({ code, stdout, stderr, json: () => JSON.parse(stdout) });
+      } catch (error) {
+        reject(error);
+      }
+    });
+  });
+  return { child, ended, stdout: () => stdout, stderr: () => stderr };
+}
+
+export const run = (args: readonly string[], options: RunOptions = {}): Promise<Ended> => begin(args, options).ended;
+
+function password(url: string | undefined): string {
+  return url && URL.canParse(url) ? new URL(url).password : '';
+}
+
+export interface Installation {
+  readonly sandbox: Sandbox;
+  readonly database: Database;
+  readonly test: TestDatabase;
+  readonly env: Readonly<Record<string, string>>;
+  readonly sluice: (...args: string[]) => Promise<Ended>;
+}
+
+/** A source, a migrated database, and the settings for both. */
+export async function withInstallation(
+  options: SandboxOptions,
+  fn: (given: Installation) => Promise<void>,
+): Promise<void> {
+  const sandbox = await openSandbox({ size: 'small', apiKey: KEY, rateLimit: 0, ...options });
+  try {
+    await withDatabase(async (database, test) => {
+      const env = { SOURCE_URL: sandbox.url, SOURCE_API_KEY: KEY, DATABASE_URL: test.url, SOURCE_RATE_LIMIT: '100000' };
+      await fn({ sandbox, database, test, env, sluice: (...args) => run(args, { env }) });
+    });
+  } finally {
+    await sandbox.close();
+  }
+}
+
+/** Waits until the condition holds; otherwise the test ends by its time-out. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise(resolve => setTimeout(resolve, 20));
+}

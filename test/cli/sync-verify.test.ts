@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { differences } from '../support/compare.ts';
+import { MAIN } from '../support/resources.ts';
+import { useBuild, withInstallation } from './run-command.ts';
+
+useBuild();
+
+test('sync reads everything, and the next sync finds nothing to write', async () => {
+  await withInstallation({}, async ({ sandbox, database, sluice }) => {
+    const first = await sluice('sync');
+    expect(first.code).toBe(0);
+    expect(first.stdout).toMatch(/^invoices +600 +0 /m);
+    expect(first.stderr).toContain('invoices: done');
+    expect(await differences(database, sandbox)).toEqual([]);
+
+    const second = await sluice('sync', 'invoices', '--json');
+    expect(second.code).toBe(0);
+    expect(second.json().resources).toMatchObject([
+      { resource: 'invoices', state: 'done', new: 0, changed: 0, deleted: 0 },
+    ]);
+  });
+});
+
+test('verify reports differences and exits with 1; --repair makes the warehouse equal', async () => {
+  await withInstallation({}, async ({ sandbox, database, sluice }) => {
+    const unread = await sluice('verify', 'customers');
+    expect([unread.code, unread.stdout]).toEqual([
+      1,
+      expect.stringMatching(/^Not compared, because never read in full \(next: sluice sync\) or .*\n {2}customers /m),
+    ]);
+    await sluice('sync', ...MAIN);
+    expect((await sluice('verify', ...MAIN, '--json')).json().equal).toBe(true);
+
+    sandbox.insert('customers', { ...[...sandbox.rows('customers')][0], account: 'New' } as never);
+    const { id } = sandbox.change('invoice-edited');
+    const gone = sandbox.change('transaction-deleted').id;
+    const report = await sluice('verify', ...MAIN);
+    expect(report.code).toBe(1);
+    expect(report.stdout).toMatch(/^customers +1 \(\d+\) +0 +0 /m);
+    expect(report.stdout).toMatch(new RegExp(`^invoices +0 +1 \\(${id}\\) +0 `, 'm'));
+    expect(report.stdout).toMatch(new RegExp(`^transactions +0 +0 +1 \\(${gone}\\)`, 'm'));
+    expect(report.stdout).toContain('To make the warehouse equal: sluice verify --repair');
+
+    expect((await sluice('verify', ...MAIN, '--repair')).code).toBe(0);
+    expect(await differences(database, sandbox)).toEqual([]);
+  });
+});
+
+test('verify counts quarantined records, and calls nothing equal while there are any', async () => {
+  await withInstallation({}, async ({ sandbox, sluice }) => {
+    const [invoice] = sandbox.rows('invoices');
+    sandbox.update('invoices', invoice?.id as number, { amount: 'a lot' });
+    await sluice('sync', ...MAIN);
+    const report = await sluice('verify', 'invoices');
+    expect(report.code).toBe(1);
+    expect(report.stdout).toMatch(/^invoices +0 +0 +0 +1 +\d+$/m);
+    expect(report.stdout).toContain('1 record could not be parsed and is not in the warehouse. See: sluice quarantine');
+    expect(report.stdout).not.toMatch(/equals the source|--repair/);
+    for (const line of report.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+    expect((await sluice('verify', 'invoices', 'transactions', '--json')).json()).toMatchObject({
+      equal: false,
+      resources: [{ resource: 'invoices', quarantined: 1, absent: [] }, { quarantined: 0 }],
+    });
+    const [, customer] = sandbox.rows('customers');
+    sandbox.update('customers', customer?.id as number, { created_at: 'long ago' });
+    expect((await sluice('verify', 'customers', '--json')).json()).toMatchObject({
+      equal: false,
+      resources: [{ quarantined: 1, absent: [], different: [], extra: [] }],
+    });
+    sandbox.update('customers', customer?.id as number, { created_at: '2024-01-01T00:00:00Z' });
+    sandbox.update('invoices', invoice?.id as number, { amount: 12.5 });
+    expect((await sluice('verify', ...MAIN, '--repair')).code).toBe(0);
+    expect(await sluice('verify', 'invoices')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('The warehouse equals the source.') as string,
+    });
+  });
+});
