@@ -1,15 +1,27 @@
-/** Priority classes, in the order in which waiting requests are served. */
+/** The priority classes of requests, highest first: a waiting `live` request is served before `backfill`, and that before `verify`. */
 export const LANES = ['live', 'backfill', 'verify'] as const;
+
 export type Lane = (typeof LANES)[number];
 
-/** Leave to send one request. It counts against the limit from its grant until one window after its answer was complete. */
+/** The place of a lane in that order, from 0. */
+export const rankOf = (lane: Lane): number => LANES.indexOf(lane);
+
+/** Permission to send one request. It counts against the limit from its grant until one window after its answer was complete. */
 export interface Grant {
   readonly id: string;
-  /** When it was granted, by the ledger's clock: a Postgres timestamptz text with microseconds and zone, e.g. `2026-01-15 10:00:00.123456+00`. */
+  /** When it was granted, by the store's clock: a Postgres timestamptz text with microseconds and zone, e.g. `2026-01-15 10:00:00.123456+00`. */
   readonly grantedAt: string;
 }
 
-/** What one answer told of the limit, as it came; durations in milliseconds from now. */
+/** The answer to `take`. Without grants, `waitMs` (> 0) names the earliest moment at which one can be free. */
+export interface Taken {
+  readonly grants: Grant[];
+  readonly waitMs: number;
+  /** The limit is not used up; the wait only spreads the requests of a lane below live over the window. */
+  readonly paced?: true;
+}
+
+/** The outcome of one request, and what its answer reported about the limit; durations in milliseconds from now. */
 export interface Settlement {
   readonly purpose: string;
   readonly runId?: string;
@@ -18,19 +30,19 @@ export interface Settlement {
   /** The server's own count of requests left, and its limit. They may lower our count, never raise it. */
   readonly remaining?: number;
   readonly limit?: number;
-  /** How long the server asks everyone on this key to stay away (429). */
+  /** How long the server refuses every request of this key (429). */
   readonly blockedForMs?: number;
 }
 
-/** The rolling ledger of requests of one API key. `source` only asks; the warehouse's implementation is shared by all processes. */
+/**
+ * The rolling window of requests of one API key. Two stores keep it, under one policy (`policy.ts`): `ledger.ts` in Postgres, shared by
+ * all processes, and `memory-budget.ts` for one process.
+ */
 export interface Budget {
-  /**
-   * Up to `want` grants at once. None: ask again after `waitMs` (> 0), which names the earliest moment one can be free. `paced`: the
-   * limit is not used up, and the wait only spreads the requests of a lower lane.
-   */
-  take(lane: Lane, want: number): Promise<{ grants: Grant[]; waitMs: number; paced?: true }>;
-  /** The request was answered or given up: it goes on counting for one window from now. */
+  /** Grants up to `want` requests at once. */
+  take(lane: Lane, want: number): Promise<Taken>;
+  /** Records that the request was answered or given up: it counts for one more window from now. */
   settle(grant: Grant, settlement: Settlement): Promise<void>;
-  /** These grants were never sent; they stop counting at once. */
+  /** Returns grants that were never sent; they stop counting at once. */
   release(grants: readonly Grant[]): Promise<void>;
 }

@@ -1,91 +1,148 @@
-import { type Clock, HOUR, MINUTE } from '../clock.ts';
-import type { Budget, Grant, Lane } from './budget.ts';
+import { type Clock, HOUR } from '../clock.ts';
+import type { Budget, Grant } from './budget.ts';
+import { decide, deferred, type Facts, longestHoldMs, observe, untilFreeMs } from './policy.ts';
+
+/** What is known about the key. Moments are milliseconds since the epoch. */
+interface Key {
+  readonly limit: number;
+  readonly windowMs: number;
+  /** The requests that count, by the id of their grant. */
+  readonly requests: Map<string, CountedRequest>;
+  withheld: { count: number; untilMs: number };
+  serverLimit: { limit: number; untilMs: number };
+  blockedUntilMs: number;
+  /** When a lane below live was last granted a request. */
+  pacedMs: number;
+  /** Number of the newest request that was answered with a status other than 429. */
+  lastAccepted: number;
+}
+
+interface CountedRequest {
+  /** In the order of the grants. */
+  readonly number: number;
+  readonly grantedMs: number;
+  readonly settled: boolean;
+  readonly status: number | null;
+  /** `Infinity` while it is in flight. */
+  readonly countsUntilMs: number;
+}
 
 /**
- * A request ledger of one process, by its clock: a request counts from its grant until one window after it was settled.
- * Live may use the whole limit; the other lanes leave it 1%, at least one request where the limit is 50 or more, and burst only while
- * more than half of the limit is free: after that they get a request every `windowMs / limit`, so that live never waits long.
- * It forgets at the end of the process, so a service uses the warehouse's ledger instead.
+ * The budget of one process, by its clock. It follows the same policy as the ledger in Postgres, except that a grant that is neither
+ * settled nor released counts forever, and that everything is forgotten when the process ends.
  */
 export function createMemoryBudget(options: { clock: Clock; limit: number; windowMs?: number }): Budget {
-  const { clock, windowMs = HOUR } = options;
-  /** When each counted request stops counting; `Infinity` while it is in flight. */
-  const counted = new Map<string, number>();
-  let limit = options.limit;
-  let blockedUntilMs = 0;
-  /** When a lane below live was last granted something. */
-  let pacedMs = Number.NEGATIVE_INFINITY;
+  const { clock } = options;
+  const key = emptyKey(options.limit, options.windowMs ?? HOUR);
   let issued = 0;
   let lastMicros = 0;
 
-  function grant(): Grant {
-    const id = String(++issued);
-    counted.set(id, Number.POSITIVE_INFINITY);
-    // Strictly increasing, as the order of grants decides which of two readings is newer.
-    lastMicros = Math.max(Math.round(clock.now() * 1000), lastMicros + 1);
-    return { id, grantedAt: timestamptz(lastMicros) };
-  }
-
-  function forgetPast(nowMs: number): void {
-    for (const [id, untilMs] of counted) if (untilMs <= nowMs) counted.delete(id);
-  }
-
-  /** What lies farther ahead than it can was noted before the clock was put back, and holds from now for as long as it may. */
-  function putBack(nowMs: number): void {
-    for (const [id, untilMs] of counted)
-      if (untilMs > nowMs + windowMs && untilMs < Number.POSITIVE_INFINITY) counted.set(id, nowMs + windowMs);
-    blockedUntilMs = Math.min(blockedUntilMs, nowMs + Math.max(windowMs, 10 * MINUTE));
-    pacedMs = Math.min(pacedMs, nowMs);
-  }
-
-  /** One in flight can be free a window from now at the earliest. */
-  function freeAfterMs(nowMs: number, capacity: number): number {
-    const moments = [...counted.values()].map(untilMs => Math.min(untilMs, nowMs + windowMs)).sort((a, b) => a - b);
-    return (moments[moments.length - Math.max(capacity, 1)] ?? nowMs + windowMs) - nowMs;
+  function grant(nowMs: number): Grant {
+    const number = ++issued;
+    const countsUntilMs = Number.POSITIVE_INFINITY;
+    key.requests.set(String(number), { number, grantedMs: nowMs, settled: false, status: null, countsUntilMs });
+    // Strictly increasing: the order of grants decides which of two readings is newer.
+    lastMicros = Math.max(Math.round(nowMs * 1000), lastMicros + 1);
+    return { id: String(number), grantedAt: timestamptz(lastMicros) };
   }
 
   return {
     take(lane, want) {
       const nowMs = clock.now();
-      forgetPast(nowMs);
-      putBack(nowMs);
-      const capacity = limit - reserve(lane, limit);
-      const left = capacity - counted.size;
-      const blockedMs = blockedUntilMs - nowMs;
-      if (blockedMs > 0 || left <= 0) {
-        const fullMs = left <= 0 ? freeAfterMs(nowMs, capacity) : 0;
-        return Promise.resolve({ grants: [], waitMs: Math.max(1, blockedMs, fullMs) });
-      }
-      const burst = lane === 'live' ? left : Math.ceil(limit / 2) - counted.size;
-      const pauseMs = burst > 0 ? 0 : Math.ceil(pacedMs + windowMs / limit - nowMs);
-      if (pauseMs > 0) return Promise.resolve({ grants: [], waitMs: pauseMs, paced: true });
-      if (lane !== 'live') pacedMs = nowMs;
-      const grants = Array.from({ length: Math.min(want, left, Math.max(burst, 1)) }, grant);
-      return Promise.resolve({ grants, waitMs: 0 });
+      forgetPast(key, nowMs);
+      clampToClock(key, nowMs);
+      const facts = factsAt(key, nowMs);
+      const decision = decide(facts, lane, want);
+      if (decision.kind === 'wait') return Promise.resolve(deferred(decision.waitMs, decision.paced));
+      if (decision.kind === 'full')
+        return Promise.resolve(deferred(untilFreeMs(facts, nextFreeMs(key, nowMs, decision.missing))));
+      if (lane !== 'live') key.pacedMs = nowMs;
+      return Promise.resolve({ grants: Array.from({ length: decision.count }, () => grant(nowMs)), waitMs: 0 });
     },
-    settle(granted, settlement) {
+    settle({ id }, settlement) {
       const nowMs = clock.now();
-      forgetPast(nowMs);
-      counted.set(granted.id, nowMs + windowMs);
-      if (settlement.limit !== undefined) limit = Math.min(options.limit, settlement.limit);
-      if (settlement.blockedForMs !== undefined) {
-        blockedUntilMs = Math.max(blockedUntilMs, nowMs + settlement.blockedForMs);
+      forgetPast(key, nowMs);
+      const { status } = settlement;
+      const request = key.requests.get(id);
+      if (request && !request.settled) {
+        key.requests.set(id, { ...request, settled: true, status, countsUntilMs: nowMs + key.windowMs });
+        if (status !== null && status !== 429) key.lastAccepted = Math.max(key.lastAccepted, request.number);
       }
-      // Other tools on the same key: what the server counted beyond us counts here too, for one window.
-      const elsewhere = settlement.remaining === undefined ? 0 : limit - counted.size - settlement.remaining;
-      for (let n = 0; n < elsewhere; n++) counted.set(`elsewhere ${++issued}`, nowMs + windowMs);
+      const { limit, windowMs, requests } = key;
+      const seen = observe(settlement, {
+        limit,
+        windowMs,
+        used: requests.size,
+        refusedForMs: refusedForMs(key, nowMs),
+      });
+      const untilMs = nowMs + windowMs;
+      if (seen.withheld !== undefined) key.withheld = { count: seen.withheld, untilMs };
+      if (seen.serverLimit !== undefined) key.serverLimit = { limit: seen.serverLimit ?? limit, untilMs };
+      if (seen.blockedMs !== undefined) key.blockedUntilMs = Math.max(key.blockedUntilMs, nowMs + seen.blockedMs);
       return Promise.resolve();
     },
     release(grants) {
-      for (const { id } of grants) counted.delete(id);
+      for (const { id } of grants) if (key.requests.get(id)?.settled === false) key.requests.delete(id);
       return Promise.resolve();
     },
   };
 }
 
-function reserve(lane: Lane, limit: number): number {
-  if (lane === 'live' || limit < 50) return 0;
-  return Math.max(1, Math.floor(limit / 100));
+const emptyKey = (limit: number, windowMs: number): Key => ({
+  limit,
+  windowMs,
+  requests: new Map(),
+  withheld: { count: 0, untilMs: 0 },
+  serverLimit: { limit, untilMs: 0 },
+  blockedUntilMs: 0,
+  pacedMs: Number.NEGATIVE_INFINITY,
+  lastAccepted: 0,
+});
+
+function forgetPast({ requests }: Key, nowMs: number): void {
+  for (const [id, { countsUntilMs }] of requests) if (countsUntilMs <= nowMs) requests.delete(id);
+}
+
+/** An end that lies further ahead than any can dates from before the clock was set back: it is counted from now. */
+function clampToClock(key: Key, nowMs: number): void {
+  const windowEndMs = nowMs + key.windowMs;
+  for (const [id, request] of key.requests)
+    if (request.settled && request.countsUntilMs > windowEndMs)
+      key.requests.set(id, { ...request, countsUntilMs: windowEndMs });
+  const longestMs = nowMs + longestHoldMs(key.windowMs);
+  key.withheld.untilMs = Math.min(key.withheld.untilMs, longestMs);
+  key.serverLimit.untilMs = Math.min(key.serverLimit.untilMs, longestMs);
+  key.blockedUntilMs = Math.min(key.blockedUntilMs, longestMs);
+  if (key.pacedMs > nowMs) key.pacedMs = Number.NEGATIVE_INFINITY;
+}
+
+function factsAt(key: Key, nowMs: number): Facts {
+  const withheldMs = key.withheld.count > 0 ? key.withheld.untilMs - nowMs : 0;
+  const serverLimitMs = key.serverLimit.limit < key.limit ? key.serverLimit.untilMs - nowMs : 0;
+  const lapses = [withheldMs, serverLimitMs].filter(ms => ms > 0);
+  return {
+    windowMs: key.windowMs,
+    capacity: serverLimitMs > 0 ? key.serverLimit.limit : key.limit,
+    withheld: withheldMs > 0 ? key.withheld.count : 0,
+    used: key.requests.size,
+    blockedMs: Math.max(0, key.blockedUntilMs - nowMs),
+    sincePacedMs: nowMs - key.pacedMs,
+    loweredMs: lapses.length > 0 ? Math.min(...lapses) : undefined,
+  };
+}
+
+/** Time until `missing` requests have stopped counting. One in flight may be settled now, and would then count for one more window. */
+function nextFreeMs({ requests, windowMs }: Key, nowMs: number, missing: number): number | undefined {
+  const ends = [...requests.values()].map(({ countsUntilMs }) => Math.min(countsUntilMs - nowMs, windowMs));
+  return ends.sort((a, b) => a - b)[missing - 1];
+}
+
+/** How long ago the oldest request of the last window was granted after which every answer was a 429. */
+function refusedForMs({ requests, lastAccepted, windowMs }: Key, nowMs: number): number {
+  const refused = [...requests.values()].filter(
+    ({ number, status, grantedMs }) => status === 429 && number > lastAccepted && grantedMs > nowMs - windowMs,
+  );
+  return Math.max(0, ...refused.map(({ grantedMs }) => nowMs - grantedMs));
 }
 
 function timestamptz(micros: number): string {

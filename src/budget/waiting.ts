@@ -1,31 +1,31 @@
 import type { Clock } from '../clock.ts';
-import { LANES, type Lane } from './budget.ts';
+import { type Lane, rankOf } from './budget.ts';
 
-/** Whether the source's client waits for the request limit, and until when. */
+/** Whether the client of a source waits for the request limit, and for how long. */
 export interface Waiting {
-  /** To be told by the client whenever it begins to wait. */
+  /** Records that the client begins to wait. */
   note(waitMs: number, lane?: Lane): void;
-  /** Milliseconds still to wait; 0 when it does not. */
+  /** Milliseconds left to wait; 0 when it does not wait. */
   left(): number;
-  /** The same, for what is asked on one lane: the limit serves the highest first, and the others wait behind it. */
+  /** Milliseconds left for a request of this lane: it waits behind its own lane and those above. */
   leftOf(lane: Lane): number;
-  /** Resolves while or as soon as the client waits. */
+  /** Resolves when the client begins to wait, at once when it already does. */
   begun(): Promise<void>;
 }
 
 export function createWaiting(clock: Clock): Waiting {
-  let until = 0;
+  let untilMs = 0;
   let waiting: Lane = 'live';
   const listeners: (() => void)[] = [];
-  const left = () => Math.max(until - clock.now(), 0);
+  const left = () => Math.max(untilMs - clock.now(), 0);
   return {
     note(waitMs, lane = 'live') {
-      until = clock.now() + waitMs;
+      untilMs = clock.now() + waitMs;
       waiting = lane;
       for (const listener of listeners.splice(0)) listener();
     },
     left,
-    leftOf: lane => (LANES.indexOf(waiting) <= LANES.indexOf(lane) ? left() : 0),
+    leftOf: lane => (rankOf(waiting) <= rankOf(lane) ? left() : 0),
     begun() {
       return left() > 0 ? Promise.resolve() : new Promise(resolve => listeners.push(resolve));
     },

@@ -8,10 +8,10 @@ import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
 import { MINUTE, SECOND } from '../../src/clock.ts';
 import { SluiceError } from '../../src/errors.ts';
 import { type ClientOptions, isTimeout, openClient } from '../../src/source/client.ts';
-import { countingBudget } from './counting-budget.ts';
+import { countingBudget } from '../budget/counting-budget.ts';
+import { autoClock, manualClock } from '../support/manual-clock.ts';
 import { openDeafServer } from './deaf-server.ts';
 import { failure } from './failure.ts';
-import { autoClock, manualClock } from './manual-clock.ts';
 import { type Handler, json, openPeer } from './peer.ts';
 
 const apiKey = 'sk_live_51H+8a/secret=';

@@ -11,8 +11,8 @@ import {
 } from '../../src/sandbox/faults/fault-kinds.ts';
 import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { type ClientOptions, isTimeout, openClient } from '../../src/source/client.ts';
-import { countingBudget } from './counting-budget.ts';
-import { autoClock } from './manual-clock.ts';
+import { countingBudget } from '../budget/counting-budget.ts';
+import { autoClock } from '../support/manual-clock.ts';
 
 const KEY = 'sk_live_51H+8a/secret=';
 const PATH = '/api/v2/customers';

@@ -3,8 +3,8 @@ import { HOUR, SECOND } from '../../src/clock.ts';
 import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import type { Variants } from '../../src/sandbox/variants/variants.ts';
 import { createClient, type SluiceClientOptions, type SluiceError } from '../../src/source/public/public-client.ts';
+import { autoClock, manualClock } from '../support/manual-clock.ts';
 import { failure } from './failure.ts';
-import { autoClock, manualClock } from './manual-clock.ts';
 import { type Handler, json, openPeer } from './peer.ts';
 
 const KEY = 'sk_live_51H+8a/secret=';

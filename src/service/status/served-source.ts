@@ -1,4 +1,4 @@
-import type { Usage } from '../../budget/ledger.ts';
+import type { Usage } from '../../budget/ledger-usage.ts';
 import type { Job } from '../../engine/job.ts';
 
 /** Sources inspected at the same time. More would take database connections from the readers. */

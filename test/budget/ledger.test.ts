@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Budget } from '../../src/budget/budget.ts';
-import { createLedger, type Grant, type Lane, type Ledger } from '../../src/budget/ledger.ts';
+import type { Budget, Grant, Lane } from '../../src/budget/budget.ts';
+import { createLedger, type Ledger } from '../../src/budget/ledger.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { type TestDatabase, withDatabase } from '../support/database.ts';

@@ -5,8 +5,8 @@ import { createLimiter, type LimiterOptions } from '../../src/budget/limiter.ts'
 import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
 import { HOUR, MINUTE, SECOND, systemClock } from '../../src/clock.ts';
 import { SluiceError } from '../../src/errors.ts';
+import { manualClock } from '../support/manual-clock.ts';
 import { countingBudget } from './counting-budget.ts';
-import { manualClock } from './manual-clock.ts';
 
 function open(options: Partial<LimiterOptions> & { budget: Budget }) {
   return createLimiter({ concurrency: 2, clock: manualClock(), ...options });

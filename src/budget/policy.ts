@@ -1,0 +1,104 @@
+import { MINUTE } from '../clock.ts';
+import type { Grant, Lane, Settlement, Taken } from './budget.ts';
+
+/** What a store knows about a key at one moment. */
+export interface Facts {
+  readonly windowMs: number;
+  /** Requests per window: the configured limit, or what the server or another process lowers it to. */
+  readonly capacity: number;
+  /** Requests that the server counts beyond ours, e.g. those of another program on the same key. */
+  readonly withheld: number;
+  /** Requests that count now, including those in flight. */
+  readonly used: number;
+  /** How long the server still refuses every request of the key; 0 when it does not. */
+  readonly blockedMs: number;
+  /** Time since a lane below live was last granted a request; `Infinity` when that is unknown. */
+  readonly sincePacedMs: number;
+  /** Time until the first reason for a lower capacity lapses; undefined without one. */
+  readonly loweredMs: number | undefined;
+}
+
+/** `full`: the lane has to wait until `missing` more requests have stopped counting. */
+export type Decision =
+  | { readonly kind: 'grant'; readonly count: number }
+  | { readonly kind: 'wait'; readonly waitMs: number; readonly paced: boolean }
+  | { readonly kind: 'full'; readonly missing: number };
+
+/** Requests that may still be sent in the current window; negative when a lowered limit is already exceeded. */
+export const freeOf = ({ capacity, withheld, used }: Facts): number => capacity - withheld - used;
+
+/** The requests that only live may use: 1% of the capacity, rounded up. A capacity of one request has no reserve. */
+export const reserveOf = (capacity: number): number => Math.min(Math.ceil(capacity / 100), capacity - 1);
+
+/**
+ * How many requests a lane is granted, or what it waits for. Live may use all that is free. The other lanes leave the reserve to live;
+ * they burst while more than half of the capacity is free, and then get one request per `windowMs / capacity`.
+ */
+export function decide(facts: Facts, lane: Lane, want: number): Decision {
+  if (facts.blockedMs > 0) return { kind: 'wait', waitMs: facts.blockedMs, paced: false };
+  const { capacity, windowMs } = facts;
+  const free = freeOf(facts);
+  const reserve = lane === 'live' ? 0 : reserveOf(capacity);
+  if (free <= reserve) return { kind: 'full', missing: reserve + 1 - free };
+  if (lane === 'live') return { kind: 'grant', count: Math.min(want, free) };
+  const burst = Math.ceil(free - capacity / 2);
+  if (burst > 0) return { kind: 'grant', count: Math.min(want, burst, free - reserve) };
+  const pauseMs = windowMs / capacity - facts.sincePacedMs;
+  return pauseMs > 0 ? { kind: 'wait', waitMs: pauseMs, paced: true } : { kind: 'grant', count: 1 };
+}
+
+/**
+ * The wait of a `full` lane. `nextFreeMs`: time until enough of the requests that count now have stopped counting; undefined when fewer
+ * than that count. A lowered limit may lapse earlier.
+ */
+export function untilFreeMs({ loweredMs, windowMs }: Facts, nextFreeMs: number | undefined): number {
+  const earliestMs = Math.min(nextFreeMs ?? Number.POSITIVE_INFINITY, loweredMs ?? Number.POSITIVE_INFINITY);
+  return Number.isFinite(earliestMs) ? earliestMs : windowMs;
+}
+
+/** The answer to a `take` that was granted nothing, with the wait in whole milliseconds. */
+export function deferred(waitMs: number, paced = false): Taken {
+  const wait = { grants: [] as Grant[], waitMs: Math.max(1, Math.ceil(waitMs)) };
+  return paced ? { ...wait, paced } : wait;
+}
+
+/** No key is blocked longer than the server asked for because of earlier refusals, beyond this. */
+export const MAX_REPEATED_BLOCK_MS = 10 * MINUTE;
+
+/** The longest that anything an answer reported can hold; a later end dates from before the clock was set back. */
+export const longestHoldMs = (windowMs: number): number => Math.max(windowMs, MAX_REPEATED_BLOCK_MS);
+
+/** What one answer changes about a key. An undefined field is left as it is. */
+export interface Observation {
+  /** Holds for one window. */
+  readonly withheld: number | undefined;
+  /** A limit below ours, which holds for one window; null when the server's limit does not lower ours. */
+  readonly serverLimit: number | null | undefined;
+  /** Ends no earlier than a block that already holds. */
+  readonly blockedMs: number | undefined;
+}
+
+/**
+ * What an answer reports about the limit. `used` and `refusedForMs` (how long the key has been refused without one answer in between)
+ * include this answer. The statement OBSERVE in `ledger.ts` is the same rule in SQL.
+ */
+export function observe(
+  { remaining, limit, blockedForMs }: Pick<Settlement, 'remaining' | 'limit' | 'blockedForMs'>,
+  key: { limit: number; windowMs: number; used: number; refusedForMs: number },
+): Observation {
+  const left = countOf(remaining);
+  const serverLimit = countOf(limit);
+  const repeatedMs = Math.min(key.refusedForMs, key.windowMs, MAX_REPEATED_BLOCK_MS);
+  return {
+    withheld:
+      left === undefined ? undefined : Math.max(0, Math.min(key.limit, serverLimit ?? key.limit) - left - key.used),
+    serverLimit:
+      serverLimit === undefined ? undefined : serverLimit >= 1 && serverLimit < key.limit ? serverLimit : null,
+    blockedMs: blockedForMs === undefined ? undefined : Math.max(blockedForMs, repeatedMs),
+  };
+}
+
+/** A count as a header may report it; undefined when it is not a count that Postgres stores as an `integer`. */
+export function countOf(value: number | undefined): number | undefined {
+  return value !== undefined && Number.isInteger(value) && value >= 0 && value < 2 ** 31 ? value : undefined;
+}

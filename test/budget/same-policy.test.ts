@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Budget, type Grant, LANES, type Lane, type Settlement } from '../../src/budget/budget.ts';
+import { createLedger } from '../../src/budget/ledger.ts';
+import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/clock.ts';
+import { withDatabase } from '../support/database.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+type Step =
+  | { readonly kind: 'take'; readonly lane: Lane; readonly want: number }
+  | { readonly kind: 'settle'; readonly nth: number; readonly settlement: Settlement }
+  | { readonly kind: 'release'; readonly nth: number }
+  | { readonly kind: 'advance'; readonly ms: number };
+
+const report = fc.record(
+  { remaining: fc.integer({ min: -1, max: 60 }), limit: fc.integer({ min: 0, max: 60 }) },
+  { requiredKeys: [] },
+);
+const answered = report.map(reported => ({ purpose: 'page', status: 200, ...reported }));
+const refused = fc
+  .integer({ min: SECOND, max: 15 * MINUTE })
+  .map(blockedForMs => ({ purpose: 'page', status: 429, blockedForMs }));
+const unanswered = fc.constant({ purpose: 'page', status: null });
+const nth = fc.nat(1000);
+
+const step = fc.oneof<fc.WeightedArbitrary<Step>[]>(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('take'),
+      lane: fc.constantFrom(...LANES),
+      want: fc.integer({ min: 1, max: 12 }),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('settle'),
+      nth,
+      settlement: fc.oneof<fc.WeightedArbitrary<Settlement>[]>(
+        { weight: 5, arbitrary: answered },
+        { weight: 2, arbitrary: refused },
+        { weight: 1, arbitrary: unanswered },
+      ),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('release'), nth }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('advance'),
+      ms: fc.oneof(fc.integer({ min: 1, max: 2 * MINUTE }), fc.integer({ min: 1, max: 40 * MINUTE })),
+    }),
+  },
+);
+
+/** What the store answers to each take. A settled or released grant may be named again: the stores have to ignore the same ones. */
+async function play(budget: Budget, steps: readonly Step[], advance: (ms: number) => Promise<void> | void) {
+  const grants: Grant[] = [];
+  const answers: unknown[] = [];
+  for (const each of steps) {
+    if (each.kind === 'advance') {
+      await advance(each.ms);
+    } else if (each.kind === 'take') {
+      const taken = await budget.take(each.lane, each.want);
+      grants.push(...taken.grants);
+      answers.push({ ...taken, grants: taken.grants.length });
+    } else {
+      const grant = grants[each.nth % Math.max(1, grants.length)];
+      if (!grant) continue;
+      if (each.kind === 'settle') await budget.settle(grant, each.settlement);
+      else await budget.release([grant]);
+    }
+  }
+  return answers;
+}
+
+test('the memory store and the ledger give the same grants and waits to any sequence of requests and answers', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    let key = 0;
+    const sequence = fc.array(step, { minLength: 10, maxLength: 60 });
+    // A limit that divides the hour into whole milliseconds and one that does not; an hour and a window below ten minutes.
+    const settings = fc.record({
+      limit: fc.constantFrom(1, 2, 7, 40, 101),
+      windowMs: fc.constantFrom(HOUR, 7 * MINUTE),
+    });
+    await fc.assert(
+      fc.asyncProperty(settings, sequence, async ({ limit, windowMs }, steps) => {
+        // A time-out that never passes: the memory store has none.
+        const options = { source: 'shop', apiKey: `key ${key++}`, limit, windowMs, timeoutMs: 30 * DAY };
+        const inPostgres = await play(createLedger({ database, ...options }), steps, ms => clock.advance(ms));
+        let nowMs = clock.now();
+        const inMemory = await play(
+          createMemoryBudget({ clock: { ...clock, now: () => nowMs }, limit, windowMs }),
+          steps,
+          ms => {
+            nowMs += ms;
+          },
+        );
+        expect(inMemory).toEqual(inPostgres);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
