@@ -1,5 +1,6 @@
 import type { Budget } from '../src/budget/budget.ts';
-import type { Client, RequestContext } from '../src/source/client.ts';
+import type { Client } from '../src/source/client.ts';
+import type { RequestContext } from '../src/source/requests/request.ts';
 
 /** Follows the grants of several clients on one key: how many requests of other lanes a live one lets pass before its own. */
 export interface Wishes {

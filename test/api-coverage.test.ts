@@ -4,8 +4,8 @@ import type { z } from 'zod';
 import { PUSH_TARGETS } from '../src/push/targets.ts';
 import { rowSchemas } from '../src/sandbox/data/rows.ts';
 import { operations } from '../src/sandbox/http/operations.ts';
-import { createBodies } from '../src/source/public/bodies.ts';
-import { resources } from '../src/source/public/resources.ts';
+import { endpoints as clientEndpoints } from '../src/source/api/endpoints.ts';
+import { createBodies } from '../src/source/api/request-bodies.ts';
 import { ALL, JOBS } from './support/resources.ts';
 
 /** What the API's document lists, row by row: the query parameters of each read, and the body of each write. */
@@ -76,7 +76,7 @@ function sandboxKnows(endpoint: string): string[] | undefined {
 
 function clientKnows(endpoint: string): string[] | undefined {
   const [method, path = ''] = endpoint.split(' ');
-  const own = Object.values(resources).find(each => each.path === path.replace('/{id}', ''));
+  const own = Object.values(clientEndpoints).find(each => each.path === path.replace('/{id}', ''));
   if (!own || !clientDoc.includes(`### ${endpoint}\n`)) return undefined;
   if (method === 'PUT') return 'changes' in own ? shapeOf(own.changes) : undefined;
   if (method === 'POST') return 'body' in own ? shapeOf(own.body) : undefined;
@@ -161,7 +161,8 @@ test('docs/api-coverage.md tells where every endpoint, parameter and field of th
   expect(shapeOf(createBodies.leads)).toEqual(DOCUMENT['POST /api/v2/leads']);
   for (const [resource, fields] of Object.entries(FIELDS)) {
     for (const field of fields) expect(keptIn(resource, field), `${resource}.${field}`).not.toBe('');
-    const client = resource === 'financial_summaries' ? resources.financial : resources[resource as 'customers'];
+    const client =
+      resource === 'financial_summaries' ? clientEndpoints.financial : clientEndpoints[resource as 'customers'];
     expect(shapeOf(client.row), `the client's rows of ${resource}`).toEqual(expect.arrayContaining([...fields]));
     if (resource === 'financial_summaries') continue;
     expect(shapeOf(rowSchemas[resource as 'customers']), `the sandbox's rows of ${resource}`).toEqual(

@@ -74,6 +74,14 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
 
 /** The rooms within a layer, in steps: a room may import those of earlier steps, and no other of its own step. */
 const LADDERS: Record<string, readonly (readonly string[])[]> = {
+  'src/budget': [
+    ['budget.ts'],
+    ['policy.ts', 'lane-queue.ts', 'grant-pump.ts', 'waiting.ts'],
+    ['limiter.ts', 'memory-budget.ts', 'ledger-state.ts'],
+    ['ledger-usage.ts'],
+    ['ledger.ts'],
+  ],
+  'src/source': [['answers'], ['api', 'http'], ['requests'], ['client.ts'], ['public']],
   'src/service': [
     ['format.ts'],
     ['access', 'health', 'schedule', 'status'],
@@ -95,8 +103,27 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
   'src/cli': [['session'], ['output'], ['run'], ['backfill', 'demo', 'push', 'start'], ['commands'], ['program.ts']],
 };
 
+/** The only files of a layer that a room may import: the source's client, for one, must not see the store in Postgres. */
+const ONLY: readonly { from: string; of: Layer; files: readonly string[] }[] = [
+  { from: 'src/source/answers/', of: 'budget', files: [] },
+  { from: 'src/source/api/', of: 'budget', files: [] },
+  { from: 'src/source/http/', of: 'budget', files: [] },
+  { from: 'src/source/requests/', of: 'budget', files: ['src/budget/budget.ts', 'src/budget/limiter.ts'] },
+  { from: 'src/source/client.ts', of: 'budget', files: ['src/budget/budget.ts', 'src/budget/limiter.ts'] },
+  { from: 'src/source/public/', of: 'budget', files: ['src/budget/memory-budget.ts'] },
+  ...['budget', 'policy', 'lane-queue', 'grant-pump', 'waiting', 'limiter', 'memory-budget'].map(name => ({
+    from: `src/budget/${name}.ts`,
+    of: 'warehouse' as const,
+    files: [],
+  })),
+];
+
 /** Packages that one file of a layer keeps to itself. */
-const KEPT_BY: Record<string, string> = { pino: 'src/log.ts', 'pino-pretty': 'src/log.ts' };
+const KEPT_BY: Record<string, string> = {
+  pino: 'src/log.ts',
+  'pino-pretty': 'src/log.ts',
+  bottleneck: 'src/budget/limiter.ts',
+};
 const LEAVES = ['src/errors.ts', 'src/log.ts', 'src/clock.ts', 'src/loopback.ts'];
 const FOLDERS = [
   'config',
@@ -141,6 +168,9 @@ function climbs(path: string, target: string): boolean {
   });
 }
 
+const isKeptFrom = (path: string, target: string): boolean =>
+  ONLY.some(({ from, of, files }) => path.startsWith(from) && layerOf(target) === of && !files.includes(target));
+
 const IMPORT = /(?:^|\n)\s*(?:import|export)\s(?:[^'";]*?\sfrom\s*)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g;
 
 const importsOf = (text: string): string[] => [...text.matchAll(IMPORT)].map(match => (match[1] ?? match[2]) as string);
@@ -175,7 +205,8 @@ function breaches(files: Files): string[] {
         const other = layerOf(target);
         const allowed = ours.some(each => each === other || each === target);
         const own = other === layer && layer !== 'jobs' && layer !== 'migrations';
-        if ((!own && !allowed) || climbs(path, target)) found.push(`${path} imports ${target}`);
+        if ((!own && !allowed) || climbs(path, target) || isKeptFrom(path, target))
+          found.push(`${path} imports ${target}`);
       } else if (product && !specifier.startsWith('node:')) {
         const name = packageOf(specifier);
         if (!packages.includes(name) || (KEPT_BY[name] ?? path) !== path) found.push(`${path} imports package ${name}`);
@@ -235,6 +266,18 @@ test('every import keeps to the table, and nothing else of the layout is broken'
   expect(breaches(files)).toEqual([]);
 });
 
+test('nothing in source reaches the warehouse, whatever it imports', () => {
+  const files = readAll('src');
+  const reached = new Map([...files.keys()].filter(path => layerOf(path) === 'source').map(path => [path, path]));
+  for (const [path, way] of reached)
+    for (const specifier of importsOf(files.get(path) ?? '').filter(each => each.startsWith('.'))) {
+      const target = resolveImport(path, specifier);
+      if (!reached.has(target)) reached.set(target, `${way} -> ${target}`);
+    }
+  expect(reached.size).toBeGreaterThan(30);
+  expect([...reached].filter(([path]) => layerOf(path) === 'warehouse').map(([, way]) => way)).toEqual([]);
+});
+
 test('every layer of the table has its folder in the rules, and every package it names is installed or planned', () => {
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const planned = ['pg-copy-streams', 'uplot'];
@@ -250,13 +293,13 @@ describe('each rule can be broken', () => {
     'src/config/read-config.ts': `import { z } from 'zod';`,
     'src/main.ts': `import { config } from './config/read-config.ts';\nimport { createProgram } from './cli/program.ts';\nprocess.exit(0);`,
     'src/engine/job.ts': '',
-    'src/engine/run.ts': `import type { Rows } from '../warehouse/rows/rows.ts';\nimport { ask } from '../source/ask.ts';`,
+    'src/engine/run.ts': `import type { Rows } from '../warehouse/rows/rows.ts';\nimport { ask } from '../source/client.ts';`,
     'src/cli/session/session.ts': '',
     'src/cli/commands/sync.ts': `import type { Session } from '../session/session.ts';`,
     'src/cli/commands/verify.ts': '',
     'src/cli/push/report.ts': '',
     'src/cli/program.ts': `import { sync } from './commands/sync.ts';`,
-    'src/source/ask.ts': `import { request } from 'undici';`,
+    'src/source/client.ts': `import { request } from 'undici';`,
     'src/warehouse/database/database.ts': '',
     'src/warehouse/ledgers/runs.ts': `import type { Db } from '../database/database.ts';`,
     'src/warehouse/rows/rows.ts': `import { sql } from 'kysely';`,
@@ -265,6 +308,12 @@ describe('each rule can be broken', () => {
     'src/service/status/status.ts': '',
     'src/service/page/page.ts': `import type { Status } from '../status/status.ts';`,
     'src/service/service.ts': `import { page } from './page/page.ts';`,
+    'src/source/answers/json.ts': '',
+    'src/source/api/rows.ts': `import { parse } from '../answers/json.ts';`,
+    'src/source/http/exchange.ts': '',
+    'src/budget/budget.ts': '',
+    'src/budget/limiter.ts': `import Bottleneck from 'bottleneck';\nimport type { Budget } from './budget.ts';`,
+    'src/budget/ledger.ts': `import type { Budget } from './budget.ts';\nimport { rows } from '../warehouse/rows/rows.ts';`,
     'src/sandbox/data/table.ts': '',
     'src/sandbox/lists/paging.ts': `import { table } from '../data/table.ts';`,
     'src/sandbox/changes/edits.ts': '',
@@ -279,9 +328,9 @@ describe('each rule can be broken', () => {
   });
 
   test.each([
-    ['source sees warehouse', 'src/source/ask.ts', `import { rows } from '../warehouse/rows/rows.ts';`],
+    ['source sees warehouse', 'src/source/client.ts', `import { rows } from '../warehouse/rows/rows.ts';`],
     ['warehouse sees engine, by a type', 'src/warehouse/rows/x.ts', `import type { Job } from '../../engine/job.ts';`],
-    ['sandbox sees source', 'src/sandbox/http/app.ts', `import { ask } from '../../source/ask.ts';`],
+    ['sandbox sees source', 'src/sandbox/http/app.ts', `import { ask } from '../../source/client.ts';`],
     [
       'a room of the sandbox sees one above it',
       'src/sandbox/data/rows.ts',
@@ -331,6 +380,18 @@ describe('each rule can be broken', () => {
     ],
     ['a room of the command line that the ladder does not name', 'src/cli/odds/ends.ts', ''],
     ['main sees a command', 'src/main.ts', `import { sync } from './cli/commands/sync.ts';`],
+    ['a room of source sees one above it', 'src/source/answers/json.ts', `import { a } from '../http/exchange.ts';`],
+    ['a room of source sees one on its step', 'src/source/api/rows.ts', `import { a } from '../http/exchange.ts';`],
+    ['a file of source belongs to no room', 'src/source/odds.ts', ''],
+    [
+      'source sees the store in Postgres',
+      'src/source/client.ts',
+      `import { createLedger } from '../budget/ledger.ts';`,
+    ],
+    ['an answer sees the budget', 'src/source/answers/json.ts', `import { a } from '../../budget/budget.ts';`],
+    ['a file of the budget sees one above it', 'src/budget/policy.ts', `import { createLedger } from './ledger.ts';`],
+    ['the limiter sees warehouse', 'src/budget/limiter.ts', `import { rows } from '../warehouse/rows/rows.ts';`],
+    ['another than the limiter uses bottleneck', 'src/budget/ledger.ts', `import Bottleneck from 'bottleneck';`],
     ['another than main exits', 'src/engine/run.ts', 'process.exit(1);'],
     ['a ledger sees the rows', 'src/warehouse/ledgers/runs.ts', `import { rows } from '../rows/rows.ts';`],
     ['a push sees a report', 'src/warehouse/pushes/x.ts', `import { report } from '../reports/report.ts';`],
@@ -339,7 +400,7 @@ describe('each rule can be broken', () => {
     ['a folder of odds and ends', 'src/engine/utils/text.ts', ''],
     ['a name in camel case', 'src/engine/nextSlice.ts', ''],
     ['a file outside of every layer', 'src/other.ts', ''],
-    ['an import without .ts', 'src/engine/run.ts', `import { ask } from '../source/ask.js';`],
+    ['an import without .ts', 'src/engine/run.ts', `import { ask } from '../source/client.js';`],
     ['an import of what is not there', 'src/engine/run.ts', `import { ask } from '../source/gone.ts';`],
     ['a cycle', 'src/engine/job.ts', `import type { Run } from './run.ts';\nimport type { Job } from './job.ts';`],
     ['the engine tests the name of a job', 'src/engine/run.ts', `if (name === 'customers') throw new Error();`],

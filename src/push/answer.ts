@@ -1,5 +1,4 @@
-import { isObject } from '../source/answers/json.ts';
-import { cutShort } from '../source/http/cut-short.ts';
+import { shorten } from '../source/answers/shorten.ts';
 
 /** What a source says about one entry of a batch; `untold`: nothing that can be relied on. */
 export type Told =
@@ -75,8 +74,11 @@ function wrongText(wrong: unknown, hide: (text: string) => string): string {
     : typeof wrong === 'string'
       ? wrong
       : 'refused without a reason';
-  return cutShort(hide(text.replace(/[\p{Cc}\s]+/gu, ' ').trim()));
+  return shorten(hide(text.replace(/[\p{Cc}\s]+/gu, ' ').trim()));
 }
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isFilled = (value: unknown): boolean =>
   typeof value === 'string' ? value !== '' : isObject(value) && Object.keys(value).length > 0;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { jsonText } from '../engine/records/storable-text.ts';
-import { bodyProblems } from '../source/public/bodies.ts';
+import { fieldProblems } from '../source/api/field-problems.ts';
 import type { PushTarget } from './targets.ts';
 
 /** One line of a file as it was read; `line` counts from 1, and is the first where it spans several. */
@@ -37,7 +37,7 @@ export async function checkLines(
     }
     const parsed = target.body.safeParse(withoutNulls(each.value));
     if (!parsed.success) {
-      const told = Object.entries(bodyProblems(parsed.error));
+      const told = Object.entries(fieldProblems(parsed.error));
       problems.push({ line, reason: told.map(([field, wrong]) => said(field, wrong)).join('; ') });
       continue;
     }

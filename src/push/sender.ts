@@ -2,7 +2,7 @@ import type { Budget } from '../budget/budget.ts';
 import { stopped } from '../clock.ts';
 import { isKind, type SluiceError } from '../errors.ts';
 import type { OpenClient } from '../source/client.ts';
-import { notFound } from '../source/http/outcome-errors.ts';
+import { notFound } from '../source/requests/outcome-errors.ts';
 
 /**
  * How one attempt to create something ended. `unsent`: nothing arrived at the source. `unknown`: it may have been carried out.

@@ -1,6 +1,5 @@
 import type { z } from 'zod';
-import { batchEntry } from '../source/public/bodies.ts';
-import { resources } from '../source/public/resources.ts';
+import { batchEntry, createBodies } from '../source/api/request-bodies.ts';
 
 /** Where things of one kind are created. They are found again by the job of the same name; what has none cannot be looked for. */
 export interface PushTarget {
@@ -22,7 +21,8 @@ export interface PushBatch {
 }
 
 const single = (
-  { path, body }: { path: string; body: z.ZodObject },
+  path: string,
+  body: z.ZodObject,
   telling: readonly string[],
   lists: readonly string[] = [],
 ): PushTarget => ({
@@ -36,13 +36,13 @@ const single = (
 /** All that can be pushed. Users cannot: their passwords would stand in a file and in the log of what was sent. */
 export const PUSH_TARGETS: Readonly<Record<string, PushTarget>> = {
   customers: {
-    ...single(resources.customers, ['account', 'email', 'phone']),
-    batch: { path: resources.customerBatch.path, entry: batchEntry, wrap: customers => ({ customers }) },
+    ...single('/api/v2/customers', createBodies.customers, ['account', 'email', 'phone']),
+    batch: { path: '/api/v2/batch/customers', entry: batchEntry, wrap: customers => ({ customers }) },
   },
-  invoices: single(resources.invoices, ['customer_id'], ['items']),
-  leads: single(resources.leads, []),
-  products: single(resources.products, ['name']),
-  quotes: single(resources.quotes, ['customer_id'], ['items']),
-  tickets: single(resources.tickets, ['subject']),
-  transactions: single(resources.transactions, []),
+  invoices: single('/api/v2/invoices', createBodies.invoices, ['customer_id'], ['items']),
+  leads: single('/api/v2/leads', createBodies.leads, []),
+  products: single('/api/v2/products', createBodies.products, ['name']),
+  quotes: single('/api/v2/quotes', createBodies.quotes, ['customer_id'], ['items']),
+  tickets: single('/api/v2/tickets', createBodies.tickets, ['subject']),
+  transactions: single('/api/v2/transactions', createBodies.transactions, []),
 };

@@ -7,7 +7,7 @@ import { createLog } from '../../src/log.ts';
 import type { Fault } from '../../src/sandbox/faults/fault-kinds.ts';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
 import { recordIncidents, sendAlerts } from '../../src/service/incidents/incident-monitor.ts';
-import { FAILURES } from '../../src/source/http/retry.ts';
+import { FAILURES } from '../../src/source/requests/retry.ts';
 import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';

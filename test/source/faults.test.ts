@@ -16,7 +16,7 @@ import { autoClock } from '../support/manual-clock.ts';
 
 const KEY = 'sk_live_51H+8a/secret=';
 const PATH = '/api/v2/customers';
-const REDIRECTED = 'not followed because no other address may get the key';
+const REDIRECTED = 'not followed because no other address may receive the key';
 const MIB = 2 ** 20;
 
 /** What the client says of each fault that lasts, once it has given up. */
@@ -50,7 +50,7 @@ const SAID: Record<Exclude<Fault, ListFault>, string> = {
   'redirect-host': `HTTP 302, a redirect to https://elsewhere.invalid{path}, ${REDIRECTED}`,
   huge: `HTTP 200 with a body of more than ${MIB} bytes`,
   'huge-gzip': `HTTP 200 with a body of more than ${MIB} bytes`,
-  'wrong-encoding': 'a body that is not the gzip it is said to be (incorrect header check)',
+  'wrong-encoding': 'a body that is not valid gzip (incorrect header check)',
 };
 
 const isEndless = (fault: Fault) => endlessFaults.some(endless => endless === fault);
@@ -111,7 +111,7 @@ describe('each fault that lasts ends in an error that says what, where, and what
       const said = SAID[fault].replace('{port}', String(sandbox.port)).replace('{path}', path);
       expect(error.message).toBe(`GET ${PATH}?page=1 failed ${tries} times: ${said}`);
       expect(error.kind).toBe(fault.startsWith('huge') ? 'refused' : 'unavailable');
-      expect(error.next).toMatch(fault.startsWith('huge') ? /SOURCE_PAGE_SIZE/ : /SOURCE_URL.*the next run goes on/);
+      expect(error.next).toMatch(fault.startsWith('huge') ? /SOURCE_PAGE_SIZE/ : /SOURCE_URL.*the next run continues/);
       expect(isTimeout(error)).toBe(isEndless(fault));
       expect([sandbox.stats.total, budget.open(), budget.settled.length]).toEqual([tries, 0, tries]);
       const shown = [error.message, error.stack, error.next, String(error.cause), JSON.stringify(error)].join('\n');

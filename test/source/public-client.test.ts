@@ -191,13 +191,13 @@ describe('404', () => {
     expect(await failure(nowhere.client.invoices.list({ status: 'Paid' }))).toMatchObject({ kind: 'absent' });
   });
 
-  it('to a create may be about what its body points to', async () => {
+  it('to a create may be about a record that its body refers to', async () => {
     const { client } = await withPeer(response => json(response, '', 404));
     expect(await failure(client.tickets.create({ customer_id: 99, subject: 'Help' }))).toMatchObject({
       kind: 'refused',
       status: 404,
       message: 'The source answers POST /api/v2/tickets with 404, not found.',
-      next: expect.stringContaining('points to'),
+      next: expect.stringContaining('refers to'),
     });
   });
 
@@ -241,7 +241,7 @@ describe('rows', () => {
     const { client } = await lists([{ id: 1 }, { id: 2, amount: '1,50', items: [{ qty: true }, 7] }]);
     expect(await failure(client.invoices.list())).toMatchObject({
       kind: 'failed',
-      message: expect.stringMatching(/^\/api\/v2\/invoices, row 2 \(id 2\) is not .*amount: expected a number/),
+      message: expect.stringMatching(/^\/api\/v2\/invoices, row 2 \(id 2\) does not match .*amount: expected a number/),
       fields: {
         amount: expect.stringContaining('expected a number'),
         'items.0.qty': expect.stringContaining('expected a number'),
@@ -336,7 +336,7 @@ describe('what is created', () => {
       expect(error).toMatchObject({
         kind: 'unavailable',
         outcomeUnknown: true,
-        next: expect.stringContaining('look in the source before'),
+        next: expect.stringContaining('check the source before'),
       });
       expect(sandbox.stats.total).toBe(1);
     },
@@ -466,7 +466,7 @@ describe('errors', () => {
     };
     expect(wrong({ url: 'http://books.example.com' })).toMatchObject({
       kind: 'configuration',
-      message: expect.stringMatching(/^`url` must be https/),
+      message: expect.stringMatching(/^`url` must begin with https/),
       next: "Example: url: 'https://books.example.com'",
     });
     expect(wrong({ apiKey: '' })?.message).toMatch(/^`apiKey` is empty/);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
-import { parseRateHeaders } from '../../src/source/http/rate-headers.ts';
+import { parseRateHeaders } from '../../src/source/answers/rate-headers.ts';
 
 const nowMs = Date.UTC(2026, 0, 15, 10);
 const time = { nowMs, windowMs: HOUR };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
-import { BLOCKED, FAILURES, type RetryLaw, retryDelayMs } from '../../src/source/http/retry.ts';
+import { BLOCKED, FAILURES, type RetryLaw, retryDelayMs } from '../../src/source/requests/retry.ts';
 
 it('doubles from one second, up to the cap, and takes away at most half', () => {
   const most = [1, 2, 3, 7, 8, 99].map(failures => retryDelayMs(FAILURES, failures, () => 1));

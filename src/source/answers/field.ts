@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BadValue } from './values.ts';
 
-/** A field of a record in its normal form. One that is left out stays out; what `read` refuses is an issue of that field. */
+/** A field of a record in its normal form. An absent field stays absent; a value that `read` rejects becomes an issue of the field. */
 export function field(read: (value: unknown) => string | null) {
   return z
     .unknown()
@@ -9,7 +9,7 @@ export function field(read: (value: unknown) => string | null) {
     .optional();
 }
 
-/** What `read` makes of a value; a `BadValue` becomes an issue. */
+/** Applies `read` to a value and turns a `BadValue` into an issue. */
 export function checked<T>(value: unknown, context: z.RefinementCtx, read: (value: unknown) => T): T {
   try {
     return read(value);

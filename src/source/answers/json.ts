@@ -1,15 +1,15 @@
 import { parse } from 'lossless-json';
 
-/** What `JSON.parse` may round: 16 and more digits, or an exponent. Strings match too, so a match is looked at again without them. */
+/** Numbers that `JSON.parse` may round: 16 or more digits, or an exponent. Strings match too, so a match is tested again without them. */
 const MAYBE_ROUNDED = /\d[\d.]{15,}|\d[eE]/;
-/** The closing quote is optional, so that a cut-off text costs one pass and not one per quote. */
+/** The closing quote is optional, so that truncated text costs one pass and not one per quote. */
 const STRINGS = /"[^"\\]*(?:\\.[^"\\]*)*"?/gs;
 /** Far above what any record needs, and below what exhausts the stack. */
 const MAX_DEPTH = 2000;
 
 /**
- * Reads JSON without losing a digit: a number that a double would round comes as a string with its exact decimal text,
- * any other as a number. Keys named `__proto__` are left out. Throws on text that is not JSON, or nests deeper than 2000 levels.
+ * Parses JSON without losing a digit: a number that a double would round becomes a string with its exact decimal text, any other a number.
+ * Keys named `__proto__` are dropped. Throws on text that is not JSON, or that nests deeper than 2000 levels.
  *
  * @example parseJson('[9007199254740993, 12.50]') // ['9007199254740993', 12.5]
  */
@@ -44,7 +44,7 @@ export function exactNumber(text: string): number | string {
   return Number.isFinite(number) && decimalForm(text) === decimalForm(String(number)) ? number : text;
 }
 
-/** A decimal's significant digits and the power of ten after its last one: equal forms are equal numbers. */
+/** A decimal's significant digits and the power of ten of the last one: equal forms are equal numbers. */
 function decimalForm(text: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
@@ -54,7 +54,7 @@ function decimalForm(text: string): string {
   return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
 }
 
-/** Walks objects by `for in`: 0.13 ms for 1000 rows, where `Object.values` takes 1.8 ms and the parsing itself 2.3 ms. */
+/** Iterates with `for in`: 0.13 ms for 1000 rows; `Object.values` takes 1.8 ms, and parsing itself 2.3 ms. */
 function tidy(value: unknown, depth: number, dropProto: boolean): void {
   if (!isContainer(value)) return;
   if (depth >= MAX_DEPTH) throw new SyntaxError(`JSON nested deeper than ${MAX_DEPTH} levels`);

@@ -1,4 +1,4 @@
-/** A list answer's `meta`, as far as it was given and readable. */
+/** The readable fields of a list answer's `meta`. */
 export interface Meta {
   currentPage?: number;
   totalPages?: number;
@@ -17,7 +17,7 @@ export function readMeta(value: unknown): Meta | undefined {
   return known.length > 0 ? (Object.fromEntries(known) as Meta) : undefined;
 }
 
-/** Numbers come as digits in a string too; anything else is as good as absent. */
+/** A number may also come as a string of digits; anything else counts as absent. */
 function count(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : undefined;

@@ -1,16 +1,16 @@
 /**
- * Normal forms of an answer's single values, as exact text. Each function returns the text, null for "none" (`null`, and for
- * numbers, dates and stamps `""`; for dates and stamps also `0000-00-00`), or throws `BadValue`.
+ * Normal forms of an answer's single values, as exact text. Each function returns the text, or null for an empty value (`null`; for
+ * numbers, dates and time stamps also `""`; for dates and time stamps also `0000-00-00`). It throws `BadValue` for anything else.
  */
 export class BadValue extends Error {}
 
 const INT8_MAX = 9223372036854775807n;
-/** numeric takes 131072 digits before the point and 16383 after it; no business value comes near, so more is a fault of the source. */
+/** Postgres' numeric takes 131072 digits before the point and 16383 after it. No business value comes near: more is an error of the source. */
 const MAX_EXPONENT = 1000;
 const MAX_DIGITS = 1000;
 const NUMBER = /^([+-]?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d{1,6}))?$|^([+-]?)\.(\d+)(?:[eE]([+-]?\d{1,6}))?$/;
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
-/** Zones as Postgres takes them, up to 15:59 (22009 beyond); it refuses fractions of some hundred digits (22007). */
+/** Postgres accepts zones up to 15:59 (22009 beyond), and refuses fractions of some hundred digits (22007). */
 const STAMP =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,20})?)?\s*(Z|z|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)?$/;
 const NO_DATE = /^0000-00-00(?:[T ][\d:.]*)?$/;
@@ -47,7 +47,7 @@ export function integerText(value: unknown): string | null {
   return text;
 }
 
-/** `YYYY-MM-DD`; a time of day behind it is cut off, never shifted by a zone. */
+/** `YYYY-MM-DD`; a time of day after it is dropped, and never shifts the date by a zone. */
 export function dateText(value: unknown): string | null {
   if (value === null || value === '') return null;
   if (typeof value !== 'string') throw new BadValue(`expected a date, got ${kindOf(value)}`);
@@ -59,7 +59,7 @@ export function dateText(value: unknown): string | null {
   return text.slice(0, 10);
 }
 
-/** An ISO time stamp; one without a zone stays without, and is read in the source's zone when it is stored. */
+/** An ISO time stamp. One without a zone keeps none, and is interpreted in the source's zone when it is stored. */
 export function stampText(value: unknown): string | null {
   if (value === null || value === '') return null;
   if (typeof value !== 'string') throw new BadValue(`expected a time stamp, got ${kindOf(value)}`);
@@ -80,7 +80,7 @@ function isDay(year = '', month = '', day = ''): boolean {
   return !Number.isNaN(date.getTime()) && date.getUTCDate() === Number(day) && Number(year) > 0;
 }
 
-/** What a value is, for a message. */
+/** Names the type of a value, for a message. */
 export function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : value === undefined ? 'nothing' : typeof value;
 }

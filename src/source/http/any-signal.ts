@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * Brackets work with a controller that aborts as soon as one of `signals` does. `AbortSignal.any` keeps something of every derived signal
- * for as long as a source signal lives, which here is the whole process: 70 bytes, and 1.2 kB where a listener was left on it (Node 20.20).
+ * Runs `work` with a controller that aborts as soon as one of `signals` does. `AbortSignal.any` retains memory for every derived signal as
+ * long as a source signal lives, here the whole process: 70 bytes each, and 1.2 kB where a listener was left on it (Node 20.20).
  */
 export async function withAnySignal<T>(
   signals: readonly (AbortSignal | undefined)[],
@@ -11,7 +11,7 @@ export async function withAnySignal<T>(
   const controller = new AbortController();
   const links = signals.flatMap(signal => {
     if (signal === undefined) return [];
-    // One may serve any number of works; Node warns on stderr from the eleventh that waits on it.
+    // A signal may serve any number of calls; Node warns on stderr from the eleventh listener on it.
     setMaxListeners(0, signal);
     const abort = () => controller.abort(signal.reason);
     if (signal.aborted) abort();

@@ -1,11 +1,11 @@
-/** How messages name what a person set and what comes later: a command speaks of its settings, a program of its options. */
+/** How messages name settings and next steps: a command names environment variables, a program names options. */
 export interface Wording {
   readonly url: string;
   readonly exampleUrl: string;
   readonly apiKey: string;
-  /** What to do about an answer that is too large. */
+  /** The next step after an answer that is too large. */
   readonly askForLess: string;
-  /** What becomes of the work when the source is back. */
+  /** How the work continues when the source is back. */
   readonly later: string;
 }
 
@@ -13,14 +13,14 @@ export const COMMAND_WORDING: Wording = {
   url: 'SOURCE_URL',
   exampleUrl: 'SOURCE_URL=https://books.example.com',
   apiKey: 'SOURCE_API_KEY',
-  askForLess: 'Ask for less at a time: SOURCE_PAGE_SIZE.',
-  later: 'the next run goes on where this one stopped.',
+  askForLess: 'Request fewer rows at a time: lower SOURCE_PAGE_SIZE.',
+  later: 'the next run continues where this one stopped.',
 };
 
 export const PROGRAM_WORDING: Wording = {
   url: '`url`',
   exampleUrl: "url: 'https://books.example.com'",
   apiKey: '`apiKey`',
-  askForLess: 'Ask for less at a time: `limit`.',
+  askForLess: 'Request fewer rows at a time: lower `limit`.',
   later: 'try again later.',
 };

@@ -1,33 +1,33 @@
 import type { z } from 'zod';
 import { integerText } from '../answers/values.ts';
-import { notFound } from '../http/outcome-errors.ts';
+import { pathId } from '../api/query-filters.ts';
+import { notFound } from '../requests/outcome-errors.ts';
 import { checkAnswer } from './check-answer.ts';
 import { checkInput } from './check-input.ts';
-import { pathId } from './filters.ts';
 import { type CallOptions, offered, type Session } from './session.ts';
 
 export interface CreateOperation<Body> {
   /**
-   * Creates one, and is never repeated where it may have arrived: an error with `outcomeUnknown` says so. A body that is not right is the
+   * Creates one record. The request is never repeated if it may have arrived: the error then has `outcomeUnknown`. An invalid body is the
    * kind `usage` before anything is sent, or `refused` by the source; both have `fields`.
    */
   create(body: Body, options?: CallOptions): Promise<Outcome>;
 }
 
 export interface RecordOperations<Row, Changes> {
-  /** Undefined when there is none with this id. */
+  /** Returns undefined if no record has this id. */
   get(id: string | number, options?: CallOptions): Promise<Row | undefined>;
-  /** Sends these fields. Undefined when there is none with this id. */
+  /** Sends these fields. Returns undefined if no record has this id. */
   update(id: string | number, changes: Changes, options?: CallOptions): Promise<Outcome | undefined>;
-  /** False when there was none with this id, as after a repeated request whose first answer was lost. */
+  /** Returns false if no record had this id, as after a repeated request whose first answer was lost. */
   delete(id: string | number, options?: CallOptions): Promise<boolean>;
 }
 
-/** What came back from a change. The document shows no more than an envelope: read back what matters. */
+/** The answer to a change. The API's document shows only its envelope: read back what matters. */
 export interface Outcome {
-  /** Where `data` names one. */
+  /** The id in `data`, if there is one. */
   id: string | undefined;
-  /** As it came. */
+  /** As the source sent it. */
   data: unknown;
   message: string | undefined;
 }
@@ -83,6 +83,6 @@ function idIn(data: unknown): string | undefined {
   try {
     return integerText((data as { id?: unknown } | null | undefined)?.id ?? null) ?? undefined;
   } catch {
-    return undefined; // Undocumented, so whatever it is, the creation stands.
+    return undefined; // The shape of `data` is undocumented; the record was created whatever it holds.
   }
 }

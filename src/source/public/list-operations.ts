@@ -1,29 +1,29 @@
 import type { z } from 'zod';
-import type { RequestContext } from '../client.ts';
+import { contradicts, iteration, paging } from '../api/query-filters.ts';
+import type { RequestContext } from '../requests/request.ts';
 import { checkRows } from './check-answer.ts';
 import { checkInput } from './check-input.ts';
-import { contradicts, iteration, paging } from './filters.ts';
 import { type Page, pageSizes, readAll } from './read-all.ts';
 import { absent, type CallOptions, offered, present, type Session } from './session.ts';
 
 export interface Paging {
   /** From 1. */
   page?: number;
-  /** Rows to ask for. The source may give fewer: most stop at 100. Default: the source's own, 20 for customers. */
+  /** Rows to request. The source may return fewer: most stop at 100. Default: the source's own, 20 for customers. */
   limit?: number;
 }
 
 export interface Iteration {
-  /** Rows to ask for at a time. Default: 1000, and less where the source refuses that. */
+  /** Rows to request at a time. Default: 1000, or fewer if the source refuses that. */
   limit?: number;
-  /** After that many pages it is an error that the list has not ended. Default 10,000. */
+  /** Fails if the list has not ended after this many pages. Default 10,000. */
   maxPages?: number;
 }
 
 export interface ListOperations<Row, Filters = unknown> {
-  /** One page. Rows that contradict a filter are left out, since some sources ignore filters. A page past the end is empty. */
+  /** Returns one page. Rows that contradict a filter are left out, since some sources ignore filters. A page past the end is empty. */
   list(ask?: Filters & Paging, options?: CallOptions): Promise<Page<Row>>;
-  /** Every row, page after page as they are needed. Requests of single calls go before these. */
+  /** Iterates over every row and requests each page when it is needed. Requests of single calls go first. */
   all(ask?: Filters & Iteration, options?: CallOptions): AsyncIterable<Row>;
 }
 
@@ -32,9 +32,9 @@ export function listOperations<R extends z.ZodType<object>, F extends z.ZodObjec
   { path, row, filters }: { path: string; row: R; filters: F },
 ): ListOperations<z.output<R>, z.input<F>> {
   type Row = z.output<R>;
-  /** The page size this source has taken when it was left to us. */
+  /** The default page size that this source accepted. */
   let taken: number | undefined;
-  /** The list has shown itself. */
+  /** The list has returned a page. */
   let isThere = false;
 
   async function pageOf(
@@ -48,9 +48,9 @@ export function listOperations<R extends z.ZodType<object>, F extends z.ZodObjec
       const rows = checkRows(row, answer.rows, path);
       return { rows, ...(answer.meta && { meta: answer.meta }) };
     }
-    // Past the end, some sources say that there is no such page.
+    // Some sources answer 404 to a page past the end.
     if ((ask.page ?? 1) > 1) return { rows: [] };
-    // So they do where a filter shows nothing. Whether the list is there it tells itself.
+    // They do so for a filter without matches, too. A request without filters shows whether the list exists.
     if (Object.keys(query).length > 0) {
       isThere ||= (await offered(path, () => source.list(path, {}, { limit: 1 }, context))).kind === 'rows';
       if (isThere) return { rows: [] };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { createMemoryBudget } from '../../budget/memory-budget.ts';
 import { type Clock, HOUR, SECOND, systemClock } from '../../clock.ts';
+import { endpoints } from '../api/endpoints.ts';
 import { openClient } from '../client.ts';
 import { withAnySignal } from '../http/any-signal.ts';
 import { PROGRAM_WORDING } from '../http/wording.ts';
@@ -9,7 +10,6 @@ import { checkInput } from './check-input.ts';
 import { listOperations } from './list-operations.ts';
 import type { SluiceClient } from './public-types.ts';
 import { reportOperation } from './report-operation.ts';
-import { resources } from './resources.ts';
 import type { Session } from './session.ts';
 
 export { type ErrorKind, isKind, SluiceError } from '../../errors.ts';
@@ -22,11 +22,11 @@ export type { CallOptions } from './session.ts';
 export interface SluiceClientOptions {
   /** The installation's base address, e.g. `https://books.example.com`. Plain http only to this machine itself. */
   url: string;
-  /** Created in the source under Settings, API Access. */
+  /** Create it in the source under Settings → API Access. */
   apiKey: string;
   /** How the key is sent: in a header, or as a query parameter. Default `bearer`. */
   auth?: 'bearer' | 'query';
-  /** Requests in any window. It is counted in this process alone: give each program that shares the key its part. Default 1000. */
+  /** Requests in any window. Only this process is counted: give each program that shares the key a part of the limit. Default 1000. */
   limit?: number;
   /** The window's length in milliseconds. Default an hour. */
   windowMs?: number;
@@ -36,9 +36,9 @@ export interface SluiceClientOptions {
   timeoutMs?: number;
   /** Stops every call. */
   signal?: AbortSignal;
-  /** Told when requests wait for the limit, and for how many milliseconds at least. */
+  /** Called when requests wait for the limit, with the least number of milliseconds. */
   onWait?: (waitMs: number) => void;
-  /** Where time comes from, for tests. Default the system's. */
+  /** The source of time, for tests. Default: the system clock. */
   clock?: Clock;
 }
 
@@ -54,8 +54,9 @@ const settings = z.object({
 });
 
 /**
- * A typed client of the whole API, with the same limiter and retries as Sluice itself and no database: it counts its requests in memory.
- * Every error is a `SluiceError` whose `kind` says what to do about it. Throws the kind `configuration` at once for a wrong address or key.
+ * Creates a typed client of the whole API, with the same limiter and retries as Sluice itself. It needs no database and counts requests in
+ * memory. Every error is a `SluiceError` whose `kind` says what to do about it. Throws the kind `configuration` at once for an invalid
+ * address or key.
  *
  * @example
  * const client = createClient({ url: 'https://books.example.com', apiKey: process.env.API_KEY ?? '' });
@@ -79,28 +80,28 @@ export function createClient(options: SluiceClientOptions): SluiceClient {
       return withAnySignal([options.signal, call?.signal], ({ signal }) => work({ lane, purpose: 'client', signal }));
     },
   };
-  const webhooks = createOperation(session, resources.webhooks);
-  const customerBatch = createOperation(session, resources.customerBatch);
+  const webhooks = createOperation(session, endpoints.webhooks);
+  const customerBatch = createOperation(session, endpoints.customerBatch);
   return {
     customers: {
-      ...listOperations(session, resources.customers),
-      ...createOperation(session, resources.customers),
-      ...recordOperations(session, resources.customers),
+      ...listOperations(session, endpoints.customers),
+      ...createOperation(session, endpoints.customers),
+      ...recordOperations(session, endpoints.customers),
     },
-    invoices: { ...listOperations(session, resources.invoices), ...createOperation(session, resources.invoices) },
+    invoices: { ...listOperations(session, endpoints.invoices), ...createOperation(session, endpoints.invoices) },
     transactions: {
-      ...listOperations(session, resources.transactions),
-      ...createOperation(session, resources.transactions),
+      ...listOperations(session, endpoints.transactions),
+      ...createOperation(session, endpoints.transactions),
     },
-    products: { ...listOperations(session, resources.products), ...createOperation(session, resources.products) },
-    quotes: { ...listOperations(session, resources.quotes), ...createOperation(session, resources.quotes) },
-    tickets: { ...listOperations(session, resources.tickets), ...createOperation(session, resources.tickets) },
-    leads: createOperation(session, resources.leads),
-    users: { ...listOperations(session, resources.users), ...createOperation(session, resources.users) },
-    orders: listOperations(session, resources.orders),
-    suppliers: listOperations(session, resources.suppliers),
-    purchases: listOperations(session, resources.purchases),
-    reports: { financial: reportOperation(session, resources.financial) },
+    products: { ...listOperations(session, endpoints.products), ...createOperation(session, endpoints.products) },
+    quotes: { ...listOperations(session, endpoints.quotes), ...createOperation(session, endpoints.quotes) },
+    tickets: { ...listOperations(session, endpoints.tickets), ...createOperation(session, endpoints.tickets) },
+    leads: createOperation(session, endpoints.leads),
+    users: { ...listOperations(session, endpoints.users), ...createOperation(session, endpoints.users) },
+    orders: listOperations(session, endpoints.orders),
+    suppliers: listOperations(session, endpoints.suppliers),
+    purchases: listOperations(session, endpoints.purchases),
+    reports: { financial: reportOperation(session, endpoints.financial) },
     webhooks: { register: (webhook, call) => webhooks.create(webhook, call) },
     batch: { customers: (entries, call) => customerBatch.create({ customers: [...entries] }, call) },
     close: () => source.close(),

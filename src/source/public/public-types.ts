@@ -1,14 +1,14 @@
 import type { z } from 'zod';
-import type { batchEntry, createBodies, customerChanges } from './bodies.ts';
+import type * as filters from '../api/query-filters.ts';
+import type { batchEntry, createBodies, customerChanges } from '../api/request-bodies.ts';
+import type * as rows from '../api/response-rows.ts';
 import type { CreateOperation, Outcome, RecordOperations } from './change-operations.ts';
-import type * as filters from './filters.ts';
 import type { ListOperations } from './list-operations.ts';
-import type * as rows from './rows.ts';
 import type { CallOptions } from './session.ts';
 
-/** `account` is the customer's name; stamps are ISO 8601 texts as they came. */
+/** `account` is the customer's name; time stamps are ISO 8601 texts as the source sent them. */
 export type Customer = z.output<typeof rows.customerRow>;
-/** `status` is `Paid`, `Unpaid`, `Partially Paid` or another; amounts are exact decimal text, dates `YYYY-MM-DD`. Lists may leave out `date` and `notes`. */
+/** `status` is `Paid`, `Unpaid`, `Partially Paid` or another; amounts are exact decimal text, dates `YYYY-MM-DD`. Lists may omit `date` and `notes`. */
 export type Invoice = z.output<typeof rows.invoiceRow>;
 /** `type` is `Income`, `Expense` or another; rows of some sources have no `id`. */
 export type Transaction = z.output<typeof rows.transactionRow>;
@@ -17,14 +17,14 @@ export type Product = z.output<typeof rows.productRow>;
 export type Quote = z.output<typeof rows.quoteRow>;
 /** `status` is `Open`, `Closed`, `Pending` or another. */
 export type Ticket = z.output<typeof rows.ticketRow>;
-/** Without password, even where a source gives it away. */
+/** Never has a password, even if the source sends one. */
 export type User = z.output<typeof rows.userRow>;
-/** A row of a list whose fields the API's document does not show, as it came; a number that would be rounded is text. */
+/** A row as the source sent it, of a list whose fields the API's document does not show; a number that would be rounded is text. */
 export type OpaqueRow = z.output<typeof rows.opaqueRow>;
 /** Sums as exact decimal text. */
 export type FinancialSummary = z.output<typeof rows.financialSummary>;
 
-/** Only `account`, the name, is asked for here; numbers and ids may be decimal text in every body. */
+/** Only `account`, the name, is required. Numbers and ids may be decimal text in every body. */
 export type NewCustomer = z.input<typeof createBodies.customers>;
 export type CustomerChanges = z.input<typeof customerChanges>;
 export type BatchEntry = z.input<typeof batchEntry>;
@@ -43,7 +43,7 @@ export type TransactionFilters = z.input<typeof filters.transactionFilters>;
 export type TicketFilters = z.input<typeof filters.ticketFilters>;
 export type Period = z.input<typeof filters.period>;
 
-/** Every endpoint of the API's document. */
+/** One operation for each endpoint of the API's document. */
 export interface SluiceClient {
   /** @example for await (const customer of client.customers.all({ search: 'example.com' })) console.log(customer.account); */
   readonly customers: ListOperations<Customer, SearchFilters> &
@@ -60,27 +60,28 @@ export interface SluiceClient {
   /** The API has no list of leads. */
   readonly leads: CreateOperation<NewLead>;
   readonly users: ListOperations<User> & CreateOperation<NewUser>;
-  /** Not every source offers this list; the kind `absent` says so. */
+  /** Throws the kind `absent` if the source does not offer this list. */
   readonly orders: ListOperations<OpaqueRow>;
-  /** Not every source offers this list; the kind `absent` says so. */
+  /** Throws the kind `absent` if the source does not offer this list. */
   readonly suppliers: ListOperations<OpaqueRow>;
-  /** Not every source offers this list; the kind `absent` says so. */
+  /** Throws the kind `absent` if the source does not offer this list. */
   readonly purchases: ListOperations<OpaqueRow>;
   readonly reports: {
-    /** Sums of a month or a year; of which when none is given, is not shown. Undefined where the source has no report. */
+    /** Sums of a month or a year; the document does not show the default period. Returns undefined if the source has no report. */
     financial(period?: Period, options?: CallOptions): Promise<FinancialSummary | undefined>;
   };
   readonly webhooks: {
-    /** Event kinds that appear in the document: `invoice.created` and `payment.received`. It shows no way to list or remove one. */
+    /** The document names the events `invoice.created` and `payment.received`. It shows no way to list or remove a webhook. */
     register(webhook: NewWebhook, options?: CallOptions): Promise<Outcome>;
   };
   readonly batch: {
     /**
-     * Creates several customers with one request, never repeated where it may have arrived. What becomes of the others when one is wrong is
-     * not shown: some sources refuse all (kind `refused`, `fields` such as `customers.1.email`), some create the rest and say so in `data`.
+     * Creates several customers with one request, which is never repeated if it may have arrived. The document does not say what happens to
+     * the others when one is invalid: some sources refuse all (kind `refused`, `fields` such as `customers.1.email`), some create the rest
+     * and report it in `data`.
      */
     customers(entries: readonly BatchEntry[], options?: CallOptions): Promise<Outcome>;
   };
-  /** Stops what waits and is in flight, and closes the connections. */
+  /** Stops all requests that wait or are in flight, and closes the connections. */
   close(): Promise<void>;
 }

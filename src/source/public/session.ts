@@ -1,12 +1,13 @@
 import { isKind, SluiceError } from '../../errors.ts';
-import type { Client, RequestContext } from '../client.ts';
+import type { Client } from '../client.ts';
+import type { RequestContext } from '../requests/request.ts';
 
 export interface CallOptions {
   /** Stops this call, also while it waits for the limit. */
   signal?: AbortSignal;
 }
 
-/** A client of the source, and a way to ask it within the life of a call. */
+/** A client of the source, and a way to run work under the signals of one call. */
 export interface Session {
   readonly source: Client;
   readonly within: <T>(
@@ -16,7 +17,7 @@ export interface Session {
   ) => Promise<T>;
 }
 
-/** 405 as much as 404 says that the source has none of this. */
+/** Turns 405 into the kind `absent`, as 404 is: the source does not offer the path. */
 export async function offered<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -29,12 +30,12 @@ export function absent(path: string, cause?: unknown): SluiceError {
   return new SluiceError('absent', `This source does not offer ${path}.`, {
     status: cause === undefined ? 404 : 405,
     cause,
-    next: 'The rest of the API is not touched by this.',
+    next: 'The rest of the API is not affected.',
   });
 }
 
-/** What was given of a query, as text. */
+/** The defined values of a query, as text. */
 export function present(values: Readonly<Record<string, unknown>>): Record<string, string> {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
+  const defined = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(defined.map(([name, value]) => [name, String(value)]));
 }

@@ -1,7 +1,7 @@
 import { HOUR, SECOND } from '../../../src/clock.ts';
 import { SluiceError } from '../../../src/errors.ts';
-import { parseRateHeaders } from '../../../src/source/http/rate-headers.ts';
-import { FAILURES, retryDelayMs } from '../../../src/source/http/retry.ts';
+import { parseRateHeaders } from '../../../src/source/answers/rate-headers.ts';
+import { FAILURES, retryDelayMs } from '../../../src/source/requests/retry.ts';
 import {
   type Answer,
   type FailedRequest,

@@ -1,9 +1,10 @@
 import { type Clock, HOUR } from '../../../src/clock.ts';
-import { classify, type Expected, type Verdict } from '../../../src/source/answers/answer.ts';
+import { classify, type Expected, type Verdict } from '../../../src/source/answers/classify.ts';
 import { type Meta, readMeta } from '../../../src/source/answers/meta.ts';
+import type { Headers } from '../../../src/source/answers/rate-headers.ts';
 import { createAddress } from '../../../src/source/http/address.ts';
-import { describeFailure, exchange, openAgent } from '../../../src/source/http/exchange.ts';
-import type { Headers } from '../../../src/source/http/rate-headers.ts';
+import { describeFailure } from '../../../src/source/http/describe-failure.ts';
+import { exchange, openAgent } from '../../../src/source/http/exchange.ts';
 import { classifyFault } from './classify-fault.ts';
 
 export type Row = Readonly<Record<string, unknown>>;

@@ -2,38 +2,39 @@ import { z } from 'zod';
 import { exactNumber } from '../answers/json.ts';
 
 /**
- * What can be sent to each endpoint that creates something, as the API's document lists the fields. Which of them are required is not
- * shown there: required here is only what the thing makes no sense without; the source may ask for more and answers that itself. A field
- * that is not in the document is a mistake. Numbers and ids may also come as decimal text, as answers and CSV files have them.
+ * The bodies of the create endpoints, with the fields that the API's document lists. The document does not say which are required: only
+ * fields without which the record makes no sense are required here, and the source may refuse more. A field outside the document is an
+ * error. Numbers and ids may also be decimal text, as in answers and CSV files.
  */
 
-const says = (wrong: string) => ({
-  error: ({ input }: { input?: unknown }) => (input === undefined ? 'is missing' : wrong),
+const orMissing = (problem: string) => ({
+  error: ({ input }: { input?: unknown }) => (input === undefined ? 'is missing' : problem),
 });
 
-const text = z.string(says('must be text'));
+const text = z.string(orMissing('must be text'));
 const filled = text.refine(value => value.trim() !== '', 'must not be empty');
-/** As little as an address has: the source has its own rule, and letters beyond ASCII are legal. */
+/** The least an address has: the source has its own rule, and letters beyond ASCII are legal. */
 const email = text.regex(/^[^\s@]+@[^\s@]+\.[^\s@.]+$/u, 'must be an e-mail address such as ann@example.com');
-const date = z.iso.date(says('must be a date such as 2026-01-15'));
+const date = z.iso.date(orMissing('must be a date such as 2026-01-15'));
 
-/** Sent as a JSON number, so text that a double would round is refused and not rounded. */
+/** Sent as a JSON number: text that a double would round is refused, not rounded. */
 const number = z
-  .union([z.number(), z.string()], says('must be a number such as 1500.5'))
+  .union([z.number(), z.string()], orMissing('must be a number such as 1500.5'))
   .transform((value, context) => {
     if (typeof value === 'number') return value;
     const digits = value.trim();
     const exact = /^-?\d+(?:\.\d+)?$/.test(digits) ? exactNumber(digits) : undefined;
     if (typeof exact === 'number') return exact;
-    const wrong = exact === undefined ? 'must be a number such as 1500.5' : 'has more digits than can be sent exactly';
-    context.addIssue({ code: 'custom', message: wrong, input: value });
+    const problem =
+      exact === undefined ? 'must be a number such as 1500.5' : 'has more digits than can be sent exactly';
+    context.addIssue({ code: 'custom', message: problem, input: value });
     return z.NEVER;
   });
 const amount = number.refine(value => value > 0, 'must be greater than 0');
 const id = number.refine(value => Number.isSafeInteger(value) && value > 0, 'must be a whole number greater than 0');
 
 const item = z.strictObject({ description: text.optional(), amount: number, qty: number.optional() });
-const items = z.array(item, says('must be a list of items')).min(1, 'must hold at least one item');
+const items = z.array(item, orMissing('must be a list of items')).min(1, 'must hold at least one item');
 
 /** POST to each list, and to webhooks. */
 export const createBodies = {
@@ -55,7 +56,7 @@ export const createBodies = {
     notes: text.optional(),
   }),
   transactions: z.strictObject({
-    type: z.enum(['Income', 'Expense'], says('must be Income or Expense')),
+    type: z.enum(['Income', 'Expense'], orMissing('must be Income or Expense')),
     account_id: id,
     amount,
     category_id: id.optional(),
@@ -66,7 +67,7 @@ export const createBodies = {
     name: filled,
     price: number.optional(),
     description: text.optional(),
-    /** `service` for a service; what else there is, the document does not show. */
+    /** `service` for a service; the document shows no other value. */
     type: text.optional(),
     tax_rate: number.optional(),
   }),
@@ -95,34 +96,20 @@ export const createBodies = {
   users: z.strictObject({ name: filled, email, password: filled, role: text.optional() }),
   webhooks: z.strictObject({
     url: text.refine(value => URL.canParse(value) && value.startsWith('https://'), 'must be an https:// address'),
-    events: z.array(filled, says('must be a list of event kinds')).min(1, 'must hold at least one event kind'),
+    events: z.array(filled, orMissing('must be a list of event kinds')).min(1, 'must hold at least one event kind'),
   }),
 } as const;
 
 /** The name of a create body. */
 export type Creatable = keyof typeof createBodies;
 
-/** PUT of a customer: the same fields. That those left out stay as they are is likely, and not shown. */
+/** PUT of a customer takes the same fields. The document does not say that omitted fields stay unchanged, but it is likely. */
 export const customerChanges = createBodies.customers.partial();
 
-/** One customer of a batch: only these two fields are documented there. */
+/** One customer of a batch: the document shows only these two fields. */
 export const batchEntry = createBodies.customers.pick({ account: true, email: true });
 
-/** POST of a batch. How many entries it may hold is not shown. */
+/** POST of a batch. The document does not show how many entries it may hold. */
 export const batchBody = z.strictObject({
-  customers: z.array(batchEntry, says('must be a list of customers')).min(1, 'must hold at least one customer'),
+  customers: z.array(batchEntry, orMissing('must be a list of customers')).min(1, 'must hold at least one customer'),
 });
-
-/** What is wrong by field, in words that follow the field's name; for the body as a whole under `body`. */
-export function bodyProblems(error: z.ZodError): Record<string, string> {
-  const problems: Record<string, string> = {};
-  for (const issue of error.issues) {
-    if (issue.code === 'unrecognized_keys') {
-      for (const key of issue.keys) problems[[...issue.path, key].join('.')] ??= "is not a field of the API's document";
-    } else {
-      const notAnObject = issue.code === 'invalid_type' && issue.expected === 'object';
-      problems[issue.path.join('.') || 'body'] ??= notAnObject ? 'must be an object' : issue.message;
-    }
-  }
-  return problems;
-}

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { batchBody, bodyProblems, type Creatable, createBodies } from '../../src/source/public/bodies.ts';
+import { fieldProblems } from '../../src/source/api/field-problems.ts';
+import { batchBody, type Creatable, createBodies } from '../../src/source/api/request-bodies.ts';
 
 const good = {
   customers: { account: 'Müller & Söhne', email: 'büro@müller.example' },
@@ -15,7 +16,7 @@ const good = {
 
 function problems(name: Creatable, body: unknown): Record<string, string> {
   const { error } = createBodies[name].safeParse(body);
-  return error ? bodyProblems(error) : {};
+  return error ? fieldProblems(error) : {};
 }
 
 describe('create bodies', () => {
@@ -70,7 +71,7 @@ describe('create bodies', () => {
 
   it('takes account and email in a batch, and nothing else', () => {
     const { error } = batchBody.safeParse({ customers: [good.customers, { account: 'A', phone: '1' }, {}] });
-    expect(error && bodyProblems(error)).toEqual({
+    expect(error && fieldProblems(error)).toEqual({
       'customers.1.phone': "is not a field of the API's document",
       'customers.2.account': 'is missing',
     });

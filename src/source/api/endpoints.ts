@@ -1,9 +1,16 @@
-import { batchBody, createBodies, customerChanges } from './bodies.ts';
-import { invoiceFilters, noFilters, period, searchFilters, ticketFilters, transactionFilters } from './filters.ts';
-import * as rows from './rows.ts';
+import {
+  invoiceFilters,
+  noFilters,
+  period,
+  searchFilters,
+  ticketFilters,
+  transactionFilters,
+} from './query-filters.ts';
+import { batchBody, createBodies, customerChanges } from './request-bodies.ts';
+import * as rows from './response-rows.ts';
 
-/** Every endpoint of the API's document: where it is, what comes back, what can be asked and sent. */
-export const resources = {
+/** Every endpoint of the API's document: its path, its rows, its filters and its body. */
+export const endpoints = {
   customers: {
     path: '/api/v2/customers',
     row: rows.customerRow,

@@ -1,19 +1,19 @@
 import { z } from 'zod';
 
-/** What the lists can be asked for. A row that contradicts what was asked is left out, because some sources ignore a filter. */
+/** The query parameters of the lists. A row that contradicts a filter is left out, because some sources ignore filters. */
 
 const text = z.string('must be text').min(1, 'must not be empty');
 const id = z
   .union([z.number(), z.string()], 'must be an id such as 17')
   .transform(String)
   .refine(value => /^\d{1,19}$/.test(value), 'must be an id such as 17')
-  // As the ids of rows are written; by `0017` every row would contradict what was asked.
+  // Normalised like the ids of rows; with `0017` every row would contradict the filter.
   .transform(value => value.replace(/^0+(?=\d)/, ''));
 const date = z.iso.date('must be a date such as 2026-01-15');
 const count = z.int('must be a whole number').positive('must be greater than 0');
 
 export const searchFilters = z.strictObject({
-  /** A term; in which fields it is looked for is not shown. */
+  /** A search term. The document does not show which fields it is matched against. */
   search: text.optional(),
 });
 
@@ -21,7 +21,7 @@ export const invoiceFilters = z.strictObject({
   status: text.optional(),
   customer_id: id.optional(),
   date_from: date.optional(),
-  /** Whether this day itself is part of the answer is not shown: most sources include it. */
+  /** The document does not show whether this day itself is included; most sources include it. */
   date_to: date.optional(),
 });
 
@@ -29,7 +29,7 @@ export const transactionFilters = z.strictObject({
   type: text.optional(),
   account_id: id.optional(),
   date_from: date.optional(),
-  /** Whether this day itself is part of the answer is not shown: most sources include it. */
+  /** The document does not show whether this day itself is included; most sources include it. */
   date_to: date.optional(),
 });
 
@@ -39,7 +39,7 @@ export const noFilters = z.strictObject({});
 
 export const paging = z.strictObject({
   page: count.optional(),
-  /** Rows to ask for; sources give at most 100 as a rule. */
+  /** Rows to request; most sources return at most 100. */
   limit: count.optional(),
 });
 
@@ -50,12 +50,12 @@ export const period = z.strictObject({
   month: z.int('must be 1 to 12').min(1, 'must be 1 to 12').max(12, 'must be 1 to 12').optional(),
 });
 
-/** An id as it stands in a path. */
+/** An id in a path. */
 export const pathId = id;
 
-/** True when a row shows that it is not what was asked for; a field it does not show contradicts nothing. */
-export function contradicts(row: object, asked: Readonly<Record<string, string>>): boolean {
-  return Object.entries(asked).some(([name, value]) => {
+/** True when a row has a value that contradicts a filter. An absent field contradicts nothing. */
+export function contradicts(row: object, query: Readonly<Record<string, string>>): boolean {
+  return Object.entries(query).some(([name, value]) => {
     if (name === 'search') return false;
     const shown = (row as Record<string, unknown>)[name.startsWith('date_') ? 'date' : name];
     if (typeof shown !== 'string') return false;

@@ -1,6 +1,6 @@
 import { MINUTE, SECOND } from '../../clock.ts';
 
-/** How often and how slowly a request is repeated. */
+/** How often a request is repeated, and after what waits. */
 export interface RetryLaw {
   /** Attempts in all, the first included. */
   readonly attempts: number;
@@ -8,15 +8,15 @@ export interface RetryLaw {
   readonly capMs: number;
 }
 
-/** For answers that are no answer: 5xx, a broken connection, text that is not JSON. Five waits, 16 to 31 s in all. */
+/** For failures: 5xx, a broken connection, text that is not JSON. Five waits, 16 to 31 s in all. */
 export const FAILURES: RetryLaw = { attempts: 6, baseMs: SECOND, capMs: MINUTE };
 
-/** For 429. Without headers these 23 waits outlast an hourly window: 137 minutes in all at the smallest jitter, 147 at the largest. */
+/** For 429. Without headers its 23 waits outlast an hourly window: 137 minutes in all at the smallest jitter, 147 at the largest. */
 export const BLOCKED: RetryLaw = { attempts: 24, baseMs: SECOND, capMs: 10 * MINUTE };
 
 /**
- * The wait after the `failures`-th failure in a row: `max(server minimum, min(cap, backoff with jitter))`, where the
- * backoff doubles from the base and jitter takes away up to half of it. `random` gives numbers in [0, 1).
+ * The wait after the `failures`-th failure in a row: `max(server minimum, min(cap, backoff with jitter))`. The backoff doubles from the
+ * base, and the jitter subtracts up to half of it. `random` returns numbers in [0, 1).
  */
 export function retryDelayMs(law: RetryLaw, failures: number, random: () => number, serverMinimumMs = 0): number {
   const backoffMs = law.baseMs * 2 ** Math.min(failures - 1, 30) * (0.5 + random() / 2);

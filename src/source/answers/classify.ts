@@ -1,10 +1,10 @@
-import { type Headers, parseRateHeaders } from '../http/rate-headers.ts';
 import { isObject, parseJson } from './json.ts';
+import { type Headers, parseRateHeaders } from './rate-headers.ts';
 
-/** What `data` must be: an array, an object, or anything; for the last, which changes ask for, a status may say that there is no body. */
+/** What `data` must be: an array, an object, or anything. Only for `any`, which changes ask for, a status without a body is a success. */
 export type Expected = 'list' | 'one' | 'any';
 
-/** One HTTP answer, decoded to text; the text of an answer other than 2xx may be cut. */
+/** One HTTP answer, decoded to text; the text of an answer other than 2xx may be truncated. */
 export interface HttpAnswer {
   status: number;
   headers: Headers;
@@ -12,8 +12,8 @@ export interface HttpAnswer {
 }
 
 /**
- * What to do about an answer. `what` and `message` are for people: what came back, or what the source says, at any length. `asks`: what a
- * thing that is tried again asks of the caller where it lasts, if not patience.
+ * What to do about an answer. `what` describes the answer and `message` quotes the source, both for people and of any length. `asks` is
+ * what the caller has to change when retries do not help: the address, or the amount requested. `gone`: 404.
  */
 export type Verdict =
   | { kind: 'success'; body: Record<string, unknown> }
@@ -23,9 +23,8 @@ export type Verdict =
   | { kind: 'gone' };
 
 /**
- * The one place that says what an answer means. Success is 2xx and JSON and `success` not false and `data` of the expected
- * type, or a change that is answered with 204 or 205; else the status alone proves nothing, since errors come as 200 with an HTML
- * page or with `success: false` too.
+ * Decides what an answer means. A success is 2xx with JSON, `success` not false and `data` of the expected type, or a change answered with
+ * 204 or 205. The status alone proves nothing: errors also come as 200 with an HTML page or with `success: false`.
  */
 export function classify(answer: HttpAnswer, expected: Expected, time: { nowMs: number; windowMs: number }): Verdict {
   const { status } = answer;
@@ -46,7 +45,7 @@ export function classify(answer: HttpAnswer, expected: Expected, time: { nowMs: 
 const NO_CONTENT = new Set([204, 205]);
 const NEEDS = { list: 'a list in `data`', one: 'an object in `data`', any: 'an answer' } as const;
 
-/** A 4xx: which code goes with which error is not documented, so the body is asked too. */
+/** Which 4xx code goes with which error is not documented, so the body is examined too. */
 function rejection(body: Record<string, unknown> | undefined, answer: HttpAnswer): Verdict {
   const fallback = `HTTP ${answer.status} with ${describe(answer)}`;
   if (body && refusesKey(body)) return { kind: 'unauthorized', message: said(body, fallback) };
@@ -66,7 +65,7 @@ function failureInside(
   return retryLater(answer, `HTTP ${answer.status} with success: false (${message})`, time);
 }
 
-/** Where requests are left it is not the limit that blocks, so its reset is not what to wait for. */
+/** If requests remain, it is not the limit that blocks, and the limit's reset is not what to wait for. */
 function retryBlocked(answer: HttpAnswer, time: { nowMs: number; windowMs: number }): Verdict {
   const { retryAfterMs, resetMs, remaining = 0 } = parseRateHeaders(answer.headers, time);
   const minimumMs = retryAfterMs ?? (remaining > 0 ? undefined : resetMs);
@@ -74,7 +73,7 @@ function retryBlocked(answer: HttpAnswer, time: { nowMs: number; windowMs: numbe
   return { kind: 'retry', what, blocksKey: true, ...(minimumMs !== undefined && { minimumMs }) };
 }
 
-/** The rate window's reset says nothing about when a failing server is back; only `Retry-After` does. */
+/** Only `Retry-After` says when a failing server is back; the reset of the rate window does not. */
 function retryLater(
   answer: HttpAnswer,
   what: string,
@@ -84,9 +83,9 @@ function retryLater(
   return { kind: 'retry', what, blocksKey: false, ...(minimumMs !== undefined && { minimumMs }) };
 }
 
-/** Services send to a login or maintenance page for a while, too: tried again, but never followed. */
+/** Redirects to a login or maintenance page may be temporary: they are retried, but never followed. */
 function redirected(answer: HttpAnswer, time: { nowMs: number; windowMs: number }): Verdict {
-  const what = `HTTP ${answer.status}, a redirect to ${target(answer)}, not followed because no other address may get the key`;
+  const what = `HTTP ${answer.status}, a redirect to ${target(answer)}, not followed because no other address may receive the key`;
   return { ...retryLater(answer, what, time), asks: 'another address' };
 }
 
@@ -95,7 +94,7 @@ function envelope(text: string): Record<string, unknown> | undefined {
   return isObject(value) ? value : undefined;
 }
 
-/** Undefined when it is not JSON. */
+/** Returns undefined for text that is not JSON. */
 function decoded(text: string): unknown {
   try {
     return parseJson(text);
@@ -109,7 +108,7 @@ function holds(data: unknown, expected: Expected): boolean {
   return expected === 'list' ? Array.isArray(data) : isObject(data);
 }
 
-/** Documented: an authentication error has a message and no `errors` object. */
+/** As documented, an authentication error has a message and no `errors` object. */
 function refusesKey(body: Record<string, unknown>): boolean {
   if (isObject(body.errors) || typeof body.message !== 'string') return false;
   return REFUSES_KEY.test(body.message) && !/too many|rate.?limit|quota/i.test(body.message);
@@ -150,17 +149,17 @@ function describe({ headers, text }: HttpAnswer): string {
   return isObject(value) ? 'a JSON error' : 'JSON without the documented envelope';
 }
 
-/** Without query and user name, which may hold the key or a session. */
+/** Shown without query and user name, which may hold the key or a session. */
 function target({ headers }: HttpAnswer): string {
   const location = [headers.location].flat()[0];
   if (!location) return 'nowhere';
   const relative = !/^(?:[a-z][a-z\d+.-]*:|[\\/]{2})/i.test(location);
-  if (!URL.canParse(location, 'https://same')) return 'an address that is none';
+  if (!URL.canParse(location, 'https://same')) return 'an invalid address';
   const { protocol, host, pathname } = new URL(location, 'https://same');
   return oneLine(relative ? `${pathname} on the same host` : `${protocol}//${host}${pathname}`);
 }
 
-/** Control characters: a server's message must not steer a terminal. */
+/** Removes control characters: a server's message must not control a terminal. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\s]+/gu, ' ').trim();
 }

@@ -3,11 +3,11 @@ import { checked, field } from '../answers/field.ts';
 import { BadValue, dateText, decimalText, integerText, kindOf, stampText } from '../answers/values.ts';
 
 /**
- * The kinds of field a row has. Sources write the same value as a number or as text, and "none" as null, `""` or `0000-00-00`: here a value
- * is its exact text and none is null. A field the source leaves out stays out, and those that are not documented are kept as they came.
+ * The field types of rows. Sources write the same value as a number or as text, and an empty value as null, `""` or `0000-00-00`: here a
+ * value is its exact text, and an empty value is null. An absent field stays absent, and undocumented fields are kept as the source sent them.
  */
 
-/** Text; a number or a boolean in its place is given as text. */
+/** Text; a number or a boolean is converted to text. */
 export const text = () => field(anyText);
 /** Exact decimal text without trailing zeros, e.g. `1500.5`. */
 export const decimal = () => field(decimalText);
@@ -15,9 +15,9 @@ export const decimal = () => field(decimalText);
 export const id = () => field(integerText);
 /** An id that every row has. */
 export const ownId = () => z.unknown().transform((value, context) => checked(value, context, ownIdText));
-/** `YYYY-MM-DD`, as it came, whatever the zone. */
+/** `YYYY-MM-DD` as the source sent it, whatever the zone. */
 export const date = () => field(dateText);
-/** An ISO 8601 moment as it came; without a zone it is in the source's own. */
+/** An ISO 8601 time stamp as the source sent it; without a zone it is in the source's own. */
 export const stamp = () => field(stampText);
 /** A list of records. */
 export const list = <S extends z.ZodType>(record: S) =>

@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { date, decimal, id, list, ownId, stamp, text } from './row-fields.ts';
 
 /**
- * What the API's document says of the rows and reports that come back. Only customers and invoices are said to have an id; which fields the
- * rows of the other lists come with is not shown, so any may be left out.
+ * The rows and reports of answers, as the API's document describes them. It shows an id only for customers and invoices, and does not show
+ * the fields of the other lists, so any of those may be absent.
  */
 
 const record = <S extends z.ZodRawShape>(shape: S) => z.looseObject(shape, 'expected an object');
 
 const item = record({
   description: text(),
-  /** Whether this is the price of one or of all is not shown. */
+  /** The document does not show whether this is the price of one or of all. */
   amount: decimal(),
   qty: decimal(),
 });
@@ -82,14 +82,14 @@ export const ticketRow = record({
   status: text(),
 });
 
-/** A password that a source gives away, hashed or not, is left out. */
+/** A password that a source sends, hashed or not, is removed. */
 export const userRow = record({ id: id(), name: text(), email: text(), role: text() }).transform(row => {
   const shown = { ...row };
   delete shown.password;
   return shown;
 });
 
-/** Orders, suppliers and purchases: the document shows no field of theirs. A number that would be rounded is text. */
+/** Orders, suppliers and purchases, whose fields the document does not show. A number that would be rounded is text. */
 export const opaqueRow = z.record(z.string(), z.unknown(), 'expected an object');
 
 export const financialSummary = record({

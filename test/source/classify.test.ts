@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HOUR, MINUTE } from '../../src/clock.ts';
-import { classify, type Expected } from '../../src/source/answers/answer.ts';
+import { classify, type Expected } from '../../src/source/answers/classify.ts';
 
 const time = { nowMs: Date.UTC(2026, 0, 15, 10), windowMs: HOUR };
 const page = '<!doctype html><h1>Oops</h1>';
@@ -106,12 +106,12 @@ describe('a redirect is tried again, never followed, and named without query and
     ['//example.com/in?k=hidden', 'https://example.com/in'],
     ['/login?next=hidden', '/login on the same host'],
     ['?k=hidden', '/ on the same host'],
-    ['https://', 'an address that is none'],
+    ['https://', 'an invalid address'],
     ['', 'nowhere'],
   ])('%s', (location, shown) => {
     expect(judge(302, page, 'list', { location })).toEqual({
       kind: 'retry',
-      what: `HTTP 302, a redirect to ${shown}, not followed because no other address may get the key`,
+      what: `HTTP 302, a redirect to ${shown}, not followed because no other address may receive the key`,
       blocksKey: false,
       asks: 'another address',
     });

@@ -7,15 +7,15 @@ export interface RateHeaders {
   /** The server's limit, and its count of requests left. */
   limit?: number;
   remaining?: number;
-  /** From `Retry-After`: how long to stay away. */
+  /** From `Retry-After`: how long to wait. */
   retryAfterMs?: number;
   /** From `X-RateLimit-Reset`: until its window ends. */
   resetMs?: number;
 }
 
 /**
- * Reads the rate headers in every form seen in practice. Durations are from now, between 1 s and one window; a header that
- * is absent, unreadable or names a moment in the past gives no duration: the caller backs off by its own rule.
+ * Parses the rate headers in every form seen in practice. Durations count from now and lie between 1 s and one window. A header that is
+ * absent, unreadable or names a moment in the past yields no duration, and the caller backs off by its own rule.
  */
 export function parseRateHeaders(headers: Headers, time: { nowMs: number; windowMs: number }): RateHeaders {
   return {
@@ -26,7 +26,7 @@ export function parseRateHeaders(headers: Headers, time: { nowMs: number; window
   };
 }
 
-/** Above 1e12 = epoch milliseconds, above 1e9 = epoch seconds, other digits = seconds to go, other text = a date. */
+/** Above 1e12: epoch milliseconds; above 1e9: epoch seconds; other numbers: seconds from now; other text: a date. */
 function durationMs(text: string | undefined, time: { nowMs: number; windowMs: number }): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d+(\.\d*)?$/.test(text)) return untilMs(dateMs(text), time);
@@ -40,7 +40,7 @@ function untilMs(epochMs: number, { nowMs, windowMs }: { nowMs: number; windowMs
   return epochMs > nowMs ? clamp(epochMs - nowMs, windowMs) : undefined;
 }
 
-/** An HTTP or ISO date; without a zone it is UTC. NaN when it is neither. */
+/** Parses an HTTP or ISO date, without a zone as UTC. NaN for other text. */
 function dateMs(text: string): number {
   if (!/\d{4}/.test(text)) return Number.NaN;
   return Date.parse(/(?:GMT|UTC|Z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text}Z`);
@@ -56,7 +56,7 @@ function count(text: string | undefined, least: number): number | undefined {
   return number >= least ? number : undefined;
 }
 
-/** A header sent twice comes as a list; numbers may also be joined by a comma. A date's own comma follows a letter. */
+/** A header that was sent twice comes as a list, or joined by a comma. The comma of a date follows a letter and is kept. */
 function first(headers: Headers, name: string): string | undefined {
   const value = headers[name];
   const text = (Array.isArray(value) ? value[0] : value)?.trim().replace(/^(\d[\d.]*)\s*,.*$/, '$1');

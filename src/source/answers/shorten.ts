@@ -1,0 +1,8 @@
+/**
+ * At most 300 characters of a source's message. Whole characters only, because Postgres stores no half of a surrogate pair. Remove the key
+ * first: half a key would not be recognised.
+ */
+export function shorten(text: string): string {
+  const short = text.length > 300 ? `${text.slice(0, 300)}…` : text;
+  return short.toWellFormed();
+}

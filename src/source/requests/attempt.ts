@@ -1,0 +1,152 @@
+import type { Agent } from 'undici';
+import type { Budget, Lane, Settlement } from '../../budget/budget.ts';
+import type { Limiter } from '../../budget/limiter.ts';
+import { type Clock, stopped } from '../../clock.ts';
+import { codeOf } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { classify, type Verdict } from '../answers/classify.ts';
+import { parseRateHeaders } from '../answers/rate-headers.ts';
+import { shorten } from '../answers/shorten.ts';
+import type { Address } from '../http/address.ts';
+import { describeFailure } from '../http/describe-failure.ts';
+import { type Exchange, exchange } from '../http/exchange.ts';
+import type { Call } from './call.ts';
+import { BLOCKED, retryDelayMs } from './retry.ts';
+import { stoppedInFlight } from './unknown-outcome.ts';
+
+/** The result of one attempt. */
+export interface Attempt {
+  readonly verdict: Verdict;
+  readonly status: number | null;
+  /** It counts against the limit. */
+  readonly sent: boolean;
+  readonly bytes: number;
+  readonly grantedAt: string;
+  readonly cause?: Error;
+}
+
+/** `blocks`: how many 429 answers in a row the call will have had if this is one. */
+export type SendAttempt = (call: Call, context: AttemptContext, blocks: number) => Promise<Attempt>;
+
+export interface AttemptOptions {
+  readonly agent: Agent;
+  readonly address: Address;
+  readonly limiter: Limiter;
+  readonly budget: Budget;
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  readonly maxBodyBytes: number;
+  readonly windowMs: number;
+  readonly random: () => number;
+  readonly closing: AbortSignal;
+  readonly log?: Log;
+}
+
+interface AttemptContext {
+  readonly lane: Lane;
+  readonly purpose: string;
+  readonly runId?: string;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Creates the function that waits for a grant, sends a call once, and settles the grant: exactly once for each request that may have
+ * reached the server, also when it was stopped. The grant is released only when no connection was established.
+ */
+export function createAttempt(options: AttemptOptions): SendAttempt {
+  const { address, limiter, budget, clock, closing, log } = options;
+  return (call, context, blocks) =>
+    limiter.schedule(context.lane, context.signal, async grant => {
+      const startedMs = clock.now();
+      const outcome = await exchange({
+        agent: options.agent,
+        method: call.method,
+        url: call.url,
+        headers: { ...address.headers, ...(call.body !== undefined && { 'content-type': 'application/json' }) },
+        body: call.body,
+        signals: [context.signal, closing],
+        timeoutMs: options.timeoutMs,
+        maxBodyBytes: options.maxBodyBytes,
+      });
+      const verdict = verdictOf(outcome, call, options);
+      const sent = outcome.kind !== 'failed' || outcome.reachedServer;
+      if (sent) await budget.settle(grant, settlementOf(outcome, verdict, { context, blocks }, options));
+      else await limiter.release([grant]);
+      const status = statusOf(outcome);
+      const ms = clock.now() - startedMs;
+      log?.debug({ request: call.label, lane: context.lane, status, outcome: outcome.kind, ms }, 'request');
+      if (outcome.kind === 'aborted') {
+        const reason = stopped(context.signal?.aborted ? context.signal : closing);
+        throw call.method === 'GET' ? reason : stoppedInFlight(call.label, reason);
+      }
+      return {
+        verdict,
+        status,
+        sent,
+        bytes: outcome.kind === 'answer' ? outcome.bytes : 0,
+        grantedAt: grant.grantedAt,
+        ...(outcome.kind === 'failed' && { cause: causeOf(outcome, address.hide) }),
+      };
+    });
+}
+
+const statusOf = (outcome: Exchange): number | null =>
+  outcome.kind === 'answer' || outcome.kind === 'too large' ? outcome.status : null;
+
+function verdictOf(outcome: Exchange, call: Call, options: AttemptOptions): Verdict {
+  const { address, clock, windowMs, timeoutMs, maxBodyBytes } = options;
+  switch (outcome.kind) {
+    case 'answer':
+      return fitToShow(classify(outcome, call.expect, { nowMs: clock.now(), windowMs }), address.hide);
+    case 'too large': {
+      const what = `HTTP ${outcome.status} with a body of more than ${maxBodyBytes} bytes`;
+      return { kind: 'retry', what, blocksKey: false, asks: 'less' };
+    }
+    case 'failed': {
+      const place = { origin: address.origin, host: address.host, timeoutMs };
+      return { kind: 'retry', what: address.hide(describeFailure(outcome, place)), blocksKey: false };
+    }
+    case 'aborted':
+      return { kind: 'retry', what: 'stopped', blocksKey: false };
+  }
+}
+
+function settlementOf(
+  outcome: Exchange,
+  verdict: Verdict,
+  { context, blocks }: { context: AttemptContext; blocks: number },
+  { clock, windowMs, random }: AttemptOptions,
+): Settlement {
+  const { purpose, runId } = context;
+  const known = { purpose, ...(runId !== undefined && { runId }) };
+  if (outcome.kind !== 'answer' && outcome.kind !== 'too large') return { ...known, status: null };
+  const { limit, remaining } = parseRateHeaders(outcome.headers, { nowMs: clock.now(), windowMs });
+  const blocked = verdict.kind === 'retry' && verdict.blocksKey;
+  return {
+    ...known,
+    status: outcome.status,
+    ...(limit !== undefined && { limit }),
+    ...(remaining !== undefined && { remaining }),
+    ...(blocked && { blockedForMs: retryDelayMs(BLOCKED, blocks, random, verdict.minimumMs) }),
+  };
+}
+
+/** A source may repeat the key in its messages. It is removed before the text is shortened: half a key would not be recognised. */
+function fitToShow(verdict: Verdict, hide: (text: string) => string): Verdict {
+  const short = (text: string) => shorten(hide(text));
+  if (verdict.kind === 'retry') return { ...verdict, what: short(verdict.what) };
+  if (verdict.kind === 'unauthorized') return { ...verdict, message: short(verdict.message) };
+  if (verdict.kind !== 'refused') return verdict;
+  const fields = Object.entries(verdict.fields ?? {}).map(([field, text]) => [short(field), short(text)]);
+  return {
+    kind: 'refused',
+    message: short(verdict.message),
+    ...(verdict.fields && { fields: Object.fromEntries(fields) as Record<string, string> }),
+  };
+}
+
+/** A copy of the error with nothing but its message and code: undici's errors can carry the whole request. */
+function causeOf({ error, timedOut }: { error: unknown; timedOut: boolean }, hide: (text: string) => string): Error {
+  const message = error instanceof Error ? error.message : String(error);
+  return Object.assign(new Error(hide(message)), { code: timedOut ? 'ETIMEDOUT' : codeOf(error) });
+}

@@ -1,0 +1,61 @@
+import { SluiceError } from '../../errors.ts';
+import type { Verdict } from '../answers/classify.ts';
+import type { Wording } from '../http/wording.ts';
+import type { Attempt } from './attempt.ts';
+import type { Call } from './call.ts';
+import { CHECK_FIRST } from './unknown-outcome.ts';
+
+/** The source refused the key, or this request. */
+export function rejected(
+  call: Call,
+  status: number | null,
+  verdict: Extract<Verdict, { kind: 'refused' | 'unauthorized' }>,
+  wording: Wording,
+): SluiceError {
+  const known = status === null ? {} : { status };
+  if (verdict.kind === 'unauthorized') {
+    return new SluiceError('unauthorized', `The source refuses the API key for ${call.label}: ${verdict.message}`, {
+      ...known,
+      next: `Check ${wording.apiKey} and the permissions of the key: in the source, Settings → API Access.`,
+    });
+  }
+  const { fields, message } = verdict;
+  const details = Object.entries(fields ?? {}).map(([field, text]) => `${field}: ${text}`);
+  const listed = details.length > 0 ? ` (${details.join('; ')})` : '';
+  return new SluiceError('refused', `The source refuses ${call.label}: ${message}${listed}`, {
+    ...known,
+    ...(fields && { fields }),
+    next: 'The source would refuse the same request again.',
+  });
+}
+
+/** A create answered with 404: the API's document does not say whether that is about the address or about a record the body refers to. */
+export function notFound(path: string): SluiceError {
+  return new SluiceError('refused', `The source answers POST ${path} with 404, not found.`, {
+    status: 404,
+    next: 'Either the source does not offer this, or a record that the body refers to, such as the customer, does not exist.',
+  });
+}
+
+/** Every attempt failed. An answer that is too large is refused, since it stays so. `unknown`: an attempt may have been carried out. */
+export function exhausted(
+  call: Call,
+  last: Attempt,
+  verdict: Extract<Verdict, { kind: 'retry' }>,
+  how: { tries: number; unknown: boolean; wording: Wording },
+): SluiceError {
+  const times = how.tries === 1 ? 'failed' : `failed ${how.tries} times`;
+  const kind = verdict.asks === 'less' ? 'refused' : 'unavailable';
+  return new SluiceError(kind, `${call.label} ${times}: ${verdict.what}`, {
+    next: how.unknown ? CHECK_FIRST : nextStep(verdict.asks, how.wording),
+    outcomeUnknown: how.unknown,
+    ...(last.status !== null && { status: last.status }),
+    ...(last.cause && { cause: last.cause }),
+  });
+}
+
+function nextStep(asks: 'another address' | 'less' | undefined, { url, askForLess, later }: Wording): string {
+  if (asks === 'less') return askForLess;
+  if (asks === undefined) return `Check that the source is up and ${url} is right; ${later}`;
+  return `Set ${url} to the address that answers without a redirect. If it is right, the source is redirecting all requests for now; ${later}`;
+}

@@ -1,0 +1,121 @@
+import { setMaxListeners } from 'node:events';
+import type { Lane } from '../../budget/budget.ts';
+import type { Clock } from '../../clock.ts';
+import type { Log } from '../../log.ts';
+import type { Expected } from '../answers/classify.ts';
+import type { Address } from '../http/address.ts';
+import { withAnySignal } from '../http/any-signal.ts';
+import type { Wording } from '../http/wording.ts';
+import type { SendAttempt } from './attempt.ts';
+import type { Call } from './call.ts';
+import { exhausted, rejected } from './outcome-errors.ts';
+import { BLOCKED, FAILURES, retryDelayMs } from './retry.ts';
+import { unknownBefore } from './unknown-outcome.ts';
+
+export interface SourceRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** As in the API's document, e.g. `/api/v2/customers`. */
+  path: string;
+  query?: Readonly<Record<string, string>>;
+  body?: unknown;
+  /** What `data` must be for the answer to count as a success. Default `any`. */
+  expect?: Expected;
+}
+
+export interface RequestContext {
+  lane: Lane;
+  /** Why the request is sent, for the ledger, e.g. `customers ids 1..100`. */
+  purpose: string;
+  runId?: string;
+  signal?: AbortSignal;
+  /** Failed attempts before giving up; 429 answers do not count. Default 6. */
+  attempts?: number;
+}
+
+/** The source has no such page, record or resource (404). */
+export interface Gone {
+  kind: 'gone';
+  grantedAt: string;
+  /** Requests sent, retries included. */
+  requests: number;
+}
+
+export type Answer =
+  | { kind: 'success'; body: Record<string, unknown>; grantedAt: string; requests: number; bytes: number }
+  | Gone;
+
+/** Sends a request, repeats it while that may help, and throws when it finally failed. */
+export type SendRequest = (request: SourceRequest, context: RequestContext) => Promise<Answer>;
+
+export interface RequestOptions {
+  readonly attempt: SendAttempt;
+  readonly address: Address;
+  readonly clock: Clock;
+  readonly closing: AbortSignal;
+  readonly random: () => number;
+  readonly wording: Wording;
+  readonly onRetry?: (failure: string, waitMs: number) => void;
+  readonly log?: Log;
+}
+
+/** An oversized answer stays oversized, and each attempt transfers it again; the second is for the one that was an accident. */
+const MAX_OVERSIZED = 2;
+
+export function createRequest(options: RequestOptions): SendRequest {
+  const { attempt, clock, closing, random, wording, onRetry, log } = options;
+
+  function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    return withAnySignal([signal, closing], controller => clock.sleep(ms, controller.signal));
+  }
+
+  return async (request, context) => {
+    const call = prepare(request, options.address);
+    // One signal serves a whole run; Node warns on stderr from the eleventh listener on it.
+    if (context.signal) setMaxListeners(0, context.signal);
+    const failing = { ...FAILURES, attempts: context.attempts ?? FAILURES.attempts };
+    let requests = 0;
+    let failures = 0;
+    let blocks = 0;
+    let oversized = 0;
+    let unknown = false;
+    try {
+      for (;;) {
+        const attempted = await attempt(call, context, blocks + 1);
+        const { verdict, grantedAt, bytes } = attempted;
+        if (attempted.sent) requests++;
+        if (verdict.kind === 'success') return { kind: 'success', body: verdict.body, grantedAt, requests, bytes };
+        if (verdict.kind === 'gone') return { kind: 'gone', grantedAt, requests };
+        if (verdict.kind !== 'retry') throw rejected(call, attempted.status, verdict, wording);
+        const tries = verdict.blocksKey ? ++blocks : ++failures;
+        const law = verdict.blocksKey ? BLOCKED : failing;
+        // Repeating a POST that may have arrived could create a duplicate.
+        const mayRepeat = call.method !== 'POST' || verdict.blocksKey || !attempted.sent;
+        unknown ||= call.method !== 'GET' && attempted.sent && !verdict.blocksKey;
+        if (verdict.asks === 'less') oversized++;
+        const isOver = tries >= law.attempts || oversized >= MAX_OVERSIZED;
+        if (isOver || !mayRepeat) throw exhausted(call, attempted, verdict, { tries, unknown, wording });
+        // After a 429 the budget itself holds back every request of the key, so the next grant is the wait.
+        const waitMs = verdict.blocksKey ? 0 : retryDelayMs(law, tries, random, verdict.minimumMs);
+        log?.info({ request: call.label, attempt: tries, waitMs, failure: verdict.what }, 'retrying request');
+        if (waitMs > 0) {
+          onRetry?.(verdict.what, waitMs);
+          await pause(waitMs, context.signal);
+        }
+      }
+    } catch (error) {
+      throw unknown ? unknownBefore(call.label, error) : error;
+    }
+  };
+}
+
+function prepare(request: SourceRequest, address: Address): Call {
+  const query = request.query ?? {};
+  const search = new URLSearchParams(query).toString();
+  return {
+    method: request.method,
+    expect: request.expect ?? 'any',
+    label: address.hide(`${request.method} ${request.path}${search && `?${search}`}`),
+    url: address.url(request.path, query),
+    body: request.body === undefined ? undefined : JSON.stringify(request.body),
+  };
+}
