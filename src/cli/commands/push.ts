@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
-import { checkLines, type Line } from '../../push/lines.ts';
+import { checkLines, type Line } from '../../push/check-lines.ts';
 import { PUSH_TARGETS } from '../../push/targets.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';

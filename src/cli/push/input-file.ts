@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { extname } from 'node:path';
 import { SluiceError } from '../../errors.ts';
-import type { RawLine } from '../../push/lines.ts';
+import type { RawLine } from '../../push/check-lines.ts';
 import type { PushTarget } from '../../push/targets.ts';
 import { parseJson } from '../../source/answers/json.ts';
 import { readCsv } from './read-csv.ts';

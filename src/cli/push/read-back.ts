@@ -1,5 +1,5 @@
 import { SluiceError } from '../../errors.ts';
-import type { ReadBack } from '../../push/settle.ts';
+import type { ReadBack } from '../../push/reconcile.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { createProgress } from '../output/progress.ts';
 import type { OrderRequest } from '../run/place-order.ts';

@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse';
-import type { RawLine } from '../../push/lines.ts';
+import type { RawLine } from '../../push/check-lines.ts';
 import type { PushTarget } from '../../push/targets.ts';
 import { plural } from '../../service/format.ts';
 import { parseJson } from '../../source/answers/json.ts';

@@ -1,4 +1,4 @@
-import type { Problem } from '../../push/lines.ts';
+import type { Problem } from '../../push/check-lines.ts';
 import { count, plural } from '../../service/format.ts';
 import type { PushItem, PushState } from '../../warehouse/pushes/pushes.ts';
 import type { Outcome } from '../session/session.ts';

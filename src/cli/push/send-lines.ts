@@ -1,8 +1,8 @@
 import { SECOND } from '../../clock.ts';
 import { openResource } from '../../engine/resource.ts';
 import { isKind } from '../../errors.ts';
-import type { Line } from '../../push/lines.ts';
-import { runPush } from '../../push/push.ts';
+import type { Line } from '../../push/check-lines.ts';
+import { runPush } from '../../push/run-push.ts';
 import { createSender } from '../../push/sender.ts';
 import type { PushTarget } from '../../push/targets.ts';
 import { openClient } from '../../source/client.ts';

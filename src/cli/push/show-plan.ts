@@ -1,5 +1,5 @@
-import type { Line } from '../../push/lines.ts';
-import { parcelsOf } from '../../push/push.ts';
+import type { Line } from '../../push/check-lines.ts';
+import { parcelsOf } from '../../push/run-push.ts';
 import type { PushTarget } from '../../push/targets.ts';
 import { count, plural } from '../../service/format.ts';
 import { sourceOption } from '../../warehouse/ledgers/sources.ts';

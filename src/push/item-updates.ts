@@ -1,6 +1,6 @@
 import type { PushItem, PushNews } from '../warehouse/pushes/pushes.ts';
-import { createdId, namedEntries, readBatch } from './answer.ts';
-import { isNoBatch } from './outlook.ts';
+import { createdId, namedEntries, readBatch } from './parse-response.ts';
+import { isNoBatch } from './send-policy.ts';
 import type { Sent } from './sender.ts';
 
 /** What the outcome of a request tells of its one line. */

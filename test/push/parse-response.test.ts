@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import customers from '../../jobs/customers.ts';
 import invoices from '../../jobs/invoices.ts';
-import { createdId, namedEntries, readBatch } from '../../src/push/answer.ts';
-import { matchRows } from '../../src/push/match.ts';
+import { matchRows } from '../../src/push/match-rows.ts';
+import { createdId, namedEntries, readBatch } from '../../src/push/parse-response.ts';
 
 test.each([
   [{ data: { id: 7 } }, '7'],

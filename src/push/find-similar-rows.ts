@@ -1,7 +1,7 @@
 import type { Job } from '../engine/job.ts';
 import type { NewRow } from '../warehouse/pushes/push-rows.ts';
 import type { PushItem } from '../warehouse/pushes/pushes.ts';
-import { indexRows, isLater, saidBy, shapeOf, shownIn } from './match.ts';
+import { indexRows, isLater, saidBy, shapeOf, shownIn } from './match-rows.ts';
 
 /**
  * Which new row may be which line although it says something else, by the id of the line: sources rewrite what they are given (`&` as

@@ -9,10 +9,10 @@ import {
   type PushNews,
   readItems,
 } from '../warehouse/pushes/pushes.ts';
-import { batchNews, singleNews } from './news.ts';
-import { createOutlook } from './outlook.ts';
+import { batchNews, singleNews } from './item-updates.ts';
+import { isOpen, lookForRefused, type Settling, settle } from './reconcile.ts';
+import { createOutlook } from './send-policy.ts';
 import type { Sender } from './sender.ts';
-import { isOpen, lookForRefused, type Settling, settle } from './settle.ts';
 import type { PushTarget } from './targets.ts';
 
 export interface Push extends Omit<Settling, 'resource'> {

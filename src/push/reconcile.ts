@@ -6,8 +6,8 @@ import { databaseNow } from '../warehouse/database/now.ts';
 import { readCoverage } from '../warehouse/ledgers/coverage.ts';
 import { findById, type NewRow, newRows } from '../warehouse/pushes/push-rows.ts';
 import { noteNews, type PushItem, readItems } from '../warehouse/pushes/pushes.ts';
-import { findAlike } from './alike.ts';
-import { matchRows } from './match.ts';
+import { findAlike } from './find-similar-rows.ts';
+import { matchRows } from './match-rows.ts';
 import type { PushTarget } from './targets.ts';
 
 /** Has the list read into the warehouse: its newest end and what a sync reads beside it, or all of a range of dates (null: all there is). */
