@@ -3,7 +3,7 @@ import { jsonText } from '../engine/records/storable-text.ts';
 import { fieldProblems } from '../source/api/field-problems.ts';
 import type { PushTarget } from './targets.ts';
 
-/** One line of a file as it was read; `line` counts from 1, and is the first where it spans several. */
+/** One record of a file, or why it could not be read. `line` counts from 1; of a record that spans several lines it is the first. */
 export type RawLine =
   | { readonly line: number; readonly value: unknown }
   | { readonly line: number; readonly problem: string };
@@ -13,7 +13,7 @@ export interface Problem {
   readonly reason: string;
 }
 
-/** A line that can be sent. `hash` and `ordinal` are its name in the log: equal lines of one file are told apart by counting. */
+/** A line that can be sent. The log identifies it by `hash` and `ordinal`, which numbers the equal lines of one file from 1. */
 export interface Line {
   readonly line: number;
   readonly hash: string;
@@ -21,45 +21,46 @@ export interface Line {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Checks every line against what can be sent, and goes on after a bad one. */
+/** Checks every line against the body of its target. An invalid line becomes a problem and does not stop the check. */
 export async function checkLines(
   target: PushTarget,
   raw: AsyncIterable<RawLine>,
 ): Promise<{ lines: Line[]; problems: Problem[] }> {
   const lines: Line[] = [];
   const problems: Problem[] = [];
-  const counted = new Map<string, number>();
+  const seen = new Map<string, number>();
   for await (const each of raw) {
     const { line } = each;
-    if ('problem' in each) {
-      problems.push({ line, reason: each.problem });
+    const checked = 'problem' in each ? each : checkBody(target, each.value);
+    if ('problem' in checked) {
+      problems.push({ line, reason: checked.problem });
       continue;
     }
-    const parsed = target.body.safeParse(withoutNulls(each.value));
-    if (!parsed.success) {
-      const told = Object.entries(fieldProblems(parsed.error));
-      problems.push({ line, reason: told.map(([field, wrong]) => said(field, wrong)).join('; ') });
-      continue;
-    }
-    const unclean = Object.entries(parsed.data).filter(([, value]) => jsonText(value).cleaned > 0);
-    if (unclean.length > 0) {
-      problems.push({ line, reason: unclean.map(([field]) => said(field, UNSTORABLE)).join('; ') });
-      continue;
-    }
-    const digest = hash('sha256', JSON.stringify(sorted(parsed.data))).slice(0, 32);
-    const ordinal = (counted.get(digest) ?? 0) + 1;
-    counted.set(digest, ordinal);
-    lines.push({ line, hash: digest, ordinal, body: parsed.data });
+    const digest = hash('sha256', JSON.stringify(sorted(checked.body))).slice(0, 32);
+    const ordinal = (seen.get(digest) ?? 0) + 1;
+    seen.set(digest, ordinal);
+    lines.push({ line, hash: digest, ordinal, body: checked.body });
   }
   return { lines, problems };
 }
 
-/** The log of what is sent could not hold the line, nor the warehouse what it creates. */
-const UNSTORABLE = 'holds a character that no database stores: U+0000, or half of a surrogate pair';
+function checkBody(target: PushTarget, value: unknown): Pick<Line, 'body'> | { problem: string } {
+  const parsed = target.body.safeParse(withoutNulls(value));
+  if (!parsed.success) {
+    const fields = Object.entries(fieldProblems(parsed.error));
+    return { problem: fields.map(([field, problem]) => worded(field, problem)).join('; ') };
+  }
+  const unstorable = Object.entries(parsed.data).filter(([, text]) => jsonText(text).cleaned > 0);
+  if (unstorable.length === 0) return { body: parsed.data };
+  return { problem: unstorable.map(([field]) => worded(field, UNSTORABLE)).join('; ') };
+}
 
-const said = (field: string, wrong: string): string => `${field === 'body' ? 'the line' : field} ${wrong}`;
+/** Neither the log of pushes nor the warehouse could store such text. */
+const UNSTORABLE = 'holds a character that Postgres cannot store: U+0000, or half of a surrogate pair';
 
-/** `null` in a file means none, as a field that is left out does. */
+const worded = (field: string, problem: string): string => `${field === 'body' ? 'the line' : field} ${problem}`;
+
+/** `null` in a file means the same as an absent field. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== 'object' || value === null) return value;
@@ -67,7 +68,7 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(kept.map(([name, inner]) => [name, withoutNulls(inner)]));
 }
 
-/** The order in which a file names the fields tells nothing. */
+/** The order of fields in a file has no meaning. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,45 +1,46 @@
 import type { Job } from '../engine/job.ts';
 import type { NewRow } from '../warehouse/pushes/push-rows.ts';
 import type { PushItem } from '../warehouse/pushes/pushes.ts';
-import { indexRows, isLater, saidBy, shapeOf, shownIn } from './match-rows.ts';
+import { comparableText, comparedFields, indexRows, isNewer, visibleFields } from './compare-rows.ts';
 
 /**
- * Which new row may be which line although it says something else, by the id of the line: sources rewrite what they are given (`&` as
- * `&amp;`, a phone number without its blanks, a rounded amount). A row is like a line where one of the `telling` fields agrees, or more
- * than half of those that can be compared. In doubt it is: a line that is left alone can be sent later, one that is sent twice is there twice.
+ * Finds new rows that may be a line although they differ, by the line's id: sources rewrite values (`&` as `&amp;`, a phone number without
+ * blanks, a rounded amount). A row is similar if one of the `identifying` fields agrees, or more than half of the comparable fields. When in
+ * doubt it is similar: a line that is held back can be sent later, but a line sent twice creates a duplicate.
  */
-export function findAlike(
+export function findSimilarRows(
   job: Job,
-  telling: readonly string[],
+  identifying: readonly string[],
   items: readonly Pick<PushItem, 'id' | 'body' | 'lastId'>[],
   rows: readonly NewRow[],
 ): Map<string, NewRow> {
   const found = new Map<string, NewRow>();
-  const shown = shownIn(rows);
+  const visible = visibleFields(rows);
   const indexes = new Map<string, Map<string, NewRow[]>>();
   for (const { id, body, lastId } of items) {
     const agreeing = new Map<NewRow, number>();
     let compared = 0;
-    for (const part of shapeOf(body, shown)) {
-      const said = saidBy(job, body, [part], loosely);
-      if (SAYS_NOTHING.has(said)) continue;
+    for (const part of comparedFields(body, visible)) {
+      const text = comparableText(job, body, [part], lettersAndDigits);
+      if (EMPTY.has(text)) continue;
       compared++;
       const name = JSON.stringify(part);
-      const index = indexes.get(name) ?? indexRows(job, rows, [part], loosely);
+      const index = indexes.get(name) ?? indexRows(job, rows, [part], lettersAndDigits);
       indexes.set(name, index);
-      const weight = telling.includes(part.field) ? Number.POSITIVE_INFINITY : 1;
-      for (const row of index.get(said) ?? []) agreeing.set(row, (agreeing.get(row) ?? 0) + weight);
+      const weight = identifying.includes(part.field) ? Number.POSITIVE_INFINITY : 1;
+      for (const row of index.get(text) ?? []) agreeing.set(row, (agreeing.get(row) ?? 0) + weight);
     }
-    const alike = [...agreeing].find(([row, weight]) => weight > compared / 2 && isLater(row.id, lastId));
-    if (alike) found.set(id, alike[0]);
+    const similar = [...agreeing].find(([row, weight]) => weight > compared / 2 && isNewer(row.id, lastId));
+    if (similar) found.set(id, similar[0]);
   }
   return found;
 }
 
-const SAYS_NOTHING = new Set(['[null]', '[""]']);
+/** The comparable texts of a field without a value. */
+const EMPTY = new Set(['[null]', '[""]']);
 
-/** Letters and digits alone, without accents, capitals and what HTML writes for other signs. */
-const loosely = (value: unknown): unknown =>
+/** Drops accents, capitals, HTML entities and everything that is neither a letter nor a digit. */
+const lettersAndDigits = (value: unknown): unknown =>
   typeof value === 'string'
     ? value
         .replace(/&#?\w+;/g, '')

@@ -5,15 +5,15 @@ import type { Database } from '../warehouse/database/database.ts';
 import { databaseNow } from '../warehouse/database/now.ts';
 import { readCoverage } from '../warehouse/ledgers/coverage.ts';
 import { findById, type NewRow, newRows } from '../warehouse/pushes/push-rows.ts';
-import { noteNews, type PushItem, readItems } from '../warehouse/pushes/pushes.ts';
-import { findAlike } from './find-similar-rows.ts';
+import { noteNews, type PushItem, type PushNews, readItems } from '../warehouse/pushes/pushes.ts';
+import { findSimilarRows } from './find-similar-rows.ts';
 import { matchRows } from './match-rows.ts';
 import type { PushTarget } from './targets.ts';
 
-/** Has the list read into the warehouse: its newest end and what a sync reads beside it, or all of a range of dates (null: all there is). */
-export type ReadBack = (ask: 'newest' | { readonly from: Day | null; readonly to: Day | null }) => Promise<void>;
+/** Reads the list into the warehouse: as a sync does, newest end first, or a range of dates in full (null: without bound). */
+export type ReadBack = (range: 'newest' | { readonly from: Day | null; readonly to: Day | null }) => Promise<void>;
 
-export interface Settling {
+export interface Reconciliation {
   readonly database: Database;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -21,99 +21,109 @@ export interface Settling {
   readonly target: PushTarget;
   readonly resource: Resource;
   readonly readBack: ReadBack;
-  /** Told before it waits until the source is surely done with what was sent. */
+  /** Called before it waits until the source has certainly finished with what was sent. */
   readonly onQuietWait: (waitMs: number) => void;
 }
 
 const isDoubtful = ({ state }: PushItem): boolean => state === 'sent' || state === 'unknown';
-/** Its row is still to be seen. */
-export const isOpen = (item: PushItem): boolean =>
+
+/** The line may have a row at the source that was not found yet. */
+export const isUnmatched = (item: PushItem): boolean =>
   isDoubtful(item) || (item.state === 'created' && item.rowKey === null);
 
 /**
- * Looks for what was sent in what the source shows: reads the list back, and gives each line its row. Lines of unknown outcome whose
- * row is not there are `planned` again once that is proven: the slices that would hold them were read after the source was done with
- * them, show everything else that was created, and no new row that is like them.
+ * Reads the list back and finds the row of each line that was sent. A line of unknown outcome becomes `planned` again once its absence is
+ * proven: the slices that would hold its row were read after the source had finished with it, they show every other line that was
+ * created, and no new row is similar to it.
  */
-export async function settle(settling: Settling): Promise<void> {
-  const { database, clock, signal, target, resource, readBack } = settling;
+export async function reconcile(given: Reconciliation): Promise<void> {
+  const { database, resource, readBack } = given;
   await readBack('newest');
-  let open = await claim(settling);
-  const doubtful = open.filter(isDoubtful);
-  if (doubtful.length > 0) {
-    const waitMs = Math.max(...doubtful.map(item => item.quietAt ?? 0)) - (await databaseNow(database));
-    if (waitMs > SECOND) settling.onQuietWait(waitMs);
-    if (waitMs > 0) await clock.sleep(waitMs, signal);
-  }
-  // A sync reads all of a short list, and of a long one the newest end and as much as its share of the limit allows. Only where that
-  // proves nothing all that could hold the rows is read.
-  if (open.length > 0 && !(await isProven(settling, open))) {
+  let unmatched = await matchItems(given);
+  await waitUntilQuiet(given, unmatched.filter(isDoubtful));
+  // A sync reads a short list in full, and of a long one the newest end and as much as its share of the limit allows. If that proves
+  // nothing, everything that could hold the rows is read.
+  if (unmatched.length > 0 && !(await isCovered(given, unmatched))) {
     await readBack('newest');
-    open = await claim(settling);
+    unmatched = await matchItems(given);
   }
-  if (open.length > 0 && !(await isProven(settling, open))) {
-    const days = daysOf(resource, open)?.sort();
+  if (unmatched.length > 0 && !(await isCovered(given, unmatched))) {
+    const days = daysOf(resource, unmatched)?.sort();
     await readBack({ from: days?.[0] ?? null, to: days?.at(-1) ?? null });
-    open = await claim(settling);
+    unmatched = await matchItems(given);
   }
-  const proven = await isProven(settling, open);
-  const unseen = open.filter(item => item.state === 'created').length;
-  const left = open.filter(isDoubtful);
-  const alike = findAlike(resource.job, target.telling, left, await rowsSince(settling, left));
-  const news = left.map(({ id }) => {
-    const row = alike.get(id);
-    if (row)
-      return { id, state: 'unknown' as const, message: `A new row is like it, but not the same: ${nameOf(row)}.` };
-    if (proven && unseen === 0) return { id, state: 'planned' as const };
-    const message = proven
-      ? 'The source does not show it; but it does not show all that it said it created either.'
-      : 'What the source shows could not be proven complete.';
-    return { id, state: 'unknown' as const, message };
-  });
-  await noteNews(database.kysely, news);
+  await noteNews(database.kysely, await updatesOfDoubtful(given, unmatched));
 }
 
 /**
- * Looks for lines that the source refused, before they are sent again: it may have created them all the same. The list is read only
- * where nothing has read it since, which is so when the push that sent them was cut off.
+ * Finds lines that the source refused but created nevertheless, before they are sent again. The list is read only if nothing has read it
+ * since, as when the push that sent them was cut off.
  */
-export async function lookForRefused(settling: Settling, refused: readonly PushItem[]): Promise<void> {
-  if (!(await isProven(settling, refused))) await settling.readBack('newest');
-  await claim(settling);
+export async function findRefused(given: Reconciliation, refused: readonly PushItem[]): Promise<void> {
+  if (!(await isCovered(given, refused))) await given.readBack('newest');
+  await matchItems(given);
 }
 
-/** Gives each line its row, as far as there are any; returns the lines that have none. */
-async function claim(settling: Settling): Promise<PushItem[]> {
-  const { pushId, resource } = settling;
-  const { kysely } = settling.database;
+async function waitUntilQuiet(
+  { database, clock, signal, onQuietWait }: Reconciliation,
+  doubtful: readonly PushItem[],
+): Promise<void> {
+  if (doubtful.length === 0) return;
+  const waitMs = Math.max(...doubtful.map(item => item.quietAt ?? 0)) - (await databaseNow(database));
+  if (waitMs > SECOND) onQuietWait(waitMs);
+  if (waitMs > 0) await clock.sleep(waitMs, signal);
+}
+
+/** The new states of the lines whose outcome is still unknown. */
+async function updatesOfDoubtful(given: Reconciliation, unmatched: readonly PushItem[]): Promise<PushNews[]> {
+  const { resource, target } = given;
+  const covered = await isCovered(given, unmatched);
+  const unseen = unmatched.some(item => item.state === 'created');
+  const doubtful = unmatched.filter(isDoubtful);
+  const similar = findSimilarRows(resource.job, target.identifying, doubtful, await rowsSince(given, doubtful));
+  return doubtful.map(({ id }): PushNews => {
+    const row = similar.get(id);
+    if (row) return { id, state: 'unknown', message: `A similar, but not equal, row is new: ${nameOf(row)}.` };
+    if (covered && !unseen) return { id, state: 'planned' };
+    const message = covered
+      ? 'The source does not show it. It also does not show every line that it reported as created.'
+      : 'The list could not be proven complete.';
+    return { id, state: 'unknown', message };
+  });
+}
+
+/** Gives each line its row, if there is one, and returns the lines without. */
+async function matchItems(given: Reconciliation): Promise<PushItem[]> {
+  const { pushId, resource } = given;
+  const { kysely } = given.database;
   await findById(kysely, pushId, resource.table);
   const items = (await readItems(kysely, pushId)).filter(item => item.lastAt !== null);
-  const open = items.filter(isOpen);
-  // The first gets the row where several are equal: what was surely created goes before what may have been. A refusal that created
-  // the thing all the same would be sent once more with the next push.
-  const sought = [
-    ...open.filter(item => item.state === 'created'),
-    ...open.filter(isDoubtful),
+  const unmatched = items.filter(isUnmatched);
+  // Of equal lines the first gets the row: lines that were certainly created come before doubtful ones. A refused line that was created
+  // nevertheless would be sent again by the next push.
+  const candidates = [
+    ...unmatched.filter(item => item.state === 'created'),
+    ...unmatched.filter(isDoubtful),
     ...items.filter(item => item.state === 'refused'),
   ];
-  const matched = matchRows(resource.job, sought, await rowsSince(settling, sought));
+  const matched = matchRows(resource.job, candidates, await rowsSince(given, candidates));
   await noteNews(
     kysely,
     [...matched].map(([id, rowKey]) => ({ id, state: 'created' as const, rowKey })),
   );
-  return (await readItems(kysely, pushId)).filter(isOpen);
+  return (await readItems(kysely, pushId)).filter(isUnmatched);
 }
 
-/** The rows no line has yet that came since the first of these was sent. */
-async function rowsSince({ database, resource }: Settling, items: readonly PushItem[]): Promise<NewRow[]> {
+/** The unclaimed rows that are newer than the state of the warehouse before the first of these lines was sent. */
+async function rowsSince({ database, resource }: Reconciliation, items: readonly PushItem[]): Promise<NewRow[]> {
   if (items.length === 0) return [];
-  const since = { lastId: least(items.map(item => item.lastId)), lastAt: earliest(items) };
-  return newRows(database.kysely, placeOf(resource), resource.table, since);
+  const before = { lastId: least(items.map(item => item.lastId)), lastAt: earliest(items) };
+  return newRows(database.kysely, placeOf(resource), resource.table, before);
 }
 
 const nameOf = ({ id, key }: NewRow): string => (id === null ? `_key ${key}` : `id ${id}`);
 
-/** The smallest of them; null where one of them is. */
+/** The smallest id; null if one of them is null. */
 function least(ids: readonly (string | null)[]): string | null {
   let smallest: bigint | null = null;
   for (const id of ids) {
@@ -123,15 +133,15 @@ function least(ids: readonly (string | null)[]): string | null {
   return smallest?.toString() ?? null;
 }
 
-// All come from one place, so their texts sort as the moments do.
+// The texts come from one session, so they sort as the moments do.
 const earliest = (items: readonly PushItem[]): string | null =>
   items.reduce<string | null>((first, { lastAt }) => (first === null || (lastAt ?? '') < first ? lastAt : first), null);
 
-/** Every slice in which one of these could lie was read after the source was done with all of them. */
-async function isProven({ database, resource }: Settling, open: readonly PushItem[]): Promise<boolean> {
-  const since = Math.max(...open.map(item => item.quietAt ?? 0));
-  const last = least(open.map(item => item.lastId));
-  const days = daysOf(resource, open);
+/** Every slice that could hold one of these lines was read after the source had finished with all of them. */
+async function isCovered({ database, resource }: Reconciliation, items: readonly PushItem[]): Promise<boolean> {
+  const since = Math.max(...items.map(item => item.quietAt ?? 0));
+  const last = least(items.map(item => item.lastId));
+  const days = daysOf(resource, items);
   const entries = (await readCoverage(database.kysely, placeOf(resource))).filter(({ slice }) => {
     if (slice.by === 'date') return days === null || days.some(day => holds(slice, day));
     if (slice.by === 'id') return slice.to === null || last === null || slice.to > BigInt(last);
@@ -140,7 +150,7 @@ async function isProven({ database, resource }: Settling, open: readonly PushIte
   return entries.length > 0 && entries.every(({ provenAt }) => provenAt !== null && provenAt >= since);
 }
 
-/** The dates by which the list can be asked for these; null where it cannot be, or one of them has none. */
+/** The dates of these lines by which the list can be filtered; null if it has no date filter, or a line has no date. */
 function daysOf({ dates }: Resource, items: readonly PushItem[]): Day[] | null {
   if (!dates) return null;
   const days = items.map(({ body }) => body[dates.field]);

@@ -9,133 +9,125 @@ import {
   type PushNews,
   readItems,
 } from '../warehouse/pushes/pushes.ts';
-import { batchNews, singleNews } from './item-updates.ts';
-import { isOpen, lookForRefused, type Settling, settle } from './reconcile.ts';
-import { createOutlook } from './send-policy.ts';
+import { groupRequests } from './group-requests.ts';
+import { updatesOfBatch, updatesOfSingle } from './item-updates.ts';
+import { findRefused, isUnmatched, type Reconciliation, reconcile } from './reconcile.ts';
+import { createSendPolicy } from './send-policy.ts';
 import type { Sender } from './sender.ts';
-import type { PushTarget } from './targets.ts';
 
-export interface Push extends Omit<Settling, 'resource'> {
-  /** What the log and the ledger call it, e.g. `customers`. */
+export interface Push extends Omit<Reconciliation, 'resource'> {
+  /** Its name in the log and in the ledger, e.g. `customers`. */
   readonly name: string;
-  /** Null where there is no job, and so no list, to look in. */
+  /** Null if the API has no list, and so no job, to read the records back. */
   readonly resource: Resource | null;
   readonly sender: Sender;
-  /** Entries of a batch; 1: each by itself. */
+  /** Entries per batch; 1 sends each line by itself. */
   readonly batchSize: number;
   /** How long the source may still carry out a request that was not answered. */
   readonly quietMs: number;
-  /** Send once more what may have been created. */
+  /** Send lines of unknown outcome again. */
   readonly resendUnknown: boolean;
-  /** Lines sent so far. */
+  /** Called with the number of lines sent so far. */
   readonly onSent: (lines: number) => void;
 }
 
-/** Turns in which no line was settled, one after the other, before the rest is given up. */
-const MOST_IDLE = 3;
+/** The push ends after this many rounds in a row that changed the state of no line. */
+const MAX_IDLE_ROUNDS = 3;
 
 /**
- * Sends the lines of a push that are not created yet, and looks for them at the source where it has a list. What earlier attempts
- * left open is looked for first. Ends when every line is created, refused or cannot be told; throws what keeps all of them from
- * being sent, with everything kept in the log.
+ * Sends the lines of a push that are not created yet and, if the source has a list, finds them there. Lines that earlier attempts left open
+ * are looked up first. Returns when every line is created, refused or of unknown outcome. Throws whatever prevents all lines from being sent;
+ * the log keeps everything known until then.
  */
 export async function runPush(push: Push): Promise<void> {
+  const { resource } = push;
+  const { kysely } = push.database;
+  await prepareItems(push);
+  let { batchSize } = push;
+  for (let idleRounds = 0; ; ) {
+    const items = await readItems(kysely, push.pushId);
+    const planned = items.filter(item => item.state === 'planned');
+    if (planned.length === 0) return;
+    // Lines that were sent before may be the reason why a batch is refused: they go last, so as not to reduce the size for the others.
+    planned.sort((a, b) => Number(a.quietAt !== null) - Number(b.quietAt !== null));
+    const before = resource ? await lastStored(kysely, resource.table) : null;
+    const isOffered = items.some(item => item.state === 'created');
+    const nextSize = await sendRound(push, planned, { batchSize, before, isOffered });
+    if (resource) await reconcile({ ...push, resource });
+    const left = (await readItems(kysely, push.pushId)).filter(item => item.state === 'planned');
+    idleRounds = left.length < planned.length || nextSize < batchSize ? 0 : idleRounds + 1;
+    if (idleRounds >= MAX_IDLE_ROUNDS)
+      throw new SluiceError('failed', `The source creates none of ${left.length} lines and gives no reason.`, {
+        next: 'They are not in the source. Try to create one of them there by hand, then repeat the command.',
+      });
+    batchSize = nextSize;
+  }
+}
+
+/** Resolves the outcome of earlier attempts, and plans every line that is to be sent again. */
+async function prepareItems(push: Push): Promise<void> {
   const { resource, resendUnknown } = push;
   const { kysely } = push.database;
   let items = await readItems(kysely, push.pushId);
   if (resource) {
     const refused = items.filter(item => item.state === 'refused');
-    if (items.some(isOpen)) await settle({ ...push, resource });
-    else if (refused.length > 0) await lookForRefused({ ...push, resource }, refused);
+    if (items.some(isUnmatched)) await reconcile({ ...push, resource });
+    else if (refused.length > 0) await findRefused({ ...push, resource }, refused);
     else if (items.some(item => item.state === 'planned') && (await isUnread(push, resource)))
       await push.readBack('newest');
   } else {
-    const message = 'It was sent, and then its process ended before an answer came.';
-    await noteNews(kysely, of(items, 'sent', { state: 'unknown', message }));
+    const message = 'It was sent, but its process ended before an answer arrived.';
+    await noteNews(kysely, updatesFrom(items, 'sent', { state: 'unknown', message }));
   }
   items = await readItems(kysely, push.pushId);
-  await noteNews(kysely, of(items, 'refused', { state: 'planned' }));
-  if (resendUnknown) await noteNews(kysely, of(items, 'unknown', { state: 'planned' }));
-
-  let size = push.batchSize;
-  for (let idle = 0; ; ) {
-    items = await readItems(kysely, push.pushId);
-    const planned = items.filter(item => item.state === 'planned');
-    if (planned.length === 0) return;
-    // What was sent before may be what a batch is refused for, so it must not bring the size down for the rest.
-    planned.sort((a, b) => Number(a.quietAt !== null) - Number(b.quietAt !== null));
-    const before = resource ? await lastStored(kysely, resource.table) : null;
-    const isOffered = items.some(item => item.state === 'created');
-    const smaller = await sendAll(push, planned, { size, before, isOffered });
-    if (resource) await settle({ ...push, resource });
-    const left = (await readItems(kysely, push.pushId)).filter(item => item.state === 'planned');
-    idle = left.length < planned.length || smaller < size ? 0 : idle + 1;
-    if (idle >= MOST_IDLE)
-      throw new SluiceError('failed', `The source creates none of ${left.length} lines, and does not say why.`, {
-        next: 'They are not at the source. Try one of them there by hand, then repeat the command.',
-      });
-    size = smaller;
-  }
+  await noteNews(kysely, updatesFrom(items, 'refused', { state: 'planned' }));
+  if (resendUnknown) await noteNews(kysely, updatesFrom(items, 'unknown', { state: 'planned' }));
 }
 
-const of = (items: readonly PushItem[], state: PushItem['state'], news: Omit<PushNews, 'id'>): PushNews[] =>
-  items.filter(item => item.state === state).map(({ id }) => ({ id, ...news }));
+const updatesFrom = (items: readonly PushItem[], state: PushItem['state'], update: Omit<PushNews, 'id'>): PushNews[] =>
+  items.filter(item => item.state === state).map(({ id }) => ({ id, ...update }));
 
-/** What was there before could not be told from what is created. */
+/** Nothing of the list was read yet, so its present rows could not be told from the created ones. */
 async function isUnread({ database }: Push, resource: Resource): Promise<boolean> {
   await refreshResource(database, resource);
   return oldestProof(resource) === null;
 }
 
-/** Lines to requests: those that fit go together, the others one by one. */
-export function parcelsOf<I extends { readonly body: unknown }>(
-  target: PushTarget,
-  items: readonly I[],
-  size: number,
-): { batch: boolean; items: I[] }[] {
-  const fits = ({ body }: I) => target.batch !== null && size > 1 && target.batch.entry.safeParse(body).success;
-  const together = items.filter(fits);
-  const parcels: { batch: boolean; items: I[] }[] = [];
-  for (let at = 0; at < together.length; at += size)
-    parcels.push({ batch: true, items: together.slice(at, at + size) });
-  return [...parcels, ...items.filter(item => !fits(item)).map(item => ({ batch: false, items: [item] }))];
-}
-
-/** Returns the size of batches to go on with, for what it could not settle or has not sent. */
-async function sendAll(
+/** Sends the planned lines, and returns the batch size for the lines that are still open or unsent afterwards. */
+async function sendRound(
   push: Push,
   planned: readonly PushItem[],
-  given: { size: number; before: Before | null; isOffered: boolean },
+  given: { batchSize: number; before: Before | null; isOffered: boolean },
 ): Promise<number> {
   const { database, sender, signal, target, quietMs, pushId } = push;
-  const outlook = createOutlook(given);
+  const policy = createSendPolicy(given);
   let lines = 0;
-  for (const { batch, items } of parcelsOf(target, planned, given.size)) {
+  for (const { batch, items } of groupRequests(target, planned, given.batchSize)) {
     const ids = items.map(item => item.id);
     const bodies = items.map(item => item.body);
     const request =
       batch && target.batch
         ? { path: target.batch.path, body: target.batch.wrap(bodies) }
         : { path: target.path, body: bodies[0] };
-    const sent = await sender.send(
+    const result = await sender.send(
       { ...request, purpose: `push ${push.name}` },
       async () => {
-        // Committed before it leaves: whatever happens from here on, it is not sent again unseen.
-        if (!(await markSent(database.kysely, pushId, ids, quietMs, given.before))) throw overtaken(push.name);
+        // Committed before the request goes out: whatever happens afterwards, no line is sent again without a check.
+        if (!(await markSent(database.kysely, pushId, ids, quietMs, given.before))) throw takenOver(push.name);
       },
       signal,
     );
-    const news = batch ? batchNews(sent, items, text => sender.hide(text)) : singleNews(sent, items);
-    await noteNews(database.kysely, news);
-    if (sent.kind === 'unsent') throw sent.error;
+    const updates = batch ? updatesOfBatch(result, items, text => sender.hide(text)) : updatesOfSingle(result, items);
+    await noteNews(database.kysely, updates);
+    if (result.kind === 'unsent') throw result.error;
     lines += items.length;
     push.onSent(lines);
-    if (!outlook.goesOn({ path: request.path, batch, sent, news, left: planned.length - lines })) break;
+    if (!policy.continues({ path: request.path, batch, result, updates, left: planned.length - lines })) break;
   }
-  return outlook.size;
+  return policy.batchSize;
 }
 
-const overtaken = (name: string): SluiceError =>
+const takenOver = (name: string): SluiceError =>
   new SluiceError('stale', `Another push of ${name} has taken over these lines; nothing more was sent.`, {
     next: 'Wait until it has ended, then repeat the command.',
   });

@@ -5,86 +5,45 @@ import type { OpenClient } from '../source/client.ts';
 import { notFound } from '../source/requests/outcome-errors.ts';
 
 /**
- * How one attempt to create something ended. `unsent`: nothing arrived at the source. `unknown`: it may have been carried out.
- * `refused` comes with the error that tells why.
+ * The result of one attempt to create something. `unsent`: nothing reached the source. `unknown`: it may have been carried out.
+ * The error says why.
  */
-export type Sent =
+export type SendResult =
   | { readonly kind: 'answered'; readonly body: Record<string, unknown> }
   | { readonly kind: 'refused'; readonly error: SluiceError }
   | { readonly kind: 'unknown'; readonly error: SluiceError }
   | { readonly kind: 'unsent'; readonly error: SluiceError };
 
 export interface Sender {
-  /** `beforeSending` is awaited when the request may go, right before it does; where it throws, nothing is sent. */
+  /** Awaits `beforeSending` when the request has a grant, right before it goes out; if that throws, nothing is sent. */
   send(
     request: { path: string; body: unknown; purpose: string },
     beforeSending: () => Promise<void>,
     signal: AbortSignal,
-  ): Promise<Sent>;
-  /** Takes the key out of what an answer says. */
+  ): Promise<SendResult>;
+  /** Removes the key from a text of an answer. */
   hide(text: string): string;
-  /** Requests that reached the source so far. */
+  /** Requests that have reached the source. */
   readonly requests: number;
   close(): Promise<void>;
 }
 
-/** One request at a time, each of which is either stopped before it leaves, or awaited to its end. Other errors are thrown. */
+/** Sends one request at a time. A signal stops a request before it goes out; after that, its answer is awaited. Other errors are thrown. */
 export function createSender(budget: Budget, open: (budget: Budget) => OpenClient): Sender {
-  let requests = 0;
-  let before: () => Promise<void> = async () => undefined;
-  let stop: () => void = () => undefined;
-  /** Aborted for a request that must not leave any more. */
-  let leaving = new AbortController();
-  /** It is being written down that it goes out, or its answer is waited for: a stop comes too late. */
-  let underWay = false;
-  const client = open({
-    async take(lane, want) {
-      const taken = await budget.take(lane, Math.min(want, 1));
-      if (taken.grants.length === 0) return taken;
-      if (leaving.signal.aborted) {
-        await budget.release(taken.grants);
-        return { grants: [], waitMs: 1 };
-      }
-      underWay = true;
-      try {
-        await before();
-      } catch (error) {
-        underWay = false;
-        await budget.release(taken.grants).catch(() => undefined);
-        throw error;
-      }
-      return taken;
-    },
-    async settle(grant, settlement) {
-      underWay = false;
-      requests++;
-      await budget.settle(grant, settlement);
-      // A 429 would be repeated.
-      stop();
-    },
-    async release(grants) {
-      underWay = false;
-      await budget.release(grants);
-      stop();
-    },
-  });
-
+  const gate = createGate(budget);
+  const client = open(gate.budget);
   return {
     get requests() {
-      return requests;
+      return gate.requests;
     },
     async send({ path, body, purpose }, beforeSending, signal) {
       if (signal.aborted) throw stopped(signal);
-      before = beforeSending;
-      underWay = false;
-      leaving = new AbortController();
-      stop = () => {
-        if (signal.aborted && !underWay) leaving.abort(signal.reason);
-      };
-      signal.addEventListener('abort', stop);
+      const { cancelled, end } = gate.begin(beforeSending, signal);
       try {
-        const context = { lane: 'live', purpose, signal: leaving.signal } as const;
-        const answer = await client.request({ method: 'POST', path, body }, context);
+        const answer = await client.request(
+          { method: 'POST', path, body },
+          { lane: 'live', purpose, signal: cancelled },
+        );
         if (answer.kind === 'success') return { kind: 'answered', body: answer.body };
         return { kind: 'refused', error: notFound(path) };
       } catch (error) {
@@ -92,10 +51,76 @@ export function createSender(budget: Budget, open: (budget: Budget) => OpenClien
         if (error.outcomeUnknown) return { kind: 'unknown', error };
         return { kind: error.kind === 'refused' ? 'refused' : 'unsent', error };
       } finally {
-        signal.removeEventListener('abort', stop);
+        end();
       }
     },
     hide: text => client.hide(text),
     close: () => client.close(),
+  };
+}
+
+interface Gate {
+  /** The budget for the client that sends. */
+  readonly budget: Budget;
+  readonly requests: number;
+  /** Begins a request. `cancelled` aborts when it must not go out any more. */
+  begin(beforeSending: () => Promise<void>, signal: AbortSignal): { cancelled: AbortSignal; end: () => void };
+}
+
+/** A budget that runs `beforeSending` between the grant and the request, and knows whether a stop still comes in time. */
+function createGate(budget: Budget): Gate {
+  let requests = 0;
+  let before: () => Promise<void> = async () => undefined;
+  let cancelIfStopped: () => void = () => undefined;
+  let cancelling = new AbortController();
+  /** `beforeSending` runs, or the answer is awaited: a stop comes too late. */
+  let goingOut = false;
+  return {
+    get requests() {
+      return requests;
+    },
+    begin(beforeSending, signal) {
+      before = beforeSending;
+      goingOut = false;
+      const controller = new AbortController();
+      cancelling = controller;
+      const stop = () => {
+        if (signal.aborted && !goingOut) controller.abort(signal.reason);
+      };
+      cancelIfStopped = stop;
+      signal.addEventListener('abort', stop);
+      return { cancelled: controller.signal, end: () => signal.removeEventListener('abort', stop) };
+    },
+    budget: {
+      async take(lane, want) {
+        const taken = await budget.take(lane, Math.min(want, 1));
+        if (taken.grants.length === 0) return taken;
+        if (cancelling.signal.aborted) {
+          await budget.release(taken.grants);
+          return { grants: [], waitMs: 1 };
+        }
+        goingOut = true;
+        try {
+          await before();
+        } catch (error) {
+          goingOut = false;
+          await budget.release(taken.grants).catch(() => undefined);
+          throw error;
+        }
+        return taken;
+      },
+      async settle(grant, settlement) {
+        goingOut = false;
+        requests++;
+        await budget.settle(grant, settlement);
+        // The client would repeat the request after a 429.
+        cancelIfStopped();
+      },
+      async release(grants) {
+        goingOut = false;
+        await budget.release(grants);
+        cancelIfStopped();
+      },
+    },
   };
 }

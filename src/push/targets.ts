@@ -1,16 +1,17 @@
 import type { z } from 'zod';
-import { batchEntry, createBodies } from '../source/api/request-bodies.ts';
+import { endpoints } from '../source/api/endpoints.ts';
+import { batchEntry } from '../source/api/request-bodies.ts';
 
-/** Where things of one kind are created. They are found again by the job of the same name; what has none cannot be looked for. */
+/** An endpoint that creates records of one kind. The job of the same name finds them again; without a job they cannot be found. */
 export interface PushTarget {
   readonly path: string;
-  /** What one line must hold. */
+  /** The schema of one line. */
   readonly body: z.ZodObject;
-  /** Fields of which one alone makes it likely that a new row is the line, however much of the rest the source has rewritten. */
-  readonly telling: readonly string[];
-  /** Fields that are lists: in a CSV file their cells hold JSON. */
+  /** Fields any one of which makes it likely that a new row is the line, however much of the rest the source has rewritten. */
+  readonly identifying: readonly string[];
+  /** Fields that are lists: their cells in a CSV file hold JSON. */
   readonly lists: readonly string[];
-  /** Takes many at once, of those that hold no more than `entry` does. */
+  /** The batch endpoint for lines that hold no more fields than its entries. */
   readonly batch: PushBatch | null;
 }
 
@@ -21,28 +22,27 @@ export interface PushBatch {
 }
 
 const single = (
-  path: string,
-  body: z.ZodObject,
-  telling: readonly string[],
+  { path, body }: { path: string; body: z.ZodObject },
+  identifying: readonly string[],
   lists: readonly string[] = [],
 ): PushTarget => ({
   path,
   body,
-  telling,
+  identifying,
   lists,
   batch: null,
 });
 
-/** All that can be pushed. Users cannot: their passwords would stand in a file and in the log of what was sent. */
+/** Everything that can be pushed. Users cannot: their passwords would be stored in a file and in the log. */
 export const PUSH_TARGETS: Readonly<Record<string, PushTarget>> = {
   customers: {
-    ...single('/api/v2/customers', createBodies.customers, ['account', 'email', 'phone']),
-    batch: { path: '/api/v2/batch/customers', entry: batchEntry, wrap: customers => ({ customers }) },
+    ...single(endpoints.customers, ['account', 'email', 'phone']),
+    batch: { path: endpoints.customerBatch.path, entry: batchEntry, wrap: customers => ({ customers }) },
   },
-  invoices: single('/api/v2/invoices', createBodies.invoices, ['customer_id'], ['items']),
-  leads: single('/api/v2/leads', createBodies.leads, []),
-  products: single('/api/v2/products', createBodies.products, ['name']),
-  quotes: single('/api/v2/quotes', createBodies.quotes, ['customer_id'], ['items']),
-  tickets: single('/api/v2/tickets', createBodies.tickets, ['subject']),
-  transactions: single('/api/v2/transactions', createBodies.transactions, []),
+  invoices: single(endpoints.invoices, ['customer_id'], ['items']),
+  leads: single(endpoints.leads, []),
+  products: single(endpoints.products, ['name']),
+  quotes: single(endpoints.quotes, ['customer_id'], ['items']),
+  tickets: single(endpoints.tickets, ['subject']),
+  transactions: single(endpoints.transactions, []),
 };

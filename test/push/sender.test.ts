@@ -34,7 +34,7 @@ async function openSender(onTaken: () => void = () => undefined) {
   return { sender, seen, request, inner };
 }
 
-test('a stop while the ledger is asked: nothing is said to be sent, and the request is given back', async () => {
+test('a stop while the budget is asked: nothing is marked as sent, and the grant is released', async () => {
   const stop = new AbortController();
   const { sender, seen, request, inner } = await openSender(() => stop.abort());
   let said = 0;
@@ -44,7 +44,7 @@ test('a stop while the ledger is asked: nothing is said to be sent, and the requ
   expect((await inner.take('live', 1)).grants).toHaveLength(1);
 });
 
-test('a stop while it is written down that the request goes out: it goes out, and its answer is waited for', async () => {
+test('a stop while the request is being marked as sent: it goes out, and its answer is awaited', async () => {
   const stop = new AbortController();
   const { sender, seen, request } = await openSender();
   const beforeSending = async () => {
@@ -55,7 +55,7 @@ test('a stop while it is written down that the request goes out: it goes out, an
   expect(seen).toHaveLength(1);
 });
 
-test('what keeps it from being written down is thrown, nothing is sent, and the request is given back', async () => {
+test('an error while the request is being marked as sent is thrown; nothing is sent, and the grant is released', async () => {
   const { sender, seen, request, inner } = await openSender();
   const beforeSending = () => Promise.reject(new Error('overtaken'));
   await expect(sender.send(request, beforeSending, new AbortController().signal)).rejects.toThrow('overtaken');

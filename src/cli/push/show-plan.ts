@@ -1,5 +1,5 @@
 import type { Line } from '../../push/check-lines.ts';
-import { parcelsOf } from '../../push/run-push.ts';
+import { groupRequests } from '../../push/group-requests.ts';
 import type { PushTarget } from '../../push/targets.ts';
 import { count, plural } from '../../service/format.ts';
 import { sourceOption } from '../../warehouse/ledgers/sources.ts';
@@ -32,7 +32,7 @@ export function showPlan(
   const created = lines.filter(line => stateOf(line) === 'created').length;
   const unknown = resendUnknown && !listed ? 0 : lines.filter(isUnknown).length;
   const toSend = lines.filter(line => stateOf(line) !== 'created' && (unknown === 0 || !isUnknown(line)));
-  const parcels = parcelsOf(target, toSend, plan.batch);
+  const parcels = groupRequests(target, toSend, plan.batch);
   const batches = parcels.filter(parcel => parcel.batch).length;
   const single = parcels.length - batches;
   const document = {

@@ -21,7 +21,7 @@ import { openEngine, serveOrders } from '../support/source.ts';
 interface Given {
   readonly sandbox: Sandbox;
   readonly database: Database;
-  /** `pushLines` at the sandbox; tells the states in the order of the file. */
+  /** Runs `pushLines` against the sandbox and returns the states in the order of the file. */
   readonly push: (
     name: string,
     bodies: readonly object[],
@@ -30,7 +30,7 @@ interface Given {
 }
 
 interface How {
-  /** Where it is sent to, and the list is read elsewhere. Default the sandbox. */
+  /** The address it is sent to; the list is read from the sandbox. Default: the sandbox. */
   readonly url?: string;
   readonly batch?: number;
   readonly resendUnknown?: boolean;
@@ -38,7 +38,7 @@ interface How {
   readonly onSent?: () => void;
 }
 
-/** Pushes these bodies as a file of theirs would be, and tells how its lines ended and the requests spent on creating. */
+/** Pushes these bodies like the lines of a file, and returns the items afterwards and the number of requests sent. */
 async function pushLines(
   to: {
     url: string;
@@ -117,7 +117,7 @@ const customers = (count: number) =>
 const all = (count: number, state: string) => Array.from({ length: count }, () => state);
 const differ = async (database: Database, sandbox: Sandbox, table: string) =>
   (await differences(database, sandbox, Number.POSITIVE_INFINITY)).filter(text => text.startsWith(table));
-/** How often each account that was pushed is at the source. */
+/** The number of pushed customers in the source, and of their distinct accounts. */
 const created = (sandbox: Sandbox) => {
   const accounts = [...sandbox.rows('customers')]
     .map(row => row.account)
@@ -136,7 +136,7 @@ test.each([
   'html-200',
   'redirect-path',
 ] as const)(
-  'an answer lost to %s: what was created is found, what was not is sent again, and each is there once',
+  'after an answer lost to %s, created lines are found, the others are sent again, and each record exists once',
   async fault => {
     await withSource({}, ['customers'], async ({ sandbox, database, push }) => {
       sandbox.failNext(fault, 1, 'batch');
@@ -157,7 +157,7 @@ test.each([
   ['all', '200'],
   ['partial', '400'],
 ] as const)(
-  'a batch with entries that the source refuses (%s, %s): those are refused, the others created once',
+  'of a batch with entries that the source refuses (%s, %s), those are refused and the others created once',
   async (batch, validation) => {
     await withSource({ variants: { batch, validation } }, ['customers'], async ({ sandbox, push }) => {
       // Legal addresses, which this source does not take.
@@ -193,18 +193,21 @@ test.each([
     })),
   ],
   ['tickets', ['Low', 'High'].map(priority => ({ customer_id: 3, department_id: 2, subject: 'Pushed', priority }))],
-] as const)('%s: one whose answer was lost is found in the list, and each is there once', async (name, lines) => {
-  await withSource({}, [name], async ({ sandbox, database, push }) => {
-    const before = [...sandbox.rows(name)].length;
-    sandbox.failNext('drop', 1, name);
-    expect((await push(name, lines)).states).toEqual(all(2, 'created'));
-    expect((await push(name, lines)).requests).toBe(0);
-    expect([...sandbox.rows(name)].length).toBe(before + 2);
-    expect(await differ(database, sandbox, name)).toEqual([]);
-  });
-});
+] as const)(
+  '%s: a line whose answer was lost is found in the list, and each record exists once',
+  async (name, lines) => {
+    await withSource({}, [name], async ({ sandbox, database, push }) => {
+      const before = [...sandbox.rows(name)].length;
+      sandbox.failNext('drop', 1, name);
+      expect((await push(name, lines)).states).toEqual(all(2, 'created'));
+      expect((await push(name, lines)).requests).toBe(0);
+      expect([...sandbox.rows(name)].length).toBe(before + 2);
+      expect(await differ(database, sandbox, name)).toEqual([]);
+    });
+  },
+);
 
-test('a line that was refused and yet created, by a push that was cut off before it could look: it is found', async () => {
+test('a line that was refused and yet created, by a push that was cut off before it could check, is found', async () => {
   await withSource({}, ['customers'], async ({ sandbox, database, push }) => {
     const line = { account: 'Pushed once', email: 'büro@müller.example' };
     const [like] = sandbox.rows('customers');
@@ -218,7 +221,7 @@ test('a line that was refused and yet created, by a push that was cut off before
   });
 });
 
-test('a source that repeats the key in what it says of an entry: the log of what was sent holds none of it', async () => {
+test('a key that the source repeats in a message about an entry does not reach the log of pushes', async () => {
   const apiKey = 'sk_live_51H+8a/secret=';
   const { url } = await openPeer((response, _nth, request) => {
     const said = `${'far '.repeat(68)}${request.headers.authorization} may not do this`;
@@ -233,7 +236,7 @@ test('a source that repeats the key in what it says of an entry: the log of what
   });
 });
 
-test('what a source says of a line is kept, though it has half characters, or ends in the middle of one', async () => {
+test('a message about a line is stored even if it contains, or is cut into, half of a surrogate pair', async () => {
   const halves = `\ud83d${'x'.repeat(298)}\u{1f600}`;
   const { url } = await openPeer((response, nth) =>
     nth === 1
@@ -249,7 +252,7 @@ test('what a source says of a line is kept, though it has half characters, or en
   });
 });
 
-test('a row that was there before is not taken for the one that was to be created', async () => {
+test('a row stored before the push is not matched to a line', async () => {
   await withSource({}, ['customers'], async ({ sandbox, push }) => {
     const [first] = sandbox.rows('customers');
     const { account = '', email } = first ?? {};
@@ -287,7 +290,7 @@ test.each([
   ],
   ['products', { name: 'Pushed', price: 10.125 }, { price: 10.13 }],
 ] as const)(
-  '%s %j that the source shows with %j, its answer lost: it is not sent again unasked',
+  '%s %j that the source shows with %j is not sent again by itself after its answer was lost',
   async (name, line, rewritten) => {
     await withSource({}, [name], async ({ sandbox, database, push }) => {
       const rows = () => [...sandbox.rows(name)];
@@ -296,7 +299,7 @@ test.each([
       const onSent = () => void sandbox.update(name, rows().at(-1)?.id ?? 0, rewritten as object);
       expect(await push(name, [line], { onSent })).toEqual({ states: ['unknown'], requests: 1 });
       const { rows: items } = await database.query('select message from sluice.push_items');
-      const like = new RegExp(`^A new row is like it, but not the same: (id ${rows().at(-1)?.id}|_key \\w+)\\.$`);
+      const like = new RegExp(`^A similar, but not equal, row is new: (id ${rows().at(-1)?.id}|_key \\w+)\\.$`);
       expect(items).toEqual([{ message: expect.stringMatching(like) }]);
       expect(await push(name, [line])).toEqual({ states: ['unknown'], requests: 0 });
       expect(rows().length).toBe(before + 1);
@@ -306,7 +309,7 @@ test.each([
   },
 );
 
-test('one that is not there is sent again, whatever else is new there', async () => {
+test('a line that is not in the source is sent again, whatever else is new there', async () => {
   await withSource({}, ['customers'], async ({ sandbox, push }) => {
     const line = { account: 'Pushed', email: 'p@example.com', city: 'Graz', country: 'Austria' };
     sandbox.failNext('html-500', 1, 'customers');
@@ -323,7 +326,7 @@ test('one that is not there is sent again, whatever else is new there', async ()
   });
 });
 
-test('a source that does not show what it says it created proves nothing by what it does not show', async () => {
+test('a source that does not show a line it reported as created proves no other line absent', async () => {
   await withSource({ variants: { visible: 'half' } }, ['customers'], async ({ sandbox, push }) => {
     const one = customers(12);
     sandbox.failNext('html-500', 1, 'batch');
@@ -336,7 +339,7 @@ test('a source that does not show what it says it created proves nothing by what
   });
 });
 
-test.each(['yes', 'no'] as const)('transactions of one day that are equal, with ids: %s', async ids => {
+test.each(['yes', 'no'] as const)('equal transactions of one day are each created once, with ids: %s', async ids => {
   const variants = { 'transaction-ids': ids };
   await withSource({ variants }, ['transactions'], async ({ sandbox, database, push }) => {
     const line = { type: 'Income', account_id: 1, amount: '12.10', date: '2024-02-29', description: 'Cash' };
@@ -355,7 +358,7 @@ test.each(['yes', 'no'] as const)('transactions of one day that are equal, with 
 });
 
 test.each(['yes', 'no'] as const)(
-  'a line that surely was created gets its row before one in doubt does, which is sent again; with ids in the list: %s',
+  'a line that was certainly created gets the row before a doubtful one, which is sent again; with ids in the list: %s',
   async ids => {
     const variants = { 'transaction-ids': ids };
     await withSource({ variants }, ['transactions'], async ({ sandbox, database, push }) => {
@@ -373,7 +376,7 @@ test.each(['yes', 'no'] as const)(
   },
 );
 
-test('what has no list cannot be looked for: it is not sent again unless that is asked for', async () => {
+test('a line of unknown outcome without a list to check is sent again only with resendUnknown', async () => {
   await withSource({}, [], async ({ sandbox, push }) => {
     const leads = [1, 2, 3].map(number => ({ first_name: 'Ann', last_name: `Lee ${number}` }));
     const there = () => [...sandbox.rows('leads')].filter(row => row.last_name?.startsWith('Lee ')).length;
@@ -386,7 +389,7 @@ test('what has no list cannot be looked for: it is not sent again unless that is
   });
 });
 
-test('a source that is down is left alone after three lost answers, and nothing is known to be sent that was not', async () => {
+test('a push to a source that is down ends after three lost answers, and marks nothing as sent that was not', async () => {
   await withSource({}, [], async ({ sandbox, database, push }) => {
     const leads = Array.from({ length: 9 }, (_, number) => ({ first_name: 'Ann', last_name: `Lee ${number}` }));
     sandbox.failNext('drop', 3, 'leads');
@@ -406,45 +409,48 @@ test('a source that is down is left alone after three lost answers, and nothing 
 const leadsOf = (count: number) => Array.from({ length: count }, (_, number) => ({ company: `Pushed ${number}` }));
 
 test.each([
-  [405, 0, 1, 'does not let anything be created'],
+  [405, 0, 1, 'does not allow creating records'],
   [404, 0, 3, 'is answered with 404 for 3 lines in a row'],
   [404, 1, 9, ''],
   [422, 0, 9, ''],
-])('a source that answers %i to all but the first %i: %i of nine are sent', async (status, good, requests, message) => {
-  const { url, seen } = await openPeer((response, nth) =>
-    nth <= good ? json(response, { success: true, data: { id: nth } }, 201) : json(response, '', status),
-  );
-  await withDatabase(async database => {
-    const to = { url, apiKey: 'key', database, resource: null, readBack: async () => undefined };
-    const pushing = pushLines(to, 'leads', leadsOf(9));
-    if (message)
-      await expect(pushing).rejects.toMatchObject({
-        kind: 'refused',
-        status,
-        message: expect.stringContaining(message),
-      });
-    else
-      expect((await pushing).items.map(item => item.state)).toEqual([
-        ...all(good, 'created'),
-        ...all(9 - good, 'refused'),
-      ]);
-    expect(seen).toHaveLength(requests);
-    // As few as were tried are told line by line.
-    if (status === 404 && good === 0) {
-      const few = await pushLines(to, 'leads', leadsOf(2));
-      expect(few.items.map(item => item.state)).toEqual(['refused', 'refused']);
-    }
-  });
-});
+])(
+  'to a source that answers %i to all but the first %i, %i of nine lines are sent',
+  async (status, good, requests, message) => {
+    const { url, seen } = await openPeer((response, nth) =>
+      nth <= good ? json(response, { success: true, data: { id: nth } }, 201) : json(response, '', status),
+    );
+    await withDatabase(async database => {
+      const to = { url, apiKey: 'key', database, resource: null, readBack: async () => undefined };
+      const pushing = pushLines(to, 'leads', leadsOf(9));
+      if (message)
+        await expect(pushing).rejects.toMatchObject({
+          kind: 'refused',
+          status,
+          message: expect.stringContaining(message),
+        });
+      else
+        expect((await pushing).items.map(item => item.state)).toEqual([
+          ...all(good, 'created'),
+          ...all(9 - good, 'refused'),
+        ]);
+      expect(seen).toHaveLength(requests);
+      // A push of fewer lines than that reports them line by line.
+      if (status === 404 && good === 0) {
+        const few = await pushLines(to, 'leads', leadsOf(2));
+        expect(few.items.map(item => item.state)).toEqual(['refused', 'refused']);
+      }
+    });
+  },
+);
 
 test.each([404, 405])(
-  'a source that answers %i to a batch has carried none of it out: the push ends with what to do',
+  'a source that answers %i to a batch has created none of it: the push ends with the next step',
   async status => {
     const { url, seen } = await openPeer(response => json(response, '', status));
     await withDatabase(async database => {
       const to = { url, apiKey: 'key', database, resource: null, readBack: async () => undefined };
       await expect(pushLines(to, 'customers', customers(20))).rejects.toMatchObject({
-        message: `This source takes no batches: POST /api/v2/batch/customers is answered with ${status}.`,
+        message: `This source accepts no batches: POST /api/v2/batch/customers is answered with ${status}.`,
         next: expect.stringContaining('--batch 1'),
       });
       expect(seen).toHaveLength(1);
@@ -470,7 +476,7 @@ async function openForwarder(sandbox: Sandbox, isBad: (entries: readonly { email
   return { url: peer.url, sizes };
 }
 
-test('a source that takes fewer entries than a batch has: two are sent of each size that is too large', async () => {
+test('to a source that accepts only smaller batches, two of each size that is too large are sent', async () => {
   await withSource({}, ['customers'], async ({ sandbox, push }) => {
     const { url, sizes } = await openForwarder(sandbox, entries => entries.length > 4);
     expect((await push('customers', customers(40), { batch: 16, url })).states).toEqual(all(40, 'created'));
@@ -479,7 +485,7 @@ test('a source that takes fewer entries than a batch has: two are sent of each s
   });
 });
 
-test('bad entries at the beginning that nothing names do not bring the size down for the others', async () => {
+test('invalid entries at the beginning that no message names do not reduce the batch size for the others', async () => {
   await withSource({}, ['customers'], async ({ sandbox, push }) => {
     const lines = customers(48).map((line, index) => (index < 16 ? { ...line, email: 'büro@müller.example' } : line));
     const { url, sizes } = await openForwarder(sandbox, entries => entries.some(({ email }) => email?.includes('ü')));
@@ -492,7 +498,7 @@ test('bad entries at the beginning that nothing names do not bring the size down
   });
 });
 
-test('a stop between requests sends no more, one during a request waits for its answer, and the next push goes on', async () => {
+test('a stop between requests sends nothing more, a stop during a request awaits its answer, and the next push continues', async () => {
   const stop = new AbortController();
   // The request has arrived when the sandbox begins to wait.
   const clock = {
