@@ -108,10 +108,10 @@ function usedBy(endpoint: string): string {
 const PUSHES: Readonly<Record<string, (name: string) => RegExp>> = {
   'commands/push': name => new RegExp(`'push', '${name}', \\w+, '--yes'`),
   'processes/push': name => new RegExp(`'push', '${name}', \\w+, '--yes'`),
-  'engine/push': name => new RegExp(`(push\\(|\\[\\s*)'${name}'`),
+  'push/run-push': name => new RegExp(`(push\\(|\\[\\s*)'${name}'`),
 };
 /** Customers go in batches, unless these are of one. */
-const ONE_BY_ONE = { 'engine/push': /push\('customers', .*\{ batch: 1 \}/ };
+const ONE_BY_ONE = { 'push/run-push': /push\('customers', .*\{ batch: 1 \}/ };
 
 /** The test files that push to an endpoint. */
 function pushedIn(endpoint: string): string[] {
