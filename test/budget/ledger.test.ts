@@ -41,7 +41,7 @@ test('the ledger is a Budget', async () => {
   });
 });
 
-test('live may take the whole limit, and is then told when the first request stops counting', async () => {
+test('live may take the whole limit, and then waits until the first request stops counting', async () => {
   await withLedger(async (ledger, clock) => {
     const { grants } = await ledger.take('live', 60);
     expect(grants).toHaveLength(60);
@@ -73,7 +73,7 @@ test('after a crash a grant counts for its time-out and one window', async () =>
   await withLedger(async (ledger, clock) => {
     await ledger.take('live', 100);
     await clock.advance(HOUR);
-    // It may still be under way, so it is free one window from now at the earliest, unless it is a dead one's.
+    // A request in flight is free one window from now at the earliest, unless its time-out passed before.
     expect(await ledger.take('live', 1)).toEqual({ grants: [], waitMs: 30 * SECOND });
     await clock.advance(30 * SECOND);
     expect((await ledger.take('live', 100)).grants).toHaveLength(100);
@@ -103,7 +103,7 @@ test.each(['backfill', 'verify'] as const)('%s bursts over half of the limit, th
   });
 });
 
-test('a database clock that was put back by hours holds the pace up for no time, and it is kept from then on', async () => {
+test('after the database clock was set back by hours, the pace starts again at once', async () => {
   await withLedger(async (ledger, _clock, database) => {
     expect((await ledger.take('backfill', 100)).grants).toHaveLength(50);
     await database.query(`update sluice.budgets set paced_at = paced_at + interval '5 hours'`);
@@ -112,14 +112,14 @@ test('a database clock that was put back by hours holds the pace up for no time,
   });
 });
 
-test('a database clock that was hours ahead holds up nothing for longer than a window, and the limit is kept', async () => {
+test('after the database clock was hours ahead, nothing is held up for longer than a window, and the limit holds', async () => {
   await withLedger(async (ledger, clock, database) => {
     const putBack = () => database.query(`update sluice.test_clock set now = now - interval '5 hours'`);
     const { grants } = await ledger.take('live', 60);
     await settleAll(ledger, grants.slice(0, 50));
     await clock.advance(MINUTE);
     await putBack();
-    // For the source a minute has passed: the requests of it count, those under way too.
+    // For the source a minute has passed: its requests count, including those in flight.
     expect((await ledger.take('live', 100)).grants).toHaveLength(40);
     expect(await ledger.take('live', 1)).toEqual({ grants: [], waitMs: HOUR });
     await ledger.settle(grants[50] as Grant, SETTLED);
@@ -130,7 +130,7 @@ test('a database clock that was hours ahead holds up nothing for longer than a w
   });
 });
 
-test('what the source said to a database clock that was hours ahead holds for no longer than a window either', async () => {
+test('a report of the source that arrived while the database clock was hours ahead holds for no longer than a window', async () => {
   await withLedger(async (ledger, _clock, database) => {
     const putBack = () => database.query(`update sluice.test_clock set now = now - interval '5 hours'`);
     const later = (by: string) => database.query('update sluice.test_clock set now = now + cast($1 as interval)', [by]);
@@ -144,7 +144,7 @@ test('what the source said to a database clock that was hours ahead holds for no
   });
 });
 
-test('under a clock that goes on, no request of a process with a longer time-out stops counting early', async () => {
+test('while the clock runs forward, no request of a process with a longer time-out stops counting early', async () => {
   await withLedger(async (ledger, clock, database) => {
     const patient = ledgerOn(database, { timeoutMs: 2 * HOUR });
     await patient.take('live', 100);
@@ -157,7 +157,7 @@ test('under a clock that goes on, no request of a process with a longer time-out
   });
 });
 
-test('after a database clock that jumped ahead, the Remaining of the first answer holds, and not our empty window', async () => {
+test('after the database clock jumped ahead, the Remaining of the first answer holds instead of our empty window', async () => {
   await withLedger(async (ledger, clock) => {
     const { grants } = await ledger.take('live', 90);
     await settleAll(ledger, grants);
@@ -178,7 +178,7 @@ test.each([
   [101, 2],
   [10, 1],
   [1, 0],
-])('of a limit of %i, %i are left to live', async (limit, reserved) => {
+])('of a limit of %i requests, %i are reserved for live', async (limit, reserved) => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
     const ledger = ledgerOn(database, { limit });
@@ -193,7 +193,7 @@ test.each([
   });
 });
 
-test('after a 429 every process on the key stays away, and other keys do not', async () => {
+test('after a 429 every process on the key waits, and other keys do not', async () => {
   await withLedger(async (ledger, clock, database, test) => {
     const other = await test.open();
     try {
@@ -211,7 +211,7 @@ test('after a 429 every process on the key stays away, and other keys do not', a
   });
 });
 
-test('a 429 whose request is older than one answered since blocks only as long as the server asked', async () => {
+test('a 429 to a request older than the last answered one blocks only as long as the server asked', async () => {
   await withLedger(async (ledger, clock) => {
     const { grants } = await ledger.take('live', 2);
     const [older, newer] = grants as [Grant, Grant];
@@ -242,7 +242,7 @@ test("the server's count lowers ours, never raises it, and lapses after one wind
   });
 });
 
-test("a smaller limit of the server's holds while it is told", async () => {
+test('a smaller limit of the server holds until one window after it was last reported', async () => {
   await withLedger(async (ledger, clock) => {
     const [first, second] = (await ledger.take('live', 2)).grants as [Grant, Grant];
     await ledger.settle(first, { ...SETTLED, limit: 10 });
@@ -255,7 +255,7 @@ test("a smaller limit of the server's holds while it is told", async () => {
   });
 });
 
-test('of two limits given for one key the lower holds, until one window after its last use', async () => {
+test('of two limits configured for one key the lower holds, until one window after its last use', async () => {
   await withLedger(async (ledger, clock, database) => {
     const lower = ledgerOn(database, { limit: 10 });
     expect((await ledger.take('live', 5)).grants).toHaveLength(5);
@@ -266,7 +266,7 @@ test('of two limits given for one key the lower holds, until one window after it
   });
 });
 
-test('usage tells what was spent on what, and when the next request is free', async () => {
+test('usage reports requests by lane and purpose, and when the next one is free', async () => {
   await withLedger(async (ledger, clock) => {
     expect(await ledger.usage()).toMatchObject({ used: 0, free: 100, nextFreeAt: null, byPurpose: {} });
     const { grants } = await ledger.take('live', 40);
@@ -314,7 +314,7 @@ test('processes that take at the same moment never get more than the limit toget
   });
 });
 
-/** A request as the checker knows it: it may have reached the server at any moment from `from` to `to`. */
+/** A request that may have reached the server at any moment from `from` to `to`. */
 interface Sent {
   readonly from: number;
   to: number;
@@ -335,51 +335,54 @@ function fullestWindow(sent: readonly Sent[]): number {
   return Math.max(...sent.map(({ from: end }) => sent.filter(({ from, to }) => from <= end && to > end - HOUR).length));
 }
 
-test.each([1, 2, 3])('no rolling window ever holds more than the limit, whatever happens (seed %i)', async seed => {
-  await withLedger(async (_ledger, clock, _database, test) => {
-    const pick = random(seed);
-    const limit = 40;
-    const timeoutMs = 5 * MINUTE;
-    const processes = await Promise.all([test.open('a'), test.open('b'), test.open('c')]);
-    try {
-      const ledgers = processes.map(process => ledgerOn(process, { limit, timeoutMs }));
-      const sent: Sent[] = [];
-      const open: { ledger: Ledger; grant: Grant; sent: Sent; due: number }[] = [];
-      for (let step = 0; step < 400; step++) {
-        const ledger = ledgers[pick(3)] as Ledger;
-        const lane = (['live', 'live', 'backfill', 'verify'] as const)[pick(4)] as Lane;
-        const { grants, waitMs } = await ledger.take(lane, 1 + pick(8));
-        expect(grants.length > 0 ? waitMs === 0 : waitMs > 0).toBe(true);
-        for (const grant of grants) {
-          const fate = pick(20);
-          if (fate === 0) {
-            await ledger.release([grant]);
-            continue;
+test.each([1, 2, 3])(
+  'no rolling window ever holds more requests than the limit, whatever happens (seed %i)',
+  async seed => {
+    await withLedger(async (_ledger, clock, _database, test) => {
+      const pick = random(seed);
+      const limit = 40;
+      const timeoutMs = 5 * MINUTE;
+      const processes = await Promise.all([test.open('a'), test.open('b'), test.open('c')]);
+      try {
+        const ledgers = processes.map(process => ledgerOn(process, { limit, timeoutMs }));
+        const sent: Sent[] = [];
+        const open: { ledger: Ledger; grant: Grant; sent: Sent; due: number }[] = [];
+        for (let step = 0; step < 400; step++) {
+          const ledger = ledgers[pick(3)] as Ledger;
+          const lane = (['live', 'live', 'backfill', 'verify'] as const)[pick(4)] as Lane;
+          const { grants, waitMs } = await ledger.take(lane, 1 + pick(8));
+          expect(grants.length > 0 ? waitMs === 0 : waitMs > 0).toBe(true);
+          for (const grant of grants) {
+            const fate = pick(20);
+            if (fate === 0) {
+              await ledger.release([grant]);
+              continue;
+            }
+            // The worst case first: a request without an answer may reach the server as late as the time-out allows.
+            const request = { from: clock.now(), to: clock.now() + timeoutMs };
+            sent.push(request);
+            if (fate > 2) open.push({ ledger, grant, sent: request, due: clock.now() + pick(timeoutMs) });
           }
-          // At first the worst: an answer that never comes reaches the server as late as the time-out allows.
-          const request = { from: clock.now(), to: clock.now() + timeoutMs };
-          sent.push(request);
-          if (fate > 2) open.push({ ledger, grant, sent: request, due: clock.now() + pick(timeoutMs) });
+          await clock.advance(pick(3) === 0 ? Math.min(waitMs, 20 * MINUTE) : pick(2 * MINUTE));
+          for (const request of open.filter(({ due }) => due <= clock.now())) {
+            open.splice(open.indexOf(request), 1);
+            // The clock may have passed the time-out in one step; a client would have given up.
+            if (clock.now() > request.sent.to) continue;
+            request.sent.to = clock.now();
+            await request.ledger.settle(request.grant, {
+              ...SETTLED,
+              ...(pick(4) === 0 ? { remaining: pick(limit) } : {}),
+            });
+          }
         }
-        await clock.advance(pick(3) === 0 ? Math.min(waitMs, 20 * MINUTE) : pick(2 * MINUTE));
-        for (const request of open.filter(({ due }) => due <= clock.now())) {
-          open.splice(open.indexOf(request), 1);
-          // The clock may have passed the time-out in one step; a client gives up before.
-          if (clock.now() > request.sent.to) continue;
-          request.sent.to = clock.now();
-          await request.ledger.settle(request.grant, {
-            ...SETTLED,
-            ...(pick(4) === 0 ? { remaining: pick(limit) } : {}),
-          });
-        }
+        expect(sent.length).toBeGreaterThan(limit);
+        expect(fullestWindow(sent)).toBeLessThanOrEqual(limit);
+      } finally {
+        await Promise.all(processes.map(process => process.close()));
       }
-      expect(sent.length).toBeGreaterThan(limit);
-      expect(fullestWindow(sent)).toBeLessThanOrEqual(limit);
-    } finally {
-      await Promise.all(processes.map(process => process.close()));
-    }
-  });
-});
+    });
+  },
+);
 
 test('a saturated source uses at least 99% of its limit, all lanes together', async () => {
   await withLedger(async (ledger, clock) => {
@@ -408,7 +411,7 @@ test('a saturated source uses at least 99% of its limit, all lanes together', as
   });
 });
 
-test('sleeping until the wait is over gets a grant, and hours pass in no time', async () => {
+test('sleeping until the wait is over yields a grant', async () => {
   await withLedger(async (ledger, clock) => {
     const until = async (lane: Lane): Promise<number> => {
       for (;;) {

@@ -55,7 +55,7 @@ describe('limiter', () => {
     expect([budget.open(), budget.settled.length]).toEqual([0, 40]);
   });
 
-  it('serves live before backfill before verify, each in order of asking', async () => {
+  it('serves live before backfill before verify, each in order of arrival', async () => {
     const limiter = open({ budget: countingBudget(), concurrency: 1 });
     const first = held();
     const served: string[] = [];
@@ -101,7 +101,7 @@ describe('limiter', () => {
     await Promise.all([limiter.close(), expect(verify).rejects.toMatchObject({ kind: 'stopped' })]);
   });
 
-  it('sees a live request that comes while the ledger is being asked for a lower lane', async () => {
+  it('sees a live request that arrives while the budget is asked for a lower lane', async () => {
     let answer: (taken: { grants: Grant[]; waitMs: number }) => void = () => {};
     const asked: Lane[] = [];
     const budget: Budget = {
@@ -123,7 +123,7 @@ describe('limiter', () => {
     await limiter.close();
   });
 
-  it('waits for the limit and goes on when it is free, asking again at least each minute', async () => {
+  it('waits for the limit, asks again at least once a minute, and continues when a request is free', async () => {
     const clock = manualClock();
     const budget = createMemoryBudget({ clock, limit: 1 });
     const waits: number[] = [];
@@ -142,7 +142,7 @@ describe('limiter', () => {
     expect([waits[0], waits.at(-1), waits.length]).toEqual([HOUR, MINUTE, 60]);
   });
 
-  it('with noWait refuses a wait above five seconds as `quota`, and waits for pacing', async () => {
+  it('with noWait refuses a wait above five seconds as `quota`, and waits for a shorter one', async () => {
     const clock = manualClock();
     let waitMs = 4 * SECOND;
     const budget: Budget = { ...countingBudget(), take: async () => ({ grants: [], waitMs }) };
@@ -159,7 +159,7 @@ describe('limiter', () => {
     await limiter.close();
   });
 
-  it('with noWait waits for the pace of a lower lane, however slow it is, and refuses once the limit is used up', async () => {
+  it('with noWait waits for the pace of a lower lane, however slow, and refuses once the limit is used up', async () => {
     const clock = manualClock();
     const budget = createMemoryBudget({ clock, limit: 60 });
     await budget.take('backfill', 60);
@@ -174,7 +174,7 @@ describe('limiter', () => {
     await limiter.close();
   });
 
-  it('lets one that waits leave at once, and gives its grant to nobody of a lower lane', async () => {
+  it('lets a waiting request leave at once, and gives its grant to no lower lane', async () => {
     const budget = countingBudget();
     const limiter = open({ budget, concurrency: 1 });
     const leaving = new AbortController();
@@ -182,20 +182,20 @@ describe('limiter', () => {
     const verify = limiter.schedule('verify', undefined, async grant => grant.id);
     leaving.abort();
     await expect(live).rejects.toMatchObject({ kind: 'stopped' });
-    // The first grant was being taken for live; it is given back, and verify gets one of its own.
+    // The first grant was taken for live; it is released, and verify gets one of its own.
     expect(await verify).toBe('g2');
     expect(budget.released.map(({ id }) => id)).toEqual(['g1']);
     expect(budget.taken.map(({ lane }) => lane)).toEqual(['live', 'verify']);
     await limiter.close();
   });
 
-  it('goes on with the reason a signal was aborted with', async () => {
+  it('rejects with the reason that the signal was aborted with', async () => {
     const limiter = open({ budget: countingBudget() });
     const aborted = AbortSignal.abort(new SluiceError('stale', 'moved'));
     await expect(limiter.schedule('live', aborted, async () => 1)).rejects.toMatchObject({ kind: 'stale' });
   });
 
-  it('refuses those who wait when the ledger fails, and recovers', async () => {
+  it('refuses all waiting requests when the budget fails, and recovers', async () => {
     const good = countingBudget();
     let broken = true;
     const budget: Budget = {
@@ -208,7 +208,7 @@ describe('limiter', () => {
     expect(await limiter.schedule('live', undefined, async () => 2)).toBe(2);
   });
 
-  it('close refuses what waits, waits for what is in flight, and leaves no grant behind', async () => {
+  it('close refuses waiting requests, awaits those in flight, and leaves no grant behind', async () => {
     const budget = countingBudget();
     const limiter = open({ budget, concurrency: 1 });
     const first = held();
@@ -226,7 +226,7 @@ describe('limiter', () => {
     await expect(limiter.schedule('live', undefined, async () => 1)).rejects.toMatchObject({ kind: 'stopped' });
   });
 
-  it('close gives back grants that arrive while it closes', async () => {
+  it('close releases grants that arrive while it closes', async () => {
     const budget = countingBudget();
     const limiter = open({ budget });
     const asked = limiter.schedule('live', undefined, async () => 1);
@@ -234,7 +234,7 @@ describe('limiter', () => {
     expect([budget.open(), budget.released.length]).toEqual([0, 1]);
   });
 
-  it('ends everything that is asked and keeps the books, in any order of asking, leaving and waiting', async () => {
+  it('ends every request and settles every grant, in any order of arrivals, departures and waits', async () => {
     const job = fc.record({
       lane: fc.constantFrom<Lane>('live', 'backfill', 'verify'),
       leavesAfter: fc.option(fc.integer({ min: 0, max: 6 })),
@@ -245,7 +245,7 @@ describe('limiter', () => {
         const clock = { ...systemClock, sleep: (_ms: number, signal?: AbortSignal) => systemClock.sleep(1, signal) };
         let turns = 0;
         const all = countingBudget();
-        // Every third question is answered with a wait.
+        // Every third take is answered with a wait.
         const budget: Budget = {
           ...all,
           take: async (lane, want) => (++turns % 3 ? all.take(lane, want) : { grants: [], waitMs: 1 }),

@@ -14,7 +14,7 @@ describe('the base address', () => {
     'https://me:secret@books.example.com',
     'https://books.example.com/?api_key=secret',
     '',
-  ])('refuses %s without repeating it', url => {
+  ])('%s is refused, and not repeated in the error', url => {
     expect(() => createAddress({ url, apiKey, auth: 'bearer' })).toThrow(
       expect.objectContaining({ kind: 'configuration', message: expect.not.stringContaining('secret') }),
     );
@@ -26,20 +26,20 @@ describe('the base address', () => {
     'http://[::1]:80',
     'http://localhost:3000',
     'https://books.example.com',
-  ])('takes %s', url => {
+  ])('%s is accepted', url => {
     expect(createAddress({ url, apiKey, auth: 'bearer' }).url('/api/v2/customers', {})).toMatch(
       /\/api\/v2\/customers$/,
     );
   });
 
-  it('may have a folder, and may be pasted with /api/v2', () => {
+  it('may have a path, and may be pasted with /api/v2', () => {
     const at = (url: string) => createAddress({ url, apiKey, auth: 'bearer' }).url('/api/v2/users', { page: '2' });
     expect(at('https://example.com/crm/')).toBe('https://example.com/crm/api/v2/users?page=2');
     expect(at('https://example.com/crm/api/v2/')).toBe('https://example.com/crm/api/v2/users?page=2');
   });
 });
 
-it('puts the key where the document says, and nowhere else', () => {
+it('the key is sent as the document says, and nowhere else', () => {
   const bearer = createAddress({ url: 'https://example.com', apiKey, auth: 'bearer' });
   expect(bearer.headers).toEqual({ authorization: `Bearer ${apiKey}` });
   const query = createAddress({ url: 'https://example.com', apiKey, auth: 'query' });
@@ -49,13 +49,13 @@ it('puts the key where the document says, and nowhere else', () => {
   expect(new URL(url).searchParams.get('api_key')).toBe(apiKey);
 });
 
-it('hides the key in every form a text can have it', () => {
+it('the key is removed from a text in every form it can have there', () => {
   const { hide } = createAddress({ url: 'https://example.com', apiKey: "it's(k)+y", auth: 'query' });
   const form = new URLSearchParams({ k: "it's(k)+y" }).toString().slice(2);
   expect(hide(`a it's(k)+y b ${encodeURIComponent("it's(k)+y")} c ${form}`)).toBe('a [secret] b [secret] c [secret]');
 });
 
-it.each(['', 'with space', 'line\nbreak', 'schlüssel'])('refuses the key %j', key => {
+it.each(['', 'with space', 'line\nbreak', 'schlüssel'])('the key %j is refused', key => {
   expect(() => createAddress({ url: 'https://example.com', apiKey: key, auth: 'bearer' })).toThrow(
     expect.objectContaining({ kind: 'configuration', next: expect.stringContaining('API Access') }),
   );

@@ -11,7 +11,7 @@ function judge(status: number, text: string, expected: Expected = 'list', header
   return classify({ status, headers, text }, expected, time);
 }
 
-describe('success is 2xx and JSON and `success` not false and `data` of the expected type', () => {
+describe('success is 2xx with JSON, `success` not false and `data` of the expected type', () => {
   it.each([
     [200, '{"success": true, "data": []}', 'list'],
     [201, '{"success": true, "data": {"id": 1}}', 'one'],
@@ -21,7 +21,7 @@ describe('success is 2xx and JSON and `success` not false and `data` of the expe
     expect(judge(status, text, expected)).toEqual({ kind: 'success', body: JSON.parse(text) });
   });
 
-  it.each([204, 205])('or %i, by which a change is answered without a body', status => {
+  it.each([204, 205])('or %i, which answers a change without a body', status => {
     expect(judge(status, '', 'any')).toEqual({ kind: 'success', body: {} });
   });
 
@@ -44,7 +44,7 @@ describe('success is 2xx and JSON and `success` not false and `data` of the expe
     [408, page, 'list', 'HTTP 408'],
     [500, '{"success": false, "message": "x"}', 'list', 'HTTP 500'],
     [503, page, 'list', 'an HTML page'],
-  ] as const)('%i %.50s as %s is tried again', (status, text, expected, what) => {
+  ] as const)('%i %.50s, expected as %s, is retried', (status, text, expected, what) => {
     expect(judge(status, text, expected)).toMatchObject({
       kind: 'retry',
       blocksKey: false,
@@ -81,25 +81,25 @@ describe('refusals', () => {
     expect(judge(status, text)).toMatchObject({ kind: 'refused', message: expect.stringContaining(`HTTP ${status}`) });
   });
 
-  it('does not take a rate message that mentions the key for a wrong key', () => {
+  it('a rate message that mentions the key does not refuse the key', () => {
     expect(
       judge(200, '{"success": false, "message": "Rate limit of this API key exceeded, invalid request"}').kind,
     ).toBe('retry');
   });
 
-  it('takes control characters out of what the source says', () => {
+  it("control characters are removed from the source's message", () => {
     const verdict = judge(400, JSON.stringify({ success: false, message: '\u001b[2JNo\r\n  more' }));
     expect(verdict).toEqual({ kind: 'refused', message: '[2JNo more' });
   });
 
-  it('takes over twenty field messages, however many there are', () => {
+  it('at most twenty field messages are kept', () => {
     const errors = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`field_${index}`, 'wrong']));
     const { fields } = judge(400, JSON.stringify({ message: 'Validation failed', errors })) as { fields: object };
     expect(Object.keys(fields)).toHaveLength(20);
   });
 });
 
-describe('a redirect is tried again, never followed, and named without query and user name', () => {
+describe('a redirect is retried, never followed, and shown without query and user name', () => {
   it.each([
     ['https://login.example.com/in?api_key=hidden#x', 'https://login.example.com/in'],
     ['https://hidden:hidden@example.com:8443', 'https://example.com:8443/'],
@@ -118,13 +118,13 @@ describe('a redirect is tried again, never followed, and named without query and
   });
 });
 
-it('404 is gone, JSON or not', () => {
+it('404 is `gone`, with or without JSON', () => {
   expect([judge(404, page), judge(404, wrongKey)]).toEqual([{ kind: 'gone' }, { kind: 'gone' }]);
 });
 
-describe('the least wait', () => {
+describe('the minimum wait', () => {
   const reset = { 'x-ratelimit-reset': '600' };
-  it('of a 429 is Retry-After first, then the reset', () => {
+  it('after a 429 is Retry-After, or else the reset', () => {
     expect(judge(429, page, 'list', { ...reset, 'retry-after': '120' })).toMatchObject({
       blocksKey: true,
       minimumMs: 2 * MINUTE,
@@ -133,14 +133,14 @@ describe('the least wait', () => {
     expect(judge(429, '')).not.toHaveProperty('minimumMs');
   });
 
-  it('of a 429 while requests are left is not the reset, which ends nothing then', () => {
+  it('after a 429 with requests remaining is not the reset', () => {
     const left = { ...reset, 'x-ratelimit-remaining': '900' };
     expect(judge(429, '', 'list', left)).not.toHaveProperty('minimumMs');
     expect(judge(429, '', 'list', { ...left, 'x-ratelimit-remaining': '0' })).toHaveProperty('minimumMs', 10 * MINUTE);
     expect(judge(429, '', 'list', { ...left, 'retry-after': '120' })).toHaveProperty('minimumMs', 2 * MINUTE);
   });
 
-  it('of a failing server is Retry-After, never the reset of the rate window', () => {
+  it('after a server error is Retry-After, never the reset of the rate window', () => {
     expect(judge(503, '', 'list', { ...reset, 'retry-after': '120' })).toMatchObject({ minimumMs: 2 * MINUTE });
     expect(judge(503, '', 'list', reset)).not.toHaveProperty('minimumMs');
   });

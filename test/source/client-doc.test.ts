@@ -19,7 +19,7 @@ const [setUp, ...examples] = [...doc.matchAll(/```ts\n(.*?)```/gs)].map(match =>
 }));
 const endpoints = headings.map(({ heading }) => heading).filter(heading => /^(GET|POST|PUT|DELETE) /.test(heading));
 
-/** The endpoints of the API's document, and the three lists of which it shows no operation. */
+/** The endpoints of the API's document, and the three lists for which it shows no operation. */
 const DOCUMENTED = [
   ...['customers', 'invoices', 'transactions', 'products', 'quotes', 'tickets', 'users'].flatMap(list => [
     `GET /api/v2/${list}`,
@@ -41,7 +41,7 @@ it('docs/client.md has an example for each endpoint', () => {
   expect(new Set(examples.map(({ heading }) => heading))).toEqual(new Set([...endpoints, 'Errors', 'Stopping']));
 });
 
-describe('each example runs as it stands, and asks its endpoint', () => {
+describe('each example runs as shown and calls its endpoint', () => {
   it.each(examples.map((example, nth) => ({ ...example, nth })))('$heading', async ({ heading, code, nth }) => {
     const sandbox = await openSandbox({ today: '2026-01-15' });
     onTestFinished(() => sandbox.close());
@@ -64,7 +64,7 @@ describe('each example runs as it stands, and asks its endpoint', () => {
   });
 });
 
-it('the package serves a program that is built by itself: its types hold, and so does its code', async () => {
+it('an installed package works in a program that is built separately, with its types and its code', async () => {
   const installed = join(folder, 'node_modules/sluice');
   await mkdir(installed, { recursive: true });
   await cp(join(root, 'package.json'), join(installed, 'package.json'));

@@ -41,7 +41,7 @@ async function setUp(handler: Handler, more: Partial<ClientOptions> = {}) {
 }
 
 describe('answers', () => {
-  it('gives rows, meta, the grant that brought them and what it cost', async () => {
+  it('a page has rows, meta, the time of its grant and its cost', async () => {
     const { list, budget, peer } = await setUp(response =>
       json(response, rows, 200, { 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '987' }),
     );
@@ -63,14 +63,14 @@ describe('answers', () => {
     ]);
   });
 
-  it('leaves out a meta it cannot read', async () => {
+  it('an unreadable meta is left out', async () => {
     const { list } = await setUp(response =>
       json(response, { data: [], meta: { current_page: 'first', total_pages: -1 } }),
     );
     expect(await list()).not.toHaveProperty('meta');
   });
 
-  it('sends the key in the query where asked to', async () => {
+  it('with `auth: query` the key is sent in the query', async () => {
     const { list, peer } = await setUp(response => json(response, rows), { auth: 'query' });
     await list();
     const { url, headers } = peer.seen[0] ?? { url: '', headers: {} };
@@ -79,7 +79,7 @@ describe('answers', () => {
     expect(headers).not.toHaveProperty('authorization');
   });
 
-  it('gives one record, exactly', async () => {
+  it('a record keeps every digit', async () => {
     const { client } = await setUp(response =>
       json(response, '{"success": true, "data": {"id": 9007199254740993, "amount": 10.10}}'),
     );
@@ -89,13 +89,13 @@ describe('answers', () => {
     });
   });
 
-  it('asks a report by its query', async () => {
+  it('a report is requested by its query', async () => {
     const { client, peer } = await setUp(response => json(response, { data: { income: 1 } }));
     await client.get('/api/v2/reports/financial', context, { year: '2026', month: '1' });
     expect(peer.seen[0]?.url).toBe('/api/v2/reports/financial?year=2026&month=1');
   });
 
-  it('sends a body as JSON', async () => {
+  it('a body is sent as JSON', async () => {
     const { client, peer } = await setUp(response => json(response, { success: true }, 201));
     const body = { url: 'https://example.com/hook', events: ['invoice.created'] };
     expect(await client.request({ method: 'POST', path: '/api/v2/webhooks', body }, context)).toMatchObject({
@@ -108,26 +108,26 @@ describe('answers', () => {
     });
   });
 
-  it.each([204, 205])('%i is success for what changes something, and none for what was asked for', async status => {
+  it.each([204, 205])('%i is a success for a change, and none for a read', async status => {
     const { client, list, peer } = await setUp(response => response.writeHead(status).end());
     for (const method of ['POST', 'PUT', 'DELETE'] as const)
       expect(await client.request({ method, path: `${path}/1` }, context)).toMatchObject({ kind: 'success', body: {} });
     expect(peer.seen).toHaveLength(3);
     expect(await failure(list())).toMatchObject({ kind: 'unavailable', status });
-    // Of a source that answers with a body, an empty one proves nothing.
+    // An empty body proves nothing if the source answers with one elsewhere.
     const empty = await setUp(response => json(response, ''));
     const error = await failure(empty.client.request({ method: 'DELETE', path: `${path}/1` }, context));
     expect(error).toMatchObject({ kind: 'unavailable', outcomeUnknown: true });
   });
 
-  it('404 is gone, for lists and records', async () => {
+  it('404 is `gone`, for lists and records', async () => {
     const { client, list, clock } = await setUp(response => json(response, '<h1>Not found</h1>', 404));
     expect(await list()).toEqual({ kind: 'gone', grantedAt: 'at 1', requests: 1 });
     expect(await client.get('/api/v2/customers/7', context)).toEqual({ kind: 'gone', grantedAt: 'at 2', requests: 1 });
     expect(clock.slept).toEqual([]);
   });
 
-  it('reads gzip, and has no more in flight than the concurrency', async () => {
+  it('gzip is decoded, and no more requests are in flight than the concurrency', async () => {
     const { client, peer } = await setUp(response => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
       setImmediate(() => response.end(gzipSync(JSON.stringify(rows))));
@@ -138,7 +138,7 @@ describe('answers', () => {
   });
 });
 
-describe('what is tried again, each time with a grant of its own', () => {
+describe('retried, each time with a grant of its own', () => {
   const glitches: [string, Handler][] = [
     ['500 with HTML', response => json(response, '<h1>Error</h1>', 500)],
     ['502', response => json(response, '', 502)],
@@ -164,7 +164,7 @@ describe('what is tried again, each time with a grant of its own', () => {
       },
     ],
     [
-      'an encoding nobody asked for',
+      'an encoding that was not requested',
       response => {
         response.writeHead(200, { 'content-encoding': 'zstd' });
         response.end('x');
@@ -207,7 +207,7 @@ describe('what is tried again, each time with a grant of its own', () => {
     expect(budget.settled.map(({ settlement }) => settlement.status)).toEqual([null, 200]);
   });
 
-  it('an error status whose body hangs counts by its status', async () => {
+  it('an error status whose body hangs, by its status', async () => {
     const { list, budget } = await setUp(
       (response, nth) => {
         if (nth > 1) return json(response, rows);
@@ -234,14 +234,14 @@ describe('what is tried again, each time with a grant of its own', () => {
     expect([budget.open(), budget.settled.length]).toEqual([0, 6]);
   });
 
-  it('less often where the caller says so; time-outs are told apart', async () => {
+  it('fewer times if the caller says so; a time-out can be told from other failures', async () => {
     const { list, peer } = await setUp(() => {}, { timeoutMs: 50 });
     const error = await failure(list({ attempts: 2 }));
     expect(error.message).toContain(`failed 2 times: no complete answer from ${peer.url} within 0.05 s`);
     expect([isTimeout(error), isTimeout(new Error('x'))]).toEqual([true, false]);
   });
 
-  it('never a POST that may have arrived', async () => {
+  it('but never a POST that may have arrived', async () => {
     const { client, peer } = await setUp(response => json(response, '', 500));
     const error = await failure(client.request({ method: 'POST', path: '/api/v2/customers', body: {} }, context));
     expect(error).toMatchObject({
@@ -252,15 +252,18 @@ describe('what is tried again, each time with a grant of its own', () => {
     expect(peer.seen).toHaveLength(1);
   });
 
-  it.each(['GET', 'PUT', 'DELETE'] as const)('%s, and whether it may have been carried out is told', async method => {
-    const { client, peer } = await setUp((response, nth) => json(response, '', nth === 6 ? 429 : 500));
-    const error = await failure(client.request({ method, path: `${path}/1` }, context));
-    expect(error).toMatchObject({ kind: 'unavailable', outcomeUnknown: method !== 'GET' });
-    expect(peer.seen).toHaveLength(7);
-  });
+  it.each(['GET', 'PUT', 'DELETE'] as const)(
+    '%s, and the error says whether it may have been carried out',
+    async method => {
+      const { client, peer } = await setUp((response, nth) => json(response, '', nth === 6 ? 429 : 500));
+      const error = await failure(client.request({ method, path: `${path}/1` }, context));
+      expect(error).toMatchObject({ kind: 'unavailable', outcomeUnknown: method !== 'GET' });
+      expect(peer.seen).toHaveLength(7);
+    },
+  );
 
   describe.each(['GET', 'PUT'] as const)(
-    'a %s whose first attempt may have been carried out says so, if then',
+    'a %s whose first attempt may have been carried out has `outcomeUnknown`, if it is a change, when afterwards',
     method => {
       const look = (error: SluiceError) => [error.kind, error.outcomeUnknown, error.next?.includes('may have been')];
       const [told, asked] = [method === 'PUT', { method, path: `${path}/1` }];
@@ -294,7 +297,7 @@ describe('what is tried again, each time with a grant of its own', () => {
   );
 
   it.each(['GET', 'POST'] as const)(
-    'a %s that is stopped under way may have been carried out if it changes something',
+    'a %s that is stopped in flight has `outcomeUnknown` if it is a change',
     async method => {
       const stop = new AbortController();
       const { client } = await setUp(() => stop.abort());
@@ -303,7 +306,7 @@ describe('what is tried again, each time with a grant of its own', () => {
     },
   );
 
-  it('a POST that nothing answered is sent again until it arrives', async () => {
+  it('a POST without a connection is repeated until it arrives', async () => {
     const { client, clock } = await setUp(() => {}, { url: `http://127.0.0.1:${await closedPort()}` });
     const error = await failure(client.request({ method: 'POST', path, body: {} }, context));
     expect(error).toMatchObject({ kind: 'unavailable', outcomeUnknown: false });
@@ -312,7 +315,7 @@ describe('what is tried again, each time with a grant of its own', () => {
 });
 
 describe('429', () => {
-  it('blocks the key for everyone as long as the server says, and goes on after', async () => {
+  it('blocks every request of the key for as long as the server asks, and continues after that', async () => {
     const clock = manualClock();
     const budget = countingBudget(createMemoryBudget({ clock, limit: 10 }));
     const waits: number[] = [];
@@ -329,7 +332,7 @@ describe('429', () => {
     expect(budget.settled[0]?.settlement).toMatchObject({ status: 429, blockedForMs: 45 * SECOND });
   });
 
-  it('without headers backs off further each time, and outlasts what other failures may not', async () => {
+  it('without headers backs off further each time, over more attempts than other failures', async () => {
     const { list, budget } = await setUp((response, nth) =>
       nth <= 12 ? json(response, '', 429) : json(response, rows),
     );
@@ -339,7 +342,7 @@ describe('429', () => {
     expect(blocked.slice(10)).toEqual([10 * MINUTE, 10 * MINUTE, undefined]);
   });
 
-  it('with noWait ends as `quota` when the block is long', async () => {
+  it('with noWait ends as `quota` if the block is long', async () => {
     const clock = autoClock();
     const { list } = await setUp(response => json(response, '', 429, { 'x-ratelimit-reset': '1800' }), {
       clock,
@@ -350,14 +353,14 @@ describe('429', () => {
     expect(clock.slept).toEqual([]);
   });
 
-  it('for ever is unavailable in the end', async () => {
+  it('without end becomes `unavailable`', async () => {
     const { list, peer } = await setUp(response => json(response, '', 429));
     expect(await failure(list())).toMatchObject({ kind: 'unavailable', status: 429 });
     expect(peer.seen).toHaveLength(24);
   });
 });
 
-describe('what is not tried again', () => {
+describe('not retried', () => {
   it.each([
     [401, { success: false, message: 'Invalid API key' }],
     [403, '<h1>Forbidden</h1>'],
@@ -390,8 +393,8 @@ describe('what is not tried again', () => {
   });
 });
 
-describe('what lasts through every attempt', () => {
-  it('a redirect: followed nowhere, named without secrets, and the setting that ends it', async () => {
+describe('a failure of every attempt', () => {
+  it('a redirect is not followed, is shown without secrets, and the error names the setting to change', async () => {
     const other = await openPeer(response => json(response, rows));
     const { list, peer } = await setUp(
       (response, _nth, request) => json(response, '', 302, { location: `${other.url}${request.url}` }),
@@ -410,7 +413,7 @@ describe('what lasts through every attempt', () => {
   it.each([
     ['plain', (text: string) => Buffer.from(text), 'identity'],
     ['a compression bomb', (text: string) => gzipSync(text), 'gzip'],
-  ] as const)('an answer above the cap: %s', async (_name, pack, encoding) => {
+  ] as const)('an answer above the cap ends as `refused`: %s', async (_name, pack, encoding) => {
     const { list, peer } = await setUp(
       response => {
         response.writeHead(200, { 'content-encoding': encoding });
@@ -418,7 +421,7 @@ describe('what lasts through every attempt', () => {
       },
       { maxBodyBytes: 2 ** 20 },
     );
-    // However many attempts there are: what is too large stays so.
+    // Whatever number of attempts: an answer that is too large stays so.
     expect(await failure(list())).toMatchObject({
       kind: 'refused',
       message: expect.stringContaining('failed 2 times: HTTP 200 with a body of more than 1048576 bytes'),
@@ -427,7 +430,7 @@ describe('what lasts through every attempt', () => {
     expect(peer.seen).toHaveLength(2);
   });
 
-  it('an answer that announces more than the cap, of which nothing is read', async () => {
+  it('an answer that announces more than the cap is not read', async () => {
     const { list } = await setUp(response => {
       response.writeHead(200, { 'content-length': String(10 * 2 ** 30) });
       response.write('{');
@@ -435,7 +438,7 @@ describe('what lasts through every attempt', () => {
     expect(await failure(list({ attempts: 2 }))).toMatchObject({ kind: 'refused', status: 200 });
   });
 
-  it('says much: it is cut, and no part of the key is left at the cut', async () => {
+  it('with a long message is shortened, and no part of the key is left at the cut', async () => {
     const message = `${'x'.repeat(290)}${apiKey}${'y'.repeat(5000)}`;
     const { list } = await setUp(response => json(response, { success: false, message }, 400));
     const error = await failure(list());
@@ -455,7 +458,7 @@ describe('large answers within the cap', () => {
     expect(answer).toHaveProperty('rows', data);
   });
 
-  it('of exactly the cap, and one byte more', async () => {
+  it('exactly the cap passes, and one byte more does not', async () => {
     const text = JSON.stringify(rows);
     for (const [maxBodyBytes, kind] of [
       [text.length, 'rows'],
@@ -467,7 +470,7 @@ describe('large answers within the cap', () => {
     }
   });
 
-  it('in hundreds of thousands of pieces', async () => {
+  it('a body in hundreds of thousands of pieces', async () => {
     const text = JSON.stringify({ success: true, data: [{ id: 1, notes: 'x'.repeat(300_000) }] });
     const pieces = [...text].map(byte => `1\r\n${byte}\r\n`).join('');
     const { list } = await setUp((_response, _nth, { socket }) => {
@@ -476,21 +479,21 @@ describe('large answers within the cap', () => {
     expect(await list()).toMatchObject({ kind: 'rows', bytes: text.length });
   });
 
-  it('an error page above what is read of it is still told as what it is', async () => {
+  it('an error page that is read only in part is still described as one', async () => {
     const { list } = await setUp(response => json(response, `<h1>Down</h1>${' '.repeat(2 ** 20)}`, 502));
     expect((await failure(list({ attempts: 1 }))).message).toContain('HTTP 502 with an HTML page');
   });
 });
 
 describe('a source out of reach', () => {
-  it('is named when nothing answers there; unsent requests are given back', async () => {
+  it('is named if nothing answers there; the grants are released', async () => {
     const { list, budget, clock } = await setUp(() => {}, { url: `http://127.0.0.1:${await closedPort()}` });
     const error = await failure(list());
     expect(error.message).toMatch(/failed 6 times: nothing answers at http:\/\/127\.0\.0\.1:\d+$/);
     expect([budget.open(), budget.settled.length, budget.released.length, clock.slept.length]).toEqual([0, 0, 6, 5]);
   });
 
-  it('where no connection comes about nothing was sent: the grant is given back, and to ask for less would not help', async () => {
+  it('without a connection nothing was sent: the grant is released, and it is no time-out that fewer rows would help', async () => {
     const url = await openDeafServer();
     const { client, budget } = await setUp(() => {}, { url, timeoutMs: 2 * SECOND });
     const create = client.request({ method: 'POST', path, body: {} }, { ...context, attempts: 1 });
@@ -503,7 +506,7 @@ describe('a source out of reach', () => {
   it.each([
     ['it speaks no TLS', async () => (await openPeer(response => json(response, rows))).url.replace('http:', 'https:')],
     ['no certificate of it is accepted', openServerWithoutCertificate],
-  ])('is named when %s; nothing was sent, so the grant is given back and a create is repeated', async (_why, open) => {
+  ])('is named when %s; nothing was sent, so the grant is released and a create is repeated', async (_why, open) => {
     const { client, budget } = await setUp(() => {}, { url: await open() });
     const create = client.request({ method: 'POST', path, body: {} }, { ...context, attempts: 2 });
     const error = await failure(create);
@@ -514,7 +517,7 @@ describe('a source out of reach', () => {
 });
 
 describe('stopping', () => {
-  it('in flight: the request is given up, and settled, not released', async () => {
+  it('in flight aborts the request, and settles its grant instead of releasing it', async () => {
     const stop = new AbortController();
     const { list, budget } = await setUp(() => stop.abort(new SluiceError('stopped', 'Ctrl-C')));
     expect(await failure(list({ signal: stop.signal }))).toMatchObject({ kind: 'stopped', message: 'Ctrl-C' });
@@ -543,7 +546,7 @@ describe('stopping', () => {
     expect([budget.open(), budget.settled.length]).toEqual([0, 1]);
   });
 
-  it('leaves nothing on the signal of a run, and Node without reason to warn', async () => {
+  it('leaves no listener on the signal of a run, so that Node does not warn', async () => {
     const stop = new AbortController();
     const warnings: string[] = [];
     const keep = (warning: Error) => warnings.push(warning.message);
@@ -555,7 +558,7 @@ describe('stopping', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('by closing the client, which ends what waits and what is in flight', async () => {
+  it('by closing the client ends requests that wait and requests in flight', async () => {
     const clock = manualClock();
     const { list, budget, client, peer } = await setUp((response, nth) => nth > 1 && json(response, '', 500), {
       clock,
@@ -605,7 +608,7 @@ describe('the key', () => {
   });
 });
 
-/** All strings reachable from a value: properties that JSON does not show, causes and stacks included. */
+/** All strings reachable from a value, including causes, stacks and properties that JSON does not show. */
 function everyString(value: unknown, seen = new Set<unknown>()): string[] {
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null || seen.has(value)) return [];

@@ -19,7 +19,7 @@ const PATH = '/api/v2/customers';
 const REDIRECTED = 'not followed because no other address may receive the key';
 const MIB = 2 ** 20;
 
-/** What the client says of each fault that lasts, once it has given up. */
+/** The client's description of each lasting fault, once it has given up. */
 const SAID: Record<Exclude<Fault, ListFault>, string> = {
   'json-500': 'HTTP 500 with a JSON error',
   'html-500': 'HTTP 500 with an HTML page',
@@ -82,9 +82,9 @@ async function setUp(
   return { sandbox, budget, client, clock, list };
 }
 
-describe('each fault that comes once is tried again, after a wait, with a grant of its own', () => {
+describe('a single fault is retried after a wait, with a grant of its own', () => {
   it.each(lasting)('%s', async fault => {
-    // Long enough for the sound answer that comes next, on a busy machine.
+    // Long enough for the valid answer that comes next, on a busy machine.
     const { sandbox, list, budget, clock } = await setUp(isEndless(fault) ? { more: { timeoutMs: 2 * SECOND } } : {});
     sandbox.failNext(fault);
     expect(await list()).toMatchObject({ kind: 'rows', requests: 2, meta: { totalRecords: 150 } });
@@ -96,7 +96,7 @@ describe('each fault that comes once is tried again, after a wait, with a grant 
   });
 });
 
-describe('each fault that lasts ends in an error that says what, where, and what to do, and never the key', () => {
+describe('a lasting fault ends in an error with what failed, where, and what to do, and without the key', () => {
   it.each(lasting)('%s', async fault => {
     for (const auth of ['bearer', 'query'] as const) {
       const { sandbox, list, budget } = await setUp({
@@ -120,7 +120,7 @@ describe('each fault that lasts ends in an error that says what, where, and what
   });
 });
 
-it('huge bodies at the usual cap, several at once, leave the client as it was', async () => {
+it('several huge bodies at once, at the default cap, do not harm the client', async () => {
   const { sandbox, list, client } = await setUp({ more: { maxBodyBytes: 64 * MIB } });
   sandbox.failNext('huge', 2);
   sandbox.failNext('huge-gzip', 2);
@@ -130,7 +130,7 @@ it('huge bodies at the usual cap, several at once, leave the client as it was', 
   expect(await client.get(`${PATH}/1`, { lane: 'live', purpose: 'test' })).toMatchObject({ kind: 'one' });
 });
 
-it('what looks healthy is taken as it comes: only who knows the rest of the list can tell', async () => {
+it('answers that look healthy are accepted: only the rest of the list can show the fault', async () => {
   const { sandbox, list } = await setUp();
   sandbox.failNext('row-twice');
   expect(await list()).toMatchObject({ requests: 1, rows: { length: 21 }, meta: { totalRecords: 150 } });

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { exactNumber, parseJson } from '../../src/source/answers/json.ts';
 
 describe('parseJson', () => {
-  it('brings numbers a double would round as their exact text, all others as numbers', () => {
+  it('returns numbers that a double would round as exact text, all others as numbers', () => {
     expect(
       parseJson('[9007199254740993, 12345678901234567890.123, 1e400, 0.1, -0.30000000000000004, 1e5, 12.50]'),
     ).toEqual(['9007199254740993', '12345678901234567890.123', '1e400', 0.1, -0.30000000000000004, 100000, 12.5]);
   });
 
-  it('keeps every decimal: what comes back is the same number as the text', () => {
+  it('keeps every decimal', () => {
     const decimal = fc
       .tuple(fc.boolean(), fc.stringMatching(/^(0|[1-9][0-9]{0,25})$/), fc.stringMatching(/^[0-9]{0,12}$/))
       .map(([minus, whole, fraction]) => `${minus ? '-' : ''}${whole}${fraction && `.${fraction}`}`);
@@ -22,7 +22,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('reads whatever JSON.stringify writes', () => {
+  it('parses everything that JSON.stringify writes', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), value => {
         const text = JSON.stringify(value);
@@ -33,7 +33,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('is not slowed down, nor changed, by long digits inside strings', () => {
+  it('is neither slowed down nor changed by long digits inside strings', () => {
     expect(parseJson('{"iban": "1234567890123456789", "id": "3e", "quote": "\\"99999999999999999", "n": 7}')).toEqual({
       iban: '1234567890123456789',
       id: '3e',
@@ -46,7 +46,7 @@ describe('parseJson', () => {
     '{"__proto__": {"admin": true}, "n": 1}',
     '{"\\u005f_proto__": {"admin": true}, "n": 1}',
     '{"__proto__": {"admin": true}, "n": 9007199254740993}',
-  ])('leaves out a key that could reach a prototype: %s', text => {
+  ])('drops a key that could reach a prototype: %s', text => {
     const value = parseJson(text) as object;
     expect(Object.keys(value)).toEqual(['n']);
     expect((value as { admin?: unknown }).admin).toBeUndefined();
@@ -66,7 +66,7 @@ describe('parseJson', () => {
     },
   );
 
-  it('reads a page with one enormous string', () => {
+  it('parses a page with one enormous string', () => {
     const text = 'x\n'.repeat(5e6);
     expect(parseJson(`{"notes": ${JSON.stringify(text)}, "id": 9007199254740993}`)).toEqual({
       notes: text,
@@ -74,17 +74,17 @@ describe('parseJson', () => {
     });
   });
 
-  it('gives up on a cut-off text at once, however many quotes it holds', () => {
+  it('rejects truncated text at once, however many quotes it holds', () => {
     // One pass per quote would take minutes, and run into the test's time-out.
     expect(() => parseJson(`["${'x\\"'.repeat(300_000)} 1e5`)).toThrow();
   });
 
-  it('lets the last of two equal keys win, as JSON.parse does, and reads past a byte order mark', () => {
+  it('keeps the last of two equal keys, as JSON.parse does, and skips a byte order mark', () => {
     expect(parseJson('\ufeff{"id": 9007199254740993, "n": 1, "n": 2}')).toEqual({ id: '9007199254740993', n: 2 });
   });
 });
 
-it('exactNumber knows one number in two spellings', () => {
+it('exactNumber recognises one number in two spellings', () => {
   expect(['1.10', '100e-2', '-0', '1E2', '0.000001', '123456789012345680000'].map(exactNumber)).toEqual([
     1.1, 1, -0, 100, 0.000001, 123456789012345680000,
   ]);

@@ -37,7 +37,7 @@ async function gather<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {
 const idsOf = (rows: readonly { id?: unknown }[]) => rows.map(row => Number(row.id)).sort((a, b) => a - b);
 
 describe('lists', () => {
-  it('gives a page with its meta, ids and amounts as exact text', async () => {
+  it('return a page with its meta, and ids and amounts as exact text', async () => {
     const { client, sandbox } = await setUp();
     const page = await client.customers.list({ page: 2, limit: 50 });
     expect(page.meta).toEqual({ currentPage: 2, totalPages: 3, totalRecords: 150 });
@@ -52,7 +52,7 @@ describe('lists', () => {
     expect(await client.customers.list({ page: 99 })).toMatchObject({ rows: [] });
   });
 
-  it('sends the filters, each under its name', async () => {
+  it('send each filter under its name', async () => {
     const { client, sandbox } = await setUp();
     await client.customers.list({ search: 'a b', page: 1, limit: 5 });
     await client.invoices.list({
@@ -89,7 +89,7 @@ describe('lists', () => {
     { numbers: 'strings', none: 'empty', timestamps: 'micros', 'extra-fields': 'yes' },
     { numbers: 'mixed', none: 'zero-date', timestamps: 'zoneless', digits: 'beyond', undated: 'yes' },
     { none: 'absent', 'invoice-fields': 'bare', 'customer-fields': 'bare', 'other-ids': 'no', states: 'more' },
-  ] satisfies Partial<Variants>[])('gives every row once, whatever the source does: %j', async variants => {
+  ] satisfies Partial<Variants>[])('return every row once, whatever the source does: %j', async variants => {
     const { client, sandbox } = await setUp(variants, { sandbox: { rateLimit: 0 } });
     for (const resource of ['customers', 'invoices', 'transactions'] as const) {
       const rows = await gather<{ id?: string | null | undefined }>(client[resource].all());
@@ -103,22 +103,19 @@ describe('lists', () => {
     }
   });
 
-  it.each(['capped', 'ignored'] as const)(
-    'says that rows may be lacking where the list is cut off: %s',
-    async paging => {
-      const { client } = await setUp({ paging, cap: '100' });
-      const rows: unknown[] = [];
-      const error = await failure(
-        (async () => {
-          for await (const row of client.invoices.all()) rows.push(row);
-        })(),
-      );
-      expect(rows).toHaveLength(100);
-      expect(error).toMatchObject({ kind: 'failed', message: expect.stringContaining('/api/v2/invoices: page 2') });
-    },
-  );
+  it.each(['capped', 'ignored'] as const)('fail if the source cuts the list off: %s', async paging => {
+    const { client } = await setUp({ paging, cap: '100' });
+    const rows: unknown[] = [];
+    const error = await failure(
+      (async () => {
+        for await (const row of client.invoices.all()) rows.push(row);
+      })(),
+    );
+    expect(rows).toHaveLength(100);
+    expect(error).toMatchObject({ kind: 'failed', message: expect.stringContaining('/api/v2/invoices: page 2') });
+  });
 
-  it('asks again for an empty page that its own meta contradicts, and does not believe it twice', async () => {
+  it('request an empty page again if its own meta contradicts it, and fail the second time', async () => {
     const { client, sandbox } = await setUp();
     sandbox.failNext('empty-list');
     expect(await gather(client.customers.all())).toHaveLength(150);
@@ -126,13 +123,13 @@ describe('lists', () => {
     expect((await failure(gather(client.customers.all()))).message).toContain('page 1 is empty');
   });
 
-  it('ends at a ceiling', async () => {
+  it('fail at the maximum number of pages', async () => {
     const { client, sandbox } = await setUp();
     expect(await failure(gather(client.customers.all({ limit: 10, maxPages: 3 })))).toMatchObject({ kind: 'failed' });
     expect(sandbox.stats.total).toBe(3);
   });
 
-  it('tries a page size that the source refuses only once', async () => {
+  it('try a page size that the source refuses only once', async () => {
     const { client, sandbox } = await setUp({ 'limit-max': '20-reject' });
     const totals: number[] = [];
     for (const _ of [1, 2]) {
@@ -144,13 +141,13 @@ describe('lists', () => {
     expect(sandbox.stats.total).toBe(19);
   });
 
-  it('asks for no page that nobody wants', async () => {
+  it('request no page that is not needed', async () => {
     const { client, sandbox } = await setUp();
     for await (const customer of client.customers.all({ limit: 10 })) if (customer.id) break;
     expect(sandbox.stats.total).toBe(1);
   });
 
-  it('leaves out what contradicts a filter that the source ignores', async () => {
+  it('leave out rows that contradict a filter the source ignores', async () => {
     const asked = { status: 'paid', date_from: '2025-03-01', date_to: '2025-10-31' };
     const honoured = await gather((await setUp()).client.invoices.all({ ...asked, status: 'Paid' }));
     expect(honoured.length).toBeGreaterThan(10);
@@ -159,14 +156,14 @@ describe('lists', () => {
     const [first] = honoured;
     const { rows } = await ignoring.client.invoices.list({ customer_id: first?.customer_id ?? 0, limit: 100 });
     expect(new Set(rows.map(row => row.customer_id))).toEqual(new Set([first?.customer_id]));
-    // However the id is written.
+    // However the id is spelled.
     const padded = { customer_id: `00${first?.customer_id}` };
     expect((await ignoring.client.invoices.list({ ...padded, limit: 100 })).rows).toEqual(rows);
     const all = await gather(ignoring.client.invoices.all(padded));
     expect(new Set(all.map(row => row.customer_id))).toEqual(new Set([first?.customer_id]));
   });
 
-  it.each(['404', '405'] as const)('a list that is not offered: %s', async other => {
+  it.each(['404', '405'] as const)('throw `absent` if the source does not offer the list: %s', async other => {
     const { client } = await setUp({ 'other-lists': other });
     for (const list of [client.orders, client.suppliers, client.purchases]) {
       expect(await failure(list.list())).toMatchObject({ kind: 'absent', status: Number(other) });
@@ -176,7 +173,7 @@ describe('lists', () => {
 });
 
 describe('404', () => {
-  it('to a filtered list is a list without rows, if the list itself is there', async () => {
+  it('to a filtered list is an empty page if the list itself exists', async () => {
     const { peer, client } = await withPeer((response, _nth, request) =>
       request.url?.includes('status') ? json(response, '', 404) : json(response, { success: true, data: [] }),
     );
@@ -201,7 +198,7 @@ describe('404', () => {
     });
   });
 
-  it('or 405 to the report says that there is none', async () => {
+  it('or 405 to the report means that there is none', async () => {
     for (const status of [404, 405]) {
       const { client } = await withPeer(response => json(response, '', status));
       expect(await client.reports.financial({ year: 2025 })).toBeUndefined();
@@ -212,7 +209,7 @@ describe('404', () => {
 describe('rows', () => {
   const lists = (data: unknown) => withPeer(response => json(response, JSON.stringify({ success: true, data })));
 
-  it('come in one form, whatever the source writes; unknown fields are kept', async () => {
+  it('have one form, whatever the source writes; unknown fields are kept', async () => {
     const { peer, client } = await withPeer(response =>
       json(
         response,
@@ -237,7 +234,7 @@ describe('rows', () => {
     expect([meta, peer.seen.length]).toEqual([undefined, 1]);
   });
 
-  it('that do not fit are named by list, row and field', async () => {
+  it('that do not match the document are named by list, row and field', async () => {
     const { client } = await lists([{ id: 1 }, { id: 2, amount: '1,50', items: [{ qty: true }, 7] }]);
     expect(await failure(client.invoices.list())).toMatchObject({
       kind: 'failed',
@@ -252,7 +249,7 @@ describe('rows', () => {
     expect((await failure(without.client.customers.list())).fields).toEqual({ id: 'expected an id' });
   });
 
-  it('of users come without password', async () => {
+  it('of users have no password', async () => {
     const { client } = await setUp({ 'extra-fields': 'yes' });
     const { rows } = await client.users.list();
     expect(rows[0]).toHaveProperty('currency');
@@ -260,8 +257,8 @@ describe('rows', () => {
   });
 });
 
-describe('customers, one by one', () => {
-  it.each(['bearer', 'query'] as const)('created, read, changed and deleted: %s', async auth => {
+describe('single customers', () => {
+  it.each(['bearer', 'query'] as const)('can be created, read, changed and deleted: %s', async auth => {
     const { client, sandbox } = await setUp({}, { client: { auth } });
     const created = await client.customers.create({ account: 'ACME', email: 'info@acme.example' });
     const id = created.id ?? '';
@@ -275,7 +272,7 @@ describe('customers, one by one', () => {
     expect(await client.customers.update(id, { phone: '1' })).toBeUndefined();
   });
 
-  it('an id is no path', async () => {
+  it('an id cannot be a path', async () => {
     const { client, sandbox } = await setUp();
     for (const id of ['', '1/../2', '-1', 1.5]) {
       expect(await failure(client.customers.delete(id))).toMatchObject({ kind: 'usage' });
@@ -284,8 +281,8 @@ describe('customers, one by one', () => {
   });
 });
 
-describe('what is created', () => {
-  it('arrives, one of each', async () => {
+describe('a create', () => {
+  it('arrives, for each endpoint', async () => {
     const { client, sandbox } = await setUp();
     const items = [{ description: 'Work', amount: '80.50', qty: 2 }];
     const created = [
@@ -328,7 +325,7 @@ describe('what is created', () => {
   });
 
   it.each(['drop', 'reset', 'json-500', 'html-200', 'cut-json', 'hang'] as const)(
-    'is unknown, told as that, and not sent again: %s',
+    'of unknown outcome is reported as such and not repeated: %s',
     async fault => {
       const { client, sandbox } = await setUp({}, { client: fault === 'hang' ? { timeoutMs: 300 } : {} });
       sandbox.failNext(fault);
@@ -342,7 +339,7 @@ describe('what is created', () => {
     },
   );
 
-  it('is sent again after a 429, which has created nothing', async () => {
+  it('is repeated after a 429, which created nothing', async () => {
     const { client, sandbox, clock } = await setUp({}, { sandbox: { rateLimit: 5 } });
     sandbox.spend(5);
     const before = [...sandbox.rows('leads')].length;
@@ -352,7 +349,7 @@ describe('what is created', () => {
     expect(clock.slept.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThanOrEqual(HOUR - SECOND);
   });
 
-  it('in a batch: the good ones, or all or nothing', async () => {
+  it('in a batch creates the valid entries, or all or nothing', async () => {
     const entries = [{ account: 'A', email: 'a@example.com' }, { account: 'B' }];
     const { client, sandbox } = await setUp();
     const before = [...sandbox.rows('customers')].length;
@@ -367,14 +364,14 @@ describe('what is created', () => {
     expect(refused).toMatchObject({ kind: 'refused', fields: { 'customers.0.email': 'Invalid email format' } });
   });
 
-  it('a webhook', async () => {
+  it('registers a webhook', async () => {
     const { client } = await setUp();
     const registered = await client.webhooks.register({ url: 'https://example.com/hook', events: ['invoice.created'] });
     expect(registered).toMatchObject({ id: '1', message: 'Registered' });
   });
 });
 
-it('reports', async () => {
+it('a report has its sums as exact text', async () => {
   const { client, sandbox } = await setUp({ numbers: 'strings' });
   const sums = await client.reports.financial({ year: 2025 });
   expect(Object.keys(sums ?? {})).toEqual(['income', 'expenses', 'profit', 'outstanding_invoices']);
@@ -387,7 +384,7 @@ it('reports', async () => {
 });
 
 describe('the limit', () => {
-  it('is never exceeded, and waiting for it is told', async () => {
+  it('is never exceeded, and `onWait` reports the waiting', async () => {
     const waits: number[] = [];
     const { client, sandbox } = await setUp(
       { 'rate-headers': 'only-429' },
@@ -400,7 +397,7 @@ describe('the limit', () => {
     expect(waits.length).toBeGreaterThan(0);
   });
 
-  it('is left to single calls once a long list has used half of it', async () => {
+  it('is left to single calls once a long iteration has used half of it', async () => {
     const clock = manualClock();
     const { client, sandbox } = await setUp({}, { sandbox: { clock, rateLimit: 20 }, client: { clock, limit: 20 } });
     const all = failure(gather(client.customers.all({ limit: 5 })));
@@ -413,7 +410,7 @@ describe('the limit', () => {
 });
 
 describe('stopping', () => {
-  it('one call, under way or between pages', async () => {
+  it('ends one call, in flight or between pages', async () => {
     const { client, sandbox } = await setUp();
     sandbox.failNext('hang', 1);
     const stop = new AbortController();
@@ -432,7 +429,7 @@ describe('stopping', () => {
     expect([seen, sandbox.stats.total]).toEqual([10, 2]);
   });
 
-  it('a creation under way says that its outcome is unknown', async () => {
+  it('a create in flight has `outcomeUnknown`', async () => {
     const { client, sandbox } = await setUp();
     sandbox.failNext('hang');
     const stop = new AbortController();
@@ -442,7 +439,7 @@ describe('stopping', () => {
     expect(await failure(call)).toMatchObject({ kind: 'stopped', outcomeUnknown: true });
   });
 
-  it('everything, by the signal of the client or by closing it', async () => {
+  it('ends every call, by the signal of the client or by closing it', async () => {
     const stop = new AbortController();
     const { client, sandbox } = await setUp({}, { client: { signal: stop.signal } });
     stop.abort();
@@ -455,7 +452,7 @@ describe('stopping', () => {
 });
 
 describe('errors', () => {
-  it('name the options, never the settings of the command, and hold no key', async () => {
+  it('name the options, never the environment variables, and contain no key', async () => {
     const wrong = (options: Partial<SluiceClientOptions>) => {
       try {
         createClient({ url: 'https://books.example.com', apiKey: KEY, ...options });

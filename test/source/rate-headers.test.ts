@@ -31,7 +31,7 @@ describe('X-RateLimit-Reset and Retry-After', () => {
     expect(retryAfter(text)).toBe(expected);
   });
 
-  it('never gives NaN, a negative or more than a window, whatever stands there', () => {
+  it('are never NaN, negative or more than a window, whatever the text', () => {
     const value = fc.oneof(
       fc.string(),
       fc.integer().map(String),
@@ -57,7 +57,7 @@ describe('X-RateLimit-Reset and Retry-After', () => {
   });
 });
 
-it('reads limit and remaining, and nothing where they are absent or odd', () => {
+it('limit and remaining are parsed, and ignored if absent or invalid', () => {
   expect(parseRateHeaders({ 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '0' }, time)).toEqual({
     limit: 1000,
     remaining: 0,

@@ -20,16 +20,16 @@ function problems(name: Creatable, body: unknown): Record<string, string> {
 }
 
 describe('create bodies', () => {
-  it.each(Object.keys(good) as Creatable[])('%s: takes what the document shows', name => {
+  it.each(Object.keys(good) as Creatable[])('%s accepts the fields that the document shows', name => {
     expect(createBodies[name].parse(good[name])).toEqual(good[name]);
   });
 
-  it('takes decimal text for numbers and ids, and sends numbers', () => {
+  it('accept decimal text for numbers and ids, and send numbers', () => {
     const body = { type: 'Expense', account_id: '12', amount: '1500.10', date: '2026-01-15' };
     expect(createBodies.transactions.parse(body)).toEqual({ ...body, account_id: 12, amount: 1500.1 });
   });
 
-  it('says what is wrong by field', () => {
+  it('report problems by field', () => {
     expect(problems('invoices', { customer_id: 1.5, date: '2026-02-31', items: [{ amount: 'x' }, 7] })).toEqual({
       customer_id: 'must be a whole number greater than 0',
       date: 'must be a date such as 2026-01-15',
@@ -69,7 +69,7 @@ describe('create bodies', () => {
     expect(problems('transactions', { ...good.transactions, amount })).toEqual({ amount: wrong });
   });
 
-  it('takes account and email in a batch, and nothing else', () => {
+  it('accept account and email in a batch, and nothing else', () => {
     const { error } = batchBody.safeParse({ customers: [good.customers, { account: 'A', phone: '1' }, {}] });
     expect(error && fieldProblems(error)).toEqual({
       'customers.1.phone': "is not a field of the API's document",

@@ -3,13 +3,13 @@ import { expect, it } from 'vitest';
 import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
 import { BLOCKED, FAILURES, type RetryLaw, retryDelayMs } from '../../src/source/requests/retry.ts';
 
-it('doubles from one second, up to the cap, and takes away at most half', () => {
+it('the wait doubles from one second up to the cap, and jitter subtracts at most half', () => {
   const most = [1, 2, 3, 7, 8, 99].map(failures => retryDelayMs(FAILURES, failures, () => 1));
   expect(most).toEqual([1, 2, 4, 60, 60, 60].map(seconds => seconds * SECOND));
   expect(retryDelayMs(FAILURES, 3, () => 0)).toBe(2 * SECOND);
 });
 
-it('never waits less than the server asks, and never more than both the cap and the server ask', () => {
+it('the wait is never shorter than the server asks, and never longer than both the cap and the server ask', () => {
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   fc.assert(
     fc.property(
@@ -25,11 +25,11 @@ it('never waits less than the server asks, and never more than both the cap and 
   );
 });
 
-it('outlasts an hourly window of 429s even at the smallest jitter', () => {
+it('the waits after 429 outlast an hourly window even at the smallest jitter', () => {
   expect(inAll(BLOCKED, () => 0)).toBeGreaterThan(HOUR + 5 * MINUTE);
 });
 
-it('waits in all as long as the laws say of themselves', () => {
+it('the total waits are as long as the comments on the laws say', () => {
   expect([inAll(FAILURES, () => 0), inAll(FAILURES, () => 1)]).toEqual([15.5 * SECOND, 31 * SECOND]);
   // Ten or eleven waits that double, then ten minutes each.
   expect(inAll(BLOCKED, () => 0)).toBe((1023.5 + 12 * 600) * SECOND);
