@@ -8,7 +8,7 @@ export function classifyFault(result: Exchange, url: string): string {
   if (result.kind === 'failed') {
     if (result.timedOut) return 'hang|hang-body|drip';
     const text = String(result.error);
-    return text.includes('a body that is not the') ? 'wrong-encoding' : 'drop|reset|reset-body';
+    return text.includes('a body that is not valid') ? 'wrong-encoding' : 'drop|reset|reset-body';
   }
   const { status, headers, text } = result;
   if (status >= 300 && status < 400) return redirect(String(headers.location ?? ''), url);
