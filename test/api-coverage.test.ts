@@ -106,7 +106,7 @@ function usedBy(endpoint: string): string {
 
 /** What shows that a test file pushes something: by the command, by a call of its own or by a line of a table of them. */
 const PUSHES: Readonly<Record<string, (name: string) => RegExp>> = {
-  'commands/push': name => new RegExp(`'push', '${name}', \\w+, '--yes'`),
+  'cli/push': name => new RegExp(`'push', '${name}', \\w+, '--yes'`),
   'processes/push': name => new RegExp(`'push', '${name}', \\w+, '--yes'`),
   'push/run-push': name => new RegExp(`(push\\(|\\[\\s*)'${name}'`),
 };
