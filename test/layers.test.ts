@@ -118,6 +118,18 @@ const ONLY: readonly { from: string; of: Layer; files: readonly string[] }[] = [
   })),
 ];
 
+/** Rooms that only decide: all they may import of ours beside themselves, and of Node no more than `node:crypto`. */
+const PURE: Record<string, readonly string[]> = {
+  'src/source/paging/': ['src/source/answers/meta.ts'],
+  'src/engine/profile/': [
+    'src/engine/job.ts',
+    'src/engine/slices/',
+    'src/source/answers/meta.ts',
+    'src/source/paging/',
+    'src/warehouse/database/stamp.ts',
+  ],
+};
+
 /** Packages that one file of a layer keeps to itself. */
 const KEPT_BY: Record<string, string> = {
   pino: 'src/log.ts',
@@ -175,6 +187,14 @@ const IMPORT = /(?:^|\n)\s*(?:import|export)\s(?:[^'";]*?\sfrom\s*)?['"]([^'"]+)
 
 const importsOf = (text: string): string[] => [...text.matchAll(IMPORT)].map(match => (match[1] ?? match[2]) as string);
 const resolveImport = (path: string, specifier: string) => normalize(join(dirname(path), specifier));
+/** A room that only decides may not import this. */
+function impure(path: string, specifier: string): boolean {
+  const room = Object.keys(PURE).find(each => path.startsWith(each));
+  if (room === undefined) return false;
+  if (!specifier.startsWith('.')) return specifier !== 'node:crypto';
+  const target = resolveImport(path, specifier);
+  return ![room, ...(PURE[room] ?? [])].some(each => target.startsWith(each));
+}
 const packageOf = (specifier: string) =>
   specifier
     .split('/')
@@ -197,6 +217,7 @@ function breaches(files: Files): string[] {
     for (const folder of FORBIDDEN_FOLDERS)
       if (path.split('/').slice(0, -1).includes(folder)) found.push(`${path} lies in a folder named ${folder}`);
     for (const specifier of importsOf(text)) {
+      if (impure(path, specifier)) found.push(`${path} only decides, and imports ${specifier}`);
       if (specifier.startsWith('.')) {
         const target = resolveImport(path, specifier);
         if (!specifier.endsWith('.ts')) found.push(`${path} imports ${specifier}, which does not end in .ts`);
@@ -355,6 +376,8 @@ describe('each rule can be broken', () => {
     ['engine logs by itself', 'src/engine/run.ts', `import { pino } from 'pino';`],
     ['a leaf other than log uses pino', 'src/errors.ts', `import { pino } from 'pino';`],
     ['an import at run time', 'src/engine/run.ts', `const x = await import('undici');`],
+    ['a room that only decides reads a file', 'src/source/paging/page.ts', `import { readFile } from 'node:fs';`],
+    ['a room that only decides asks the source', 'src/source/paging/page.ts', `import { ask } from '../ask.ts';`],
     ['a re-export', 'src/engine/run.ts', `export * from '../cli/program.ts';`],
     [
       'another than main reads the settings',

@@ -1,4 +1,3 @@
-import type { Meta } from '../source/client.ts';
 import type { Database } from '../warehouse/database/database.ts';
 import { readCoverage } from '../warehouse/ledgers/coverage.ts';
 import type { Cursor } from '../warehouse/ledgers/cursors.ts';
@@ -9,16 +8,9 @@ import { readTable, type Table } from '../warehouse/rows/tables.ts';
 import type { List } from './coverage/list.ts';
 import { type DateWindow, type Job, slicingOf } from './job.ts';
 import { profileOf, type SourceProfile, UNKNOWN } from './profile/source-profile.ts';
-import {
-  narrowEdges as edges,
-  mayLeaveGaps as gaps,
-  isIdOrdered as isOrdered,
-  isSingleBody,
-  type Strategy,
-  strategyFor,
-} from './profile/strategy.ts';
+import { type Strategy, strategyFor } from './profile/strategy.ts';
 import { childShape, createRecordParser } from './records/parse-record.ts';
-import { type DateSlice, type Slice, sliceText } from './slices/slice.ts';
+import { type Slice, sliceText } from './slices/slice.ts';
 
 /** What the tables of `sluice` know a resource by. */
 export const placeOf = (resource: Resource): Place => ({ source: resource.source, resource: resource.name });
@@ -120,33 +112,7 @@ export function tableDeclaration(name: string, job: Job, schema: string) {
 /** Rows may come without an id: the table has a key of its own. */
 export const isContentKeyed = (table: Table): boolean => table.key.name !== table.id.name;
 
-/** The greatest number of pages a list can claim before it is taken for a fault. */
-export const PAGE_CEILING = 100_000;
-
-export function pagesOf(meta: Meta | undefined, rows: number): number | null {
-  if (meta?.totalPages === undefined) return null;
-  // A source that counts pages by another size than it returns is believed by its rows.
-  const byRows = meta.totalRecords !== undefined && rows > 0 ? Math.ceil(meta.totalRecords / rows) : meta.totalPages;
-  return Math.min(Math.max(meta.totalPages, meta.totalPages === 1 ? 1 : byRows), PAGE_CEILING);
-}
-
-export {
-  absentEntries,
-  foundAbsentAt,
-  holdsRows,
-  isOffered,
-  oldestProof,
-  pageSize,
-  partition,
-  watched,
-  wholeCost,
-} from './coverage/list.ts';
-export type { Edge, Order } from './profile/observation.ts';
+export { oldestProof, pageSize, partition } from './coverage/list.ts';
 export const orderOf = (resource: Resource) => resource.profile.order ?? undefined;
-export const isIdOrdered = (resource: Resource): boolean => isOrdered(resource.profile);
-export const isPageless = (resource: Resource): boolean => isSingleBody(resource.profile);
-export const mayLeaveGaps = (resource: Resource): boolean => gaps(resource.profile);
 export const partitionOf = (resource: Resource) => resource.strategy.partition;
-export const keepsWindows = (resource: Resource): boolean => resource.strategy.membership === 'window';
-export const narrowEdges = (resource: Resource, window: DateSlice) => edges(resource.strategy, window);
 export const ignoresFilter = (resource: Resource, field: string): boolean => resource.profile.ignoredFilters.has(field);

@@ -1,10 +1,12 @@
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { type Monthly, slicingOf } from '../job.ts';
+import type { Observation } from '../profile/observation.ts';
 import type { Task } from '../run/task.ts';
 import { dayIn, monthBefore } from '../slices/date-windows.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
-import { noSuchList, orAbsent, type Reader } from './fetch-page.ts';
+import { noSuchList, orAbsent } from './absent-list.ts';
+import type { Reader } from './fetch-page.ts';
 import type { Committed, Step } from './step.ts';
 
 /** So many months without anything are the end: a source sums up nothing for ever. */
@@ -14,7 +16,11 @@ const MOST_MONTHS = 240;
 /** The running month, and the one that has closed last. */
 const LEAST_NEWEST = 2;
 
-const ONE_A_MONTH = { trait: 'page size', value: '1', evidence: 'the source answers for one month at a time' };
+const ONE_A_MONTH: Observation = {
+  trait: 'page size',
+  value: '1',
+  evidence: 'the source answers for one month at a time',
+};
 
 /**
  * Reads what the source sums up by month, a request each, from the running month backwards: `whole` until a year brings nothing,
@@ -58,7 +64,7 @@ export async function* readMonths(
       requests: answer.requests,
       release,
       anew: page === 1,
-      learnt: resource.traits.has('page size') ? [] : [ONE_A_MONTH],
+      learnt: resource.profile.pageSize !== null ? [] : [ONE_A_MONTH],
     };
     if (slice.by === 'newest') {
       const { changed } = yield { ...step, end: { kind: 'targeted', complete: false, startedAt } };

@@ -2,6 +2,9 @@ import { hash } from 'node:crypto';
 import { isKind, SluiceError } from '../../errors.ts';
 import type { Meta } from '../answers/meta.ts';
 import { isTimeout } from '../client.ts';
+import { COMMON_CAPS } from '../paging/page-count.ts';
+import { type PageVerdict, startPager, takePage } from '../paging/pager.ts';
+import { isContentKey } from '../paging/row-key.ts';
 
 /** One page of a list. */
 export interface Page<Row> {
@@ -10,10 +13,8 @@ export interface Page<Row> {
   meta?: Meta;
 }
 
-/** Ten times fewer requests where it is honoured; a source that refuses much is asked for less. */
+/** Ten times fewer requests where 1000 is honoured; a source that refuses so many is asked for fewer. */
 const PAGE_SIZES = [1000, 100, 20];
-/** Where sources that do not page silently cut a list off. */
-const COMMON_CAPS = [20, 50, 100, 200, 250, 500, 1000, 2500];
 
 export interface ReadAllOptions<Row> {
   /** Path of the list, for messages. */
@@ -30,33 +31,35 @@ export function pageSizes(wanted: number | undefined, taken = Number.POSITIVE_IN
 }
 
 /**
- * Page after page until the list ends: by its `meta`, by an empty page, or by one without anything new; never by a short one, since sources
- * give less than they are asked for. A row seen before, by its id, is not given again. Throws the kind `failed` where the answers themselves
- * show that rows are lacking, after the rows there were.
+ * Yields the rows page after page until the list ends: by its own count, by an empty page, or by one without new rows. A row seen
+ * before, by its id, is not yielded again. Throws the kind `failed`, after the rows that came, where the answers show that rows
+ * are missing.
  */
 export async function* readAll<Row extends object>(options: ReadAllOptions<Row>): AsyncGenerator<Row, void, undefined> {
   const { path, maxPages } = options;
   const first = await firstPage(options.ask, options.sizes);
-  const known = createKnown();
-  for (let page = 1; page <= maxPages; page++) {
-    const ask = () => options.ask(page, first.size);
-    let came = page === 1 ? first.came : await ask();
-    if (came.rows.length === 0 && promises(came.meta, page)) came = await ask();
-    if (came.rows.length === 0) {
-      if (promises(came.meta, page)) throw lacking(path, `page ${page} is empty, though the source counts more rows`);
-      return;
+  let pager = startPager({ count: 'each', maxPages, maxPagesOfSlice: maxPages });
+  for (let { came } = first; ; came = await options.ask(pager.page, first.size)) {
+    const { page } = pager;
+    const keys = keysOf(came.rows);
+    const looksCut = page === 2 && mayBeCut(first.came, first.size);
+    const taken = takePage(pager, { page, rows: keys.length, keys, meta: came.meta }, { ...CONTEXT, looksCut });
+    pager = taken.pager;
+    yield* freshRows(came.rows, taken.fresh);
+    switch (taken.verdict.kind) {
+      case 'more':
+      case 'ask again':
+        continue;
+      case 'end of list':
+        return;
+      default:
+        throw missingRows(path, taken.verdict);
     }
-    const news = known.news(came.rows);
-    if (news.length === 0) {
-      const short = promises(came.meta, page) || (page === 2 && looksCut(first.came, first.size));
-      if (short) throw lacking(path, `page ${page} brings nothing that was not there before`);
-      return;
-    }
-    yield* news;
-    if (came.meta?.totalPages && page >= came.meta.totalPages) return;
   }
-  throw lacking(path, `page ${maxPages} is not the last, and no more than that are read`);
 }
+
+/** Nothing is known of the list but what this reading shows. */
+const CONTEXT = { isSingleBody: false, fullPage: Number.POSITIVE_INFINITY, mayLackIds: false, canCut: false };
 
 async function firstPage<Row>(
   ask: ReadAllOptions<Row>['ask'],
@@ -76,43 +79,46 @@ function mayBeTooMuch(error: unknown): boolean {
   return isKind(error, 'refused') && (error.fields === undefined || 'limit' in error.fields);
 }
 
-/** Whether the source says that this page has rows. */
-function promises(meta: Meta | undefined, page: number): boolean {
-  return (meta?.totalRecords ?? 0) > 0 && page <= (meta?.totalPages ?? 1);
+/** A single body without a count, as long as sources are known to stop at. */
+const mayBeCut = ({ rows, meta }: Page<unknown>, asked: number): boolean =>
+  meta === undefined && (rows.length === asked || COMMON_CAPS.includes(rows.length));
+
+/**
+ * What tells rows apart: their ids, each once. Where any row lacks its id the page as a whole, in any order: two equal rows are
+ * legal, and some sources return the rows of one day in another order each time.
+ */
+function keysOf(rows: readonly object[]): string[] {
+  const ids = rows.map(idOf);
+  if (ids.every(id => id !== undefined)) return [...new Set(ids)];
+  return [`#${hash('sha256', JSON.stringify(rows.map(row => JSON.stringify(row)).sort()))}`];
 }
 
-/** A source that gives the same rows for every page, and as many as such a source may stop at. */
-function looksCut({ rows, meta }: Page<unknown>, asked: number): boolean {
-  return meta === undefined && (rows.length === asked || COMMON_CAPS.includes(rows.length));
-}
-
-/** What was given already: by id, and where rows have none by whole pages, since two equal rows are legal. */
-function createKnown() {
-  const ids = new Set<string>();
-  const pages = new Set<string>();
-  return {
-    news<Row extends object>(rows: Row[]): Row[] {
-      if (rows.every(row => idOf(row) !== undefined)) {
-        return rows.filter(row => {
-          const before = ids.size;
-          return ids.add(String(idOf(row))).size > before;
-        });
-      }
-      // In any order: some sources give rows of one day in another order each time.
-      const page = hash('sha256', JSON.stringify(rows.map(row => JSON.stringify(row)).sort()));
-      if (pages.has(page)) return [];
-      pages.add(page);
-      return rows;
-    },
-  };
+/** The rows that the keys stand for: those with such an id, each once, or a page without ids as a whole. */
+function freshRows<Row extends object>(rows: readonly Row[], fresh: readonly string[]): readonly Row[] {
+  if (fresh.some(isContentKey)) return rows;
+  const wanted = new Set(fresh);
+  return rows.filter(row => wanted.delete(idOf(row) ?? ''));
 }
 
 function idOf(row: { id?: unknown }): string | undefined {
   return typeof row.id === 'string' || typeof row.id === 'number' ? String(row.id) : undefined;
 }
 
-function lacking(path: string, why: string): SluiceError {
-  return new SluiceError('failed', `${path}: ${why}, so rows may be lacking.`, {
-    next: 'Ask for less with filters, such as dates; list() gives single pages as they come.',
+function missingRows(path: string, verdict: PageVerdict): SluiceError {
+  return new SluiceError('failed', `${path}: ${reasonOf(verdict)}, so rows may be missing.`, {
+    next: 'Ask for less with filters, such as dates; list() returns single pages as they come.',
   });
+}
+
+function reasonOf(verdict: PageVerdict): string {
+  switch (verdict.kind) {
+    case 'lacking':
+      return verdict.isEmpty
+        ? `page ${verdict.page} is empty, though the source counts more rows`
+        : `page ${verdict.page} has no new rows, though the source counts more`;
+    case 'too many pages':
+      return `the list has not ended after ${verdict.pages} pages, the most that are read`;
+    default:
+      return 'page 2 shows page 1 again, which is as long as sources cut a list off at';
+  }
 }

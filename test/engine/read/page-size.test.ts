@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { openSandbox } from '../../src/sandbox/sandbox.ts';
-import { differences } from '../support/compare.ts';
-import { withDatabase } from '../support/database.ts';
-import { openEngine, serveOrders } from '../support/source.ts';
+import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
 
 test('a short outage at the first page does not make every later reading dearer', async () => {
   const costAfter = async (failures: number): Promise<number> => {

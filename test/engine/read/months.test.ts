@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { DAY, HOUR } from '../../src/clock.ts';
-import { runLoop } from '../../src/engine/run/loop.ts';
-import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import type { Database } from '../../src/warehouse/database/database.ts';
-import { freshness } from '../../src/warehouse/ledgers/incidents.ts';
-import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
-import { resourceState } from '../../src/warehouse/reports/report.ts';
-import { differences } from '../support/compare.ts';
-import { withDatabase } from '../support/database.ts';
-import type { TestResource } from '../support/resources.ts';
-import { openEngine, serveOrders } from '../support/source.ts';
-import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+import { DAY, HOUR } from '../../../src/clock.ts';
+import { runLoop } from '../../../src/engine/run/loop.ts';
+import { openSandbox, type Sandbox, type SandboxOptions } from '../../../src/sandbox/sandbox.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { freshness } from '../../../src/warehouse/ledgers/incidents.ts';
+import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
+import { resourceState } from '../../../src/warehouse/reports/report.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import type { TestResource } from '../../support/resources.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
 interface Given {
   database: Database;

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { orderOfIds } from '../../src/engine/read/read-ids.ts';
-import type { Engine, LoopEvent } from '../../src/engine/run/engine.ts';
-import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { Variants } from '../../src/sandbox/variants/variants.ts';
-import type { Database } from '../../src/warehouse/database/database.ts';
-import { differences } from '../support/compare.ts';
-import { withDatabase } from '../support/database.ts';
-import { openEngine, serveOrders } from '../support/source.ts';
+import { orderOfIds } from '../../../src/engine/profile/observe-order.ts';
+import type { Engine, LoopEvent } from '../../../src/engine/run/engine.ts';
+import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Variants } from '../../../src/sandbox/variants/variants.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
 
 type Change = (sandbox: Sandbox, kind: LoopEvent['kind']) => unknown;
 type Options = NonNullable<Parameters<typeof openEngine>[2]>;
@@ -97,14 +97,14 @@ test.each([1, 2, 3, 4, 5, 6])('an order that differs at every request proves not
     async ({ sandbox, database, engine }) => {
       for (const { resource, state, reason } of await serveOrders(engine, 'sync')) {
         if (state === 'done') expect(await differences(database, sandbox, 8, [resource as 'users'])).toEqual([]);
-        else expect(reason).toContain('it showed other rows each time it was read');
+        else expect(reason).toContain('it showed different rows each time it was read');
       }
     },
   ),
 );
 
 test('a list that was seen in one order of ids and then in the other is in neither', () => {
-  expect(orderOfIds([3n, 5n, 9n], undefined)).toBe('id-asc');
+  expect(orderOfIds([3n, 5n, 9n], null)).toBe('id-asc');
   expect(orderOfIds([9n, 5n], 'id-asc')).toBe('none');
   expect(orderOfIds([3n, 5n], 'id-desc')).toBe('none');
   expect(orderOfIds([3n, 5n], 'none')).toBe('none');
@@ -128,7 +128,7 @@ test('a list in one body is found to turn no pages, also where its first answer 
 
     const engine = await openEngine(database, sandbox, options);
     expect(await serveOrders(engine, 'sync')).toMatchObject([{ state: 'done' }]);
-    expect(engine.resources[0]?.traits.get('paging')).toBe('ignored');
+    expect(engine.resources[0]?.profile.paging).toBe('ignored');
     expect(await differences(database, sandbox, 8, ['products'])).toEqual([]);
     await engine.close();
   });

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { askForWindow } from '../../src/engine/read/read-pages.ts';
-import type { Task } from '../../src/engine/run/task.ts';
-import { addDays } from '../../src/engine/slices/date-windows.ts';
-import type { DateSlice } from '../../src/engine/slices/slice.ts';
+import type { Edge } from '../../../src/engine/profile/observation.ts';
+import { askForWindow } from '../../../src/engine/read/window-reading.ts';
+import type { Task } from '../../../src/engine/run/task.ts';
+import { addDays } from '../../../src/engine/slices/date-windows.ts';
+import type { DateSlice } from '../../../src/engine/slices/slice.ts';
 
 const WINDOWS: readonly (readonly [string, string])[] = [
   ['2024-02-29', '2024-02-29'],
@@ -13,11 +14,9 @@ const WINDOWS: readonly (readonly [string, string])[] = [
 test.each(WINDOWS)('%s to %s is asked for a day wider, and never narrower than it is', (from, to) => {
   const window: DateSlice = { by: 'date', from, to };
   const long = from !== to;
-  const asked = (...traits: string[]) =>
+  const asked = (...inclusiveEdges: Edge[]) =>
     askForWindow(
-      {
-        resource: { dates: { from: 'from', to: 'to' }, traits: new Map(traits.map(trait => [trait, 'inclusive'])) },
-      } as unknown as Task,
+      { resource: { dates: { from: 'from', to: 'to' }, strategy: { inclusiveEdges } } } as unknown as Task,
       window,
     ).query;
   const [earlier, later] = [addDays(from, -1), addDays(to, 1)];

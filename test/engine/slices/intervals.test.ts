@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { addressFor, byIds, subtract } from '../../src/engine/slices/id-ranges.ts';
-import type { IdSlice } from '../../src/engine/slices/slice.ts';
+import { addressFor, byIds, subtract } from '../../../src/engine/slices/id-ranges.ts';
+import type { IdSlice } from '../../../src/engine/slices/slice.ts';
 
 const ends = fc.option(fc.bigInt({ min: -30n, max: 30n }), { freq: 3 });
 const interval = fc.tuple(ends, ends).map(

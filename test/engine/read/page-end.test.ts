@@ -1,19 +1,24 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import transactions from '../../jobs/transactions.ts';
-import { learnFromPage, type PageAnswer, parseRows, type Reader } from '../../src/engine/read/fetch-page.ts';
-import { readPages } from '../../src/engine/read/read-pages.ts';
-import type { Step } from '../../src/engine/read/step.ts';
-import { createRecordParser } from '../../src/engine/records/parse-record.ts';
-import type { Resource } from '../../src/engine/resource.ts';
-import { createTask } from '../../src/engine/run/task.ts';
-import type { Client } from '../../src/source/client.ts';
+import transactions from '../../../jobs/transactions.ts';
+import { profileOf } from '../../../src/engine/profile/source-profile.ts';
+import { strategyFor } from '../../../src/engine/profile/strategy.ts';
+import type { PageAnswer, Reader } from '../../../src/engine/read/fetch-page.ts';
+import { observeAnswer } from '../../../src/engine/read/observe-answer.ts';
+import { parseRows } from '../../../src/engine/read/parse-rows.ts';
+import { readPages } from '../../../src/engine/read/read-pages.ts';
+import type { Step } from '../../../src/engine/read/step.ts';
+import { createRecordParser } from '../../../src/engine/records/parse-record.ts';
+import type { Resource } from '../../../src/engine/resource.ts';
+import { createTask } from '../../../src/engine/run/task.ts';
+import type { Client } from '../../../src/source/client.ts';
 
 const READ_AT = '2026-01-15 10:00:00+00';
 /** Lengths at which a single answer without a count may have been cut. */
 const CAPS = [20, 50, 100, 200, 250, 500, 1000, 2500];
 
 function resourceWith(traits: Record<string, string>): Resource {
+  const profile = profileOf(Object.entries(traits).map(([trait, value]) => ({ trait, value })));
   return {
     source: 'main',
     name: 'transactions',
@@ -21,7 +26,8 @@ function resourceWith(traits: Record<string, string>): Resource {
     table: { key: { name: '_key', type: 'text' }, id: { name: 'id', type: 'bigint' } },
     parse: createRecordParser(transactions, { hashed: false, contentKeyed: true }),
     cursor: { version: '0', readings: {} },
-    traits: new Map(Object.entries(traits)),
+    profile,
+    strategy: strategyFor(profile, transactions),
     entries: new Map(),
   } as unknown as Resource;
 }
@@ -162,7 +168,7 @@ test('the last page that comes again past the end is not taken for the next, tho
       { ...answer, page: 3, rows: before },
       { ...answer, page: 4, rows },
     ];
-    const learnt = learnFromPage(resourceWith({ ids: 'yes' }), next, null, last);
+    const learnt = observeAnswer(resourceWith({ ids: 'yes' }), next, { pages: null, previous: last });
     return Object.fromEntries(learnt.map(({ trait, value }) => [trait, value]));
   };
   const row = (id: number, title = 'as it was') => ({ id, title });

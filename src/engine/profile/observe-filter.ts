@@ -1,0 +1,46 @@
+import type { Observation } from './observation.ts';
+import type { SourceProfile } from './source-profile.ts';
+
+type Rows = readonly { readonly values: Readonly<Record<string, string | null>> }[];
+
+/** Days that a window was asked for by, in a date field of the rows. Both are included. */
+export interface AskedDays {
+  readonly from: string;
+  readonly to: string;
+  readonly field: string;
+}
+
+/** A filter by value is trusted only while every returned row has that value. A row that does not show the field says nothing. */
+export function observeValueFilter(field: string, value: string, rows: Rows): Observation[] {
+  const others = rows.filter(row => row.values[field] !== undefined && row.values[field] !== value).length;
+  const evidence = `asked for ${field}=${value}, got ${others} rows with another`;
+  return others > 0 ? [{ trait: `filter ${field}`, value: 'ignored', evidence }] : [];
+}
+
+/** A date filter is trusted only while every returned row lies within it; rows on its first and last day show that it includes them. */
+export function observeDateFilter(profile: SourceProfile, asked: AskedDays, rows: Rows): Observation[] {
+  if (profile.hidesDates) return [];
+  const { from, to, field } = asked;
+  if (rows.length > 0 && rows.every(row => row.values[field] === undefined))
+    return [{ trait: 'dates', value: 'no', evidence: `rows come without the field "${field}"` }];
+  const days = rows.map(row => row.values[field]).filter((day): day is string => typeof day === 'string');
+  const outside = days.filter(day => day < from || day > to).length;
+  if (outside > 0) {
+    const evidence = `asked for ${from} to ${to}, got ${outside} rows outside`;
+    return [{ trait: 'date filter', value: 'ignored', evidence }];
+  }
+  const observations: Observation[] = [];
+  if (days.includes(from))
+    observations.push({
+      trait: 'date from',
+      value: 'inclusive',
+      evidence: `asked from ${from}, got a row of that day`,
+    });
+  if (days.includes(to))
+    observations.push({ trait: 'date to', value: 'inclusive', evidence: `asked to ${to}, got a row of that day` });
+  return observations;
+}
+
+/** An observation that says that the filter cannot be trusted, so that nothing follows from the answer. */
+export const isDistrust = ({ trait, value }: Observation): boolean =>
+  trait === 'date filter' || trait.startsWith('filter ') || (trait === 'dates' && value === 'no');

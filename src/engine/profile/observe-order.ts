@@ -1,0 +1,51 @@
+import { stampMs } from '../../warehouse/database/stamp.ts';
+import { isId } from '../slices/id-ranges.ts';
+import type { Observation, Order } from './observation.ts';
+import type { ObservedPage } from './observed-page.ts';
+import type { SourceProfile } from './source-profile.ts';
+
+/**
+ * The order that these ids are in; a single one fits whatever is known. The same id twice in a page is a fault, not an order.
+ * Once one page has contradicted an order, no other restores it, and a list that was seen in both orders is in neither.
+ */
+export function orderOfIds(ids: readonly bigint[], known: Order | null): Order {
+  const steps = ids
+    .slice(1)
+    .map((id, index) => id - (ids[index] as bigint))
+    .filter(step => step !== 0n);
+  if (steps.length === 0) return known ?? 'id-desc';
+  const shown = steps.every(step => step < 0n) ? 'id-desc' : steps.every(step => step > 0n) ? 'id-asc' : 'none';
+  return known === null || known === shown ? shown : 'none';
+}
+
+/** The order of a page's rows, by id or by their last change; undefined for pages too short to tell. */
+export function orderOfRows(profile: SourceProfile, { rows }: ObservedPage, keyField: string): Order | null {
+  const records = rows as readonly Record<string, unknown>[];
+  if (records.length < 3) return null;
+  const ids = records.map(record => String(record?.[keyField] ?? ''));
+  if (ids.every(isId)) {
+    const order = orderOfIds(ids.map(BigInt), profile.order);
+    if (order !== 'none') return order;
+  }
+  const stamps = records.map(record =>
+    typeof record?.updated_at === 'string' ? stampMs(record.updated_at) : Number.NaN,
+  );
+  const isFalling = stamps.every((stamp, index) => index === 0 || stamp <= (stamps[index - 1] as number));
+  return isFalling ? 'updated-desc' : 'none';
+}
+
+/** The order that a page of the unfiltered list shows. */
+export function observeOrder(profile: SourceProfile, page: ObservedPage, keyField: string): Observation[] {
+  const order = orderOfRows(profile, page, keyField);
+  if (order === null || order === profile.order) return [];
+  const evidence = `${page.rows.length} rows on page ${page.page} of the unfiltered list`;
+  return [{ trait: 'order', value: order, evidence }];
+}
+
+/** Whether the one answer of a list that ignores pages is all of it. */
+export function observeOneAnswer(profile: SourceProfile, page: ObservedPage, isCut: boolean): Observation[] {
+  if (profile.paging !== 'ignored') return [];
+  const value = isCut ? 'cut' : 'complete';
+  if (profile.oneAnswer === value) return [];
+  return [{ trait: 'one answer', value, evidence: `the unfiltered list showed ${page.rows.length} rows` }];
+}

@@ -1,0 +1,12 @@
+import type { Meta } from '../../source/answers/meta.ts';
+
+/** A page of a list as it came. */
+export interface ObservedPage {
+  readonly page: number;
+  /** Rows asked for. */
+  readonly limit: number;
+  readonly rows: readonly unknown[];
+  readonly meta: Meta | undefined;
+  /** The source refused to be asked for more rows a page. */
+  readonly refused?: boolean;
+}

@@ -1,0 +1,56 @@
+import { COMMON_CAPS } from '../../source/paging/page-count.ts';
+import type { ObservedPage } from './observed-page.ts';
+import type { SourceProfile } from './source-profile.ts';
+
+/** So many rows of one answer may come twice. */
+const MAX_DUPLICATES = 5;
+
+/**
+ * The answer may have been cut off: it is as long as was asked for, or as sources are known to stop at. Not where the list was
+ * seen to return more, unless `knownRows`, the rows the slice had before, are more still: a source may come to stop sooner.
+ */
+export function looksCut(profile: SourceProfile, page: ObservedPage, knownRows: number): boolean {
+  const shown = distinctRows(page);
+  if (shown === page.limit && !profile.exceedsLimit) return true;
+  return COMMON_CAPS.includes(shown) && (shown > profile.exceedsCap || shown < knownRows);
+}
+
+/** A row that comes twice must not make a full answer look longer than it is. Only near a cap it is worth comparing rows. */
+export function distinctRows({ rows, limit }: ObservedPage): number {
+  const isNearCap = [limit, ...COMMON_CAPS].some(cap => rows.length > cap && rows.length <= cap + MAX_DUPLICATES);
+  return isNearCap ? distinct(rows) : rows.length;
+}
+
+export const hasMoreRowsThan = (known: number, { rows }: ObservedPage): boolean =>
+  rows.length > known && distinct(rows) > known;
+
+const distinct = (rows: readonly unknown[]): number => new Set(rows.map(row => JSON.stringify(row))).size;
+
+/** False when the page shows fewer rows than its own count says it has: then nothing follows from a row that it lacks. */
+export function isFull({ pageSize }: SourceProfile, { rows, meta, page, limit }: ObservedPage): boolean {
+  const { totalPages, totalRecords } = meta ?? {};
+  if (totalPages === undefined || totalRecords === undefined) return true;
+  if (page < totalPages) return rows.length * totalPages >= totalRecords;
+  // The last page holds what the others leave over. They hold what was asked for, or what the source keeps to.
+  const sizes = [limit, pageSize ?? limit];
+  const fitting = sizes.filter(size => totalPages === Math.ceil(totalRecords / size));
+  if (fitting.length === 0 || page > totalPages) return true;
+  return fitting.some(size => rows.length >= totalRecords - (page - 1) * size);
+}
+
+/**
+ * A source that ignores the limit returns more than was asked for, counts its pages by another size, or leaves over for the last
+ * page what another size leaves.
+ */
+export function keepsOwnSize(profile: SourceProfile, { meta, rows, page, limit }: ObservedPage): boolean {
+  // The first page may be the whole body of a list that ignores pages.
+  const isPart = page > 1 || profile.paging === 'until empty';
+  if (isPart && rows.length > limit) return true;
+  const { totalPages, totalRecords } = meta ?? {};
+  const size = profile.pageSize ?? 0;
+  if (totalPages === undefined || totalRecords === undefined || limit >= size) return false;
+  const fits = (each: number) =>
+    totalPages === Math.ceil(totalRecords / each) &&
+    (page === 1 || page !== totalPages || rows.length === totalRecords - (page - 1) * each);
+  return !fits(limit) && fits(size);
+}

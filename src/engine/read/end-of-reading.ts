@@ -1,0 +1,61 @@
+import type { Outcome, Reading, ReadingContext } from '../../source/paging/stable-reading.ts';
+import { isIdOrdered, isSingleBody } from '../profile/strategy.ts';
+import { isContentKeyed } from '../resource.ts';
+import { MOST_TRIES } from '../run/progress.ts';
+import type { Task } from '../run/task.ts';
+import { sliceText } from '../slices/slice.ts';
+import { fullPage, type PageAnswer } from './fetch-page.ts';
+import { mayBeCut } from './observe-answer.ts';
+import type { End } from './step.ts';
+import type { PageReading } from './window-reading.ts';
+
+/** What is known of the list now; it changes while its pages are committed. */
+export function contextOf(
+  { resource, tries }: Task,
+  plan: PageReading,
+  reading: Reading,
+  answer: PageAnswer | null,
+): ReadingContext {
+  return {
+    isSingleBody: isSingleBody(resource.profile),
+    looksCut: answer !== null && mayBeCut(resource, answer, plan.slice),
+    fullPage: fullPage(resource, reading.limit),
+    mayLackIds: isContentKeyed(resource.table),
+    canCut: plan.cut !== undefined,
+    isIdOrdered: isIdOrdered(resource.profile),
+    cutsIfCountDiffers: plan.gathered === true || (tries.get(sliceText(plan.slice)) ?? 0) > 0,
+  };
+}
+
+/** The end of a reading as the engine applies it; the outcome `never stable` uses up the task's tries of the slice. */
+export function endOf(task: Task, plan: PageReading, outcome: Outcome, startedAt: string): End {
+  switch (outcome.kind) {
+    case 'complete':
+      return plan.whenRead(startedAt);
+    case 'cut':
+      if (!plan.cut) throw new Error(`"${sliceText(plan.slice)}" cannot be cut`);
+      return plan.cut(outcome.total, outcome.shown);
+    case 'never stable':
+      task.tries.set(sliceText(plan.slice), MOST_TRIES);
+      return unproven(reasonOf(outcome), startedAt);
+    default:
+      return unproven(reasonOf(outcome), startedAt);
+  }
+}
+
+export const unproven = (reason: string, startedAt: string): End => ({ kind: 'unproven', reason, startedAt });
+
+function reasonOf(outcome: Exclude<Outcome, { kind: 'complete' | 'cut' }>): string {
+  switch (outcome.kind) {
+    case 'capped':
+      return `the source returned exactly ${outcome.rows} rows and no further page, so more may be hidden`;
+    case 'unsteady':
+      return 'the list changed while it was read';
+    case 'count differs':
+      return `the source counts ${outcome.counted} rows and showed ${outcome.shown}`;
+    case 'never stable':
+      return 'it showed different rows each time it was read';
+    case 'too many pages':
+      return `it did not end within ${outcome.pages} pages`;
+  }
+}

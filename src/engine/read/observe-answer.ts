@@ -1,0 +1,45 @@
+import { SluiceError } from '../../errors.ts';
+import { partition } from '../coverage/list.ts';
+import type { Observation } from '../profile/observation.ts';
+import { idsChanged, observePage } from '../profile/observe-page.ts';
+import { looksCut } from '../profile/page-length.ts';
+import { isContentKeyed, type Resource } from '../resource.ts';
+import { within } from '../slices/date-windows.ts';
+import type { Slice } from '../slices/slice.ts';
+import type { PageAnswer } from './fetch-page.ts';
+
+/**
+ * What an answer shows of the list that was unknown. `pages`: those of the list by its own count. `previous`: the page in front
+ * of it. Throws where the rows began or ceased to carry their id.
+ */
+export function observeAnswer(
+  resource: Resource,
+  answer: PageAnswer,
+  { pages, previous = null }: { pages: number | null; previous?: PageAnswer | null },
+): Observation[] {
+  const { name, job, table, profile } = resource;
+  const context = { keyField: job.key, mayLackIds: isContentKeyed(table), pages, previous };
+  const change = idsChanged(profile, answer, context);
+  if (change !== null) {
+    const carry = change === 'disappeared' ? 'no longer carry' : 'now carry';
+    throw new SluiceError(
+      'failed',
+      `The rows of ${name} ${carry} the field "${job.key}", so they cannot be matched with the stored rows.`,
+      { next: `To read the list again from scratch: sluice reset ${name}, then sluice sync ${name}` },
+    );
+  }
+  return observePage(profile, answer, context);
+}
+
+/** The source may have cut the answer off; see `looksCut`. */
+export const mayBeCut = (resource: Resource, answer: PageAnswer, slice: Slice): boolean =>
+  looksCut(resource.profile, answer, knownRows(resource, slice));
+
+/** Rows that the slice had when it was last read, as far as the windows in it tell. */
+function knownRows(resource: Resource, slice: Slice): number {
+  if (slice.by !== 'date') return 0;
+  const parts = partition(resource).filter(
+    ({ slice: part }) => part.by === 'date' && within(part, slice.from, slice.to),
+  );
+  return parts.reduce((sum, entry) => sum + (entry.rows ?? 0), 0);
+}

@@ -1,0 +1,54 @@
+import { contentOf, isContentKey, ordinalOf } from '../../source/paging/row-key.ts';
+import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
+import type { Row } from '../../warehouse/rows/write-rows.ts';
+import { groupBy } from '../group-by.ts';
+import type { Resource } from '../resource.ts';
+
+export interface ParsedRows {
+  readonly rows: Row[];
+  readonly bad: BadRecord[];
+  /** Keys of both. */
+  readonly keys: string[];
+}
+
+/** Parses an answer's rows. Equal rows without an id are numbered, after those in `seen`. */
+export function parseRows(
+  resource: Resource,
+  answer: { readonly rows: readonly unknown[]; readonly grantedAt: string },
+  seen: { has(key: string): boolean },
+): ParsedRows {
+  const rows: Row[] = [];
+  const bad: BadRecord[] = [];
+  const bare: Row[] = [];
+  for (const raw of answer.rows) {
+    const parsed = resource.parse(raw, answer.grantedAt);
+    if ('bad' in parsed) bad.push(parsed.bad);
+    else if (isContentKey(parsed.row.key)) bare.push(parsed.row);
+    else rows.push(parsed.row);
+  }
+  const here = new Set(rows.map(row => row.key));
+  for (const [content, group] of groupBy(bare, row => row.key)) {
+    let ordinal = 1;
+    // Ordered by their unknown fields, so that each gets the same number in whatever order they come.
+    for (const row of group.sort((a, b) => compareTexts(a.extra ?? '', b.extra ?? ''))) {
+      while (seen.has(`${content}/${ordinal}`) || here.has(`${content}/${ordinal}`)) ordinal++;
+      here.add(`${content}/${ordinal}`);
+      rows.push({ ...row, key: `${content}/${ordinal}` });
+    }
+  }
+  for (const record of bad) here.add(record.key);
+  return { rows, bad, keys: [...here] };
+}
+
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/**
+ * Equal rows without an id are told apart by counting, which is certain only inside one answer: as many as this one holds are
+ * certain, whichever numbers the reading has come to.
+ */
+export function byCertainty(rows: readonly Row[]): { certain: Row[]; uncertain: Row[] } {
+  const counts = new Map<string, number>();
+  for (const { key } of rows) if (isContentKey(key)) counts.set(contentOf(key), (counts.get(contentOf(key)) ?? 0) + 1);
+  const isCertain = ({ key }: Row) => !isContentKey(key) || ordinalOf(key) <= (counts.get(contentOf(key)) ?? 0);
+  return { certain: rows.filter(isCertain), uncertain: rows.filter(row => !isCertain(row)) };
+}

@@ -1,0 +1,111 @@
+import type { Meta } from '../../source/answers/meta.ts';
+import { countPages } from '../../source/paging/page-count.ts';
+import type { Order } from '../profile/observation.ts';
+import { orderOfIds } from '../profile/observe-order.ts';
+import type { IdSlice } from '../slices/slice.ts';
+
+/** A page of a list ordered by id, as far as its place in the list depends on it. */
+export interface AddressedPage {
+  readonly page: number;
+  readonly limit: number;
+  readonly rows: number;
+  /** The ids of all rows, also of those that do not parse; null where one cannot be read. */
+  readonly ids: readonly bigint[] | null;
+  readonly meta: Meta | undefined;
+  /** The page has all rows that its own count says it has. */
+  readonly isFull: boolean;
+}
+
+/** Where a page lies in its list. */
+export interface Place {
+  /** The ids it proves; null when it proves nothing. */
+  readonly interval: IdSlice | null;
+  readonly order: Order | null;
+  readonly first: bigint | null;
+  readonly last: bigint | null;
+  /** Rows of the list before its first and its last row. */
+  readonly firstOffset: number;
+  readonly lastOffset: number;
+  /** Rows and pages of the list by its own count. */
+  readonly total: number | null;
+  readonly pages: number | null;
+  /** It shows that the list ends with the last row of the page before. */
+  readonly endsPrevious: boolean;
+}
+
+/**
+ * Where a page lies, and which ids it proves. `neighbour`: the page before it where pages cannot be made to overlap;
+ * `previous`: the page before it in any case.
+ */
+export function placePage(
+  page: AddressedPage,
+  known: Order | null,
+  neighbour: Place | null = null,
+  previous: Place | null = null,
+): Place {
+  const { ids, meta } = page;
+  // A source that keeps to its own page size counts its pages by it.
+  const firstOffset = (page.page - 1) * Math.max(page.limit, page.rows);
+  const base = {
+    order: ids === null ? ('none' as const) : orderOfIds(ids, known),
+    firstOffset,
+    lastOffset: firstOffset + page.rows - 1,
+    total: meta?.totalRecords ?? null,
+    pages: countPages(meta, page.page === 1 || page.rows === page.limit ? page.rows : 0),
+    endsPrevious: false,
+  };
+  if (previous?.interval && endsBehind(previous, page, base)) {
+    const { last } = previous;
+    const interval: IdSlice =
+      known === 'id-asc' ? { by: 'id', from: last, to: null } : { by: 'id', from: null, to: last };
+    return { ...base, order: known, interval, first: last, last, endsPrevious: true };
+  }
+  if (ids === null || ids.length === 0) {
+    const isEmptyList = page.page === 1 && page.rows === 0 && (meta?.totalRecords ?? 0) === 0;
+    return { ...base, interval: isEmptyList ? { by: 'id', from: null, to: null } : null, first: null, last: null };
+  }
+  const first = ids[0] as bigint;
+  const last = ids.at(-1) as bigint;
+  if (base.order === 'none' || base.order === 'updated-desc' || !page.isFull)
+    return { ...base, interval: null, first, last };
+  const isAscending = base.order === 'id-asc';
+  // Pages of a fixed size meet without overlap: while the list keeps its length, nothing lies between two that follow each other.
+  const start =
+    neighbour !== null && meets(neighbour, base) ? (neighbour.last as bigint) + (isAscending ? 1n : -1n) : first;
+  const top = page.page === 1 ? null : start;
+  const bottom = isLastByCount(page, base) ? null : last;
+  const interval: IdSlice = isAscending ? { by: 'id', from: top, to: bottom } : { by: 'id', from: bottom, to: top };
+  return { ...base, interval, first, last };
+}
+
+type Offsets = Pick<Place, 'firstOffset' | 'total' | 'pages'>;
+
+/** Past its end, a list without a count shows nothing, or its last page again. */
+function endsBehind(
+  previous: Place,
+  { ids, rows, limit }: AddressedPage,
+  { firstOffset, total, pages }: Offsets,
+): boolean {
+  if (ids === null || previous.last === null || total !== null || pages !== null) return false;
+  if (firstOffset > previous.firstOffset + limit) return false;
+  return ids.length === 0 || (rows < limit && ids.at(-1) === previous.last && ids[0] === previous.first);
+}
+
+const meets = (neighbour: Place, { firstOffset, total }: Offsets): boolean =>
+  neighbour.last !== null && total !== null && neighbour.total === total && neighbour.lastOffset + 1 === firstOffset;
+
+const isLastByCount = ({ page, rows, meta }: AddressedPage, { firstOffset, total, pages }: Offsets): boolean =>
+  total !== null ? firstOffset + rows >= total && page >= (meta?.totalPages ?? 1) : pages !== null && page >= pages;
+
+/** Not as long as asked for, where nothing tells how long the list is: the list may end here. */
+export const mayBeLast = ({ total, pages }: Place, { rows, limit }: Pick<AddressedPage, 'rows' | 'limit'>): boolean =>
+  total === null && pages === null && rows > 0 && rows !== limit;
+
+/** The page proves everything up to the end of the range. */
+export function reachesEnd({ interval }: Place, range: IdSlice, isDescending: boolean): boolean {
+  if (!interval) return false;
+  const reached = isDescending ? interval.from : interval.to;
+  const end = isDescending ? range.from : range.to;
+  if (reached === null) return true;
+  return end !== null && (isDescending ? reached <= end : reached >= end);
+}

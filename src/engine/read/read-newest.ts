@@ -1,0 +1,70 @@
+import { countPages } from '../../source/paging/page-count.ts';
+import { isContentKey } from '../../source/paging/row-key.ts';
+import { observeOneAnswer, observeOrder, orderOfRows } from '../profile/observe-order.ts';
+import type { Resource } from '../resource.ts';
+import type { Task } from '../run/task.ts';
+import type { Slice } from '../slices/slice.ts';
+import { fetchPage, firstLimit, type PageAnswer, type Reader } from './fetch-page.ts';
+import { mayBeCut, observeAnswer } from './observe-answer.ts';
+import { parseRows } from './parse-rows.ts';
+import type { Committed, Step } from './step.ts';
+
+const NEWEST_END: Slice = { by: 'newest' };
+
+/**
+ * Reads the unfiltered list from its newest end until a page brings no news, in at most `most` pages. It shows rows that were added
+ * at any date, and how many rows the list has; it proves nothing. The order of the list is learnt here.
+ */
+export async function* readNewest(reader: Reader, task: Task, most: number): AsyncGenerator<Step, void, Committed> {
+  const { resource } = task;
+  const slice = NEWEST_END;
+  let limit = firstLimit(reader, resource);
+  // An ascending list has its newest rows on the last page; the first guess is corrected by what comes.
+  let page =
+    resource.profile.order === 'id-asc' && resource.total != null ? Math.max(Math.ceil(resource.total / limit), 1) : 1;
+  let startedAt: string | null = null;
+  let previous: PageAnswer | null = null;
+  for (let read = 1; ; read++) {
+    const answer = await fetchPage({ reader, task, slice, query: {} }, { page, limit, flexible: read === 1 });
+    limit = answer.limit;
+    startedAt ??= answer.grantedAt;
+    const pages = countPages(answer.meta, page === 1 ? answer.rows.length : 0);
+    const order = resource.profile.order ?? orderOfRows(resource.profile, answer, resource.job.key);
+    const next = order === 'id-asc' ? (read === 1 && pages !== null && pages > page ? pages : page - 1) : page + 1;
+    const isOrdered = order !== 'none' && order !== null;
+    const isLast =
+      !isOrdered || read >= most || next < 1 || (pages !== null && next > pages) || answer.rows.length === 0;
+    const { rows, bad } = parseRows(resource, answer, new Set());
+    const step: Step = {
+      resource,
+      task,
+      slice,
+      rows: rows.map(row => (isContentKey(row.key) ? { ...row, onlyIfNew: true } : row)),
+      bad,
+      requests: answer.requests,
+      release: answer.release,
+      learnt: observeNewest(resource, answer, { pages, previous: next > page ? previous : null }),
+      total: answer.meta?.totalRecords ?? null,
+      end: { kind: 'targeted', complete: false, startedAt },
+    };
+    const bringsNews = (yield step).changed > 0;
+    // The first page of an ascending list is its oldest: it says nothing of news.
+    const isOldEnd = order === 'id-asc' && read === 1 && next > page;
+    if (isLast || !(bringsNews || isOldEnd)) return;
+    page = next;
+    previous = answer;
+  }
+}
+
+function observeNewest(
+  resource: Resource,
+  answer: PageAnswer,
+  context: { pages: number | null; previous: PageAnswer | null },
+) {
+  const { profile } = resource;
+  return [
+    ...observeAnswer(resource, answer, context),
+    ...observeOrder(profile, answer, resource.job.key),
+    ...observeOneAnswer(profile, answer, mayBeCut(resource, answer, NEWEST_END)),
+  ];
+}

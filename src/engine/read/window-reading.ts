@@ -1,0 +1,56 @@
+import type { Edge } from '../profile/observation.ts';
+import type { AskedDays } from '../profile/observe-filter.ts';
+import { narrowEdges } from '../profile/strategy.ts';
+import type { Task } from '../run/task.ts';
+import { type Day, NEWEST, OLDEST, splitWindow, widened } from '../slices/date-windows.ts';
+import type { DateSlice, Slice } from '../slices/slice.ts';
+import type { End } from './step.ts';
+
+/** How a slice is read page by page. */
+export interface PageReading {
+  readonly slice: Slice;
+  readonly query: Readonly<Record<string, string>>;
+  /** How the reading ends when every page was read and the rows add up. */
+  readonly whenRead: (startedAt: string) => End;
+  /** How a slice ends that is too large; left out where it cannot be cut. `total`: its rows by its own count. */
+  readonly cut?: ((total: number | null, shown: number) => End) | undefined;
+  /** Several windows are asked for in one go. */
+  readonly gathered?: boolean;
+  /** Days that the query asks for, to check that the source keeps to them. */
+  readonly asked?: AskedDays;
+}
+
+/** The query of a window: a day wider on both sides until the source was seen to include both, and always for long windows. */
+export function askForWindow(
+  task: Task,
+  window: DateSlice,
+): { query: Record<string, string>; asked: AskedDays; narrow: readonly Edge[] } {
+  const { dates } = task.resource;
+  if (!dates) throw new Error(`${task.resource.name} cannot be asked for by date`);
+  const narrow = narrowEdges(task.resource.strategy, window);
+  const wide = widened(window);
+  const from = (narrow.includes('date from') ? window : wide).from ?? OLDEST;
+  const to = (narrow.includes('date to') ? window : wide).to ?? NEWEST;
+  return { query: { [dates.from]: from, [dates.to]: to }, asked: { from, to, field: dates.field }, narrow };
+}
+
+/** How a window is read: all its pages, or none of them but the first when there are too many. */
+export function windowReading(task: Task, window: DateSlice, today: Day, gathered: boolean): PageReading {
+  const { query, asked, narrow } = askForWindow(task, window);
+  return {
+    slice: window,
+    query,
+    asked,
+    whenRead: startedAt => ({ kind: 'proven', slice: window, startedAt, narrow }),
+    gathered,
+    cut: gathered ? gatherLess : cutWindow(window, today),
+  };
+}
+
+/** Without a count, twice of what was shown is a guess that makes the next try gather half as much. */
+const gatherLess = (total: number | null, shown: number): End => ({ kind: 'larger', total: total ?? 2 * shown });
+
+function cutWindow(window: DateSlice, today: Day): PageReading['cut'] {
+  const into = splitWindow(window, today);
+  return into === null ? undefined : total => ({ kind: 'split', into, total });
+}

@@ -1,0 +1,21 @@
+import type { Meta } from '../answers/meta.ts';
+
+/** Row counts at which sources are known to cut an answer off without saying so. */
+export const COMMON_CAPS: readonly number[] = [20, 50, 100, 200, 250, 500, 1000, 2500];
+
+/** A list that claims more pages is at fault. */
+export const MAX_PAGES = 100_000;
+
+/**
+ * The pages a list has by its own count; null where it gives none. `rows`: rows of its first page, 0 where unknown.
+ * A source that counts pages by another size than it returns is believed by its rows.
+ */
+export function countPages(meta: Meta | undefined, rows: number, maxPages = MAX_PAGES): number | null {
+  if (meta?.totalPages === undefined) return null;
+  const byRows = meta.totalRecords !== undefined && rows > 0 ? Math.ceil(meta.totalRecords / rows) : meta.totalPages;
+  return Math.min(Math.max(meta.totalPages, meta.totalPages === 1 ? 1 : byRows), maxPages);
+}
+
+/** The source's count says that this page has rows. */
+export const countPromises = (meta: Meta | undefined, page: number): boolean =>
+  (meta?.totalRecords ?? 0) > 0 && page <= (meta?.totalPages ?? 1);

@@ -1,0 +1,256 @@
+import type { Meta } from '../answers/meta.ts';
+import { type KeySet, keySet } from './key-set.ts';
+import { countPages, countPromises } from './page-count.ts';
+import { isContentKey, renumbered } from './row-key.ts';
+
+/**
+ * One pass over the pages of a list, as a state machine without I/O: `pagesToAsk` says what to ask for, `takePage` what follows
+ * from an answer. A short page never ends a list, since sources return less than they are asked for; its own count does, or an
+ * empty page, or one without a row that is new.
+ */
+export interface Pager {
+  readonly rules: PagerRules;
+  /** The next page to ask for, from 1. */
+  readonly page: number;
+  /** Pages of a counted list, fixed by its first page; null for a list without a count. */
+  readonly totalPages: number | null;
+  readonly totalRecords: number | null;
+  /** 1 for the first pass over the list. */
+  readonly pass: number;
+  /** Keys shown by this and all earlier passes. */
+  readonly seen: KeySet;
+  /** Keys shown by this pass. */
+  readonly shown: KeySet;
+  /** The page taken last in this pass. */
+  readonly previous: ListPage | null;
+  /** Rows that a page with new rows has repeated. Inserted rows cause one per page; more mean that the list has no fixed order. */
+  readonly repeated: number;
+  /** False once the count moved or a counted page was empty. */
+  readonly steady: boolean;
+  /** The page was empty and is being asked for once more. */
+  readonly asksAgain: boolean;
+}
+
+export interface PagerRules {
+  /**
+   * How a counted list is read:
+   * - `first`: the first page's count fixes the pages, so that they may be asked for side by side. Whether they held all
+   *   rows shows at the end.
+   * - `each`: each page's own count says whether another follows, and each has to bring rows. For rows that are passed on
+   *   page by page.
+   */
+  readonly count: 'first' | 'each';
+  /** A list that has not ended after so many pages is given up. */
+  readonly maxPages: number;
+  /** A slice that can be cut into smaller ones is cut when it has more pages than this. */
+  readonly maxPagesOfSlice: number;
+}
+
+export interface ListPage {
+  readonly page: number;
+  /** Rows that came, whether they can be read or not. */
+  readonly rows: number;
+  /** The rows by key (see `row-key.ts`), equal rows without an id numbered after those in `Pager.seen`. */
+  readonly keys: readonly string[];
+  readonly meta: Meta | undefined;
+}
+
+/** What is known of the list when a page is taken. */
+export interface PageContext {
+  /** The list is known to ignore the page number: one answer is all it shows. */
+  readonly isSingleBody: boolean;
+  /** The list may have been cut off at this page, or at the one it repeats: that is as long as sources are known to stop at. */
+  readonly looksCut: boolean;
+  /** Rows of a full page of a list without a count: an empty page behind one is asked for once more. */
+  readonly fullPage: number;
+  /** Rows may have no id. */
+  readonly mayLackIds: boolean;
+  /** The slice can be cut into smaller ones. */
+  readonly canCut: boolean;
+}
+
+export type PageVerdict =
+  | { readonly kind: 'more' }
+  /** The same page once more; the answer counts for nothing. */
+  | { readonly kind: 'ask again' }
+  /** The list has ended after `pages` pages. */
+  | { readonly kind: 'end of list'; readonly pages: number }
+  /** One answer of exactly so many rows is all the source shows; more may be hidden. */
+  | { readonly kind: 'capped'; readonly rows: number }
+  /** The count promises rows that the page lacks. */
+  | { readonly kind: 'lacking'; readonly page: number; readonly isEmpty: boolean }
+  | { readonly kind: 'too many pages'; readonly pages: number }
+  /** The slice is too large to be read in one go. `total`: its rows by its own count; `shown`: those seen so far. */
+  | { readonly kind: 'cut'; readonly total: number | null; readonly shown: number };
+
+export interface TakenPage {
+  readonly pager: Pager;
+  readonly verdict: PageVerdict;
+  /** Keys that no earlier page showed, in this pass or before. */
+  readonly fresh: readonly string[];
+  /** Rows that no earlier page of this pass showed. */
+  readonly news: number;
+  /** Page 1 came again in place of this one. */
+  readonly repeatsFirst: boolean;
+  /** The page before came again, row by row: nothing of this one counts. */
+  readonly isDuplicate: boolean;
+}
+
+/** Begins a list at its first page, or where an earlier reading of it stopped. */
+export function startPager(rules: PagerRules, from: Partial<Omit<Pager, 'rules' | 'shown'>> = {}): Pager {
+  const seen = from.seen ?? keySet();
+  return {
+    page: 1,
+    totalPages: null,
+    totalRecords: null,
+    pass: 1,
+    previous: null,
+    repeated: 0,
+    steady: true,
+    asksAgain: false,
+    ...from,
+    rules,
+    seen,
+    // What an earlier process showed in a later pass is unknown.
+    shown: (from.pass ?? 1) === 1 ? seen : keySet(),
+  };
+}
+
+/** The next pass over the list, from its first page. */
+export const startPass = (pager: Pager): Pager => ({
+  ...pager,
+  page: 1,
+  pass: pager.pass + 1,
+  shown: keySet(),
+  previous: null,
+  repeated: 0,
+});
+
+/** The pages to ask for now, side by side if there are several; none where all were read. */
+export function pagesToAsk({ page, totalPages, rules }: Pager): number[] {
+  if (totalPages === null || rules.count === 'each') return [page];
+  return Array.from({ length: Math.max(totalPages - page + 1, 0) }, (_, index) => page + index);
+}
+
+/** Takes an answer in. Pages that were asked for side by side are taken in their order. */
+export function takePage(pager: Pager, page: ListPage, context: PageContext): TakenPage {
+  if (!pager.asksAgain && isDoubtful(pager, page, context)) {
+    const again = { pager: { ...pager, asksAgain: true }, verdict: { kind: 'ask again' } } as const;
+    return { ...again, fresh: [], news: 0, repeatsFirst: false, isDuplicate: false };
+  }
+  const next: Pager = { ...pager, page: page.page + 1, previous: page, asksAgain: false };
+  if (pager.rules.count === 'first' && pager.page === 1 && pager.pass === 1) return takeFirst(next, page, context);
+  return pager.rules.count === 'first' && pager.totalPages !== null
+    ? takeCounted(next, page, context)
+    : takeOpenEnded(next, pager.previous, page, context);
+}
+
+/** An empty page where there should be rows: an answer that lost its rows is likelier. */
+function isDoubtful({ rules, totalPages, previous }: Pager, page: ListPage, context: PageContext): boolean {
+  if (page.rows > 0) return false;
+  if (rules.count === 'each') return countPromises(page.meta, page.page);
+  return totalPages === null && endsBehindFullPage(previous, page, context.fullPage);
+}
+
+/** Where nothing counts the pages, an empty one ends the list; behind a full page that is in doubt. */
+export const endsBehindFullPage = (
+  previous: Pick<ListPage, 'rows' | 'meta'> | null,
+  page: Pick<ListPage, 'rows'>,
+  fullPage: number,
+): boolean => previous !== null && previous.meta === undefined && page.rows === 0 && previous.rows >= fullPage;
+
+function takeFirst(pager: Pager, page: ListPage, context: PageContext): TakenPage {
+  const fresh = page.keys.filter(key => !pager.seen.has(key));
+  const seen = pager.seen.with(fresh);
+  const totalPages = countPages(page.meta, page.rows, pager.rules.maxPages);
+  const totalRecords = page.meta?.totalRecords ?? null;
+  const next: Pager = { ...pager, seen, shown: seen, totalPages, totalRecords };
+  // Before a single body is called capped, the next page has to show that it is still one.
+  const isCapped = context.isSingleBody && totalPages === null && context.looksCut;
+  // Rows without an id can be counted only inside one answer.
+  const mostPages = context.isSingleBody || page.keys.some(isContentKey) ? 1 : pager.rules.maxPagesOfSlice;
+  const isTooLarge = isCapped || (totalPages ?? 1) > mostPages;
+  const isAll = totalPages === null ? context.isSingleBody || page.rows === 0 : totalPages <= 1;
+  const verdict: PageVerdict =
+    isTooLarge && context.canCut
+      ? { kind: 'cut', total: totalRecords, shown: page.rows }
+      : isAll && !isCapped
+        ? { kind: 'end of list', pages: 1 }
+        : { kind: 'more' };
+  return { pager: next, verdict, fresh, news: fresh.length, repeatsFirst: false, isDuplicate: false };
+}
+
+function takeCounted(pager: Pager, page: ListPage, context: PageContext): TakenPage {
+  const { totalPages, totalRecords } = pager;
+  const fresh = page.keys.filter(key => !pager.seen.has(key));
+  const seen = pager.seen.with(fresh);
+  const taken = { fresh, news: fresh.length, isDuplicate: false };
+  // A page with fewer rows than the first is not the first again: where equal dates come in no fixed order, rows slip.
+  const repeatsFirst =
+    pager.pass === 1 && page.page === 2 && fresh.length === 0 && page.rows > 0 && page.rows >= seen.size;
+  if (repeatsFirst)
+    return { ...taken, pager: { ...pager, seen }, verdict: cutOrCapped(page, totalRecords, context), repeatsFirst };
+  const moved = page.meta?.totalRecords !== undefined && page.meta.totalRecords !== totalRecords;
+  const steady = pager.steady && !moved && page.rows > 0;
+  const verdict: PageVerdict = page.page === totalPages ? { kind: 'end of list', pages: totalPages } : { kind: 'more' };
+  return { ...taken, pager: { ...pager, seen, steady }, verdict, repeatsFirst };
+}
+
+function takeOpenEnded(pager: Pager, previous: ListPage | null, page: ListPage, context: PageContext): TakenPage {
+  // Equal rows without an id would be numbered on for ever, however often the same page comes.
+  const isDuplicate = context.mayLackIds && previous !== null && repeats(previous, page);
+  const keys = isDuplicate ? [] : page.keys;
+  const fresh = keys.filter(key => !pager.seen.has(key));
+  const news = keys.filter(key => !pager.shown.has(key)).length;
+  const seen = pager.seen.with(fresh);
+  const shown = pager.shown === pager.seen ? seen : pager.shown.with(keys);
+  const repeated = pager.repeated + (news > 0 ? keys.length - news : 0);
+  const next: Pager = { ...pager, seen, shown, repeated };
+  // Past its end a list may show its last page again; the first page again means that the page number is ignored.
+  const repeatsFirst = news === 0 && isMostlyFirst(seen, isDuplicate ? renumbered(page.keys) : keys, page.rows);
+  return {
+    pager: next,
+    verdict: news === 0 ? verdictOfEnd(pager, page, repeatsFirst, context) : verdictOfNews(next, page, context),
+    fresh,
+    news,
+    repeatsFirst,
+    isDuplicate,
+  };
+}
+
+function verdictOfEnd({ rules }: Pager, page: ListPage, repeatsFirst: boolean, context: PageContext): PageVerdict {
+  if (rules.count === 'each' && countPromises(page.meta, page.page))
+    return { kind: 'lacking', page: page.page, isEmpty: page.rows === 0 };
+  // Rows that were passed on are not read again: there, any page without new rows leaves a list that looks cut in doubt.
+  const isDoubted = page.rows > 0 && (repeatsFirst || rules.count === 'each');
+  if (isDoubted && context.looksCut) return cutOrCapped(page, null, context);
+  return { kind: 'end of list', pages: page.page - 1 };
+}
+
+function verdictOfNews({ rules, seen }: Pager, { page, meta }: ListPage, context: PageContext): PageVerdict {
+  if (rules.count === 'each' && meta?.totalPages && page >= meta.totalPages)
+    return { kind: 'end of list', pages: page };
+  if (page >= rules.maxPages) return { kind: 'too many pages', pages: page };
+  if (page > rules.maxPagesOfSlice && context.canCut) return { kind: 'cut', total: null, shown: seen.size };
+  return { kind: 'more' };
+}
+
+const cutOrCapped = (page: ListPage, total: number | null, { canCut }: PageContext): PageVerdict =>
+  canCut ? { kind: 'cut', total, shown: page.rows } : { kind: 'capped', rows: page.rows };
+
+/** The same rows as the page before, whatever numbers equal ones were given. */
+function repeats(previous: ListPage, page: ListPage): boolean {
+  if (page.rows === 0 || page.rows !== previous.rows) return false;
+  const before = new Set(renumbered(previous.keys));
+  return renumbered(page.keys).every(key => before.has(key));
+}
+
+/** More than half of the rows are those that the list began with; some may have been inserted since. */
+function isMostlyFirst(seen: KeySet, keys: readonly string[], rows: number): boolean {
+  const first = new Set<string>();
+  for (const key of seen) {
+    if (first.size === rows) break;
+    first.add(key);
+  }
+  return 2 * keys.filter(key => first.has(key)).length > rows;
+}

@@ -1,0 +1,206 @@
+import { createHash } from 'node:crypto';
+import { type KeySet, keySet } from './key-set.ts';
+import {
+  type ListPage,
+  type PageContext,
+  type Pager,
+  type PagerRules,
+  pagesToAsk,
+  startPager,
+  startPass,
+  type TakenPage,
+  takePage,
+} from './pager.ts';
+import { isContentKey, isUnreadableKey } from './row-key.ts';
+
+/**
+ * Reads a list until it adds up, as a state machine around the pager: one pass where a count confirms it, else passes over
+ * the pages until two agree. Nothing else shows that rows slipped from one page to another in between.
+ */
+export interface Reading {
+  readonly pager: Pager;
+  readonly limit: number;
+  /** Digest of the keys shown up to the end of the last pass; null before, and where they did not count. */
+  readonly before: string | null;
+  /** This pass has shown a row that the one before should have shown. */
+  readonly slipped: boolean;
+  /** The highest id so far: rows inserted during the reading have higher ones. */
+  readonly newest: bigint;
+  /** Grant time of the first request that counts; null until it is answered. */
+  readonly startedAt: string | null;
+}
+
+/** What has to be remembered, with the keys shown, to go on after a restart. */
+export interface Position {
+  readonly page: number;
+  readonly limit: number;
+  readonly startedAt: string;
+  readonly totalPages: number | null;
+  readonly totalRecords: number | null;
+  readonly before: string | null;
+}
+
+export interface ReadingContext extends PageContext {
+  /** The list is ordered by id: rows slip only where others are deleted. */
+  readonly isIdOrdered: boolean;
+  /** A slice whose rows differ from their count is cut: it was read before, or was asked for together with others. */
+  readonly cutsIfCountDiffers: boolean;
+}
+
+export type Outcome =
+  /** Every row that was there throughout was shown. */
+  | { readonly kind: 'complete' }
+  | { readonly kind: 'cut'; readonly total: number | null; readonly shown: number }
+  | { readonly kind: 'capped'; readonly rows: number }
+  /** The count moved, or a page that it promised was empty. */
+  | { readonly kind: 'unsteady' }
+  | { readonly kind: 'count differs'; readonly counted: number; readonly shown: number }
+  /** No two passes agreed. */
+  | { readonly kind: 'never stable' }
+  | { readonly kind: 'too many pages'; readonly pages: number };
+
+export interface ReadPage {
+  readonly reading: Reading;
+  /** How the reading ends; null while it goes on. */
+  readonly outcome: Outcome | null;
+  readonly taken: TakenPage;
+  /** Where the reading stands after this page; null where the page has to be asked for again. */
+  readonly position: Position | null;
+}
+
+export function startReading(
+  rules: PagerRules & { readonly limit: number },
+  stored?: Position & { readonly keys: readonly string[] },
+): Reading {
+  // Which of equal rows was which is known only as long as every page is: such a reading goes on only where a count ends it.
+  const lacksIds = stored?.keys.some(isContentKey) ?? false;
+  if (!stored || (lacksIds && stored.totalPages === null)) {
+    const pager = startPager(rules);
+    return { pager, limit: rules.limit, before: null, slipped: false, newest: -1n, startedAt: null };
+  }
+  // Rows held back in an earlier pass were lost with the process that read them: the passes have to agree anew.
+  const before = lacksIds ? null : stored.before;
+  const { page, totalPages, totalRecords, limit, startedAt } = stored;
+  const seen = keySet(stored.keys);
+  return {
+    pager: startPager(rules, { page, totalPages, totalRecords, seen, pass: stored.before === null ? 1 : 2 }),
+    limit,
+    before,
+    // What this pass showed before the restart is unknown.
+    slipped: true,
+    newest: newestOf(stored.keys, -1n),
+    startedAt,
+  };
+}
+
+/** The pages to ask for now; none where all were read before a restart, and only `endPass` is left. */
+export const pagesToRead = ({ pager }: Reading): number[] => pagesToAsk(pager);
+
+/** True until the first page was taken: only that may be asked for with fewer rows than the limit. */
+export const isAtStart = ({ pager }: Reading): boolean => pager.page === 1 && pager.pass === 1;
+
+export function readPage(
+  reading: Reading,
+  page: ListPage & { readonly limit: number; readonly grantedAt: string },
+  context: ReadingContext,
+): ReadPage {
+  const taken = takePage(reading.pager, page, context);
+  const { verdict, fresh } = taken;
+  if (verdict.kind === 'ask again')
+    return { reading: { ...reading, pager: taken.pager }, outcome: null, taken, position: null };
+  const startedAt = reading.startedAt ?? page.grantedAt;
+  const next: Reading = {
+    ...reading,
+    pager: taken.pager,
+    limit: isAtStart(reading) ? page.limit : reading.limit,
+    slipped: reading.slipped || fresh.some(key => !isId(key) || BigInt(key) < reading.newest),
+    newest: newestOf(fresh, reading.newest),
+    startedAt,
+  };
+  const { totalPages, totalRecords } = taken.pager;
+  const { before, limit } = next;
+  const position = { page: page.page + 1, limit, startedAt, totalPages, totalRecords, before };
+  switch (verdict.kind) {
+    case 'more':
+      return { reading: next, outcome: null, taken, position };
+    case 'end of list':
+      return { ...endPass(next, verdict.pages, context), taken, position };
+    case 'lacking':
+      return { reading: next, outcome: { kind: 'unsteady' }, taken, position };
+    default:
+      return { reading: next, outcome: verdict, taken, position };
+  }
+}
+
+/** What follows from the last page of a pass: the reading ends, or goes over all pages again. */
+export function endPass(
+  reading: Reading,
+  pages: number,
+  context: ReadingContext,
+): { readonly reading: Reading; readonly outcome: Outcome | null } {
+  const { totalPages, totalRecords, seen, steady, pass } = reading.pager;
+  const isCounted = totalPages !== null;
+  const byContent = some(seen, isContentKey);
+  if (pages > 1 && (byContent || !isCounted)) return comparePasses(reading, pages, byContent, context);
+  const lacksRows = isCounted && steady && totalRecords !== null && seen.size < totalRecords;
+  const canReadAgain = pages > 1 && pass < MAX_PASSES && !context.canCut;
+  if (lacksRows && canReadAgain && !some(seen, isUnreadableKey))
+    return { reading: { ...reading, pager: startPass(reading.pager) }, outcome: null };
+  return { reading, outcome: settle(reading, context) };
+}
+
+/** Passes over a list that cannot be cut before it is left in doubt. */
+const MAX_PASSES = 8;
+
+/** Without a count of its pages, or where rows have no id, a list is complete once two passes agree. */
+function comparePasses(
+  reading: Reading,
+  pages: number,
+  byContent: boolean,
+  context: ReadingContext,
+): { reading: Reading; outcome: Outcome | null } {
+  const { seen, pass, repeated, totalPages } = reading.pager;
+  // Without an order by id rows slip all the time: the smaller the slice, the sooner two passes agree.
+  if (totalPages === null && !context.isIdOrdered && context.canCut)
+    return { reading, outcome: { kind: 'cut', total: null, shown: seen.size } };
+  const digest = digestOf(seen);
+  const agrees = reading.before === digest || (pass > 1 && !reading.slipped && !byContent);
+  if (agrees && repeated < pages) return { reading, outcome: settle(reading, context) };
+  if (pass >= MAX_PASSES) return { reading, outcome: { kind: 'never stable' } };
+  const again: Reading = { ...reading, pager: startPass(reading.pager), before: digest, slipped: false };
+  if (!byContent) return { reading: again, outcome: null };
+  // Equal rows are counted afresh in each pass.
+  const empty = keySet();
+  return {
+    reading: { ...again, pager: { ...again.pager, seen: empty, shown: empty }, startedAt: null },
+    outcome: null,
+  };
+}
+
+function settle({ pager }: Reading, context: ReadingContext): Outcome {
+  const { steady, seen, totalPages, totalRecords } = pager;
+  if (!steady) return { kind: 'unsteady' };
+  if (totalRecords === null || seen.size === totalRecords) return { kind: 'complete' };
+  // Where equal dates come in no fixed order, rows slip between pages, but not within one.
+  if ((totalPages ?? 1) > 1 && context.cutsIfCountDiffers && context.canCut)
+    return { kind: 'cut', total: totalRecords, shown: seen.size };
+  return { kind: 'count differs', counted: totalRecords, shown: seen.size };
+}
+
+const isId = (key: string): boolean => /^\d+$/.test(key);
+
+const newestOf = (keys: Iterable<string>, known: bigint): bigint => {
+  let newest = known;
+  for (const key of keys) if (isId(key) && BigInt(key) > newest) newest = BigInt(key);
+  return newest;
+};
+
+function some(keys: KeySet, is: (key: string) => boolean): boolean {
+  for (const key of keys) if (is(key)) return true;
+  return false;
+}
+
+const digestOf = (keys: KeySet): string =>
+  createHash('sha256')
+    .update([...keys].sort().join('\n'))
+    .digest('base64');

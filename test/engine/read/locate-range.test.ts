@@ -1,0 +1,121 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Order } from '../../../src/engine/profile/observation.ts';
+import { addressOf, afterPage, missOf, offsetAfter, type Search } from '../../../src/engine/read/locate-range.ts';
+import { type AddressedPage, type Place, placePage } from '../../../src/engine/read/place-page.ts';
+import type { IdSlice } from '../../../src/engine/slices/slice.ts';
+
+interface Source {
+  /** In the order of the list. */
+  readonly ids: readonly bigint[];
+  readonly pageSize: number;
+  readonly isCounted: boolean;
+  readonly pastEnd: 'empty' | 'last page';
+}
+
+function pageOf(
+  { ids, pageSize, isCounted, pastEnd }: Source,
+  address: { page: number; limit: number },
+): AddressedPage {
+  const size = Math.min(address.limit, pageSize);
+  const pages = Math.max(Math.ceil(ids.length / size), 1);
+  const at = address.page > pages && pastEnd === 'last page' ? pages : address.page;
+  const shown = ids.slice((at - 1) * size, at * size);
+  const meta = isCounted ? { totalPages: pages, totalRecords: ids.length } : undefined;
+  return { ...address, rows: shown.length, ids: shown, meta, isFull: true };
+}
+
+const isWithin = (slice: IdSlice, id: bigint): boolean =>
+  (slice.from === null || slice.from <= id) && (slice.to === null || id <= slice.to);
+
+const sources = fc
+  .record({
+    ids: fc.uniqueArray(fc.bigInt({ min: 1n, max: 600n }), { maxLength: 150 }),
+    isDescending: fc.boolean(),
+    pageSize: fc.integer({ min: 10, max: 30 }),
+    isCounted: fc.boolean(),
+    pastEnd: fc.constantFrom('empty' as const, 'last page' as const),
+  })
+  .map(({ ids, isDescending, ...source }) => ({
+    isDescending,
+    source: { ...source, ids: ids.sort((a, b) => Number(isDescending ? b - a : a - b)) },
+  }));
+
+/** The pages that a search takes, and the one it ends with. `stored`: the ids in the warehouse. */
+function search(
+  source: Source,
+  { isDescending, start, stored }: { isDescending: boolean; start: bigint | null; stored: readonly bigint[] },
+): { places: Place[]; found: Place | null } {
+  const order: Order = isDescending ? 'id-desc' : 'id-asc';
+  const rank = (id: bigint) => stored.filter(each => (isDescending ? each > id : each < id)).length;
+  const { pageSize: size } = source;
+  let looking: Search = {
+    start,
+    isDescending,
+    size,
+    limit: size,
+    isSized: true,
+    offset: start === null ? 0 : Math.max(rank(start) - 1, 0),
+    isFixed: false,
+    corrections: 0,
+    previous: null,
+    pastEnd: Number.POSITIVE_INFINITY,
+  };
+  const places: Place[] = [];
+  for (;;) {
+    const page = pageOf(source, addressOf(looking));
+    const place = placePage(page, order);
+    places.push(place);
+    const miss = missOf(looking, place, page);
+    const rowsBetween = miss && 'between' in miss ? Math.abs(rank(miss.between[0]) - rank(miss.between[1])) : 0;
+    const offset = offsetAfter(looking, place, miss, rowsBetween);
+    const next = afterPage(looking, place, page, { offset, isLimitHonoured: true });
+    if (next.kind === 'stop') return { places, found: null };
+    if (next.kind === 'found') return { places, found: place };
+    looking = next.search;
+  }
+}
+
+test('a page proves only ids of which it shows every row', () => {
+  fc.assert(
+    fc.property(sources, fc.integer({ min: 1, max: 12 }), fc.integer({ min: 2, max: 40 }), (given, page, limit) => {
+      const { source, isDescending } = given;
+      const shown = pageOf(source, { page, limit });
+      const { interval } = placePage(shown, isDescending ? 'id-desc' : 'id-asc');
+      if (interval === null) return;
+      expect(source.ids.filter(id => isWithin(interval, id) && !shown.ids?.includes(id))).toEqual([]);
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('where the stored rows are those of the source, the first page asked for holds the start of the range', () => {
+  fc.assert(
+    fc.property(sources, fc.bigInt({ min: 1n, max: 600n }), ({ source, isDescending }, start) => {
+      const { places, found } = search(source, { isDescending, start, stored: source.ids });
+      const isBehindAll = source.ids.every(id => (isDescending ? id > start : id < start));
+      if (!isBehindAll) expect(places).toHaveLength(1);
+      if (!isBehindAll && found?.interval) {
+        const next = source.ids.find(id => (isDescending ? id <= start : id >= start)) as bigint;
+        expect(isWithin(found.interval, next)).toBe(true);
+      }
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('a search ends after a first page and five corrections, however the stored rows differ', () => {
+  const stored = fc.uniqueArray(fc.bigInt({ min: 1n, max: 600n }), { maxLength: 150 });
+  fc.assert(
+    fc.property(
+      sources,
+      fc.option(fc.bigInt({ min: 1n, max: 600n })),
+      stored,
+      ({ source, isDescending }, start, rows) => {
+        const { places } = search(source, { isDescending, start, stored: rows });
+        expect(places.length).toBeLessThanOrEqual(6);
+      },
+    ),
+    { numRuns: 3000 },
+  );
+});

@@ -1,0 +1,285 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { COMMON_CAPS } from '../../../src/source/paging/page-count.ts';
+import {
+  endPass,
+  type Outcome,
+  pagesToRead,
+  type ReadingContext,
+  readPage,
+  startReading,
+} from '../../../src/source/paging/stable-reading.ts';
+import { createList, keysOf, type ListChange, type ModelRow, pageLength, type Style } from './list-model.ts';
+
+const MAX_PAGES = 60;
+/** Passes over a list, at most. */
+const MAX_PASSES = 8;
+
+interface Case {
+  readonly rows: readonly ModelRow[];
+  readonly style: Style;
+  readonly limit: number;
+  readonly changes: readonly ListChange[];
+  readonly seed: number;
+  /** The reading is stopped after so many pages and goes on in another process. */
+  readonly stopAfter: number;
+  readonly known: Partial<ReadingContext>;
+}
+
+interface Played {
+  readonly outcome: Outcome;
+  /** Keys shown since the reading began, or began afresh. */
+  readonly shown: ReadonlySet<string>;
+  readonly requests: number;
+  readonly throughout: readonly ModelRow[];
+}
+
+/** A small generator of numbers from 0 to 1. */
+function createRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+function play({ rows, style, limit, changes, seed, stopAfter, known }: Case): Played {
+  const list = createList(rows, style, changes, createRandom(seed));
+  const rules = { count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit } as const;
+  let reading = startReading(rules);
+  let shown = new Set<string>();
+  let taken = 0;
+  const contextOf = (length: number): ReadingContext => ({
+    isSingleBody: false,
+    looksCut: length === limit || COMMON_CAPS.includes(length),
+    fullPage: Math.min(limit, style.pageSize),
+    mayLackIds: rows.some(row => 'content' in row),
+    canCut: false,
+    isIdOrdered: !style.shuffles,
+    cutsIfCountDiffers: false,
+    ...known,
+  });
+  const end = (outcome: Outcome): Played => ({
+    outcome,
+    shown,
+    requests: list.requests(),
+    throughout: list.throughout(),
+  });
+  for (;;) {
+    const pages = pagesToRead(reading);
+    if (pages.length === 0) {
+      const ended = endPass(reading, reading.pager.page - 1, contextOf(0));
+      if (ended.outcome) return end(ended.outcome);
+      reading = ended.reading;
+    }
+    for (const page of pages) {
+      const answer = list.ask(page, reading.limit);
+      const keys = keysOf(answer.rows, reading.pager.seen);
+      const came = { page, limit: reading.limit, rows: answer.rows.length, keys, meta: answer.meta, grantedAt: 'now' };
+      if (reading.startedAt === null) shown = new Set();
+      const read = readPage(reading, came, contextOf(answer.rows.length));
+      if (read.position !== null && !read.taken.isDuplicate) for (const key of keys) shown.add(key);
+      reading = read.reading;
+      if (read.outcome) return end(read.outcome);
+      if (read.position === null) break;
+      if (++taken === stopAfter) {
+        reading = startReading(rules, { ...read.position, keys: [...shown] });
+        if (reading.startedAt === null) shown = new Set();
+        break;
+      }
+    }
+  }
+}
+
+const style: fc.Arbitrary<Style> = fc.record({
+  meta: fc.constantFrom('full', 'records', 'none'),
+  limit: fc.constantFrom('honoured', 'clamped', 'ignored'),
+  pageSize: fc.oneof(fc.integer({ min: 3, max: 40 }), fc.constantFrom(20, 50)),
+  page: fc.oneof(
+    { weight: 4, arbitrary: fc.constant('turned' as const) },
+    fc.constantFrom('ignored', 'capped', 'whole'),
+  ),
+  pastEnd: fc.constantFrom('empty', 'last page', 'first page', 'wraps'),
+  shuffles: fc.constant(false),
+});
+
+const idRows = (count: number): ModelRow[] => Array.from({ length: count }, (_, index) => ({ id: count - index }));
+/** Every third row is unlike all others, so that no page equals the one before it. */
+const bareRows = (count: number): ModelRow[] =>
+  Array.from({ length: count }, (_, index) => ({ content: index % 3 === 0 ? `row ${index}` : `equal ${index % 4}` }));
+
+const cases: fc.Arbitrary<Case> = fc.record({
+  rows: fc
+    .tuple(fc.oneof(fc.integer({ min: 0, max: 130 }), fc.constantFrom(20, 40, 50, 100)), fc.boolean())
+    .map(([count, isBare]) => (isBare ? bareRows(count) : idRows(count))),
+  style,
+  limit: fc.constantFrom(7, 20, 50, 1000),
+  changes: fc.constant([]),
+  seed: fc.nat(),
+  stopAfter: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 12 })),
+  known: fc.constant({}),
+});
+
+/** Keys of rows that were there throughout, and that the reading has not shown. */
+function missing({ shown, throughout }: Played): string[] {
+  return keysOf(throughout, new Set()).filter(key => !shown.has(key));
+}
+
+/** A pass reads at most the pages of the list, one to see its end, and one more where an empty page is in doubt. */
+const mostRequests = (each: Case): number => {
+  const pages = Math.ceil((each.rows.length + insertedIn(each)) / Math.min(each.limit, each.style.pageSize));
+  // Without ids, a page that comes again past the end is told only from the one before it: that takes two more.
+  return (MAX_PASSES + 1) * Math.min(pages + 4, MAX_PAGES);
+};
+
+const insertedIn = ({ changes }: Case): number => changes.reduce((sum, change) => sum + change.insert, 0);
+
+const lengthOf = ({ style, limit, rows }: Case): number => pageLength(style, limit, rows.length);
+
+const isCapped = (each: Case): boolean =>
+  (each.style.page === 'capped' || each.style.page === 'ignored') &&
+  each.rows.length + insertedIn(each) > lengthOf(each);
+
+/** Without ids nor a count, a source that shows its first page past the end cannot be told from one that goes on. */
+const goesOnForEver = ({ rows, style: { page, meta, pastEnd } }: Case): boolean =>
+  rows.some(row => 'content' in row) && page === 'turned' && meta !== 'full' && pastEnd === 'wraps';
+
+test('a list that stands still is complete with every row, or is named as one that may be cut off, whatever its paging', () => {
+  fc.assert(
+    fc.property(cases, each => {
+      const played = play(each);
+      if (played.outcome.kind === 'complete') {
+        // A list cut off at a length that no source is known to stop at cannot be told from a whole one.
+        const looksCut = lengthOf(each) === each.limit || COMMON_CAPS.includes(lengthOf(each));
+        if (!isCapped(each) || looksCut) expect(missing(played)).toEqual([]);
+      }
+      const limit = goesOnForEver(each) ? (MAX_PASSES + 1) * MAX_PAGES : mostRequests(each);
+      expect(played.requests).toBeLessThanOrEqual(limit);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('a list that turns its pages and ends with an empty one is complete, counted or not, in one pass or two', () => {
+  fc.assert(
+    fc.property(cases, each => {
+      const plain = { ...each, stopAfter: 0, style: { ...each.style, page: 'turned', pastEnd: 'empty' } as const };
+      const played = play(plain);
+      const pages = Math.max(Math.ceil(plain.rows.length / lengthOf(plain)), 1);
+      if (pages > MAX_PAGES) return;
+      expect(played.outcome).toEqual({ kind: 'complete' });
+      expect(missing(played)).toEqual([]);
+      const isBare = plain.rows.some(row => 'content' in row);
+      const isCounted = plain.style.meta === 'full';
+      const passes = pages > 1 && (isBare || !isCounted) ? 2 : 1;
+      // Without a count the end is one page further, and asked for twice where the last page is full.
+      expect(played.requests).toBeLessThanOrEqual(passes * (pages + (isCounted ? 0 : 2)));
+      expect(played.requests).toBeGreaterThanOrEqual(passes * pages);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+/** Rows are inserted all the time, and deleted between two requests: the rows behind them slip to a page already read. */
+const changing = fc
+  .tuple(
+    cases,
+    fc.array(fc.record({ request: fc.integer({ min: 2, max: 20 }), insert: fc.integer({ min: 0, max: 3 }) }), {
+      maxLength: 4,
+    }),
+    fc.record({ request: fc.integer({ min: 2, max: 8 }), remove: fc.array(fc.nat({ max: 200 }), { maxLength: 6 }) }),
+  )
+  .map(([each, inserts, deletion]) => ({ each, inserts, deletion }));
+
+test('rows that were there throughout are shown by a complete reading, though others were inserted', () => {
+  fc.assert(
+    fc.property(changing, ({ each, inserts }) => {
+      const changed = { ...each, changes: inserts.map(insert => ({ ...insert, remove: [] })) };
+      const played = play(changed);
+      if (played.outcome.kind === 'complete' && !isCapped(changed)) expect(missing(played)).toEqual([]);
+      expect(played.requests).toBeLessThanOrEqual((MAX_PASSES + 1) * MAX_PAGES);
+    }),
+    { numRuns: 1500 },
+  );
+});
+
+test('rows that were there throughout are shown by a complete reading, though others were deleted between two requests', () => {
+  fc.assert(
+    fc.property(changing, ({ each, deletion }) => {
+      const changed = { ...each, changes: [{ ...deletion, insert: 0 }] };
+      const played = play(changed);
+      if (played.outcome.kind === 'complete' && !isCapped(changed)) expect(missing(played)).toEqual([]);
+      expect(played.requests).toBeLessThanOrEqual((MAX_PASSES + 1) * MAX_PAGES);
+    }),
+    { numRuns: 1500 },
+  );
+});
+
+test('a counted list in another order at each request is read until all of its rows have been seen, or is left in doubt', () => {
+  const outcomes = new Set<string>();
+  fc.assert(
+    fc.property(cases, each => {
+      const shuffled = { ...each, style: { ...each.style, meta: 'full', page: 'turned', shuffles: true } as const };
+      const played = play(shuffled);
+      outcomes.add(played.outcome.kind);
+      if (played.outcome.kind === 'complete') expect(missing(played)).toEqual([]);
+      expect(played.requests).toBeLessThanOrEqual(mostRequests(shuffled));
+    }),
+    { numRuns: 1000 },
+  );
+  expect(outcomes).toEqual(new Set(['complete', 'count differs', 'never stable']));
+});
+
+test('a list that shows different rows in every pass is left in doubt after eight', () => {
+  const rows = idRows(30);
+  const changes = Array.from({ length: 100 }, (_, request) => ({ request, insert: 0, remove: [0] }));
+  const paged: Style = {
+    meta: 'none',
+    limit: 'clamped',
+    pageSize: 3,
+    page: 'turned',
+    pastEnd: 'empty',
+    shuffles: true,
+  };
+  const settings = { rows: bareRows(90), style: paged, limit: 20, changes: [], seed: 1, stopAfter: 0, known: {} };
+  expect(play(settings).outcome).toEqual({ kind: 'never stable' });
+  // Deletions alone end it: nothing is left.
+  expect(play({ ...settings, rows, changes, style: { ...paged, shuffles: false } }).outcome.kind).toBe('complete');
+});
+
+test('a slice that can be cut is cut, rather than read again and again', () => {
+  fc.assert(
+    fc.property(cases, each => {
+      const slice = { ...each, known: { canCut: true, isIdOrdered: false, cutsIfCountDiffers: true } };
+      const { outcome, requests } = play({ ...slice, stopAfter: 0 });
+      expect(['complete', 'cut', 'count differs', 'unsteady']).toContain(outcome.kind);
+      // Its ten pages, one to see that there are more, and one that is asked for twice.
+      expect(requests).toBeLessThanOrEqual(12);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('a count that never agrees with the rows is not believed', () => {
+  const context: ReadingContext = {
+    isSingleBody: false,
+    looksCut: false,
+    fullPage: 10,
+    mayLackIds: false,
+    canCut: false,
+    isIdOrdered: true,
+    cutsIfCountDiffers: false,
+  };
+  const outcomes: (Outcome | null)[] = [];
+  let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 10 });
+  // By its rows, a list of 21 in pages of 10 has three, though it counts two.
+  for (const page of [1, 2, 3]) {
+    expect(pagesToRead(reading)[0]).toBe(page);
+    const keys = Array.from({ length: page < 3 ? 10 : 0 }, (_, index) => String(10 * page + index));
+    const meta = { totalPages: 2, totalRecords: 21 };
+    const read = readPage(reading, { page, limit: 10, rows: keys.length, keys, meta, grantedAt: 'now' }, context);
+    outcomes.push(read.outcome);
+    reading = read.reading;
+  }
+  expect(outcomes).toEqual([null, null, { kind: 'unsteady' }]);
+});
