@@ -28,7 +28,6 @@ export interface Resource extends List {
   /** Mirrors `sluice.coverage`. */
   entries: Map<string, Entry>;
   cursor: Cursor;
-  readonly traits: Map<string, string>;
   /** Slices being read now. */
   readonly reading: Set<Slice>;
   /** Readings so far, for the turns of `nextSlice`. */
@@ -60,7 +59,6 @@ export async function openResource(
     strategy: strategyFor(UNKNOWN, job),
     entries: new Map(),
     cursor: { version: '0', readings: {} },
-    traits: new Map(),
     reading: new Set(),
     turn: 0,
     holdsMissing: true,
@@ -78,10 +76,7 @@ export async function refreshResource(database: Database, resource: Resource): P
   const entries = await readCoverage(database.kysely, { source, resource: name });
   resource.entries = new Map(entries.map(entry => [sliceText(entry.slice), entry]));
   const traits = await readTraits(database.kysely, source);
-  const its = traits.filter(trait => trait.resource === name);
-  resource.traits.clear();
-  for (const { trait, value } of its) resource.traits.set(trait, value);
-  adopt(resource, profileOf(its));
+  adopt(resource, profileOf(traits.filter(trait => trait.resource === name)));
   resource.missing = null;
   resource.total = undefined;
 }
@@ -111,8 +106,3 @@ export function tableDeclaration(name: string, job: Job, schema: string) {
 
 /** Rows may come without an id: the table has a key of its own. */
 export const isContentKeyed = (table: Table): boolean => table.key.name !== table.id.name;
-
-export { oldestProof, pageSize, partition } from './coverage/list.ts';
-export const orderOf = (resource: Resource) => resource.profile.order ?? undefined;
-export const partitionOf = (resource: Resource) => resource.strategy.partition;
-export const ignoresFilter = (resource: Resource, field: string): boolean => resource.profile.ignoredFilters.has(field);

@@ -1,4 +1,5 @@
-import { oldestProof, type Resource, refreshResource } from '../engine/resource.ts';
+import { oldestProof } from '../engine/coverage/list.ts';
+import { type Resource, refreshResource } from '../engine/resource.ts';
 import { SluiceError } from '../errors.ts';
 import { lastStored } from '../warehouse/pushes/push-rows.ts';
 import {

@@ -1,6 +1,7 @@
 import { HOUR } from '../../clock.ts';
 import { wants } from '../../engine/agenda/choice.ts';
-import { openResource, pageSize, partition } from '../../engine/resource.ts';
+import { pageSize, partition } from '../../engine/coverage/list.ts';
+import { openResource } from '../../engine/resource.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
 import { count, moment, plural } from '../../service/format.ts';
 import { pendingMigrations } from '../../warehouse/database/migrate.ts';

@@ -1,9 +1,9 @@
 import cliProgress from 'cli-progress';
 import { type Clock, SECOND } from '../../clock.ts';
 import { wants } from '../../engine/agenda/choice.ts';
-import { partition } from '../../engine/resource.ts';
+import { partition } from '../../engine/coverage/list.ts';
 import type { LoopEvent } from '../../engine/run/engine.ts';
-import type { Task } from '../../engine/run/task.ts';
+import type { Task } from '../../engine/task/task.ts';
 import { count, plural } from '../../service/format.ts';
 import type { Terminal } from '../session/terminal.ts';
 import { limitText, NOTICED_MS, retryText, SAME_WAIT_MS } from './wait-note.ts';

@@ -6,8 +6,8 @@ import { addToRun } from '../../warehouse/ledgers/runs.ts';
 import { groupBy } from '../group-by.ts';
 import type { Committed, Step } from '../read/step.ts';
 import { placeOf, type Resource } from '../resource.ts';
-import { count } from '../run/task.ts';
 import { sliceText } from '../slices/slice.ts';
+import { count } from '../task/task.ts';
 import { beginEffects, type TransactionEffects } from './transaction-effects.ts';
 import { writeSteps } from './write-steps.ts';
 

@@ -7,8 +7,8 @@ import { contradictions, type SeenAgain, undatedRow } from '../deletion/contradi
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import type { Step } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
-import { noteDoubt } from '../run/progress.ts';
 import { sliceText } from '../slices/slice.ts';
+import { giveUp, noteDoubt } from '../task/progress.ts';
 import { concludeProven } from './conclude-proven.ts';
 import { concludeTargeted } from './conclude-targeted.ts';
 import { concludeTotal } from './conclude-total.ts';
@@ -57,7 +57,8 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
     case 'larger':
       return changeCoverage(tx, effects, growParts(resourceIn(effects), slice, end.total));
     case 'unproven': {
-      const { startedAt } = end;
+      const { startedAt, givenUp } = end;
+      if (givenUp) effects.afterCommit.push(() => giveUp(task.progress, sliceText(slice)));
       // A targeted slice proves nothing anyway: what it showed is all there is to it until the next run.
       if (slice.by === 'value')
         return concludeTargeted(

@@ -18,9 +18,9 @@ import { countRows } from '../../warehouse/rows/stored-rows.ts';
 import { coveredSince, oldestProof } from '../coverage/list.ts';
 import { type Count, isDeleted, type ListClaims, type RowClaims, UNCOVERED } from '../deletion/is-deleted.ts';
 import { placeOf, type Resource } from '../resource.ts';
-import { fail, type Task } from '../run/task.ts';
 import { widened } from '../slices/date-windows.ts';
 import { parseSlice, type Slice, sliceText } from '../slices/slice.ts';
+import { fail, type Task } from '../task/task.ts';
 import { resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /** Which stored rows lie in the slice: by their columns, or by the windows that returned them. */

@@ -8,8 +8,8 @@ import type { CoverageChange } from '../coverage/prove.ts';
 import type { Observation } from '../profile/observation.ts';
 import { withObservation } from '../profile/source-profile.ts';
 import { adopt, placeOf, type Resource } from '../resource.ts';
-import { lookAgain, type Task } from '../run/task.ts';
 import { sliceText } from '../slices/slice.ts';
+import { lookAgain, type Task } from '../task/task.ts';
 
 /** What one transaction changes of a resource; memory follows once it has committed. */
 export interface TransactionEffects {
@@ -62,7 +62,6 @@ export async function remember(
   await writeTrait(tx, resource.source, { resource: resource.name, ...observation });
   effects.afterCommit.push(() => {
     adopt(resource, withObservation(resource.profile, observation));
-    resource.traits.set(observation.trait, observation.value);
     lookAgain(task);
     log.debug({ resource: resource.name, ...observation }, 'learnt');
   });

@@ -1,9 +1,8 @@
 import type { Outcome, Reading, ReadingContext } from '../../source/paging/stable-reading.ts';
 import { isIdOrdered, isSingleBody } from '../profile/strategy.ts';
 import { isContentKeyed } from '../resource.ts';
-import { MOST_TRIES } from '../run/progress.ts';
-import type { Task } from '../run/task.ts';
 import { sliceText } from '../slices/slice.ts';
+import type { Task } from '../task/task.ts';
 import { fullPage, type PageAnswer } from './fetch-page.ts';
 import { mayBeCut } from './observe-answer.ts';
 import type { End } from './step.ts';
@@ -11,7 +10,7 @@ import type { PageReading } from './window-reading.ts';
 
 /** What is known of the list now; it changes while its pages are committed. */
 export function contextOf(
-  { resource, tries }: Task,
+  { resource, progress }: Task,
   plan: PageReading,
   reading: Reading,
   answer: PageAnswer | null,
@@ -23,12 +22,12 @@ export function contextOf(
     mayLackIds: isContentKeyed(resource.table),
     canCut: plan.cut !== undefined,
     isIdOrdered: isIdOrdered(resource.profile),
-    cutsIfCountDiffers: plan.gathered === true || (tries.get(sliceText(plan.slice)) ?? 0) > 0,
+    cutsIfCountDiffers: plan.gathered === true || (progress.tries.get(sliceText(plan.slice)) ?? 0) > 0,
   };
 }
 
-/** The end of a reading as the engine applies it; the outcome `never stable` uses up the task's tries of the slice. */
-export function endOf(task: Task, plan: PageReading, outcome: Outcome, startedAt: string): End {
+/** The end of a reading as the engine applies it. */
+export function endOf(plan: PageReading, outcome: Outcome, startedAt: string): End {
   switch (outcome.kind) {
     case 'complete':
       return plan.whenRead(startedAt);
@@ -36,14 +35,14 @@ export function endOf(task: Task, plan: PageReading, outcome: Outcome, startedAt
       if (!plan.cut) throw new Error(`"${sliceText(plan.slice)}" cannot be cut`);
       return plan.cut(outcome.total, outcome.shown);
     case 'never stable':
-      task.tries.set(sliceText(plan.slice), MOST_TRIES);
-      return unproven(reasonOf(outcome), startedAt);
+      // More rounds would be as much in vain.
+      return { ...unproven(reasonOf(outcome), startedAt), givenUp: true };
     default:
       return unproven(reasonOf(outcome), startedAt);
   }
 }
 
-export const unproven = (reason: string, startedAt: string): End => ({ kind: 'unproven', reason, startedAt });
+export const unproven = (reason: string, startedAt: string) => ({ kind: 'unproven', reason, startedAt }) as const;
 
 function reasonOf(outcome: Exclude<Outcome, { kind: 'complete' | 'cut' }>): string {
   switch (outcome.kind) {

@@ -4,8 +4,8 @@ import { endsBehindFullPage } from '../../source/paging/pager.ts';
 import { holdsRows, pageSize } from '../coverage/list.ts';
 import { isSingleBody } from '../profile/strategy.ts';
 import type { Resource } from '../resource.ts';
-import type { Task } from '../run/task.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
+import type { Task } from '../task/task.ts';
 import { noSuchList, orAbsent } from './absent-list.ts';
 
 /** What readings need of the loop that runs them. */

@@ -4,9 +4,9 @@ import { pageSize } from '../coverage/list.ts';
 import type { Observation } from '../profile/observation.ts';
 import { pagingIgnored, turnsPages } from '../profile/observe-page.ts';
 import { isFull } from '../profile/page-length.ts';
-import type { Task } from '../run/task.ts';
 import { isId } from '../slices/id-ranges.ts';
 import type { IdSlice } from '../slices/slice.ts';
+import type { Task } from '../task/task.ts';
 import {
   confirmEnd,
   fetchFirstPage,

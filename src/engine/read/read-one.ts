@@ -1,6 +1,6 @@
 import { slicingOf } from '../job.ts';
-import type { Task } from '../run/task.ts';
 import type { Slice } from '../slices/slice.ts';
+import type { Task } from '../task/task.ts';
 import type { Reader } from './fetch-page.ts';
 import type { Step } from './step.ts';
 

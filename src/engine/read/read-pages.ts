@@ -13,8 +13,8 @@ import type { Observation } from '../profile/observation.ts';
 import { isDistrust, observeDateFilter, observeValueFilter } from '../profile/observe-filter.ts';
 import { observeGrowth, pagingIgnored, UNTIL_EMPTY } from '../profile/observe-page.ts';
 import type { Resource } from '../resource.ts';
-import type { Task } from '../run/task.ts';
 import { sliceText } from '../slices/slice.ts';
+import type { Task } from '../task/task.ts';
 import { contextOf, endOf, unproven } from './end-of-reading.ts';
 import {
   fetchFirstPage,
@@ -61,7 +61,7 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
     const { reading: next, outcome } = endPass(last, last.pager.page - 1, contextOf(task, plan, last, null));
     progress = { ...progress, reading: next };
     if (outcome === null) continue;
-    const end = endOf(task, plan, outcome, last.startedAt as string);
+    const end = endOf(plan, outcome, last.startedAt as string);
     yield {
       resource,
       task,
@@ -115,9 +115,7 @@ function takeAnswer(
   const held = uncertain.length > 0 ? [...progress.held, ...uncertain] : progress.held;
   const learnt = observe(resource, plan, answer, { reading, read, first: progress.first, rows: certain });
   const distrust = isAtStart(reading) ? learnt.find(isDistrust) : undefined;
-  const end = distrust
-    ? unproven(distrust.evidence, grantedAt)
-    : outcome && endOf(task, plan, outcome, position.startedAt);
+  const end = distrust ? unproven(distrust.evidence, grantedAt) : outcome && endOf(plan, outcome, position.startedAt);
   const step: Step = {
     resource,
     task,

@@ -1,6 +1,6 @@
 import { isKind } from '../../errors.ts';
-import type { Task } from '../run/task.ts';
 import { sliceText, type TotalSlice } from '../slices/slice.ts';
+import type { Task } from '../task/task.ts';
 import type { Reader } from './fetch-page.ts';
 import type { Step } from './step.ts';
 

@@ -3,8 +3,8 @@ import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import type { Edge, Observation } from '../profile/observation.ts';
 import type { Resource } from '../resource.ts';
-import type { Task } from '../run/task.ts';
 import type { DateSlice, Slice } from '../slices/slice.ts';
+import type { Task } from '../task/task.ts';
 
 /** One answer of a reading, ready to be committed. The steps of a reading are committed in their order. */
 export interface Step {
@@ -41,7 +41,13 @@ export type End =
   /** The source's totals for a month. */
   | { readonly kind: 'total'; readonly said: Readonly<Record<string, unknown>>; readonly startedAt: string }
   /** The answers do not add up; the rows are kept, and nothing is concluded. */
-  | { readonly kind: 'unproven'; readonly reason: string; readonly startedAt: string };
+  | {
+      readonly kind: 'unproven';
+      readonly reason: string;
+      readonly startedAt: string;
+      /** Another try by the same task would end alike. */
+      readonly givenUp?: true;
+    };
 
 /** What a committed step did. */
 export interface Committed {

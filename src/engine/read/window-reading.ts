@@ -1,9 +1,9 @@
 import type { Edge } from '../profile/observation.ts';
 import type { AskedDays } from '../profile/observe-filter.ts';
 import { narrowEdges } from '../profile/strategy.ts';
-import type { Task } from '../run/task.ts';
 import { type Day, NEWEST, OLDEST, splitWindow, widened } from '../slices/date-windows.ts';
 import type { DateSlice, Slice } from '../slices/slice.ts';
+import type { Task } from '../task/task.ts';
 import type { End } from './step.ts';
 
 /** How a slice is read page by page. */

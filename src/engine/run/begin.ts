@@ -8,13 +8,13 @@ import { partition, wholeCost } from '../coverage/list.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { dayIn } from '../slices/date-windows.ts';
 import { sliceText } from '../slices/slice.ts';
+import type { Task, UnderWay } from '../task/task.ts';
 import { endTask } from './end-task.ts';
 import type { Engine, Loop } from './engine.ts';
 import { recount } from './recount.ts';
 import { dropOtherPartitions } from './repartition.ts';
 import type { Serves } from './serves.ts';
 import { startReading } from './start-reading.ts';
-import type { Task, UnderWay } from './task.ts';
 
 /** Starts what can be started, and ends the tasks that have nothing left. Returns whether anything moved. */
 export async function begin(loop: Loop, serves: Serves, now: number): Promise<boolean> {

@@ -9,9 +9,9 @@ import { countAgain } from '../apply/settle-missing.ts';
 import { partition } from '../coverage/list.ts';
 import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
+import { MOST_TRIES } from '../task/progress.ts';
+import { fail, type Task } from '../task/task.ts';
 import type { Loop } from './engine.ts';
-import { MOST_TRIES } from './progress.ts';
-import { fail, type Task } from './task.ts';
 
 /** Ends the run and the order of a task that has nothing left. `slots`: a service is there, which tries again what an outage ended. */
 export async function endTask(loop: Loop, task: Task, serves: { readonly slots: boolean }): Promise<void> {

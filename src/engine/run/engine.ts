@@ -10,8 +10,8 @@ import type { Committer } from '../apply/committer.ts';
 import type { Reader } from '../read/fetch-page.ts';
 import type { Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
+import type { Task } from '../task/task.ts';
 import { slotShare } from './slot-share.ts';
-import type { Task } from './task.ts';
 
 /** One source with everything its loop needs. */
 export interface Engine {

@@ -3,11 +3,12 @@ import { dueHints, takeHints } from '../../warehouse/ledgers/hints.ts';
 import { startRun } from '../../warehouse/ledgers/runs.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { countRows, valuesOf } from '../../warehouse/rows/stored-rows.ts';
-import { ignoresFilter, orderOf, pageSize, partition, partitionOf, type Resource } from '../resource.ts';
+import { pageSize, partition } from '../coverage/list.ts';
+import type { Resource } from '../resource.ts';
 import { dayIn, holds } from '../slices/date-windows.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
+import { createTask, type Task } from '../task/task.ts';
 import type { Engine, Loop } from './engine.ts';
-import { createTask, type Task } from './task.ts';
 
 /** Requests that one reading for hints may cost. */
 const ALLOWANCE = 10;
@@ -50,7 +51,11 @@ async function targetsOf(engine: Engine, resource: Resource, hints: readonly Sli
   const field = resource.strategy.relatedBy;
   let grown = hints.some(hint => hint.by === 'newest');
   for (const hint of hints) {
-    if (hint.by === 'value' && !ignoresFilter(resource, hint.field) && (await isNarrow(database, resource, hint)))
+    if (
+      hint.by === 'value' &&
+      !resource.profile.ignoredFilters.has(hint.field) &&
+      (await isNarrow(database, resource, hint))
+    )
       add(hint);
     if (hint.by !== 'one') continue;
     const ofRow = (column: string) => valuesOf(database.kysely, resource.table, column, [hint.key]);
@@ -61,14 +66,14 @@ async function targetsOf(engine: Engine, resource: Resource, hints: readonly Sli
     const [value] = field === null ? [] : await ofRow(field);
     const narrow: Slice | null = field === null || value === undefined ? null : { by: 'value', field, value };
     if (narrow && (await isNarrow(database, resource, narrow))) add(narrow);
-    else if (partitionOf(resource) === 'id') add({ by: 'id', from: BigInt(hint.key), to: BigInt(hint.key) });
+    else if (resource.strategy.partition === 'id') add({ by: 'id', from: BigInt(hint.key), to: BigInt(hint.key) });
     else if (resource.dates) for (const day of await ofRow(resource.dates.field)) days.add(day);
   }
   // The newest end of a list in no order is anywhere; a row made today is most often dated today.
-  if (grown && orderOf(resource) === 'none') days.add(dayIn(now, engine.timeZone));
+  if (grown && resource.profile.order === 'none') days.add(dayIn(now, engine.timeZone));
   for (const { slice } of parts) if (slice.by === 'date' && [...days].some(day => holds(slice, day))) add(slice);
   if (!grown) return [...found.values()];
-  if (partitionOf(resource) !== 'id') add({ by: 'newest' });
+  if (resource.strategy.partition !== 'id') add({ by: 'newest' });
   for (const { slice } of parts) if (slice.by === 'id' && slice.to === null) add(slice);
   return [...found.values()];
 }

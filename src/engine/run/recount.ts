@@ -10,8 +10,8 @@ import { type Held, hiddenRows, mayHideRows } from '../coverage/recount.ts';
 import { confirmationOf, isLackedByCover } from '../deletion/is-deleted.ts';
 import { withObservation } from '../profile/source-profile.ts';
 import { adopt, placeOf, type Resource } from '../resource.ts';
+import type { Task } from '../task/task.ts';
 import type { Engine } from './engine.ts';
-import type { Task } from './task.ts';
 
 /** At the end of a task that reads everything: whether the source counts rows that its windows did not show. */
 export async function recount(engine: Engine, task: Task): Promise<Next> {
@@ -25,7 +25,6 @@ export async function recount(engine: Engine, task: Task): Promise<Next> {
   if (hidden === 'ask again') return { ...single({ by: 'newest' }, false), asks: 'count' };
   await writeTrait(engine.database.kysely, engine.source, { resource: resource.name, ...hidden });
   adopt(resource, withObservation(resource.profile, hidden));
-  resource.traits.set(hidden.trait, hidden.value);
   // The list is cut otherwise from now on.
   return 'blocked';
 }

@@ -3,8 +3,8 @@ import { forgetLackedBy } from '../../warehouse/rows/missing-rows.ts';
 import { absentEntries } from '../coverage/list.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
+import type { Task } from '../task/task.ts';
 import type { Engine } from './engine.ts';
-import type { Task } from './task.ts';
 
 /**
  * A list that turned out to be ordered or filtered otherwise is cut anew; what was known of the old slices is dropped. So is what

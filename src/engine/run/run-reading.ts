@@ -10,8 +10,8 @@ import { readTotal } from '../read/read-total.ts';
 import type { Committed, Step } from '../read/step.ts';
 import { windowReading } from '../read/window-reading.ts';
 import { dayIn } from '../slices/date-windows.ts';
+import type { Task } from '../task/task.ts';
 import type { Loop } from './engine.ts';
-import type { Task } from './task.ts';
 
 /** Reads what was chosen, and resolves when all of it is committed. */
 export async function read(loop: Loop, task: Task, choice: Choice, now: number): Promise<void> {

@@ -6,11 +6,11 @@ import { partition } from '../coverage/list.ts';
 import type { Reader } from '../read/fetch-page.ts';
 import type { Resource } from '../resource.ts';
 import { overlap, type Slice, sliceText } from '../slices/slice.ts';
+import { comparedSoFar, noteTry } from '../task/progress.ts';
+import { fail, type Task, type UnderWay } from '../task/task.ts';
 import type { Loop } from './engine.ts';
-import { comparedSoFar, noteTry } from './progress.ts';
 import { leaveOut } from './repartition.ts';
 import { read } from './run-reading.ts';
-import { fail, type Task, type UnderWay } from './task.ts';
 
 /** Begins to read what was chosen. Its end is seen in `loop.running`, and what stops the whole loop in `loop.fatal`. */
 export function startReading(loop: Loop, task: Task, choice: Choice, now: number): void {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Edge } from '../../../src/engine/profile/observation.ts';
 import { askForWindow } from '../../../src/engine/read/window-reading.ts';
-import type { Task } from '../../../src/engine/run/task.ts';
 import { addDays } from '../../../src/engine/slices/date-windows.ts';
 import type { DateSlice } from '../../../src/engine/slices/slice.ts';
+import type { Task } from '../../../src/engine/task/task.ts';
 
 const WINDOWS: readonly (readonly [string, string])[] = [
   ['2024-02-29', '2024-02-29'],

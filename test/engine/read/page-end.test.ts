@@ -10,7 +10,7 @@ import { readPages } from '../../../src/engine/read/read-pages.ts';
 import type { Step } from '../../../src/engine/read/step.ts';
 import { createRecordParser } from '../../../src/engine/records/parse-record.ts';
 import type { Resource } from '../../../src/engine/resource.ts';
-import { createTask } from '../../../src/engine/run/task.ts';
+import { createTask } from '../../../src/engine/task/task.ts';
 import type { Client } from '../../../src/source/client.ts';
 
 const READ_AT = '2026-01-15 10:00:00+00';

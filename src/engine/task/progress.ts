@@ -42,6 +42,11 @@ export function noteTry({ tries, done }: TaskProgress, slice: string): void {
   if (count >= MOST_TRIES) done.add(slice);
 }
 
+/** Further readings of the slice would prove nothing either. */
+export function giveUp({ tries }: TaskProgress, slice: string): void {
+  tries.set(slice, MOST_TRIES);
+}
+
 /** A reading of the slice was contradicted: the rows that it lacked may be asked for again. */
 export function noteDoubt({ doubts, asked }: TaskProgress, slice: string, rows: readonly string[]): void {
   doubts.set(slice, (doubts.get(slice) ?? 0) + 1);

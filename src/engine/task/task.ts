@@ -21,7 +21,6 @@ export interface Task extends Wish {
   readonly counts: Counts;
   readonly findings: Findings;
   readonly progress: TaskProgress;
-  readonly tries: Map<string, number>;
   counted: number | null;
   absent: boolean;
   /** A newer tick waits for its end: nothing more is begun for it. */
@@ -56,7 +55,6 @@ export interface Findings {
 export function createTask(
   given: Pick<Task, 'kind' | 'resource' | 'runId' | 'orderId' | 'since' | 'lane' | 'allowance'> & Partial<Task>,
 ): Task {
-  const progress = newProgress();
   return {
     from: null,
     to: null,
@@ -66,8 +64,7 @@ export function createTask(
     targets: [],
     counts: noCounts(),
     findings: { absent: new Set(), different: new Set(), extra: new Set(), shown: new Set(), unreadable: new Set() },
-    progress,
-    tries: progress.tries,
+    progress: newProgress(),
     counted: null,
     absent: false,
     overtaken: false,
