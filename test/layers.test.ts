@@ -29,7 +29,7 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
   config: { ours: ['leaves'], packages: ['zod'] },
   // The slices are a pure leaf: what both the engine and the warehouse speak of.
   warehouse: {
-    ours: ['leaves', 'src/engine/slices/slice.ts'],
+    ours: ['leaves', 'src/engine/slices/slice.ts', 'src/engine/slices/coverage-entry.ts'],
     packages: ['kysely', 'pg', 'pg-cursor', 'pg-copy-streams'],
   },
   budget: { ours: ['warehouse', 'leaves'], packages: ['bottleneck'] },
@@ -81,7 +81,20 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
     ['ledger-usage.ts'],
     ['ledger.ts'],
   ],
-  'src/source': [['answers'], ['api', 'http'], ['requests'], ['client.ts'], ['public']],
+  'src/source': [['answers'], ['api', 'http', 'paging'], ['requests'], ['client.ts'], ['public']],
+  'src/engine': [
+    ['slices', 'storable-text.ts', 'group-by.ts'],
+    ['job.ts'],
+    ['records', 'profile'],
+    ['coverage'],
+    ['deletion'],
+    ['agenda'],
+    ['resource.ts'],
+    ['task'],
+    ['read'],
+    ['apply'],
+    ['run'],
+  ],
   'src/service': [
     ['format.ts'],
     ['access', 'health', 'schedule', 'status'],
@@ -118,15 +131,22 @@ const ONLY: readonly { from: string; of: Layer; files: readonly string[] }[] = [
   })),
 ];
 
+const PURE_BELOW = ['src/clock.ts', 'src/engine/job.ts', 'src/engine/slices/', 'src/warehouse/database/stamp.ts'];
+
 /** Rooms that only decide: all they may import of ours beside themselves, and of Node no more than `node:crypto`. */
 const PURE: Record<string, readonly string[]> = {
   'src/source/paging/': ['src/source/answers/meta.ts'],
-  'src/engine/profile/': [
-    'src/engine/job.ts',
-    'src/engine/slices/',
-    'src/source/answers/meta.ts',
-    'src/source/paging/',
-    'src/warehouse/database/stamp.ts',
+  'src/engine/slices/': ['src/clock.ts', 'src/errors.ts'],
+  'src/engine/profile/': [...PURE_BELOW, 'src/source/answers/meta.ts', 'src/source/paging/'],
+  'src/engine/coverage/': [...PURE_BELOW, 'src/engine/profile/'],
+  'src/engine/deletion/': [...PURE_BELOW, 'src/engine/profile/', 'src/engine/coverage/'],
+  'src/engine/agenda/': [
+    ...PURE_BELOW,
+    'src/engine/profile/',
+    'src/engine/coverage/',
+    'src/engine/deletion/',
+    // The type of a missing row.
+    'src/warehouse/rows/missing-rows.ts',
   ],
 };
 
@@ -314,7 +334,7 @@ describe('each rule can be broken', () => {
     'src/config/read-config.ts': `import { z } from 'zod';`,
     'src/main.ts': `import { config } from './config/read-config.ts';\nimport { createProgram } from './cli/program.ts';\nprocess.exit(0);`,
     'src/engine/job.ts': '',
-    'src/engine/run.ts': `import type { Rows } from '../warehouse/rows/rows.ts';\nimport { ask } from '../source/client.ts';`,
+    'src/engine/run/loop.ts': `import type { Rows } from '../../warehouse/rows/rows.ts';\nimport { ask } from '../../source/client.ts';`,
     'src/cli/session/session.ts': '',
     'src/cli/commands/sync.ts': `import type { Session } from '../session/session.ts';`,
     'src/cli/commands/verify.ts': '',
@@ -364,21 +384,21 @@ describe('each rule can be broken', () => {
     ],
     ['a loose file of the sandbox that the ladder does not name', 'src/sandbox/random.ts', ''],
     ['a leaf sees engine', 'src/errors.ts', `import {\n  a,\n} from './engine/job.ts';`],
-    ['a job sees more than the vocabulary', 'jobs/other.ts', `import { run } from '../src/engine/run.ts';`],
+    ['a job sees more than the vocabulary', 'jobs/other.ts', `import { run } from '../src/engine/run/loop.ts';`],
     ['a job sees another job', 'jobs/other.ts', `import customers from './customers.ts';`],
     [
       'a migration sees ours',
       'migrations/warehouse/0002_more.ts',
       `import { sql } from '../../src/warehouse/rows/rows.ts';`,
     ],
-    ['engine uses kysely', 'src/engine/run.ts', `import { sql } from 'kysely';`],
-    ['engine uses a subpath of pg', 'src/engine/run.ts', `import x from 'pg/lib/utils.js';`],
-    ['engine logs by itself', 'src/engine/run.ts', `import { pino } from 'pino';`],
+    ['engine uses kysely', 'src/engine/run/loop.ts', `import { sql } from 'kysely';`],
+    ['engine uses a subpath of pg', 'src/engine/run/loop.ts', `import x from 'pg/lib/utils.js';`],
+    ['engine logs by itself', 'src/engine/run/loop.ts', `import { pino } from 'pino';`],
     ['a leaf other than log uses pino', 'src/errors.ts', `import { pino } from 'pino';`],
-    ['an import at run time', 'src/engine/run.ts', `const x = await import('undici');`],
+    ['an import at run time', 'src/engine/run/loop.ts', `const x = await import('undici');`],
     ['a room that only decides reads a file', 'src/source/paging/page.ts', `import { readFile } from 'node:fs';`],
-    ['a room that only decides asks the source', 'src/source/paging/page.ts', `import { ask } from '../ask.ts';`],
-    ['a re-export', 'src/engine/run.ts', `export * from '../cli/program.ts';`],
+    ['a room that only decides writes to the log', 'src/source/paging/page.ts', `import { log } from '../../log.ts';`],
+    ['a re-export', 'src/engine/run/loop.ts', `export * from '../../cli/program.ts';`],
     [
       'another than main reads the settings',
       'src/cli/commands/sync.ts',
@@ -415,18 +435,18 @@ describe('each rule can be broken', () => {
     ['a file of the budget sees one above it', 'src/budget/policy.ts', `import { createLedger } from './ledger.ts';`],
     ['the limiter sees warehouse', 'src/budget/limiter.ts', `import { rows } from '../warehouse/rows/rows.ts';`],
     ['another than the limiter uses bottleneck', 'src/budget/ledger.ts', `import Bottleneck from 'bottleneck';`],
-    ['another than main exits', 'src/engine/run.ts', 'process.exit(1);'],
+    ['another than main exits', 'src/engine/run/loop.ts', 'process.exit(1);'],
     ['a ledger sees the rows', 'src/warehouse/ledgers/runs.ts', `import { rows } from '../rows/rows.ts';`],
     ['a push sees a report', 'src/warehouse/pushes/x.ts', `import { report } from '../reports/report.ts';`],
     ['a file outside of every room', 'src/warehouse/loose.ts', ''],
-    ['a barrel', 'src/engine/index.ts', ''],
-    ['a folder of odds and ends', 'src/engine/utils/text.ts', ''],
-    ['a name in camel case', 'src/engine/nextSlice.ts', ''],
+    ['a barrel', 'src/engine/run/index.ts', ''],
+    ['a folder of odds and ends', 'src/engine/run/utils/text.ts', ''],
+    ['a name in camel case', 'src/engine/run/nextSlice.ts', ''],
     ['a file outside of every layer', 'src/other.ts', ''],
-    ['an import without .ts', 'src/engine/run.ts', `import { ask } from '../source/client.js';`],
-    ['an import of what is not there', 'src/engine/run.ts', `import { ask } from '../source/gone.ts';`],
-    ['a cycle', 'src/engine/job.ts', `import type { Run } from './run.ts';\nimport type { Job } from './job.ts';`],
-    ['the engine tests the name of a job', 'src/engine/run.ts', `if (name === 'customers') throw new Error();`],
+    ['an import without .ts', 'src/engine/run/loop.ts', `import { ask } from '../../source/client.js';`],
+    ['an import of what is not there', 'src/engine/run/loop.ts', `import { ask } from '../../source/gone.ts';`],
+    ['a cycle', 'src/engine/run/loop.ts', `import type { Loop } from './loop.ts';`],
+    ['the engine tests the name of a job', 'src/engine/run/loop.ts', `if (name === 'customers') throw new Error();`],
   ])('%s', (_name, path, text) => {
     expect(broken(path, text)).toHaveLength(1);
   });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { field } from '../source/answers/field.ts';
 import { dateText, decimalText, integerText, stampText } from '../source/answers/values.ts';
 import type { Sum } from '../warehouse/rows/stored-rows.ts';
-import { plainText, rowText } from './records/storable-text.ts';
+import { plainText, rowText } from './storable-text.ts';
 
 /**
  * The whole vocabulary of a file in `jobs/`. The file's name is the resource and the table; its default export is

@@ -10,6 +10,7 @@ import { type DateWindow, type Job, slicingOf } from './job.ts';
 import { profileOf, type SourceProfile, UNKNOWN } from './profile/source-profile.ts';
 import { type Strategy, strategyFor } from './profile/strategy.ts';
 import { childShape, createRecordParser } from './records/parse-record.ts';
+import type { Entry } from './slices/coverage-entry.ts';
 import { type Slice, sliceText } from './slices/slice.ts';
 
 /** What the tables of `sluice` know a resource by. */
@@ -39,8 +40,6 @@ export interface Resource extends List {
   missing: readonly MissingRow[] | null;
   total: number | null | undefined;
 }
-
-type Entry = Awaited<ReturnType<typeof readCoverage>>[number];
 
 export async function openResource(
   database: Database,

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { jsonText } from '../engine/records/storable-text.ts';
+import { jsonText } from '../engine/storable-text.ts';
 import { fieldProblems } from '../source/api/field-problems.ts';
 import type { PushTarget } from './targets.ts';
 

@@ -2,8 +2,8 @@ import type { Wish } from '../../src/engine/agenda/choice.ts';
 import type { List } from '../../src/engine/coverage/list.ts';
 import { profileOf } from '../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../src/engine/profile/strategy.ts';
+import type { Entry } from '../../src/engine/slices/coverage-entry.ts';
 import { parseSlice } from '../../src/engine/slices/slice.ts';
-import type { Entry } from '../../src/warehouse/ledgers/coverage.ts';
 import type { MissingRow } from '../../src/warehouse/rows/missing-rows.ts';
 import { JOBS, type TestResource } from '../support/resources.ts';
 

@@ -1,13 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  cleanText,
-  jsonText,
-  MAX_DEPTH,
-  plainText,
-  uncleanIn,
-  wholeJson,
-} from '../../src/engine/records/storable-text.ts';
+import { cleanText, jsonText, MAX_DEPTH, plainText, uncleanIn, wholeJson } from '../../src/engine/storable-text.ts';
 import { BadValue, dateText, decimalText, integerText, stampText } from '../../src/source/answers/values.ts';
 import { withDatabase } from '../support/database.ts';
 

@@ -1,8 +1,8 @@
 import { stampMs } from '../../warehouse/database/stamp.ts';
-import type { Entry } from '../../warehouse/ledgers/coverage.ts';
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { type List, needsUnfiltered, oldestProof, partition, unfilteredReadAt } from '../coverage/list.ts';
 import { confirmationOf } from '../deletion/is-deleted.ts';
+import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice } from '../slices/slice.ts';
 import { idle, type Next, type PlanFacts, single } from './choice.ts';
 

@@ -1,7 +1,7 @@
 import { DAY } from '../../clock.ts';
-import type { Entry } from '../../warehouse/ledgers/coverage.ts';
 import { pageSize } from '../coverage/list.ts';
 import { isSingleBody } from '../profile/strategy.ts';
+import type { Entry } from '../slices/coverage-entry.ts';
 import { byIds } from '../slices/id-ranges.ts';
 import type { DateSlice, IdSlice } from '../slices/slice.ts';
 import { type ListInUse, MOST_PAGES, type Next } from './choice.ts';

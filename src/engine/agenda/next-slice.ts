@@ -1,5 +1,5 @@
 import { HOUR } from '../../clock.ts';
-import type { Entry } from '../../warehouse/ledgers/coverage.ts';
+import type { Entry } from '../slices/coverage-entry.ts';
 
 /** Weight of the prior, in hours watched: a week. */
 const PRIOR_HOURS = 168;

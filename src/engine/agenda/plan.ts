@@ -1,7 +1,7 @@
 import { DAY } from '../../clock.ts';
-import type { Entry } from '../../warehouse/ledgers/coverage.ts';
 import { foundAbsentAt, type List, partition, watched } from '../coverage/list.ts';
 import { slicingOf } from '../job.ts';
+import type { Entry } from '../slices/coverage-entry.ts';
 import { subtract } from '../slices/id-ranges.ts';
 import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../slices/slice.ts';
 import { idle, MOST_PAGES, type Next, type PlanFacts, single, type Wish, wants } from './choice.ts';

@@ -1,6 +1,6 @@
 import { HOUR } from '../../clock.ts';
-import type { Entry } from '../../warehouse/ledgers/coverage.ts';
 import { type List, partition } from '../coverage/list.ts';
+import type { Entry } from '../slices/coverage-entry.ts';
 import {
   type DateRange,
   type Day,

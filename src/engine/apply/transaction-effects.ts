@@ -1,6 +1,6 @@
 import type { Log } from '../../log.ts';
 import type { Db } from '../../warehouse/database/database.ts';
-import { type Entry, writeCoverage } from '../../warehouse/ledgers/coverage.ts';
+import { writeCoverage } from '../../warehouse/ledgers/coverage.ts';
 import type { ReadingState } from '../../warehouse/ledgers/cursors.ts';
 import { type Counts, noCounts } from '../../warehouse/ledgers/runs.ts';
 import { writeTrait } from '../../warehouse/ledgers/traits.ts';
@@ -8,6 +8,7 @@ import type { CoverageChange } from '../coverage/prove.ts';
 import type { Observation } from '../profile/observation.ts';
 import { withObservation } from '../profile/source-profile.ts';
 import { adopt, placeOf, type Resource } from '../resource.ts';
+import type { Entry } from '../slices/coverage-entry.ts';
 import { sliceText } from '../slices/slice.ts';
 import { lookAgain, type Task } from '../task/task.ts';
 

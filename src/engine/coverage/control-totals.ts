@@ -1,5 +1,5 @@
-import type { Entry } from '../../warehouse/ledgers/coverage.ts';
 import type { Observation } from '../profile/observation.ts';
+import type { Entry } from '../slices/coverage-entry.ts';
 import { monthRange, overlapDays } from '../slices/date-windows.ts';
 import { sliceText, type TotalSlice } from '../slices/slice.ts';
 import { type List, partition } from './list.ts';

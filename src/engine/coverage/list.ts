@@ -1,7 +1,7 @@
-import { type Entry, NOT_OFFERED } from '../../warehouse/ledgers/coverage.ts';
 import { type Job, mayBeAbsent } from '../job.ts';
 import type { SourceProfile } from '../profile/source-profile.ts';
 import type { Strategy } from '../profile/strategy.ts';
+import { type Entry, NOT_OFFERED } from '../slices/coverage-entry.ts';
 import { wholeTime } from '../slices/date-windows.ts';
 import { overlap, type Slice, sliceText } from '../slices/slice.ts';
 

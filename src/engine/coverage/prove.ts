@@ -1,5 +1,5 @@
 import { HOUR } from '../../clock.ts';
-import type { Entry } from '../../warehouse/ledgers/coverage.ts';
+import type { Entry } from '../slices/coverage-entry.ts';
 import { within } from '../slices/date-windows.ts';
 import { holdsId, subtract } from '../slices/id-ranges.ts';
 import type { DateSlice, IdSlice, Slice } from '../slices/slice.ts';

@@ -1,6 +1,6 @@
-import type { Entry } from '../../warehouse/ledgers/coverage.ts';
 import { type List, oldestProof, partition } from '../coverage/list.ts';
 import type { Observation } from '../profile/observation.ts';
+import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 
 /** A reading that is contradicted this often by one task is asked no further: each row it lacked is then looked at by itself. */

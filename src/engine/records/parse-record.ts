@@ -6,7 +6,7 @@ import type { ChildRow } from '../../warehouse/rows/child-rows.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { type Job, wholeRowOf } from '../job.ts';
-import { jsonText, uncleanIn, wholeJson } from './storable-text.ts';
+import { jsonText, uncleanIn, wholeJson } from '../storable-text.ts';
 
 /** Stands in `_extra` beside the unknown fields: how many characters were removed or replaced, by field. */
 const CLEANED = '(cleaned)';

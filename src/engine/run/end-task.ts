@@ -1,6 +1,5 @@
 import { isKind, SluiceError, sentence } from '../../errors.ts';
 import type { Db } from '../../warehouse/database/database.ts';
-import { type Entry, NOT_OFFERED } from '../../warehouse/ledgers/coverage.ts';
 import { returnHints } from '../../warehouse/ledgers/hints.ts';
 import { setOrderState } from '../../warehouse/ledgers/orders.ts';
 import { endRun } from '../../warehouse/ledgers/runs.ts';
@@ -8,6 +7,7 @@ import { wants } from '../agenda/choice.ts';
 import { countAgain } from '../apply/settle-missing.ts';
 import { partition } from '../coverage/list.ts';
 import { placeOf } from '../resource.ts';
+import { type Entry, NOT_OFFERED } from '../slices/coverage-entry.ts';
 import { sliceText } from '../slices/slice.ts';
 import { MOST_TRIES } from '../task/progress.ts';
 import { fail, type Task } from '../task/task.ts';

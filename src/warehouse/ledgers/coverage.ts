@@ -1,30 +1,10 @@
 import { sql } from 'kysely';
+import { type Entry, NOT_OFFERED } from '../../engine/slices/coverage-entry.ts';
 import { parseSlice, type Slice, sliceText } from '../../engine/slices/slice.ts';
 import { anyOf } from '../database/any-of.ts';
 import type { Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
 import type { Place } from './place.ts';
-
-/** What is known of one slice: as of when it is proven, what reading it cost, and what was found. */
-export interface Entry {
-  readonly slice: Slice;
-  /** Epoch milliseconds of the grant of the first request of the last reading that proved it; null: never read in full. */
-  readonly provenAt: number | null;
-  /** The last reading of any kind; for slices that prove no range. */
-  readonly readAt: number | null;
-  /** Requests the last reading cost. */
-  readonly requests: number;
-  readonly rows: number | null;
-  /** Rows found new, changed or deleted at re-readings, and the hours between these; both decay. */
-  readonly changed: number;
-  readonly hoursWatched: number;
-  /** A hint makes it due now. */
-  readonly dueSince: number | null;
-  readonly dueReason: string | null;
-}
-
-/** Why a list was never read: the source was asked for it and does not have it. */
-export const NOT_OFFERED = 'not offered by this source';
 
 /** Aggregates rows of `sluice.coverage`: the source has no such list. */
 export const notOffered = sql<boolean>`coalesce(bool_or(proven_at is null and due_reason = ${NOT_OFFERED}), false)`;

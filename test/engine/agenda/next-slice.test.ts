@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { DAY, HOUR, MINUTE } from '../../../src/clock.ts';
 import { ageClass, changeRate, nextSlice, pooledPrior, score } from '../../../src/engine/agenda/next-slice.ts';
 import { learn } from '../../../src/engine/coverage/prove.ts';
-import type { Entry } from '../../../src/warehouse/ledgers/coverage.ts';
+import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 
 const start = Date.parse('2026-01-15T10:00:00Z');
 

@@ -10,9 +10,9 @@ import { partition, watched } from '../../../src/engine/coverage/list.ts';
 import { covers } from '../../../src/engine/coverage/prove.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
+import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 import { splitWindow, wholeTime } from '../../../src/engine/slices/date-windows.ts';
 import { type DateSlice, overlap, type Slice, sliceText } from '../../../src/engine/slices/slice.ts';
-import type { Entry } from '../../../src/warehouse/ledgers/coverage.ts';
 
 const NOW = Date.parse('2026-01-15T10:00:00Z');
 const HOUR = 3_600_000;

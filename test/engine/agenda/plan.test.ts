@@ -4,8 +4,8 @@ import type { ListInUse, Wish } from '../../../src/engine/agenda/choice.ts';
 import { plan } from '../../../src/engine/agenda/plan.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
+import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 import { parseSlice, sliceText } from '../../../src/engine/slices/slice.ts';
-import type { Entry } from '../../../src/warehouse/ledgers/coverage.ts';
 
 const NOW = Date.parse('2026-01-15T10:00:00Z');
 const MINUTE = 60_000;

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../../../src/engine/slices/slice.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
-import { type Entry, readCoverage, writeCoverage } from '../../../src/warehouse/ledgers/coverage.ts';
+import { readCoverage, writeCoverage } from '../../../src/warehouse/ledgers/coverage.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
 const place = { source: 'main', resource: 'invoices' };

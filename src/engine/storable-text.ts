@@ -1,4 +1,4 @@
-import { BadValue, decimalText, kindOf } from '../../source/answers/values.ts';
+import { BadValue, decimalText, kindOf } from '../source/answers/values.ts';
 
 /** Text and JSON as Postgres holds them; numbers, dates and stamps have their forms in `source/values.ts`. */
 
