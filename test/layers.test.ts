@@ -81,7 +81,7 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
     ['ledger-usage.ts'],
     ['ledger.ts'],
   ],
-  'src/source': [['answers'], ['api', 'http'], ['requests'], ['client.ts'], ['public']],
+  'src/source': [['answers'], ['api', 'http', 'paging'], ['requests'], ['client.ts'], ['public']],
   'src/service': [
     ['format.ts'],
     ['access', 'health', 'schedule', 'status'],
@@ -377,7 +377,7 @@ describe('each rule can be broken', () => {
     ['a leaf other than log uses pino', 'src/errors.ts', `import { pino } from 'pino';`],
     ['an import at run time', 'src/engine/run.ts', `const x = await import('undici');`],
     ['a room that only decides reads a file', 'src/source/paging/page.ts', `import { readFile } from 'node:fs';`],
-    ['a room that only decides asks the source', 'src/source/paging/page.ts', `import { ask } from '../ask.ts';`],
+    ['a room that only decides parses', 'src/source/paging/page.ts', `import { parse } from '../answers/json.ts';`],
     ['a re-export', 'src/engine/run.ts', `export * from '../cli/program.ts';`],
     [
       'another than main reads the settings',
