@@ -1,4 +1,4 @@
-import { LANES } from '../../budget/budget.ts';
+import { rankOf } from '../../budget/budget.ts';
 import { HOUR } from '../../clock.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import { listMissing, type MissingRow } from '../../warehouse/rows/missing-rows.ts';
@@ -9,12 +9,12 @@ import { placeOf, type Resource } from '../resource.ts';
 import { dayIn } from '../slices/date-windows.ts';
 import { sliceText } from '../slices/slice.ts';
 import type { Task, UnderWay } from '../task/task.ts';
-import { endTask } from './end-task.ts';
 import type { Engine, Loop } from './engine.ts';
+import { startReading } from './readings/start-reading.ts';
 import { recount } from './recount.ts';
-import { dropOtherPartitions } from './repartition.ts';
+import { dropOtherPartitions } from './recut.ts';
 import type { Serves } from './serves.ts';
-import { startReading } from './start-reading.ts';
+import { endTask } from './tasks/end-task.ts';
 
 /** Starts what can be started, and ends the tasks that have nothing left. Returns whether anything moved. */
 export async function begin(loop: Loop, serves: Serves, now: number): Promise<boolean> {
@@ -70,7 +70,7 @@ async function missingOf(engine: Engine, resource: Resource): Promise<readonly M
   return rows;
 }
 
-const rank = (task: Task): number => (task.kind === 'hint' ? -1 : LANES.indexOf(task.lane));
+const rank = (task: Task): number => (task.kind === 'hint' ? -1 : rankOf(task.lane));
 
 /** All that is left is to hear whether everything is read again: no reading is in its way. */
 const waitsForOtherLists = (task: Task, affordable: boolean | null): boolean =>
@@ -79,7 +79,7 @@ const waitsForOtherLists = (task: Task, affordable: boolean | null): boolean =>
 /** Readings of the task's resource on lower lanes. */
 const below = (loop: Loop, { resource, lane }: Task): UnderWay[] =>
   loop.tasks
-    .filter(other => other.resource === resource && LANES.indexOf(other.lane) > LANES.indexOf(lane))
+    .filter(other => other.resource === resource && rankOf(other.lane) > rankOf(lane))
     .flatMap(other => [...other.underWay]);
 
 /** Half the hourly limit is enough to read everything again that is to be synced; null while parts never read leave that open. */

@@ -11,7 +11,6 @@ import type { Reader } from '../read/fetch-page.ts';
 import type { Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import type { Task } from '../task/task.ts';
-import { slotShare } from './slot-share.ts';
 
 /** One source with everything its loop needs. */
 export interface Engine {
@@ -53,21 +52,3 @@ export interface Loop {
   /** What stops the whole loop. */
   fatal: unknown;
 }
-
-export function addTask(loop: Loop, task: Task): void {
-  loop.tasks.push(task);
-  loop.engine.onEvent?.({ kind: 'begun', task });
-}
-
-/** Requests that a task may spend on reading again; see `slotShare`. */
-export const shareOf = (
-  { engine, tasks }: Loop,
-  resource: Resource,
-  time: { readonly previousAt: number | null; readonly now: number },
-): number =>
-  slotShare(
-    engine,
-    resource,
-    time,
-    tasks.some(task => task.lane !== 'live'),
-  );

@@ -10,14 +10,15 @@ import { holdsQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { createCommitter } from '../apply/committer.ts';
 import type { Reader } from '../read/fetch-page.ts';
 import { placeOf, refreshResource } from '../resource.ts';
-import { createAdmission } from './admission.ts';
 import { begin } from './begin.ts';
-import { leaveTasks } from './end-task.ts';
-import { addTask, type Engine, type Loop } from './engine.ts';
-import { takeHinted } from './hints.ts';
+import type { Engine, Loop } from './engine.ts';
+import { createAdmission } from './readings/admission.ts';
 import type { Serves } from './serves.ts';
-import { takeOrders } from './take-orders.ts';
-import { takeSlots } from './take-slots.ts';
+import { addTask } from './tasks/add-task.ts';
+import { leaveTasks } from './tasks/end-task.ts';
+import { takeHinted } from './tasks/take-hints.ts';
+import { takeOrders } from './tasks/take-orders.ts';
+import { takeSlots } from './tasks/take-slots.ts';
 import { leaveWaiting, longWait } from './yield.ts';
 
 /**

@@ -3,8 +3,8 @@ import { MINUTE } from '../../clock.ts';
 import { setOrderState } from '../../warehouse/ledgers/orders.ts';
 import { keepWaiting } from '../../warehouse/ledgers/runs.ts';
 import type { Task } from '../task/task.ts';
-import { leaveTargets } from './end-task.ts';
 import type { Loop } from './engine.ts';
+import { leaveTargets } from './tasks/end-task.ts';
 
 /** A shorter wait is not worth a reader that has to find out everything anew. */
 const WORTH_MS = MINUTE;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Order } from '../../../src/engine/profile/observation.ts';
-import { addressOf, afterPage, missOf, offsetAfter, type Search } from '../../../src/engine/read/locate-range.ts';
-import { type AddressedPage, type Place, placePage } from '../../../src/engine/read/place-page.ts';
+import { addressOf, afterPage, missOf, offsetAfter, type Search } from '../../../src/engine/read/ids/locate-range.ts';
+import { type AddressedPage, type Place, placePage } from '../../../src/engine/read/ids/place-page.ts';
 import type { IdSlice } from '../../../src/engine/slices/slice.ts';
 
 interface Source {

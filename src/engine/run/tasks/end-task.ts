@@ -1,17 +1,17 @@
-import { isKind, SluiceError, sentence } from '../../errors.ts';
-import type { Db } from '../../warehouse/database/database.ts';
-import { returnHints } from '../../warehouse/ledgers/hints.ts';
-import { setOrderState } from '../../warehouse/ledgers/orders.ts';
-import { endRun } from '../../warehouse/ledgers/runs.ts';
-import { wants } from '../agenda/choice.ts';
-import { countAgain } from '../apply/settle-missing.ts';
-import { partition } from '../coverage/list.ts';
-import { placeOf } from '../resource.ts';
-import { type Entry, NOT_OFFERED } from '../slices/coverage-entry.ts';
-import { sliceText } from '../slices/slice.ts';
-import { MOST_TRIES } from '../task/progress.ts';
-import { fail, type Task } from '../task/task.ts';
-import type { Loop } from './engine.ts';
+import { isKind, SluiceError, sentence } from '../../../errors.ts';
+import type { Db } from '../../../warehouse/database/database.ts';
+import { returnHints } from '../../../warehouse/ledgers/hints.ts';
+import { setOrderState } from '../../../warehouse/ledgers/orders.ts';
+import { endRun } from '../../../warehouse/ledgers/runs.ts';
+import { wants } from '../../agenda/choice.ts';
+import { countAgain } from '../../apply/settle-missing.ts';
+import { partition } from '../../coverage/list.ts';
+import { placeOf } from '../../resource.ts';
+import { type Entry, NOT_OFFERED } from '../../slices/coverage-entry.ts';
+import { sliceText } from '../../slices/slice.ts';
+import { MOST_TRIES } from '../../task/progress.ts';
+import { fail, type Task } from '../../task/task.ts';
+import type { Loop } from '../engine.ts';
 
 /** Ends the run and the order of a task that has nothing left. `slots`: a service is there, which tries again what an outage ended. */
 export async function endTask(loop: Loop, task: Task, serves: { readonly slots: boolean }): Promise<void> {

@@ -1,12 +1,12 @@
-import type { Database } from '../../warehouse/database/database.ts';
-import { rankOf } from '../../warehouse/rows/stored-rows.ts';
-import { pageSize } from '../coverage/list.ts';
-import type { Observation } from '../profile/observation.ts';
-import { pagingIgnored, turnsPages } from '../profile/observe-page.ts';
-import { isFull } from '../profile/page-length.ts';
-import { isId } from '../slices/id-ranges.ts';
-import type { IdSlice } from '../slices/slice.ts';
-import type { Task } from '../task/task.ts';
+import type { Database } from '../../../warehouse/database/database.ts';
+import { rankOf } from '../../../warehouse/rows/stored-rows.ts';
+import { pageSize } from '../../coverage/list.ts';
+import type { Observation } from '../../profile/observation.ts';
+import { pagingIgnored, turnsPages } from '../../profile/observe-page.ts';
+import { isFull } from '../../profile/page-length.ts';
+import { isId } from '../../slices/id-ranges.ts';
+import type { IdSlice } from '../../slices/slice.ts';
+import type { Task } from '../../task/task.ts';
 import {
   confirmEnd,
   fetchFirstPage,
@@ -16,7 +16,10 @@ import {
   type ListQuestion,
   type PageAnswer,
   type Reader,
-} from './fetch-page.ts';
+} from '../fetch-page.ts';
+import { mayBeCut, observeAnswer } from '../observe-answer.ts';
+import { type ParsedRows, parseRows } from '../parse-rows.ts';
+import type { Step } from '../step.ts';
 import {
   addressesBehind,
   addressOf,
@@ -26,10 +29,7 @@ import {
   type PageAddress,
   type Search,
 } from './locate-range.ts';
-import { mayBeCut, observeAnswer } from './observe-answer.ts';
-import { type ParsedRows, parseRows } from './parse-rows.ts';
 import { type AddressedPage, mayBeLast, type Place, placePage, reachesEnd } from './place-page.ts';
-import type { Step } from './step.ts';
 
 /** Two rows of a list that has more: a source that keeps to a page size of its own returns more. */
 const PROBE = { page: 1, limit: 2, flexible: false };

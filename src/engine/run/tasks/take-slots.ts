@@ -1,7 +1,8 @@
-import { endRun, spentOnSlot, startRun } from '../../warehouse/ledgers/runs.ts';
-import { openSlots, takeSlot } from '../../warehouse/ledgers/slots.ts';
-import { createTask } from '../task/task.ts';
-import { addTask, type Loop, shareOf } from './engine.ts';
+import { endRun, spentOnSlot, startRun } from '../../../warehouse/ledgers/runs.ts';
+import { openSlots, takeSlot } from '../../../warehouse/ledgers/slots.ts';
+import { createTask } from '../../task/task.ts';
+import type { Loop } from '../engine.ts';
+import { addTask, shareOf } from './add-task.ts';
 
 type Slot = Awaited<ReturnType<typeof openSlots>>[number];
 

@@ -1,8 +1,8 @@
-import type { Meta } from '../../source/answers/meta.ts';
-import { countPages } from '../../source/paging/page-count.ts';
-import type { Order } from '../profile/observation.ts';
-import { orderOfIds } from '../profile/observe-order.ts';
-import type { IdSlice } from '../slices/slice.ts';
+import type { Meta } from '../../../source/answers/meta.ts';
+import { countPages } from '../../../source/paging/page-count.ts';
+import type { Order } from '../../profile/observation.ts';
+import { orderOfIds } from '../../profile/observe-order.ts';
+import type { IdSlice } from '../../slices/slice.ts';
 
 /** A page of a list ordered by id, as far as its place in the list depends on it. */
 export interface AddressedPage {

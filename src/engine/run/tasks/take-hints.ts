@@ -1,14 +1,14 @@
-import type { Database } from '../../warehouse/database/database.ts';
-import { dueHints, takeHints } from '../../warehouse/ledgers/hints.ts';
-import { startRun } from '../../warehouse/ledgers/runs.ts';
-import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
-import { countRows, valuesOf } from '../../warehouse/rows/stored-rows.ts';
-import { pageSize, partition } from '../coverage/list.ts';
-import type { Resource } from '../resource.ts';
-import { dayIn, holds } from '../slices/date-windows.ts';
-import { type Slice, sliceText } from '../slices/slice.ts';
-import { createTask, type Task } from '../task/task.ts';
-import type { Engine, Loop } from './engine.ts';
+import type { Database } from '../../../warehouse/database/database.ts';
+import { dueHints, takeHints } from '../../../warehouse/ledgers/hints.ts';
+import { startRun } from '../../../warehouse/ledgers/runs.ts';
+import { sliceCondition } from '../../../warehouse/rows/slice-condition.ts';
+import { countRows, valuesOf } from '../../../warehouse/rows/stored-rows.ts';
+import { pageSize, partition } from '../../coverage/list.ts';
+import type { Resource } from '../../resource.ts';
+import { dayIn, holds } from '../../slices/date-windows.ts';
+import { type Slice, sliceText } from '../../slices/slice.ts';
+import { createTask, type Task } from '../../task/task.ts';
+import type { Engine, Loop } from '../engine.ts';
 
 /** Requests that one reading for hints may cost. */
 const ALLOWANCE = 10;

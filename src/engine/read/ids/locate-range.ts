@@ -1,4 +1,4 @@
-import { addressFor } from '../slices/id-ranges.ts';
+import { addressFor } from '../../slices/id-ranges.ts';
 import type { AddressedPage, Place } from './place-page.ts';
 import { mayBeLast } from './place-page.ts';
 

@@ -1,15 +1,15 @@
-import { stopped } from '../../clock.ts';
-import { isKind } from '../../errors.ts';
-import type { Choice } from '../agenda/choice.ts';
-import { openTargets } from '../agenda/plan.ts';
-import { partition } from '../coverage/list.ts';
-import type { Reader } from '../read/fetch-page.ts';
-import type { Resource } from '../resource.ts';
-import { overlap, type Slice, sliceText } from '../slices/slice.ts';
-import { comparedSoFar, noteTry } from '../task/progress.ts';
-import { fail, type Task, type UnderWay } from '../task/task.ts';
-import type { Loop } from './engine.ts';
-import { leaveOut } from './repartition.ts';
+import { stopped } from '../../../clock.ts';
+import { isKind } from '../../../errors.ts';
+import type { Choice } from '../../agenda/choice.ts';
+import { openTargets } from '../../agenda/plan.ts';
+import { partition } from '../../coverage/list.ts';
+import type { Reader } from '../../read/fetch-page.ts';
+import type { Resource } from '../../resource.ts';
+import { overlap, type Slice, sliceText } from '../../slices/slice.ts';
+import { comparedSoFar, noteTry } from '../../task/progress.ts';
+import { fail, type Task, type UnderWay } from '../../task/task.ts';
+import type { Loop } from '../engine.ts';
+import { leaveOut } from '../recut.ts';
 import { read } from './run-reading.ts';
 
 /** Begins to read what was chosen. Its end is seen in `loop.running`, and what stops the whole loop in `loop.fatal`. */

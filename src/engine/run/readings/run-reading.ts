@@ -1,17 +1,17 @@
-import type { Choice } from '../agenda/choice.ts';
-import { slicingOf } from '../job.ts';
-import type { Reader } from '../read/fetch-page.ts';
-import { readIds } from '../read/read-ids.ts';
-import { readMonths } from '../read/read-months.ts';
-import { readNewest } from '../read/read-newest.ts';
-import { readOne } from '../read/read-one.ts';
-import { readPages } from '../read/read-pages.ts';
-import { readTotal } from '../read/read-total.ts';
-import type { Committed, Step } from '../read/step.ts';
-import { windowReading } from '../read/window-reading.ts';
-import { dayIn } from '../slices/date-windows.ts';
-import type { Task } from '../task/task.ts';
-import type { Loop } from './engine.ts';
+import type { Choice } from '../../agenda/choice.ts';
+import { slicingOf } from '../../job.ts';
+import type { Reader } from '../../read/fetch-page.ts';
+import { readIds } from '../../read/ids/read-ids.ts';
+import { readMonths } from '../../read/read-months.ts';
+import { readNewest } from '../../read/read-newest.ts';
+import { readOne } from '../../read/read-one.ts';
+import { readPages } from '../../read/read-pages.ts';
+import { readTotal } from '../../read/read-total.ts';
+import type { Committed, Step } from '../../read/step.ts';
+import { windowReading } from '../../read/window-reading.ts';
+import { dayIn } from '../../slices/date-windows.ts';
+import type { Task } from '../../task/task.ts';
+import type { Loop } from '../engine.ts';
 
 /** Reads what was chosen, and resolves when all of it is committed. */
 export async function read(loop: Loop, task: Task, choice: Choice, now: number): Promise<void> {

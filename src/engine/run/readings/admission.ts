@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import type { Reader } from '../read/fetch-page.ts';
+import type { Reader } from '../../read/fetch-page.ts';
 
 /** So many answers at a time, each from its request until it is released. */
 export function createAdmission(most: number): Reader['admit'] {

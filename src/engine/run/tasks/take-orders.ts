@@ -1,9 +1,10 @@
-import { SluiceError } from '../../errors.ts';
-import { type Order, openOrders, setOrderState } from '../../warehouse/ledgers/orders.ts';
-import { endRun, startRun } from '../../warehouse/ledgers/runs.ts';
-import { lastSlotAt } from '../../warehouse/ledgers/slots.ts';
-import { createTask, type Task } from '../task/task.ts';
-import { addTask, type Loop, shareOf } from './engine.ts';
+import { SluiceError } from '../../../errors.ts';
+import { type Order, openOrders, setOrderState } from '../../../warehouse/ledgers/orders.ts';
+import { endRun, startRun } from '../../../warehouse/ledgers/runs.ts';
+import { lastSlotAt } from '../../../warehouse/ledgers/slots.ts';
+import { createTask, type Task } from '../../task/task.ts';
+import type { Loop } from '../engine.ts';
+import { addTask, shareOf } from './add-task.ts';
 
 /** Open orders become tasks; paused and cancelled ones stop being tasks. */
 export async function takeOrders(loop: Loop, isServed: (order: Order) => boolean, now: number): Promise<void> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { slotShare } from '../../../src/engine/run/slot-share.ts';
+import { slotShare } from '../../../../src/engine/run/tasks/slot-share.ts';
 
 describe('the requests that a slot of a resource may spend', () => {
   const HOUR = 3_600_000;
