@@ -1,49 +1,40 @@
+import type { Traits } from '../../engine/profile/observation.ts';
 import type { Trait } from '../../warehouse/ledgers/traits.ts';
 
-const ORDERS: Readonly<Record<string, string>> = {
-  'id-desc': 'newest id first',
-  'id-asc': 'oldest id first',
-  'updated-desc': 'last updated first',
-  none: 'no reliable order',
-};
-
-const MONTHLY_REPORT: Readonly<Record<string, string>> = {
-  agree: 'the monthly report agrees with the rows',
-  'other rules': 'the monthly report follows other rules and is not used',
-  absent: 'no monthly report',
-};
-
-type Describe = (value: string) => string | undefined;
-
-const onlyFor =
-  (expected: string, words: string): Describe =>
-  value =>
-    value === expected ? words : undefined;
-
-/** The words for each trait's values, in the order in which a sentence lists them. */
-const WORDS: Readonly<Record<string, Describe>> = {
-  order: value => ORDERS[value],
-  paging: value =>
-    value === 'ignored' ? 'one response without pages' : value === 'until empty' ? 'pages without a count' : undefined,
-  'one answer': value =>
-    value === 'cut'
-      ? 'one response does not hold the whole list'
-      : value === 'complete'
-        ? 'one response holds the whole list'
-        : undefined,
-  edits: onlyFor('in place', 'edited rows keep their position'),
+/** The words for a value of each trait, in the order in which a sentence lists them. */
+const WORDS: { readonly [Name in keyof Traits]: WordsOf<Traits[Name]> } = {
+  order: {
+    'id-desc': 'newest id first',
+    'id-asc': 'oldest id first',
+    'updated-desc': 'last updated first',
+    none: 'no reliable order',
+  },
+  paging: { ignored: 'one response without pages', 'until empty': 'pages without a count' },
+  'one answer': {
+    cut: 'one response does not hold the whole list',
+    complete: 'one response holds the whole list',
+  },
+  edits: { 'in place': 'edited rows keep their position' },
   'page size': value => `page size ${value}`,
   'goes beyond': value => `has returned more than ${value} rows in one response`,
-  'more than asked': onlyFor('yes', 'may return more rows than requested'),
-  limit: onlyFor('ignored', 'ignores the requested page size'),
-  ids: value => (value === 'no' ? 'rows have no id' : value === 'yes' ? 'every row has an id' : undefined),
-  dates: onlyFor('no', 'rows do not include their date'),
-  undated: onlyFor('yes', 'some rows have no date'),
-  'date filter': onlyFor('ignored', 'ignores the date filter'),
-  'date from': onlyFor('inclusive', 'the start date is inclusive'),
-  'date to': onlyFor('inclusive', 'the end date is inclusive'),
-  'control totals': value => MONTHLY_REPORT[value],
+  'more than asked': { yes: 'may return more rows than requested' },
+  limit: { ignored: 'ignores the requested page size', honoured: 'returns as many rows as requested' },
+  ids: { no: 'rows have no id', yes: 'every row has an id' },
+  dates: { no: 'rows do not include their date' },
+  undated: { yes: 'some rows have no date' },
+  'date filter': { ignored: 'ignores the date filter' },
+  'date from': { inclusive: 'the start date is inclusive', 'in doubt': 'the start date may not be inclusive' },
+  'date to': { inclusive: 'the end date is inclusive', 'in doubt': 'the end date may not be inclusive' },
+  'control totals': {
+    agree: 'the monthly report agrees with the rows',
+    'other rules': 'the monthly report follows other rules and is not used',
+    absent: 'no monthly report',
+  },
 };
+
+type WordsOf<Value extends string> = `${number}` extends Value
+  ? (value: string) => string
+  : { readonly [V in Value]: string };
 
 /**
  * What a source was observed to do, in plain words: one sentence for each list. A trait or value without words is shown as stored, so
@@ -62,5 +53,9 @@ export function describeProfile(traits: readonly Trait[]): { list: string; words
 function describeTrait({ trait, value }: Trait): string {
   const filter = /^filter (.+)$/.exec(trait)?.[1];
   if (filter !== undefined && value === 'ignored') return `ignores the ${filter} filter`;
-  return WORDS[trait]?.(value) ?? `${trait}: ${value}`;
+  const words = (WORDS as Readonly<Record<string, Readonly<Record<string, string>> | ((value: string) => string)>>)[
+    trait
+  ];
+  const known = typeof words === 'function' ? words(value) : words?.[value];
+  return known ?? `${trait}: ${value}`;
 }

@@ -5,7 +5,7 @@ export type Order = 'id-desc' | 'id-asc' | 'updated-desc' | 'none';
 export type Edge = 'date from' | 'date to';
 
 /** What can be observed of a list, by the names and values that `sluice.traits` stores. */
-interface Traits {
+export interface Traits {
   order: Order;
   /** `until empty`: pages follow each other without a count; `ignored`: every page is the first. */
   paging: 'ignored' | 'until empty';
