@@ -1,6 +1,6 @@
 import { BadValue, decimalText, kindOf } from '../source/answers/values.ts';
 
-/** Text and JSON as Postgres holds them; numbers, dates and stamps have their forms in `source/values.ts`. */
+/** Text and JSON as Postgres holds them; `source/answers/values.ts` handles numbers, dates and timestamps. */
 
 /** As deep as unknown fields may nest. Postgres' own limit is its stack (54001 at some 6,000 levels), which would end the run. */
 export const MAX_DEPTH = 64;

@@ -29,8 +29,8 @@ export const latestLack = (lacking: readonly LackingSlice[]): number =>
   Math.max(0, ...lacking.map(({ last }) => last + 1));
 
 /**
- * It lacked rows when it was last read, which the others may show: it is read again after them. Asked again at once, what answered
- * wrongly would most likely do so again.
+ * True for a slice that lacked rows at its last reading. It is read again after all others, because they may show those rows, and
+ * because a source that has just answered wrongly would probably do so again.
  */
 export const hasLacked = ({ slice, provenAt }: Entry, lacking: readonly LackingSlice[]): boolean =>
   lacking.some(each => each.slice.by === slice.by && overlap(each.slice, slice) && each.first <= (provenAt ?? 0));

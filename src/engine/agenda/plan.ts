@@ -92,7 +92,7 @@ function planDue(facts: PlanFacts): Next {
   const best = bestOf(facts, due, lacking);
   if (best) return best;
   if (due.length > 0 || !isQuiet(facts)) return 'blocked';
-  // Whether a sync reads everything again is decided when all is read that never was, here and in the other lists.
+  // Whether a sync reads everything again is decided once every list was read in full for the first time.
   if (wish.kind === 'sync' && affordable === null) return 'blocked';
   if (wish.reportOnly || (counts(facts) && !mayReread)) return idle(list);
   return confirm(facts, counts(facts));

@@ -33,7 +33,7 @@ function keepPlace({ readings }: TransactionEffects, step: Step, shown: readonly
   const name = `${task.reportOnly ? REPORT : ''}${sliceText(slice)}`;
   const startedAt = position?.startedAt ?? (end && 'startedAt' in end ? end.startedAt : null);
   const kept = readings[name];
-  // What is left of an older reading of the same slice has nothing to say to this one.
+  // An older reading of the same slice may have left its keys behind: they do not count.
   const before = kept?.startedAt === startedAt && !anew ? kept : undefined;
   const seen = before ? [...before.keys, ...shown] : shown;
   if (end) delete readings[name];

@@ -48,7 +48,7 @@ export function contradictions(
   });
 }
 
-/** Where rows do not show their date, one that the list shows although every window lacked it has none. */
+/** Where rows do not show their date: a row that every window lacked and the list shows has no date. */
 export function undatedRow(list: List, slice: Slice, seen: readonly SeenAgain[]): Observation | null {
   if (renews(list, slice) || list.strategy.membership !== 'window') return null;
   const oldest = oldestProof(list);

@@ -18,7 +18,7 @@ export function orderOfIds(ids: readonly bigint[], known: Order | null): Order {
   return known === null || known === shown ? shown : 'none';
 }
 
-/** The order of a page's rows, by id or by their last change; undefined for pages too short to tell. */
+/** The order of a page's rows, by id or by their last change; null for pages of fewer than three rows. */
 export function orderOfRows(profile: SourceProfile, { rows }: ObservedPage, keyField: string): Order | null {
   const records = rows as readonly Record<string, unknown>[];
   if (records.length < 3) return null;

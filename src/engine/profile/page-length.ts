@@ -6,8 +6,8 @@ import type { SourceProfile } from './source-profile.ts';
 const MAX_DUPLICATES = 5;
 
 /**
- * The answer may have been cut off: it is as long as was asked for, or as sources are known to stop at. Not where the list was
- * seen to return more, unless `knownRows`, the rows the slice had before, are more still: a source may come to stop sooner.
+ * The answer may have been cut off: it is as long as was asked for, or as a usual cap. False if the list once returned more rows
+ * than this; for a usual cap, unless the slice itself held more before (`knownRows`): the source may have lowered its cap.
  */
 export function looksCut(profile: SourceProfile, page: ObservedPage, knownRows: number): boolean {
   const shown = distinctRows(page);

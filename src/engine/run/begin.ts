@@ -72,7 +72,7 @@ async function missingOf(engine: Engine, resource: Resource): Promise<readonly M
 
 const rank = (task: Task): number => (task.kind === 'hint' ? -1 : rankOf(task.lane));
 
-/** All that is left is to hear whether everything is read again: no reading is in its way. */
+/** The task only waits for the decision whether everything is read again; no running reading blocks it. */
 const waitsForOtherLists = (task: Task, affordable: boolean | null): boolean =>
   task.kind === 'sync' && affordable === null && !hasUnread(task);
 

@@ -118,7 +118,7 @@ async function serve(
     const begun = await begin(loop, serves, now);
     if (loop.tasks.length === 0 && loop.running.size === 0) return null;
     if (loop.running.size < engine.concurrency && (begun || loop.running.size === 0)) continue;
-    // Only after some seconds in which no reading ended: what was granted before the limit was met is home by then.
+    // Only after some seconds in which no reading ended: by then every request granted earlier was answered.
     const event = await nextEvent(loop, nextCommit);
     if (event === 'page') refreshedAt = Number.NEGATIVE_INFINITY;
     if (event === 'idle') leaveQueue(loop);
@@ -152,7 +152,10 @@ async function nextEvent(loop: Loop, nextCommit: () => Promise<void>): Promise<'
   return event;
 }
 
-/** Those that were to make room and still wait for the request limit, which may take an hour, have nothing in flight by now. */
+/**
+ * Aborts readings that were asked to make room but still wait for the request limit, which may take an hour; none of them has a
+ * request in flight.
+ */
 function leaveQueue(loop: Loop): void {
   for (const { room, abort } of loop.tasks.flatMap(task => [...task.underWay]))
     if (room.signal.aborted) abort.abort(room.signal.reason);

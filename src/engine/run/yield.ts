@@ -9,7 +9,7 @@ import { leaveTargets } from './tasks/end-task.ts';
 /** A shorter wait is not worth a reader that has to find out everything anew. */
 const WORTH_MS = MINUTE;
 
-/** Milliseconds that all that is being read has to wait for the request limit, where that is long: then somebody else may have the source. */
+/** Milliseconds that every reading has to wait for the request limit; null if that is short, so that the source is worth keeping. */
 export function longWait({ engine, tasks }: Loop): number | null {
   // A live task behind a backfill's reading asks for nothing itself; it may go on once that has made room.
   const waits = ({ underWay }: Task) => [...underWay].some(({ room }) => !room.signal.aborted);

@@ -59,7 +59,7 @@ export interface ListPage {
 export interface PageContext {
   /** The list is known to ignore the page number: one answer is all it shows. */
   readonly isSingleBody: boolean;
-  /** The list may have been cut off at this page, or at the one it repeats: that is as long as sources are known to stop at. */
+  /** The list may have been cut off at this page, or at the one it repeats: as long as a usual cap. */
   readonly looksCut: boolean;
   /** Rows of a full page of a list without a count: an empty page behind one is asked for once more. */
   readonly fullPage: number;

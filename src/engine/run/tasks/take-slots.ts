@@ -10,8 +10,8 @@ type Slot = Awaited<ReturnType<typeof openSlots>>[number];
 export async function takeSlots(loop: Loop): Promise<void> {
   const { database, source } = loop.engine;
   for (const slot of await openSlots(database.kysely, source)) {
-    // A newer tick takes over: what is watched comes first again, and the rest goes on where it was. The older one ends with
-    // its readings, whose failures are its own; where it could ask for nothing yet, the newer one waits until it has.
+    // A newer tick takes over: what is watched comes first again. The older task ends when its current readings end, and keeps
+    // their failures. If it has not sent a request yet, the newer tick waits.
     const older = loop.tasks.find(task => task.kind === 'slot' && task.resource.name === slot.resource);
     if (older) older.overtaken = older.counts.requests > 0;
     else await take(loop, slot);
