@@ -1,15 +1,15 @@
 import type pg from 'pg';
-import type { Budget } from '../../src/budget/budget.ts';
-import type { LoopEvent } from '../../src/engine/run/engine.ts';
-import { runLoop } from '../../src/engine/run/loop.ts';
-import { createLog } from '../../src/log.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { type Database, openDatabase } from '../../src/warehouse/database/database.ts';
-import { acquireSourceLock, type SourceLock } from '../../src/warehouse/database/source-lock.ts';
-import { MAIN } from '../support/resources.ts';
-import { openEngine } from '../support/source.ts';
-import type { VirtualClock } from '../support/virtual-clock.ts';
-import { type Crash, isEndless, type Plan } from './plan.ts';
+import type { Budget } from '../../../src/budget/budget.ts';
+import type { LoopEvent } from '../../../src/engine/run/engine.ts';
+import { runLoop } from '../../../src/engine/run/loop.ts';
+import { createLog } from '../../../src/log.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { type Database, openDatabase } from '../../../src/warehouse/database/database.ts';
+import { acquireSourceLock, type SourceLock } from '../../../src/warehouse/database/source-lock.ts';
+import { MAIN } from '../../support/resources.ts';
+import { openEngine } from '../../support/source.ts';
+import type { VirtualClock } from '../../support/virtual-clock.ts';
+import { type Crash, isEndless, type Plan } from '../plan/plan.ts';
 
 /** How a process ended: by itself, with an error of the engine's, or killed on the way. */
 export type Outcome = { readonly end: 'done' | 'killed' } | { readonly end: 'failed'; readonly error: unknown };

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { openServer } from '../play/server.ts';
 import { type Fingerprint, fingerprint } from './fingerprint.ts';
-import { openServer } from './server.ts';
 
 /**
  * `npm run fingerprints [-- --write] [--seeds 1,3] [--requests]`: plays fixed seeds one request at a time, and compares what they

@@ -1,6 +1,6 @@
-import { createLog } from '../../src/log.ts';
-import { inDatabase } from '../support/database.ts';
-import { asAdmin, createTemplate, startServer } from '../support/postgres.ts';
+import { createLog } from '../../../src/log.ts';
+import { inDatabase } from '../../support/database.ts';
+import { asAdmin, createTemplate, startServer } from '../../support/postgres.ts';
 
 /** Where the databases of the seeds are made. */
 export interface Server {

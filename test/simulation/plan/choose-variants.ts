@@ -1,6 +1,6 @@
-import type { Random } from '../../src/sandbox/data/random.ts';
-import { variantPoints } from '../../src/sandbox/variants/variant-points.ts';
-import type { Variants } from '../../src/sandbox/variants/variants.ts';
+import type { Random } from '../../../src/sandbox/data/random.ts';
+import { variantPoints } from '../../../src/sandbox/variants/variant-points.ts';
+import type { Variants } from '../../../src/sandbox/variants/variants.ts';
 
 /** Points that no reading meets, and those that only a reading of the smaller lists does. */
 const ELSEWHERE = new Set(['auth-error', 'webhooks', 'batch']);

@@ -1,8 +1,8 @@
-import { parseSlice, type Slice } from '../../src/engine/slices/slice.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { Database } from '../../src/warehouse/database/database.ts';
-import { isVisible } from '../support/compare.ts';
-import { ALL, type TestResource } from '../support/resources.ts';
+import { parseSlice, type Slice } from '../../../src/engine/slices/slice.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { isVisible } from '../../support/compare.ts';
+import { ALL, type TestResource } from '../../support/resources.ts';
 
 /** What must hold at every moment, looked at after every commit. */
 export interface Watch {

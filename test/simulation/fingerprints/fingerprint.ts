@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { Database } from '../../src/warehouse/database/database.ts';
-import { runSeed } from './run-seed.ts';
-import type { Server } from './server.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { runSeed } from '../play/run-seed.ts';
+import type { Server } from '../play/server.ts';
 
 /** What a seed did when it was played one request at a time: equal fingerprints mean equal behaviour. */
 export interface Fingerprint {

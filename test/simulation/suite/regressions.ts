@@ -1,11 +1,11 @@
-import type { Given } from './plan.ts';
+import type { Given } from '../plan/plan.ts';
 
 interface Regression {
   readonly seed: number;
   readonly given?: Given;
   readonly was: string;
   /** Takes some twenty seconds or more: `npm run simulate -- --regressions` plays it, `npm test` does not. */
-  readonly dear?: true;
+  readonly isSlow?: true;
 }
 
 /** Seeds that failed once, and what was wrong. Plans change with `plan.ts`; the variants that mattered are given, too. */
@@ -24,7 +24,7 @@ const SEEDS: readonly Regression[] = [
     seed: 17,
     given: { variants: { paging: 'ignored', 'limit-max': '20-reject' } },
     was: 'a status list that is cut short was read again without end, and each reading asked for refused page sizes first',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 32,
@@ -45,7 +45,7 @@ const SEEDS: readonly Regression[] = [
     seed: 213,
     given: { variants: { paging: 'no-meta' } },
     was: 'the end of a list without a count was never found by ids, and its last page passed for the page size',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 216,
@@ -56,7 +56,7 @@ const SEEDS: readonly Regression[] = [
     seed: 320,
     given: { variants: { 'limit-max': '20-reject', order: 'date-desc-loose' } },
     was: 'windows thought to be empty were asked for together for ever, however many rows came',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 3,
@@ -72,7 +72,7 @@ const SEEDS: readonly Regression[] = [
     seed: 6,
     given: { faults: 'rows-missing' },
     was: 'pages that lacked rows passed for intervals of ids in which those rows are gone',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 725,
@@ -88,7 +88,7 @@ const SEEDS: readonly Regression[] = [
     seed: 1028,
     given: { variants: { 'limit-max': 'ignored', order: 'date-desc-loose', filters: 'ignored' } },
     was: 'a day whose rows slip between its two pages was given up after three readings',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 1039,
@@ -124,7 +124,7 @@ const SEEDS: readonly Regression[] = [
     seed: 35,
     given: { variants: { 'date-filter': 'ignored', filters: 'ignored' }, pageSize: 10 },
     was: 'a row that ended the pages of every size near the greatest was asked for again and again, and never what follows it',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 47,
@@ -140,7 +140,7 @@ const SEEDS: readonly Regression[] = [
     seed: 63,
     given: { variants: { 'transaction-ids': 'no', 'date-filter': 'pair-only' }, pageSize: 10 },
     was: 'rows that came while windows were read were taken for undated ones, and equal rows on two pages were stored twice',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 2001,
@@ -159,19 +159,19 @@ const SEEDS: readonly Regression[] = [
     seed: 621,
     given: { variants: { undated: 'yes', 'date-filter': 'pair-only' }, pageSize: 10 },
     was: 'a slice at the end of a long chain of answers was given up after three chains that had not reached it',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 631,
     given: { variants: { 'transaction-ids': 'no', 'date-to': 'exclusive', fault: 'list-changes' }, pageSize: 10 },
     was: 'a day whose rows had gone was asked for wider, and then doubted again, as if it had not been',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 150,
     given: { variants: { 'limit-max': '20-reject', 'rate-reset': 'http-date' }, only: true },
     was: "a window and then one customer's list came empty by mistake, though other customers' lists showed the window's rows",
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 1328,
@@ -186,13 +186,13 @@ const SEEDS: readonly Regression[] = [
       },
     },
     was: 'equal rows without ids, but for their unknown fields, were written anew whenever they came in another order',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 215,
     given: { variants: { paging: 'no-meta', order: 'updated-asc' }, pageSize: 10, others: ['tickets', 'products'] },
     was: 'a short last page in the order of changes passed for a range of ids, in one order and then in the other, and rows between were deleted',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 7016,
@@ -203,7 +203,7 @@ const SEEDS: readonly Regression[] = [
       others: ['suppliers', 'users'],
     },
     was: 'where pages were neither counted nor of the size asked for, slices behind the end were asked for again and again',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 8045,
@@ -214,13 +214,13 @@ const SEEDS: readonly Regression[] = [
       others: ['suppliers', 'users'],
     },
     was: 'in a list without a count that had become shorter, every jump to its end went past it',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 235,
     given: { variants: { paging: 'capped', 'invoice-fields': 'bare' }, pageSize: 10, others: ['purchases'] },
     was: 'a body that came again with one more row in front passed for a second page, and for a source that keeps to its own size',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 270,
@@ -247,7 +247,7 @@ const SEEDS: readonly Regression[] = [
       others: ['tickets', 'purchases'],
     },
     was: 'a reading that ended with a database error kept the only place for an answer, and the process hung',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 833,
@@ -263,13 +263,13 @@ const SEEDS: readonly Regression[] = [
       others: ['orders', 'quotes'],
     },
     was: 'an invoice without a date, which rows do not show, lies in no window, and was taken for gone when all of them lacked it',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 856,
     given: { variants: { 'past-end': 'empty', order: 'date-desc-loose' }, others: ['suppliers', 'orders'] },
     was: 'the one window that was to conclude what all of them lacked had become too large, and was cut instead',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 1541,
@@ -285,7 +285,7 @@ const SEEDS: readonly Regression[] = [
       others: ['users', 'purchases'],
     },
     was: 'a last page whose rows had all slipped from the first was taken for paging that is ignored, and the day was given up',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 1943,
@@ -302,7 +302,7 @@ const SEEDS: readonly Regression[] = [
       others: ['products', 'orders'],
     },
     was: 'rows that were gone led behind the end of a counted list, again and again, and the end itself was never read',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 1800,
@@ -311,13 +311,13 @@ const SEEDS: readonly Regression[] = [
       others: ['tickets', 'orders'],
     },
     was: 'the rows to be accepted were counted when the fuse blew, and what the rest of the list lacked came on top',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 1999,
     given: { variants: { paging: 'no-meta', 'invoice-fields': 'bare', states: 'more' }, others: ['tickets', 'users'] },
     was: 'a page that had lost rows was taken for the longest that the source gives, and nothing longer was noticed',
-    dear: true,
+    isSlow: true,
   },
   {
     seed: 1371,
@@ -358,7 +358,7 @@ const SEEDS: readonly Regression[] = [
       others: ['tickets', 'orders'],
     },
     was: 'the last row was edited between the last page and the one past the end, and one row was taken for a full page',
-    dear: true,
+    isSlow: true,
   },
 ];
 
