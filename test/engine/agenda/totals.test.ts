@@ -7,9 +7,9 @@ import type { List } from '../../../src/engine/coverage/list.ts';
 import type { Job } from '../../../src/engine/job.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
+import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 import { monthBefore, monthRange } from '../../../src/engine/slices/date-windows.ts';
 import { type Slice, sliceText } from '../../../src/engine/slices/slice.ts';
-import type { Entry } from '../../../src/warehouse/ledgers/coverage.ts';
 
 const TODAY = '2026-01-15';
 const NOW = Date.parse(`${TODAY}T10:00:00Z`);

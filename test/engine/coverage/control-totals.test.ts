@@ -5,8 +5,8 @@ import { compareTotals, type Totals } from '../../../src/engine/coverage/control
 import type { List } from '../../../src/engine/coverage/list.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
+import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 import { parseSlice, sliceText, type TotalSlice } from '../../../src/engine/slices/slice.ts';
-import type { Entry } from '../../../src/warehouse/ledgers/coverage.ts';
 
 const NOW = Date.parse('2026-01-15T10:00:00Z');
 const NOVEMBER: TotalSlice = { by: 'total', month: '2025-11' };
