@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { createRandom } from '../../src/sandbox/data/random.ts';
-import { openSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Variants } from '../../src/sandbox/variants/variants.ts';
-import { chooseVariants, isHonest } from '../simulation/plan/choose-variants.ts';
-import { differences } from '../support/compare.ts';
-import { withDatabase } from '../support/database.ts';
-import { ALL } from '../support/resources.ts';
-import { openEngine, serveOrders } from '../support/source.ts';
+import { createRandom } from '../../../src/sandbox/data/random.ts';
+import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Variants } from '../../../src/sandbox/variants/variants.ts';
+import { chooseVariants, isHonest } from '../../simulation/plan/choose-variants.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { ALL } from '../../support/resources.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
 
 const OTHERWISE: Partial<Variants>[] = [];
 for (const random = createRandom(11); OTHERWISE.length < 10; ) {

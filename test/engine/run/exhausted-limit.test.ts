@@ -1,15 +1,15 @@
 import { expect, test, vi } from 'vitest';
-import { HOUR, MINUTE } from '../../src/clock.ts';
-import type { Engine } from '../../src/engine/run/engine.ts';
-import { runLoop } from '../../src/engine/run/loop.ts';
-import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { createOrder, readOrders } from '../../src/warehouse/ledgers/orders.ts';
-import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
-import { whatIsDue } from '../../src/warehouse/reports/due.ts';
-import { differences } from '../support/compare.ts';
-import { withDatabase } from '../support/database.ts';
-import { openEngine } from '../support/source.ts';
-import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+import { HOUR, MINUTE } from '../../../src/clock.ts';
+import type { Engine } from '../../../src/engine/run/engine.ts';
+import { runLoop } from '../../../src/engine/run/loop.ts';
+import { openSandbox, type SandboxOptions } from '../../../src/sandbox/sandbox.ts';
+import { createOrder, readOrders } from '../../../src/warehouse/ledgers/orders.ts';
+import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
+import { whatIsDue } from '../../../src/warehouse/reports/due.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine } from '../../support/source.ts';
+import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 

@@ -8,8 +8,8 @@ import {
   splitWindow,
   wholeTime,
   within,
-} from '../../src/engine/slices/date-windows.ts';
-import type { DateSlice } from '../../src/engine/slices/slice.ts';
+} from '../../../src/engine/slices/date-windows.ts';
+import type { DateSlice } from '../../../src/engine/slices/slice.ts';
 
 const days = (from: string, to: string) =>
   fc

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cleanText, jsonText, MAX_DEPTH, plainText, uncleanIn, wholeJson } from '../../src/engine/storable-text.ts';
-import { BadValue, dateText, decimalText, integerText, stampText } from '../../src/source/answers/values.ts';
-import { withDatabase } from '../support/database.ts';
+import { cleanText, jsonText, MAX_DEPTH, plainText, uncleanIn, wholeJson } from '../../../src/engine/storable-text.ts';
+import { BadValue, dateText, decimalText, integerText, stampText } from '../../../src/source/answers/values.ts';
+import { withDatabase } from '../../support/database.ts';
 
 const digits = (min: number, max: number) =>
   fc.array(fc.integer({ min: 0, max: 9 }), { minLength: min, maxLength: max }).map(list => list.join(''));

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { date, decimal, defineJob, integer, list, text, timestamp } from '../../src/engine/job.ts';
-import { createRecordParser } from '../../src/engine/records/parse-record.ts';
+import { date, decimal, defineJob, integer, list, text, timestamp } from '../../../src/engine/job.ts';
+import { createRecordParser } from '../../../src/engine/records/parse-record.ts';
 
 const job = defineJob({
   path: '/api/v2/parcels',

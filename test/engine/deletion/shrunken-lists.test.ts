@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { Database } from '../../src/warehouse/database/database.ts';
-import { differences } from '../support/compare.ts';
-import { withDatabase } from '../support/database.ts';
-import { openEngine, serveOrders } from '../support/source.ts';
+import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
 
 async function transactionsApart(database: Database, sandbox: Sandbox): Promise<string[]> {
   const found = await differences(database, sandbox, Number.POSITIVE_INFINITY);

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { runLoop } from '../../src/engine/run/loop.ts';
-import { openSandbox } from '../../src/sandbox/sandbox.ts';
-import { addToRun, endAbandonedRuns, endRun, startRun } from '../../src/warehouse/ledgers/runs.ts';
-import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
-import { whatIsDue } from '../../src/warehouse/reports/due.ts';
-import { withDatabase } from '../support/database.ts';
-import { openEngine, serveOrders } from '../support/source.ts';
-import { createVirtualClock } from '../support/virtual-clock.ts';
+import { runLoop } from '../../../src/engine/run/loop.ts';
+import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { addToRun, endAbandonedRuns, endRun, startRun } from '../../../src/warehouse/ledgers/runs.ts';
+import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
+import { whatIsDue } from '../../../src/warehouse/reports/due.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const RUN = { source: 'main', resource: 'invoices', kind: 'slot', orderId: null, slotAt: null };
 const SERVICE = { orders: () => true, slots: true };

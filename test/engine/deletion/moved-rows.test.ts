@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { parseVariants } from '../../src/sandbox/parse/parse-variants.ts';
-import { openSandbox } from '../../src/sandbox/sandbox.ts';
-import { differences } from '../support/compare.ts';
-import { withDatabase } from '../support/database.ts';
-import { openEngine, serveOrders } from '../support/source.ts';
+import { parseVariants } from '../../../src/sandbox/parse/parse-variants.ts';
+import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
 
 test.each(['invoices', 'transactions'] as const)(
   '%s: rows given another date are not deleted because the window they left lacks them',

@@ -1,12 +1,12 @@
 import { expect, test, vi } from 'vitest';
-import { runLoop } from '../../src/engine/run/loop.ts';
-import { openSandbox } from '../../src/sandbox/sandbox.ts';
-import { createOrder, readOrders } from '../../src/warehouse/ledgers/orders.ts';
-import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
-import { differences } from '../support/compare.ts';
-import { withDatabase } from '../support/database.ts';
-import { openEngine, serveOrders } from '../support/source.ts';
-import { createVirtualClock } from '../support/virtual-clock.ts';
+import { runLoop } from '../../../src/engine/run/loop.ts';
+import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { createOrder, readOrders } from '../../../src/warehouse/ledgers/orders.ts';
+import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { SECOND } from '../../src/clock.ts';
-import { parseVariants } from '../../src/sandbox/parse/parse-variants.ts';
-import { openSandbox } from '../../src/sandbox/sandbox.ts';
-import { differences } from '../support/compare.ts';
-import { withDatabase } from '../support/database.ts';
-import { openEngine, serveOrders } from '../support/source.ts';
-import { createVirtualClock } from '../support/virtual-clock.ts';
+import { SECOND } from '../../../src/clock.ts';
+import { parseVariants } from '../../../src/sandbox/parse/parse-variants.ts';
+import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const LIMIT = 20;
 const WINDOW_MS = 10 * SECOND;

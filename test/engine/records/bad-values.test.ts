@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { Database } from '../../src/warehouse/database/database.ts';
-import { listQuarantine } from '../../src/warehouse/rows/quarantine.ts';
-import { withDatabase } from '../support/database.ts';
-import { openEngine, serveOrders } from '../support/source.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { listQuarantine } from '../../../src/warehouse/rows/quarantine.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
 import { type OwnLists, type OwnRow, openOwnSource } from './own-source.ts';
 
 type Outcome =

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { HOUR } from '../../src/clock.ts';
-import { runLoop } from '../../src/engine/run/loop.ts';
-import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { Database } from '../../src/warehouse/database/database.ts';
-import { dueHints, leaveHints } from '../../src/warehouse/ledgers/hints.ts';
-import { createOrder, setOrderState } from '../../src/warehouse/ledgers/orders.ts';
-import { whatIsDue } from '../../src/warehouse/reports/due.ts';
-import { differences } from '../support/compare.ts';
-import { withDatabase } from '../support/database.ts';
-import { openEngine, serveOrders } from '../support/source.ts';
-import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+import { HOUR } from '../../../src/clock.ts';
+import { runLoop } from '../../../src/engine/run/loop.ts';
+import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { dueHints, leaveHints } from '../../../src/warehouse/ledgers/hints.ts';
+import { createOrder, setOrderState } from '../../../src/warehouse/ledgers/orders.ts';
+import { whatIsDue } from '../../../src/warehouse/reports/due.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
 const SERVICE = { orders: () => true, slots: true };
 

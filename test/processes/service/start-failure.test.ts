@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { begin, useBuild, withInstallation } from '../cli/run-command.ts';
+import { begin, useBuild, withInstallation } from '../../cli/run-command.ts';
 
 useBuild();
 vi.setConfig({ testTimeout: 60_000 });

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { withDatabase } from '../support/database.ts';
-import type { TestResource } from '../support/resources.ts';
-import { openEngine, serveOrders } from '../support/source.ts';
+import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { withDatabase } from '../../support/database.ts';
+import type { TestResource } from '../../support/resources.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
 
-const text = readFileSync(new URL('../../docs/coverage.md', import.meta.url), 'utf8');
+const text = readFileSync(new URL('../../../docs/coverage.md', import.meta.url), 'utf8');
 const queries = [...text.matchAll(/```sql\n([\s\S]*?)```/g)].map(match => match[1] as string);
 const [all, invoices, customers, unproven, leftBehind, cleaned] = queries as [
   string,

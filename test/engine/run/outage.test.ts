@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { MINUTE } from '../../src/clock.ts';
-import { runLoop } from '../../src/engine/run/loop.ts';
-import type { Serves } from '../../src/engine/run/serves.ts';
-import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { FAILURES } from '../../src/source/requests/retry.ts';
-import type { Database } from '../../src/warehouse/database/database.ts';
-import { adoptOrder, createOrder, readOrders } from '../../src/warehouse/ledgers/orders.ts';
-import { whatIsDue } from '../../src/warehouse/reports/due.ts';
-import { differences } from '../support/compare.ts';
-import { withDatabase } from '../support/database.ts';
-import { openEngine, serveOrders } from '../support/source.ts';
-import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
+import { MINUTE } from '../../../src/clock.ts';
+import { runLoop } from '../../../src/engine/run/loop.ts';
+import type { Serves } from '../../../src/engine/run/serves.ts';
+import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { FAILURES } from '../../../src/source/requests/retry.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { adoptOrder, createOrder, readOrders } from '../../../src/warehouse/ledgers/orders.ts';
+import { whatIsDue } from '../../../src/warehouse/reports/due.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
 const SERVICE: Serves = { orders: () => true, slots: true };
 const ALONE: Serves = { orders: () => true, slots: false };
