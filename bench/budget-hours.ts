@@ -10,7 +10,7 @@ import { openClient } from '../src/source/client.ts';
 import { type Database, openDatabase } from '../src/warehouse/database/database.ts';
 import { createOrder } from '../src/warehouse/ledgers/orders.ts';
 import { recordSlot } from '../src/warehouse/ledgers/slots.ts';
-import { type Server, withClone } from '../test/simulation/server.ts';
+import { type Server, withClone } from '../test/simulation/play/server.ts';
 import { openEngine } from '../test/support/source.ts';
 import { createVirtualClock } from '../test/support/virtual-clock.ts';
 import { CONCURRENCY, type Figures, figuresOf, PROCESSES } from './budget-figures.ts';

@@ -10,7 +10,7 @@ import { createLog } from '../src/log.ts';
 import { openSandbox } from '../src/sandbox/sandbox.ts';
 import type { Variants } from '../src/sandbox/variants/variants.ts';
 import { type Database, openDatabase } from '../src/warehouse/database/database.ts';
-import { type Server, withClone } from '../test/simulation/server.ts';
+import { type Server, withClone } from '../test/simulation/play/server.ts';
 import { CONCURRENCY, type Figures, figuresOf, PROCESSES } from './budget-figures.ts';
 
 const LIMIT = 50;

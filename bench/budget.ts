@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import { SECOND } from '../src/clock.ts';
-import { openServer } from '../test/simulation/server.ts';
+import { openServer } from '../test/simulation/play/server.ts';
 import { CONCURRENCY, type Figures, PROCESSES } from './budget-figures.ts';
 import { saturateForHours } from './budget-hours.ts';
 import { saturateByProcesses } from './budget-processes.ts';

@@ -10,7 +10,7 @@ import { createLog } from '../../src/log.ts';
 import { createRandom } from '../../src/sandbox/data/random.ts';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
 import { openDatabase } from '../../src/warehouse/database/database.ts';
-import { openServer } from '../simulation/server.ts';
+import { openServer } from '../simulation/play/server.ts';
 import { differences } from '../support/compare.ts';
 import { inDatabase } from '../support/database.ts';
 import { asAdmin } from '../support/postgres.ts';

@@ -5,11 +5,11 @@ import { parseVariants } from '../../src/sandbox/parse/parse-variants.ts';
 import { variantPoints } from '../../src/sandbox/variants/variant-points.ts';
 import type { Variants } from '../../src/sandbox/variants/variants.ts';
 import type { TestResource } from '../support/resources.ts';
-import { alone, pairOf } from './choose-variants.ts';
-import { type Given, OTHERS, replay } from './plan.ts';
-import { REGRESSIONS } from './regressions.ts';
-import { runSeed } from './run-seed.ts';
-import { openServer } from './server.ts';
+import { alone, pairOf } from './plan/choose-variants.ts';
+import { type Given, OTHERS, replay } from './plan/plan.ts';
+import { runSeed } from './play/run-seed.ts';
+import { openServer } from './play/server.ts';
+import { REGRESSIONS } from './suite/regressions.ts';
 
 /**
  * `npm run simulate -- --seeds 100 [--seed 1] [--variant paging=whole,..] [--faults drop] [--page-size 10] [--others products,users|all|none] [--at-once 2]

@@ -1,5 +1,5 @@
 import type { Variants } from '../../../src/sandbox/variants/variants.ts';
-import { EXCLUDED } from '../../simulation/choose-variants.ts';
+import { EXCLUDED } from '../../simulation/plan/choose-variants.ts';
 import type { Finding } from './finding.ts';
 
 /** Marks combinations of behaviours that Sluice cannot handle together, although it handles each alone; the simulation excludes the same ones. */

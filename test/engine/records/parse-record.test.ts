@@ -1,0 +1,172 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { date, decimal, defineJob, integer, list, text, timestamp } from '../../../src/engine/job.ts';
+import { createRecordParser } from '../../../src/engine/records/parse-record.ts';
+
+const job = defineJob({
+  path: '/api/v2/parcels',
+  key: 'id',
+  record: z.object({
+    id: integer(),
+    name: text(),
+    price: decimal(),
+    sent: date(),
+    seen_at: timestamp(),
+    parts: list(z.object({ label: text(), weight: decimal() })),
+  }),
+  children: { parts: { table: 'parcel_parts', parent: 'parcel_id' } },
+  slicings: [],
+  never: ['password'],
+});
+const readAt = '2026-01-15 10:00:00+00';
+const parser = createRecordParser(job, { hashed: true, contentKeyed: false });
+const parse = (raw: unknown) => parser(raw, readAt);
+
+function rowOf(raw: unknown) {
+  const parsed = parse(raw);
+  if ('bad' in parsed) throw new Error(JSON.stringify(parsed.bad));
+  return parsed.row;
+}
+function badOf(raw: unknown) {
+  const parsed = parse(raw);
+  if ('row' in parsed) throw new Error(`${parsed.row.key} was taken`);
+  return parsed.bad;
+}
+
+const nameless = fc.string().filter(name => !(name in job.record.shape) && name !== 'password' && !name.includes('\0'));
+const json = fc.jsonValue().map(value => JSON.parse(JSON.stringify(value)) as unknown);
+
+test('unknown fields are kept whole, and only those', () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.oneof(nameless, fc.constant('__proto__')), json), unknown => {
+      const raw = JSON.parse(JSON.stringify({ ...unknown, id: 7, name: 'x', password: 'secret' })) as unknown;
+      const { extra, values } = rowOf(raw);
+      expect(values).toEqual({ id: '7', name: 'x' });
+      if (Object.keys(unknown).length === 0) expect(extra).toBeNull();
+      else expect(JSON.parse(extra as string)).toEqual(JSON.parse(JSON.stringify({ ...unknown })));
+    }),
+  );
+});
+
+test('a field called __proto__ is a field like any other', () => {
+  const raw = JSON.parse('{"id":1,"__proto__":{"admin":true}}') as unknown;
+  expect(rowOf(raw).extra).toBe('{"__proto__":{"admin":true}}');
+});
+
+test('an absent field is absent, null is null', () => {
+  expect(rowOf({ id: 1 }).values).toEqual({ id: '1' });
+  expect(rowOf({ id: 1, name: null, price: null, sent: '', seen_at: '0000-00-00 00:00:00' }).values).toEqual({
+    id: '1',
+    name: null,
+    price: null,
+    sent: null,
+    seen_at: null,
+  });
+  expect(rowOf({ id: 1 }).children).toEqual({});
+  expect(rowOf({ id: 1, parts: null }).children).toEqual({ parts: [] });
+});
+
+test('child rows are parsed like their parents, unknown fields and all', () => {
+  const { children, extra } = rowOf({ id: 1, parts: [{ label: 'a', weight: '1.50', colour: 'red' }, {}] });
+  expect(children.parts).toEqual([
+    { values: { label: 'a', weight: '1.5' }, extra: '{"colour":"red"}' },
+    { values: {}, extra: null },
+  ]);
+  expect(extra).toBeNull();
+});
+
+test('the hash tells different records apart, and equal ones written differently together', () => {
+  const hash = (raw: unknown) => rowOf(raw).hash;
+  const base = { id: 1, price: '1.5', parts: [{ label: 'a', weight: 2 }], other: { a: 1 } };
+  expect(hash({ ...base, id: '1', price: 1.5, parts: [{ label: 'a', weight: '2.00' }] })).toBe(hash(base));
+  expect(hash({ ...base, password: 'new' })).toBe(hash(base));
+  for (const other of [
+    { ...base, price: '1.51' },
+    { ...base, name: null },
+    { ...base, parts: [] },
+    { ...base, parts: [{ label: 'a', weight: 2, colour: 'red' }] },
+    { ...base, other: { a: 2 } },
+  ])
+    expect(hash(other)).not.toBe(hash(base));
+});
+
+test('a record stored under another declaration hashes differently', () => {
+  const wider = defineJob({ ...job, record: job.record.extend({ colour: text() }) });
+  const parsed = createRecordParser(wider, { hashed: true, contentKeyed: false })({ id: 1 }, readAt);
+  expect('row' in parsed && parsed.row.hash).not.toBe(rowOf({ id: 1 }).hash);
+});
+
+test('a bad record is set aside whole, by its key and with the reasons', () => {
+  const bad = badOf({ id: 7, price: '1,50', sent: '15/01/2026', parts: [{ weight: 'heavy' }], note: 'kept' });
+  expect(bad.key).toBe('7');
+  expect(JSON.parse(bad.payload)).toEqual({
+    id: 7,
+    price: '1,50',
+    sent: '15/01/2026',
+    parts: [{ weight: 'heavy' }],
+    note: 'kept',
+  });
+  expect(Object.keys(bad.reasons).sort()).toEqual(['parts.0.weight', 'price', 'sent']);
+});
+
+test('a record whose key cannot be read has a key made of its content', () => {
+  for (const raw of [
+    { name: 'x' },
+    { id: null },
+    { id: '' },
+    { id: 'seven' },
+    { id: 1.5 },
+    null,
+    'text',
+    17,
+    [1],
+    true,
+  ]) {
+    const bad = badOf(raw);
+    expect(bad.key).toMatch(/^\?[0-9a-f]{32}$/);
+    expect(JSON.parse(bad.payload)).toEqual(raw);
+    expect(badOf(raw).key).toBe(bad.key);
+  }
+  expect(badOf({ name: 'x' }).key).not.toBe(badOf({ name: 'y' }).key);
+});
+
+test('a field that is never stored appears nowhere: not in the row, not in quarantine, not in a key', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.constant(3), fc.constant('oops')), fc.string({ minLength: 12 }), (id, secret) => {
+      const text = JSON.stringify(parse({ id, name: 'x', password: `pw-${secret}` }));
+      expect(text).not.toContain('pw-');
+      expect(text).not.toContain('password');
+    }),
+  );
+  expect(badOf({ id: 'oops', password: 'a' }).key).toBe(badOf({ id: 'oops', password: 'b' }).key);
+});
+
+test('whatever comes is either a row or a bad record, never an exception', () => {
+  const fields = fc.record(
+    { id: json, name: json, price: json, sent: json, seen_at: json, parts: json, password: json, other: json },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(fc.oneof(json, fields), raw => {
+      const parsed = parse(raw);
+      if ('row' in parsed) expect(parsed.row.key).toMatch(/^-?\d+$/);
+      else expect(Object.keys(parsed.bad.reasons).length).toBeGreaterThan(0);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('a row without its key is keyed by what is declared of it, however that is written, where its table is keyed by content', () => {
+  const parseKeyless = createRecordParser(job, { hashed: true, contentKeyed: true });
+  const keyOf = (raw: Record<string, unknown>) => {
+    const parsed = parseKeyless(raw, readAt);
+    return 'row' in parsed ? parsed.row.key : undefined;
+  };
+  const key = keyOf({ name: 'x', price: '1.50', sent: '2026-01-15' });
+  expect(key).toMatch(/^#[0-9a-f]{32}$/);
+  expect(keyOf({ sent: '2026-01-15 00:00:00', price: 1.5, name: 'x', colour: 'red', password: 'p' })).toBe(key);
+  expect(keyOf({ name: 'x', price: '1.51', sent: '2026-01-15' })).not.toBe(key);
+  expect(keyOf({ name: 'x', price: null, sent: '2026-01-15' })).not.toBe(key);
+  expect(keyOf({ id: 7, name: 'x', price: '1.50', sent: '2026-01-15' })).toBe('7');
+});

@@ -1,0 +1,104 @@
+import { expect, test, vi } from 'vitest';
+import { HOUR, MINUTE } from '../../../src/clock.ts';
+import type { Engine } from '../../../src/engine/run/engine.ts';
+import { runLoop } from '../../../src/engine/run/loop.ts';
+import { openSandbox, type SandboxOptions } from '../../../src/sandbox/sandbox.ts';
+import { createOrder, readOrders } from '../../../src/warehouse/ledgers/orders.ts';
+import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
+import { whatIsDue } from '../../../src/warehouse/reports/due.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine } from '../../support/source.ts';
+import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+const LIMIT = 1000;
+const CONCURRENCY = 4;
+const RESOURCES = ['customers', 'invoices', 'transactions'] as const;
+
+interface Spent {
+  readonly how: string;
+  readonly source: Partial<SandboxOptions>;
+  /** Requests that may be refused during the hour. */
+  readonly most: number;
+}
+
+const SPENT: Spent[] = [
+  // Those that were under way when the first was refused; then everybody waits as told.
+  { how: 'says until when', source: {}, most: CONCURRENCY },
+  {
+    how: 'says only that nothing is left',
+    source: { variants: { 'rate-headers': 'only-429', 'rate-reset': 'stale', 'retry-after': 'absent' } },
+    most: CONCURRENCY,
+  },
+  // Each wait at least as long as all before it, from half a second to ten minutes: 11 doublings, and 4 or 5 of the longest.
+  { how: 'says nothing', source: { rateLimit: 0 }, most: 16 * CONCURRENCY },
+];
+
+test.each(SPENT)(
+  'another tool spends the whole hour, and the refusal $how: all wait, visibly, and go on by themselves',
+  async ({ source, most }) => {
+    await withDatabase(async database => {
+      const clock = await createVirtualClock(database, undefined, { quietMs: 10 });
+      const sandbox = await openSandbox({ clock, rateLimit: LIMIT, ...source });
+      const engine = await openEngine(database, sandbox, { clock, limit: LIMIT, concurrency: CONCURRENCY });
+      if (source.rateLimit === 0) sandbox.failNext('json-429', 10 * LIMIT);
+      else sandbox.spend(LIMIT);
+      const { id } = await createOrder(database.kysely, { source: 'main', resource: 'transactions', kind: 'backfill' });
+
+      const looks = await serveFor(engine, clock, HOUR - MINUTE);
+      for (const { minute, runs } of looks) {
+        expect([minute, runs.map(run => run.resource).sort()]).toEqual([minute, [...RESOURCES, 'transactions'].sort()]);
+        for (const { state, ahead } of runs) expect([minute, state, ahead]).toEqual([minute, 'waiting', true]);
+      }
+      expect(sandbox.stats.total).toBeLessThanOrEqual(most);
+      expect(new Set(sandbox.stats.requests.map(request => request.status))).toEqual(new Set([429]));
+
+      sandbox.forgetFaults();
+      await serveFor(engine, clock, HOUR);
+      expect(await ended(engine)).toEqual([
+        { kind: 'backfill', state: 'done' },
+        { kind: 'slot', state: 'done' },
+      ]);
+      expect(await readOrders(database.kysely, [id])).toMatchObject([{ state: 'done', reason: null }]);
+      expect(await differences(database, sandbox)).toEqual([]);
+      expect(sandbox.stats.rejected).toBeLessThanOrEqual(most);
+      await engine.close();
+      await sandbox.close();
+    });
+  },
+);
+
+interface Look {
+  readonly minute: number;
+  /** Those that have not ended, and whether the moment they wait for lies ahead. */
+  readonly runs: { resource: string; state: string; ahead: boolean | null }[];
+}
+
+/** What `sluice start` does: a tick every 15 minutes, a wake-up every minute, and a reader that leaves while all has to wait. */
+async function serveFor(engine: Engine, clock: VirtualClock, ms: number): Promise<Look[]> {
+  const { kysely } = engine.database;
+  const looks: Look[] = [];
+  const from = clock.now();
+  let nextTick = from;
+  while (clock.now() < from + ms) {
+    if (clock.now() >= nextTick) {
+      for (const resource of RESOURCES) await recordSlot(kysely, 'main', resource, new Date(clock.now()));
+      nextTick += 15 * MINUTE;
+    }
+    if ((await whatIsDue(kysely, 'main')).now)
+      await runLoop(engine, { orders: () => true, slots: true, yields: true }, new AbortController().signal);
+    const { rows } = await engine.database.query<Look['runs'][number]>(
+      'select resource, state, waiting_until > sluice.now() as ahead from sluice.runs where ended_at is null',
+    );
+    looks.push({ minute: Math.floor((clock.now() - from) / MINUTE), runs: rows });
+    await clock.advance(MINUTE);
+  }
+  return looks;
+}
+
+async function ended(engine: Engine): Promise<unknown> {
+  const { rows } = await engine.database.query('select distinct kind, state from sluice.runs order by 1, 2');
+  return rows;
+}

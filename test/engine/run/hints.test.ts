@@ -1,0 +1,193 @@
+import { expect, test } from 'vitest';
+import { HOUR } from '../../../src/clock.ts';
+import { runLoop } from '../../../src/engine/run/loop.ts';
+import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { dueHints, leaveHints } from '../../../src/warehouse/ledgers/hints.ts';
+import { createOrder, setOrderState } from '../../../src/warehouse/ledgers/orders.ts';
+import { whatIsDue } from '../../../src/warehouse/reports/due.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
+
+const SERVICE = { orders: () => true, slots: true };
+
+interface Given {
+  readonly sandbox: Sandbox;
+  readonly database: Database;
+  readonly clock: VirtualClock;
+  /** Serves hints for these slices as a service does, and returns the requests that cost. */
+  readonly hint: (...hints: [resource: string, slice: string][]) => Promise<number>;
+}
+
+/** A synced source on a clock of the test's own. */
+async function withSynced(variants: Partial<Sandbox['variants']>, fn: (given: Given) => Promise<void>): Promise<void> {
+  const sandbox = await openSandbox({ rateLimit: 0, today: '2026-01-15', variants });
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z');
+    const engine = await openEngine(database, sandbox, { clock });
+    await serveOrders(engine, 'sync');
+    const hint = async (...hints: [string, string][]) => {
+      const before = sandbox.stats.total;
+      await leaveHints(
+        database.kysely,
+        hints.map(([resource, slice]) => ({ source: 'main', resource, slice })),
+      );
+      await runLoop(engine, SERVICE, new AbortController().signal);
+      return sandbox.stats.total - before;
+    };
+    await fn({ sandbox, database, clock, hint });
+    await engine.close();
+  });
+  await sandbox.close();
+}
+
+const invoice = (sandbox: Sandbox, fields: object = {}) => {
+  const { id: _, ...row } = [...sandbox.rows('invoices')].at(-1) as never as { id: number };
+  return sandbox.insert('invoices', { ...row, invoice_number: 'new', ...fields } as never).id;
+};
+
+test('a row that is not stored is looked for where the list grows: two requests, without an order or a slot', async () => {
+  await withSynced({}, async ({ sandbox, database, hint }) => {
+    const id = invoice(sandbox);
+    expect(await hint(['invoices', `one ${id}`])).toBe(2);
+    expect(await differences(database, sandbox)).toEqual([]);
+    const { rows } = await database.query(`select kind, state, requests from sluice.runs where kind = 'hint'`);
+    expect(rows).toEqual([{ kind: 'hint', state: 'done', requests: '2' }]);
+  });
+});
+
+test('of a row that is stored, its customer is read: one request, however old it is', async () => {
+  await withSynced({}, async ({ sandbox, database, hint }) => {
+    const [oldest] = sandbox.rows('invoices');
+    sandbox.update('invoices', oldest?.id as number, { status: 'Partially Paid', notes: 'now' });
+    expect(await hint(['invoices', `one ${oldest?.id}`])).toBe(1);
+    expect(await differences(database, sandbox)).toEqual([]);
+  });
+});
+
+test('where the source ignores that filter, its date window is read', async () => {
+  await withSynced({ filters: 'ignored' }, async ({ sandbox, database, clock, hint }) => {
+    const [oldest] = sandbox.rows('invoices');
+    await hint(['invoices', `one ${oldest?.id}`]);
+    await clock.advance(60_000);
+    sandbox.update('invoices', oldest?.id as number, { notes: 'now' });
+    expect(await hint(['invoices', `one ${oldest?.id}`])).toBeLessThanOrEqual(10);
+    expect(await differences(database, sandbox)).toEqual([]);
+  });
+});
+
+test('in a list without order, a new row is looked for in the window of today', async () => {
+  await withSynced({ order: 'shuffled' }, async ({ sandbox, database, hint }) => {
+    const id = invoice(sandbox, { date: '2026-01-15' });
+    expect(await hint(['invoices', `one ${id}`])).toBeLessThanOrEqual(10);
+    expect(await differences(database, sandbox)).toEqual([]);
+  });
+});
+
+test('a flood costs what one reading may cost, and rests; hints of a resource that nobody knows or has read are dropped', async () => {
+  await withSynced({}, async ({ sandbox, database, clock, hint }) => {
+    const all = [...sandbox.rows('invoices')].map(row => ['invoices', `one ${row.id}`] as [string, string]);
+    const first = await hint(...all, ['nothing', 'newest']);
+    expect(first).toBeGreaterThan(0);
+    expect(first).toBeLessThanOrEqual(10);
+    expect(await hint(...all)).toBe(0);
+    let spent = first;
+    for (let second = 0; second < 600; second += 10) {
+      await clock.advance(10_000);
+      spent += await hint(...all);
+    }
+    // A fortieth of the limit in a quarter of the window, and what the last reading began with.
+    expect(spent).toBeLessThanOrEqual(25 + 10);
+    expect(await dueHints(database.kysely, 'main', { limit: 1000, windowMs: 3_600_000 })).toEqual([]);
+  });
+});
+
+test('a hint that comes during a long reading of its list is read before that goes on', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z');
+    // Each answer takes a second, so that the loop looks for hints between them.
+    const sandbox = await openSandbox({ size: 'medium', rateLimit: 0, today: '2026-01-15', clock, latencyMs: 1000 });
+    const told: string[] = [];
+    let left: Promise<void> | undefined;
+    const engine = await openEngine(database, sandbox, {
+      clock,
+      limit: 100_000,
+      resources: ['invoices'],
+      onEvent: event => {
+        if (event.kind === 'ended') told.push(`${event.task.kind} ${event.state}`);
+        if (event.kind !== 'committed' || event.task.kind !== 'backfill') return;
+        told.push('backfill read');
+        left ??= leaveHints(database.kysely, [{ source: 'main', resource: 'invoices', slice: 'newest' }]);
+      },
+    });
+    await serveOrders(engine, 'sync');
+    told.splice(0);
+    await createOrder(database.kysely, { source: 'main', resource: 'invoices', kind: 'backfill' });
+    await runLoop(engine, SERVICE, new AbortController().signal);
+    await left;
+    expect(told.at(-1)).toBe('backfill done');
+    const hinted = told.indexOf('hint done');
+    expect(hinted).toBeGreaterThan(0);
+    expect(told.slice(hinted).filter(each => each === 'backfill read').length).toBeGreaterThan(0);
+    await engine.close();
+    await sandbox.close();
+  });
+});
+
+test('the same word twice is one hint, and a resource holds fifty at most', async () => {
+  await withDatabase(async database => {
+    const hints = Array.from({ length: 200 }, (_, index) => ({
+      source: 'main',
+      resource: 'invoices',
+      slice: `one ${index % 100}`,
+    }));
+    for (let time = 0; time < 2; time++) await leaveHints(database.kysely, hints);
+    const { rows } = await database.query('select count(*)::int as hints from sluice.hints');
+    expect(rows).toEqual([{ hints: 50 }]);
+  });
+});
+
+test('at an empty bucket hints are left for later, behind a backfill that waits for it too, and are read when it allows', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z', { quietMs: 10 });
+    const sandbox = await openSandbox({ rateLimit: 1000, today: '2026-01-15', clock });
+    const engine = await openEngine(database, sandbox, { clock, limit: 1000, resources: ['invoices'] });
+    const read = () => runLoop(engine, { ...SERVICE, yields: true }, new AbortController().signal);
+    await serveOrders(engine, 'sync');
+    await clock.advance(2 * HOUR);
+    const [oldest] = sandbox.rows('invoices');
+    sandbox.update('invoices', oldest?.id as number, { notes: 'now' });
+    const id = invoice(sandbox);
+    sandbox.spend(1000);
+    const { id: order } = await createOrder(database.kysely, {
+      source: 'main',
+      resource: 'invoices',
+      kind: 'backfill',
+    });
+    await leaveHints(
+      database.kysely,
+      [`one ${oldest?.id}`, `one ${id}`].map(slice => ({ source: 'main', resource: 'invoices', slice })),
+    );
+    await read();
+    const { rows } = await database.query('select kind, state from sluice.runs where ended_at is null order by kind');
+    expect(rows).toEqual([
+      { kind: 'backfill', state: 'waiting' },
+      { kind: 'hint', state: 'waiting' },
+    ]);
+    const left = await database.query('select from sluice.hints');
+    expect(left.rows.length).toBeGreaterThan(1);
+    expect(await dueHints(database.kysely, 'main', { limit: 1000, windowMs: HOUR })).toEqual([]);
+    expect((await whatIsDue(database.kysely, 'main')).now).toBe(false);
+
+    await setOrderState(database.kysely, order, ['waiting'], 'cancelled');
+    await clock.advance(2 * HOUR);
+    await read();
+    expect(await differences(database, sandbox, Number.POSITIVE_INFINITY)).not.toContainEqual(
+      expect.stringMatching(/^invoices/),
+    );
+    await engine.close();
+    await sandbox.close();
+  });
+});

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { SECOND } from '../../../src/clock.ts';
+import { parseVariants } from '../../../src/sandbox/parse/parse-variants.ts';
+import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+const LIMIT = 20;
+const WINDOW_MS = 10 * SECOND;
+
+test.each(['rate-window=sliding', 'rate-window=fixed', 'rate-window=token-bucket'])(
+  '%s: a first sync far above the limit draws no 429 and ends equal',
+  async text => {
+    await withDatabase(async database => {
+      const clock = await createVirtualClock(database, undefined, { quietMs: 10 });
+      const sandbox = await openSandbox({
+        rateLimit: LIMIT,
+        rateWindowMs: WINDOW_MS,
+        clock,
+        variants: parseVariants(text),
+      });
+      const engine = await openEngine(database, sandbox, { clock, limit: LIMIT, windowMs: WINDOW_MS });
+      const orders = await serveOrders(engine, 'sync');
+      expect(orders.map(order => order.reason ?? order.state)).toEqual(['done', 'done', 'done']);
+      expect(sandbox.stats.total).toBeGreaterThan(2 * LIMIT);
+      expect({ rejected: sandbox.stats.rejected, over: sandbox.stats.maxInWindow > LIMIT }).toEqual({
+        rejected: 0,
+        over: false,
+      });
+      expect(await differences(database, sandbox)).toEqual([]);
+      await engine.close();
+      await sandbox.close();
+    });
+  },
+);
+
+test.each([
+  'rate-reset=epoch-s',
+  'rate-reset=epoch-ms',
+  'rate-reset=seconds',
+  'rate-reset=http-date',
+  'rate-reset=stale',
+  'rate-headers=only-429',
+  'retry-after=seconds',
+  'retry-after=http-date',
+  'retry-after=absent',
+  'rejected-count=yes',
+])('%s: when another tool has used up the key, the run waits as told and ends equal', async text => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database, undefined, { quietMs: 10 });
+    const sandbox = await openSandbox({
+      rateLimit: LIMIT,
+      rateWindowMs: WINDOW_MS,
+      clock,
+      variants: parseVariants(text),
+    });
+    const engine = await openEngine(database, sandbox, { clock, limit: LIMIT, windowMs: WINDOW_MS });
+    sandbox.spend(LIMIT - 2);
+    const orders = await serveOrders(engine, 'sync');
+    expect(orders.map(order => order.reason ?? order.state)).toEqual(['done', 'done', 'done']);
+    // What was in flight when the first refusal came, and at most one try after each wait.
+    expect(sandbox.stats.rejected).toBeLessThan(LIMIT);
+    expect(await differences(database, sandbox)).toEqual([]);
+    await engine.close();
+    await sandbox.close();
+  });
+});

@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest';
+import { runLoop } from '../../../src/engine/run/loop.ts';
+import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { addToRun, endAbandonedRuns, endRun, startRun } from '../../../src/warehouse/ledgers/runs.ts';
+import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
+import { whatIsDue } from '../../../src/warehouse/reports/due.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+const RUN = { source: 'main', resource: 'invoices', kind: 'slot', orderId: null, slotAt: null };
+const SERVICE = { orders: () => true, slots: true };
+
+test('what is committed after the end of a run is counted, and the run stays ended', async () => {
+  await withDatabase(async database => {
+    const id = await startRun(database.kysely, RUN);
+    await endRun(database.kysely, id, { state: 'stopped', reason: 'The order was paused.' });
+    await addToRun(database.kysely, id, null, { requests: 2, inserted: 7 });
+    const { rows } = await database.query(
+      'select state, requests::int as requests, inserted::int as inserted, ended_at is not null as ended from sluice.runs',
+    );
+    expect(rows).toEqual([{ state: 'stopped', requests: 2, inserted: 7, ended: true }]);
+  });
+});
+
+test('the slot of a run that the database ended is open again, that of one which failed by the source is not', async () => {
+  await withDatabase(async database => {
+    for (const [minute, failure] of ['database', 'unavailable'].entries()) {
+      await recordSlot(database.kysely, 'main', 'invoices', new Date(Date.UTC(2026, 0, 1, 0, minute)));
+      const id = await startRun(database.kysely, RUN);
+      await database.query('update sluice.slots set run_id = $1 where run_id is null', [id]);
+      await endRun(database.kysely, id, { state: 'failed', failure });
+      const { rows } = await database.query('select from sluice.slots where run_id is null');
+      expect([failure, rows.length]).toEqual([failure, failure === 'database' ? 1 : 0]);
+    }
+  });
+});
+
+test('five runs of a resource in a row whose process ended before they read a slice are a failure', async () => {
+  await withDatabase(async database => {
+    const die = async (slices: number) => {
+      const id = await startRun(database.kysely, RUN);
+      await addToRun(database.kysely, id, null, { requests: 1, slices });
+      await endAbandonedRuns(database.kysely, 'main');
+      const { rows } = await database.query<{ state: string }>('select state from sluice.runs where id = $1', [id]);
+      return rows[0]?.state;
+    };
+    const ends: unknown[] = [];
+    for (const slices of [0, 0, 0, 1, 0, 0, 0, 0, 0, 0]) ends.push(await die(slices));
+    expect(ends).toEqual([...Array(8).fill('stopped'), 'failed', 'failed']);
+    const { rows } = await database.query<{ reason: string; next: string }>(
+      "select reason, next from sluice.runs where state = 'failed'",
+    );
+    expect(rows[0]?.reason).toMatch(/4 runs before, and none of them read a slice/);
+    expect(rows[0]?.next).toMatch(/log/);
+  });
+});
+
+test('the slot of a resource without a job is taken, so that nothing is due for ever', async () => {
+  await withDatabase(async database => {
+    const sandbox = await openSandbox({ rateLimit: 0 });
+    const engine = await openEngine(database, sandbox, { resources: ['customers'] });
+    await recordSlot(database.kysely, 'main', 'gone', new Date());
+    await runLoop(engine, SERVICE, new AbortController().signal);
+    expect((await whatIsDue(database.kysely, 'main')).now).toBe(false);
+    const { rows } = await database.query('select resource, state, reason from sluice.runs');
+    expect(rows).toEqual([{ resource: 'gone', state: 'failed', reason: 'There is no job for "gone".' }]);
+    await engine.close();
+    await sandbox.close();
+  });
+});
+
+test('a tick during the run of the one before, which has read or not, waits for its end; each is read once', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    // Each answer takes two seconds, so that the loop looks for ticks meanwhile.
+    const sandbox = await openSandbox({ rateLimit: 0, today: '2026-01-15', clock, latencyMs: 2000 });
+    let ticks = 0;
+    const tick = () => recordSlot(database.kysely, 'main', 'invoices', new Date(clock.now() + ticks++));
+    const engine = await openEngine(database, sandbox, {
+      clock,
+      limit: 100_000,
+      resources: ['invoices'],
+      onEvent: event => {
+        // Before it asked for anything, and once it has.
+        if (event.kind === 'begun' && ticks === 1) void tick();
+        if (event.kind === 'committed' && ticks === 2) void tick();
+      },
+    });
+    await serveOrders(engine, 'sync');
+    await clock.advance(3_600_000);
+    await tick();
+    await runLoop(engine, SERVICE, new AbortController().signal);
+    await runLoop(engine, SERVICE, new AbortController().signal);
+    expect(ticks).toBe(3);
+    const { rows: runs } = await database.query(
+      "select state, requests > 0 as read from sluice.runs where kind = 'slot' order by id",
+    );
+    expect(runs).toEqual(runs.map(() => ({ state: 'done', read: true })));
+    const { rows } = await database.query(
+      `select count(*)::int as slots, count(run_id)::int as taken, count(distinct run_id)::int as runs from sluice.slots`,
+    );
+    expect(rows).toEqual([{ slots: 3, taken: 3, runs: runs.length }]);
+    await engine.close();
+    await sandbox.close();
+  });
+});

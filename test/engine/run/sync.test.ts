@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+
+const TABLES = ['customers', 'invoices', 'invoice_items', 'transactions', 'row_history'];
+
+/** Changes as soon as any row of the warehouse is written, whatever is written into it. */
+async function writes(database: Database): Promise<string[]> {
+  const marks: string[] = [];
+  for (const table of TABLES) {
+    const { rows } = await database.query<{ mark: string }>(
+      `select count(*) || ' ' || coalesce(sum(hashtextextended(ctid::text || xmin::text, 0)), 0) as mark from warehouse.${table}`,
+    );
+    marks.push(`${table} ${rows[0]?.mark}`);
+  }
+  return marks;
+}
+
+test('medium: a sync is equal in every field, a second one writes no row, and 500 changes cost one sync', async () => {
+  const sandbox = await openSandbox({ size: 'medium', rateLimit: 0 });
+  await withDatabase(async database => {
+    // The limit is the real one; what the first sync used is forgotten, so that no test waits for an hour.
+    const engine = await openEngine(database, sandbox, { limit: 1000 });
+    const sync = async () => {
+      await database.query('delete from sluice.requests');
+      const orders = await serveOrders(engine, 'sync');
+      expect(orders.map(order => order.reason ?? order.state)).toEqual(['done', 'done', 'done']);
+      return orders.reduce((sum, order) => sum + order.requests, 0);
+    };
+    await sync();
+    expect(await differences(database, sandbox)).toEqual([]);
+
+    const before = await writes(database);
+    expect(await sync()).toBeLessThan(500);
+    expect(await writes(database)).toEqual(before);
+
+    sandbox.changeRandom(500);
+    await sync();
+    expect(await differences(database, sandbox)).toEqual([]);
+    expect(await writes(database)).not.toEqual(before);
+    await engine.close();
+  });
+  await sandbox.close();
+}, 180_000);

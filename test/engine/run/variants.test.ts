@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import { parseVariants } from '../../../src/sandbox/parse/parse-variants.ts';
+import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+
+const VARIANTS = [
+  'paging=meta',
+  'paging=whole',
+  'paging=no-meta',
+  'paging=capped',
+  'paging=ignored',
+  'past-end=404',
+  'past-end=last-page',
+  'limit-max=1000',
+  'limit-max=100-reject',
+  'limit-max=20-reject',
+  'limit-max=ignored',
+  'order=id-asc',
+  'order=updated-desc',
+  'order=date-desc',
+  'order=shuffled',
+  'order=shuffled,paging=whole',
+  'order=id-asc,limit-max=ignored',
+  'date-to=exclusive',
+  'date-filter=ignored',
+  'date-filter=pair-only',
+  'numbers=strings',
+  'numbers=mixed',
+  'digits=beyond',
+  'timestamps=micros',
+  'timestamps=zoneless',
+  'none=empty',
+  'none=zero-date',
+  'invoice-fields=bare',
+  'invoice-fields=bare,order=id-asc',
+  'invoice-fields=bare,order=shuffled',
+  'invoice-fields=bare,order=date-desc',
+  'invoice-fields=bare,paging=capped,cap=100',
+  'undated=yes',
+  'transaction-ids=no',
+  'transaction-ids=no,paging=no-meta',
+  'extra-fields=yes',
+  'states=more',
+  'fault=drop',
+  'fault=cut-json',
+];
+
+/** Several pages of each list; one that is cut at a number of rows has to have more. */
+const SIZE = { customers: 110, invoices: 250, transactions: 400 };
+
+test.each(VARIANTS)('%s: sync, 60 changes of every kind, sync: equal; verify finds nothing', async text => {
+  const size = text === 'paging=capped' ? 'small' : SIZE;
+  const sandbox = await openSandbox({ size, rateLimit: 0, variants: parseVariants(text) });
+  try {
+    await withDatabase(async database => {
+      const engine = await openEngine(database, sandbox, { limit: 100_000 });
+      const states = async (kind: 'sync' | 'verify') =>
+        (await serveOrders(engine, kind)).map(order => order.reason ?? order.state);
+      expect(await states('sync')).toEqual(['done', 'done', 'done']);
+      expect(await differences(database, sandbox)).toEqual([]);
+
+      sandbox.changeRandom(60);
+      expect(await states('sync')).toEqual(['done', 'done', 'done']);
+      expect(await differences(database, sandbox)).toEqual([]);
+
+      for (const order of await serveOrders(engine, 'verify')) {
+        expect(order).toMatchObject({ state: 'done', report: { absent: [], different: [], extra: [], unproven: [] } });
+      }
+      await engine.close();
+    });
+  } finally {
+    await sandbox.close();
+  }
+});

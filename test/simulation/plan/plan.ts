@@ -1,0 +1,201 @@
+import { DAY, HOUR, MINUTE, SECOND } from '../../../src/clock.ts';
+import type { Counts } from '../../../src/sandbox/data/data.ts';
+import { createRandom, mix, type Random } from '../../../src/sandbox/data/random.ts';
+import { endlessFaults, type Fault, faultKinds } from '../../../src/sandbox/faults/fault-kinds.ts';
+import type { Variants } from '../../../src/sandbox/variants/variants.ts';
+import { ALL, MAIN, type TestResource } from '../../support/resources.ts';
+import { chooseVariants, isHonest } from './choose-variants.ts';
+
+export interface Given {
+  readonly variants?: Partial<Variants>;
+  /** All other points are as is to be expected. */
+  readonly only?: boolean;
+  readonly pageSize?: number | 'auto';
+  /** The lists beside the large ones. Default: two that the seed chooses. */
+  readonly others?: readonly TestResource[];
+  /** `none`: nothing goes wrong; else this fault only. */
+  readonly faults?: Variants['fault'];
+  /** One request at a time, and no process that ends before its time: the same seed then sends the same requests. */
+  readonly sequential?: boolean;
+}
+
+/** How a process ends before its time. */
+export type Crash =
+  /** All its connections to the database break at once, before or just after a statement was sent, or a moment later. */
+  | { readonly kind: 'kill'; readonly atQuery: number; readonly moment: 'before' | 'after' | 'later' }
+  /** The same while a request is under way. */
+  | { readonly kind: 'kill at request'; readonly atRequest: number }
+  /** Asked to stop. */
+  | { readonly kind: 'stop'; readonly atCommit: number }
+  /** Loses its lock without noticing, and goes on while the next one reads. */
+  | { readonly kind: 'zombie'; readonly atCommit: number };
+
+export interface Action {
+  readonly kind: 'sync' | 'slot' | 'backfill' | 'verify' | 'repair';
+  readonly resources: readonly TestResource[];
+  readonly range: { readonly dateFrom: string | null; readonly dateTo: string | null };
+  /** Time that passes before it. */
+  readonly afterMs: number;
+  /** Changes at the source before it, and their chance after each commit while it runs. */
+  readonly changes: number;
+  readonly changeChance: number;
+  readonly restoreChance: number;
+  /** Faults on top of the standing one, by the commit after which they come. */
+  readonly faults: readonly { readonly atCommit: number; readonly fault: Fault; readonly count: number }[];
+  /** One for each process that serves it, until one is left alone. */
+  readonly crashes: readonly Crash[];
+  /** Requests that another tool spends before it. */
+  readonly spent: number;
+  /** A second process tries to read beside the first. */
+  readonly rival: boolean;
+}
+
+export interface Plan {
+  readonly seed: number;
+  readonly startIso: string;
+  readonly counts: Counts;
+  readonly others: readonly TestResource[];
+  readonly variants: Partial<Variants>;
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly concurrency: number;
+  /** Small pages cut even these small lists into many windows and intervals. */
+  readonly pageSize: number | 'auto';
+  readonly timeoutMs: number;
+  readonly actions: readonly Action[];
+  /** In the end, further changes are brought home by a repair. */
+  readonly repairs: boolean;
+}
+
+/** The turn of a year, a leap day, the end of a month, and any day. */
+const STARTS = ['2025-12-31T23:58:30Z', '2024-02-29T12:00:00Z', '2026-01-31T23:50:00Z', '2026-01-15T10:00:00Z'];
+export const OTHERS = ALL.filter(name => !MAIN.some(each => each === name));
+/** Those of 256 MB take seconds each: they are played by themselves (`--each`). */
+const PASSING = (Object.keys(faultKinds) as Fault[]).filter(fault => !isEndless(fault) && !isHuge(fault));
+
+export function isHuge(fault: string | undefined): boolean {
+  return fault?.startsWith('huge') ?? false;
+}
+
+/** An answer that never comes to its end takes as long by the wall clock, too. */
+export function isEndless(fault: string | undefined): boolean {
+  return endlessFaults.some(each => each === fault);
+}
+
+/** All that a seed decides. The same seed and givens make the same plan; what the network makes of it is its own. */
+export function planOf(seed: number, given: Given = {}): Plan {
+  const random = createRandom(mix(seed, 0x51a1));
+  const others = given.others ?? othersOf(seed);
+  const chosen = given.only
+    ? { ...given.variants }
+    : chooseVariants(random, given.variants ?? {}, { others: others.length > 0 });
+  const variants = { ...chosen, ...(given.faults ? { fault: given.faults } : {}) };
+  if (isHuge(variants.fault) && !given.faults && !given.variants?.fault) variants.fault = 'none';
+  const hourly = random.chance(0.08);
+  const limit = hourly ? random.int(150, 1000) : random.int(20, 400);
+  const windowMs = hourly ? HOUR : random.int(10, 60) * SECOND;
+  const startIso = random.pick(STARTS);
+  const counts = {
+    customers: random.int(10, 150),
+    invoices: random.int(30, 320),
+    transactions: random.int(50, 640),
+  };
+  const concurrency = random.pick([1, 2, 4, 4, 8]);
+  return {
+    seed,
+    startIso,
+    counts,
+    others,
+    variants,
+    limit,
+    windowMs,
+    concurrency: given.sequential ? 1 : concurrency,
+    pageSize: given.pageSize ?? pageSizeOf(seed, variants),
+    timeoutMs: isEndless(variants.fault) ? 400 : 30_000,
+    repairs: given.only === true || random.chance(0.15),
+    actions: Array.from({ length: random.int(2, 5) }, (_, index) => {
+      const action = actionOf(random, { first: index === 0, faults: given.faults, shared: limit, others });
+      return given.sequential ? { ...action, crashes: [], rival: false } : action;
+    }),
+  };
+}
+
+/** Two of the other lists; the months, of which every reading takes some seventy requests, in one seed of 25. */
+function othersOf(seed: number): TestResource[] {
+  // By a stream of its own, so that plans stay as they were.
+  const random = createRandom(mix(seed, 0x07e5));
+  const lists = OTHERS.filter(name => name !== 'financial_summaries');
+  const first = random.pick(lists);
+  return [first, random.chance(0.04) ? 'financial_summaries' : random.pick(lists.filter(name => name !== first))];
+}
+
+/** Small pages are what a source that gives no more shows, so what cannot be asked under that is not asked under them. */
+function pageSizeOf(seed: number, variants: Partial<Variants>): number | 'auto' {
+  // By a stream of its own, so that plans stay as they were.
+  const size = createRandom(mix(seed, 0x9a6e)).pick(['auto', 'auto', 'auto', 10, 20, 500] as const);
+  return isHonest({ ...variants, 'limit-max': '20-reject' }) || !isHonest(variants) ? size : 'auto';
+}
+
+function actionOf(
+  random: Random,
+  {
+    first,
+    faults,
+    shared,
+    others,
+  }: { first: boolean; faults: Variants['fault'] | undefined; shared: number; others: readonly TestResource[] },
+): Action {
+  const all = random.chance(0.7);
+  const bounded = random.chance(0.7);
+  return {
+    kind: first
+      ? random.pick(['sync', 'sync', 'slot', 'backfill'])
+      : random.pick(['sync', 'sync', 'slot', 'slot', 'backfill', 'verify', 'repair']),
+    resources: all ? [...MAIN, ...others] : [random.pick(MAIN)],
+    range: bounded ? rangeOf(random) : { dateFrom: null, dateTo: null },
+    afterMs: first ? 0 : random.pick([0, 30 * SECOND, 20 * MINUTE, 3 * HOUR, DAY, 33 * DAY]),
+    changes: first ? 0 : random.pick([0, 0, 5, 20, 40]),
+    changeChance: random.pick([0, 0.05, 0.2]),
+    restoreChance: random.pick([0, 0, 0.3]),
+    faults:
+      faults !== undefined || random.chance(0.5)
+        ? []
+        : Array.from({ length: random.int(1, 3) }, () => ({
+            atCommit: random.int(0, 12),
+            fault: random.pick(PASSING),
+            count: random.int(1, 3),
+          })),
+    crashes: Array.from({ length: random.pick([0, 0, 1, 1, 2, 4]) }, () => crashOf(random)),
+    spent: random.chance(0.1) ? random.int(1, shared) : 0,
+    rival: random.chance(0.3),
+  };
+}
+
+function rangeOf(random: Random): Action['range'] {
+  const day = () => `${random.int(2021, 2026)}-${String(random.int(1, 12)).padStart(2, '0')}-15`;
+  const [from, to] = [day(), day()].sort() as [string, string];
+  return { dateFrom: random.chance(0.8) ? from : null, dateTo: random.chance(0.8) ? to : null };
+}
+
+function crashOf(random: Random): Crash {
+  const soon = random.chance(0.5) ? 30 : 400;
+  const dice = random.next();
+  if (dice < 0.5)
+    return { kind: 'kill', atQuery: random.int(1, soon), moment: random.pick(['before', 'after', 'later']) };
+  if (dice < 0.7) return { kind: 'kill at request', atRequest: random.int(1, Math.ceil(soon / 8)) };
+  if (dice < 0.8) return { kind: 'stop', atCommit: random.int(1, Math.ceil(soon / 12)) };
+  return { kind: 'zombie', atCommit: random.int(1, Math.ceil(soon / 12)) };
+}
+
+/** The command that plays a seed again. */
+export function replay(seed: number, { variants, only, faults, pageSize, others }: Given): string {
+  const points = Object.entries(variants ?? {}).map(([name, value]) => `${name}=${value}`);
+  const flags = [
+    points.length > 0 ? `--variant ${points.join(',')}` : '',
+    only ? '--only' : '',
+    faults ? `--faults ${faults}` : '',
+    pageSize ? `--page-size ${pageSize}` : '',
+    others ? `--others ${others.join(',') || 'none'}` : '',
+  ];
+  return ['npm run simulate -- --seeds 1 --seed', seed, ...flags.filter(Boolean)].join(' ');
+}

@@ -1,0 +1,170 @@
+import { parseSlice, type Slice } from '../../../src/engine/slices/slice.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { isVisible } from '../../support/compare.ts';
+import { ALL, type TestResource } from '../../support/resources.ts';
+
+/** What must hold at every moment, looked at after every commit. */
+export interface Watch {
+  /** Looks now; what it finds is in `problems`. */
+  look(): void;
+  /** Whether every row that was once there and is at the source still is there, and every slice that is called proven holds what it must. */
+  lookAtAll(when: string): Promise<void>;
+  readonly problems: string[];
+  /** Resolves when all looks so far are done. */
+  done(): Promise<void>;
+}
+
+/** What is summed up has no rows at the source. */
+type Table = Exclude<TestResource, 'financial_summaries'>;
+export const isTable = (resource: string): resource is Table =>
+  resource !== 'financial_summaries' && ALL.some(name => name === resource);
+const keyOf = (table: Table) => (table === 'customers' || table === 'invoices' ? 'id' : '_key');
+
+/** Rows without ids are known by what they say: an edit deletes one and adds another. */
+function comesWithoutIds(table: Table, variants: Sandbox['variants']): boolean {
+  if (table === 'transactions') return variants['transaction-ids'] === 'no';
+  return variants['other-ids'] === 'no' && ['products', 'quotes', 'tickets', 'users'].includes(table);
+}
+
+/** `honest`: no answer ever hid rows in a way that nobody could notice. */
+export function createWatch(
+  database: Database,
+  sandbox: Sandbox,
+  resources: readonly TestResource[],
+  honest = true,
+): Watch {
+  const problems = new Set<string>();
+  const tables = resources.filter(isTable);
+  const atFirst = new Map(
+    tables.map(table => [
+      table,
+      new Map(Array.from(sandbox.rows(table), row => [String(row.id), JSON.stringify(row)] as const)),
+    ]),
+  );
+  const seen = new Map<string, Set<string>>(tables.map(table => [table, new Set()]));
+  const watched = tables.filter(table => !comesWithoutIds(table, sandbox.variants));
+  let looking: Promise<void> = Promise.resolve();
+  let again = false;
+
+  /** A row that never changed was there at every reading, so a slice that is proven without it was concluded from less than it showed. */
+  async function proofsHold(table: Table, here: ReadonlySet<string>, when: string): Promise<void> {
+    const { rows: proven } = await database.query<{ slice: string }>(
+      'select slice from sluice.coverage where resource = $1 and proven_at is not null',
+      [table],
+    );
+    const { rows: bad } = await database.query<{ key: string }>(
+      'select key from sluice.quarantine where resource = $1 and resolved_at is null',
+      [table],
+    );
+    const aside = new Set(bad.map(({ key }) => key));
+    const changed = new Set(allChanges(sandbox).flatMap(each => (each.resource === table ? [String(each.id)] : [])));
+    const slices = proven.map(({ slice }) => parseSlice(slice));
+    for (const row of sandbox.rows(table)) {
+      const id = String(row.id);
+      if (here.has(id) || changed.has(id) || aside.has(id) || !isVisible(sandbox, row)) continue;
+      if (atFirst.get(table)?.get(id) !== JSON.stringify(row)) continue;
+      const index = slices.findIndex(slice => lies(row, slice));
+      if (index >= 0) problems.add(`${table} ${id} is absent ${when}, though ${proven[index]?.slice} is proven`);
+    }
+  }
+
+  /** No row is deleted that never left; what a cursor has seen is stored: it never stands before its rows. One statement, as it is asked after every commit. */
+  const deletedOrUnstored = [
+    `select 'deleted' as what, resource, key from warehouse.row_history
+      where ended_by = 'deleted' and key not like '#%' and resource <> 'financial_summaries'`,
+    ...watched.map(
+      table => `select 'unstored', k.resource, k.key
+        from (select c.resource, k.key from sluice.cursors c, jsonb_each(c.readings) r, jsonb_array_elements_text(r.value->'keys') as k(key)
+          union all select resource, key from sluice.whole_keys) k(resource, key)
+        where k.resource = '${table}' and k.key ~ '^[0-9]+$'
+        and not exists (select from warehouse.${table} t where t.${keyOf(table)}::text = k.key)
+        and not exists (select from sluice.quarantine q where q.resource = k.resource and q.key = k.key)`,
+    ),
+  ].join(' union all ');
+
+  async function lookOnce(): Promise<void> {
+    again = false;
+    const { rows } = await database.query<{ what: string; resource: string; key: string }>(
+      deletedOrUnstored,
+      [],
+      'watch',
+    );
+    const removed = removedRows(sandbox);
+    for (const { what, resource, key } of rows) {
+      if (removed.has(`${resource} ${key}`)) continue;
+      problems.add(
+        what === 'deleted'
+          ? `${resource} ${key} was deleted, but never left the source`
+          : `${resource} ${key} was seen by a cursor, and is not stored`,
+      );
+    }
+  }
+
+  return {
+    look() {
+      if (again) return;
+      again = true;
+      looking = looking.then(lookOnce).catch(error => {
+        problems.add(`looking after a commit: ${String(error)}`);
+      });
+    },
+    async lookAtAll(when) {
+      for (const table of watched) {
+        const { rows } = await database.query<{ id: string }>(`select id::text as id from warehouse.${table}`);
+        const here = new Set(rows.map(row => row.id));
+        const known = seen.get(table) as Set<string>;
+        const removed = removedRows(sandbox);
+        for (const row of sandbox.rows(table)) {
+          const id = String(row.id);
+          // A row that was restored may not have been read again yet.
+          if (!here.has(id) && known.has(id) && !removed.has(`${table} ${id}`))
+            problems.add(`${table} ${id} was there before and is absent ${when}`);
+        }
+        for (const id of here) known.add(id);
+        if (honest) await proofsHold(table, here, when);
+      }
+    },
+    get problems() {
+      return [...problems];
+    },
+    done: () => looking,
+  };
+}
+
+function lies(row: { readonly id: number; readonly date?: unknown }, slice: Slice): boolean {
+  if (slice.by === 'whole') return true;
+  if (slice.by === 'id')
+    return (slice.from === null || slice.from <= BigInt(row.id)) && (slice.to === null || BigInt(row.id) <= slice.to);
+  if (slice.by !== 'date') return false;
+  const day = String(row.date ?? '');
+  if (!/^\d{4}-\d\d-\d\d$/.test(day) || day === '0000-00-00') return false;
+  return (slice.from === null || slice.from <= day) && (slice.to === null || day <= slice.to);
+}
+
+const allChanges = (sandbox: Sandbox) => [...sandbox.changes, ...sandbox.otherChanges];
+
+/** All that was ever removed, restored or not. */
+function removedRows(sandbox: Sandbox): Set<string> {
+  return new Set(
+    allChanges(sandbox)
+      .filter(change => change.kind.endsWith('-deleted'))
+      .map(change => `${change.resource} ${change.id}`),
+  );
+}
+
+/** Changes whenever any row of the warehouse is written, be it with the same content. */
+export async function writesSeen(database: Database): Promise<string> {
+  const { rows: tables } = await database.query<{ name: string }>(
+    `select quote_ident(tablename) as name from pg_tables where schemaname = 'warehouse' order by 1`,
+  );
+  const sums = tables.map(
+    ({ name }) => `select '${name}' as name,
+      md5(coalesce(string_agg(t.ctid::text || t.xmin::text, ',' order by t.ctid), '')) as sum from warehouse.${name} t`,
+  );
+  const { rows } = await database.query<{ name: string; sum: string }>(sums.join(' union all '));
+  return rows
+    .map(row => `${row.name} ${row.sum}`)
+    .sort()
+    .join('\n');
+}

@@ -1,0 +1,3 @@
+import { testRegressions } from './play.ts';
+
+testRegressions(4);

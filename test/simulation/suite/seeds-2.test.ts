@@ -1,0 +1,3 @@
+import { testSeeds } from './play.ts';
+
+testSeeds(2);
