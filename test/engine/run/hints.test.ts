@@ -12,6 +12,8 @@ import { openEngine, serveOrders } from '../../support/source.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
 const SERVICE = { orders: () => true, slots: true };
+/** Invoices that take fifty requests to read. */
+const LONG = { customers: 100, invoices: 5000, transactions: 10 };
 
 interface Given {
   readonly sandbox: Sandbox;
@@ -108,7 +110,7 @@ test('a hint that comes during a long reading of its list is read before that go
   await withDatabase(async database => {
     const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z');
     // Each answer takes a second, so that the loop looks for hints between them.
-    const sandbox = await openSandbox({ size: 'medium', rateLimit: 0, today: '2026-01-15', clock, latencyMs: 1000 });
+    const sandbox = await openSandbox({ size: LONG, rateLimit: 0, today: '2026-01-15', clock, latencyMs: 1000 });
     const told: string[] = [];
     let left: Promise<void> | undefined;
     const engine = await openEngine(database, sandbox, {

@@ -12,6 +12,8 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const CONCURRENCY = 4;
 const SERVICE = { orders: () => true, slots: true };
+/** Each of the two lists takes fifty requests to read. */
+const LONG = { customers: 100, invoices: 5000, transactions: 5000 };
 
 test.each(['invoices', 'transactions'] as const)(
   'a tick during a backfill of %s is read after what that had asked for, and the backfill goes on to its end',
@@ -19,7 +21,7 @@ test.each(['invoices', 'transactions'] as const)(
     await withDatabase(async database => {
       const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z');
       // Each answer takes a second, so that the loop looks for ticks between them.
-      const sandbox = await openSandbox({ size: 'medium', rateLimit: 0, today: '2026-01-15', clock, latencyMs: 1000 });
+      const sandbox = await openSandbox({ size: LONG, rateLimit: 0, today: '2026-01-15', clock, latencyMs: 1000 });
       const read: { kind: string; requests: number }[] = [];
       let tick: Promise<unknown> | undefined;
       let tickAfter = Number.POSITIVE_INFINITY;

@@ -48,7 +48,7 @@ const VARIANTS = [
 ];
 
 /** Several pages of each list; one that is cut at a number of rows has to have more. */
-const SIZE = { customers: 110, invoices: 250, transactions: 400 };
+const SIZE = { customers: 105, invoices: 150, transactions: 220 };
 
 test.each(VARIANTS)('%s: sync, 60 changes of every kind, sync: equal; verify finds nothing', async text => {
   const size = text === 'paging=capped' ? 'small' : SIZE;
