@@ -199,3 +199,6 @@ export function replay(seed: number, { variants, only, faults, pageSize, others 
   ];
   return ['npm run simulate -- --seeds 1 --seed', seed, ...flags.filter(Boolean)].join(' ');
 }
+
+/** The standing fault of the source, if there is one. */
+export const faultOf = ({ variants }: Plan) => (variants.fault === 'none' ? undefined : variants.fault);

@@ -3,81 +3,82 @@ import type { Given } from '../plan/plan.ts';
 interface Regression {
   readonly seed: number;
   readonly given?: Given;
+  /** Completes "it once failed: ..". */
   readonly was: string;
-  /** Takes some twenty seconds or more: `npm run simulate -- --regressions` plays it, `npm test` does not. */
+  /** Takes twenty seconds or more: only `npm run simulate -- --regressions` plays it. */
   readonly isSlow?: true;
 }
 
-/** Seeds that failed once, and what was wrong. Plans change with `plan.ts`; the variants that mattered are given, too. */
+/** Seeds that once failed, and why. A seed's plan changes with `plan.ts`, so the variants that mattered are fixed too. */
 const SEEDS: readonly Regression[] = [
   {
     seed: 11,
     given: { variants: { order: 'date-desc-loose', 'past-end': '404' } },
-    was: 'a window whose rows slip between pages at every reading was never proven',
+    was: 'a window whose rows move between pages at every reading was never proven',
   },
   {
     seed: 14,
     given: { variants: { paging: 'capped', 'transaction-ids': 'no' } },
-    was: 'rows without id were counted anew each time the same page came, without end',
+    was: 'rows without ids were counted again each time the same page was returned, without end',
   },
   {
     seed: 17,
     given: { variants: { paging: 'ignored', 'limit-max': '20-reject' } },
-    was: 'a status list that is cut short was read again without end, and each reading asked for refused page sizes first',
+    was: 'a truncated status list was read again without end, and each reading first asked for page sizes that the source rejects',
     isSlow: true,
   },
   {
     seed: 32,
     given: { variants: { 'limit-max': 'ignored', order: 'id-asc', undated: 'yes' } },
-    was: 'where pages have a fixed size the same interval lacked a row for ever without confirming that it is gone',
+    was: 'with a fixed page size, the same interval lacked a row at every reading, but its deletion was never confirmed',
   },
   {
     seed: 75,
     given: { variants: { paging: 'ignored', filters: 'ignored', states: 'more' } },
-    was: 'a filter that the source ignores was believed, and rows that its first page lacks were deleted',
+    was: 'a filter that the source ignores was trusted, and rows absent from its first page were deleted',
   },
   {
     seed: 85,
     given: { variants: { paging: 'no-meta', undated: 'yes', states: 'more', none: 'empty' } },
-    was: 'rows without a date were not looked for where nothing counts them',
+    was: 'rows without a date were not searched for in lists without a count',
   },
   {
     seed: 213,
     given: { variants: { paging: 'no-meta' } },
-    was: 'the end of a list without a count was never found by ids, and its last page passed for the page size',
+    was: 'the end of a list without a count was never found by ids, and its last page was taken for the page size',
     isSlow: true,
   },
   {
     seed: 216,
     given: { variants: { paging: 'no-meta', order: 'date-desc-loose' } },
-    was: 'rows that slipped between the pages of a list without a count were deleted',
+    was: 'rows that moved between the pages of a list without a count were deleted',
   },
   {
     seed: 320,
     given: { variants: { 'limit-max': '20-reject', order: 'date-desc-loose' } },
-    was: 'windows thought to be empty were asked for together for ever, however many rows came',
+    was: 'windows presumed empty were requested together forever, however many rows they returned',
     isSlow: true,
   },
   {
     seed: 3,
     given: { faults: 'row-twice' },
-    was: 'a process that took over and the zombie before it waited for each other in Postgres',
+    was: 'a process that took over and the zombie before it deadlocked in Postgres',
   },
   {
     seed: 5,
     given: { faults: 'empty-list-zero' },
-    was: 'lists that came empty by mistake, twice in a row, deleted the rows they should have shown',
+    was: 'lists that were empty by mistake, twice in a row, deleted the rows they should have shown',
   },
   {
     seed: 6,
     given: { faults: 'rows-missing' },
-    was: 'pages that lacked rows passed for intervals of ids in which those rows are gone',
+    was: 'pages that lacked rows were taken as proof that the ids between their first and last row do not exist',
     isSlow: true,
   },
   {
     seed: 725,
     given: { variants: { paging: 'capped', cap: '500', 'limit-max': '1000' } },
-    was: 'an answer of just 20 rows passed for one cut short, although the list was seen to show more',
+    was: 'a response of exactly 20 rows was taken for a truncated one, although the list had shown more before',
   },
   {
     seed: 738,
@@ -87,59 +88,59 @@ const SEEDS: readonly Regression[] = [
   {
     seed: 1028,
     given: { variants: { 'limit-max': 'ignored', order: 'date-desc-loose', filters: 'ignored' } },
-    was: 'a day whose rows slip between its two pages was given up after three readings',
+    was: 'a day whose rows move between its two pages was given up after three readings',
     isSlow: true,
   },
   {
     seed: 1039,
     given: { variants: { paging: 'whole', 'transaction-ids': 'no', 'date-filter': 'ignored' } },
-    was: 'a list in one body came to be asked for as many rows as it once had, and then looked cut short',
+    was: 'a list returned in one response was requested with its former row count as the limit, and then looked truncated',
   },
   {
     seed: 1047,
     given: { variants: { 'limit-max': 'ignored', filters: 'ignored', 'past-end': '404' } },
-    was: 'an address that counts by another page size than the source showed nothing, and nothing confirmed that a row is gone',
+    was: 'an address computed with another page size than the source uses showed nothing, and no deletion was confirmed',
   },
   {
     seed: 1093,
     given: { variants: { 'transaction-ids': 'no', undated: 'yes' } },
-    was: 'rows without a date were read once, and changes to them never seen',
+    was: 'rows without a date were read once, and later changes to them were never seen',
   },
   {
     seed: 6059,
     given: { variants: { order: 'date-desc-loose', 'invoice-fields': 'bare', filters: 'ignored' } },
-    was: 'a list that can only be read in one piece never confirmed that a row is gone while time stood still',
+    was: 'a list that can only be read as a whole never confirmed a deletion while time stood still',
   },
   {
     seed: 209,
     given: { variants: { paging: 'whole', undated: 'yes' } },
-    was: 'a list in one body was taken for one in pages when it came to be cut by ids',
+    was: 'a list returned in one response was taken for a paged one once it was split by ids',
   },
   {
     seed: 20059,
     given: { variants: { 'limit-max': 'ignored', order: 'updated-desc', 'date-filter': 'pair-only' } },
-    was: 'an answer that lost its rows, at the very first reading, lacked rows and confirmed it by itself',
+    was: 'a response that had lost rows, at the very first reading, reported rows missing and confirmed that itself',
   },
   {
     seed: 35,
     given: { variants: { 'date-filter': 'ignored', filters: 'ignored' }, pageSize: 10 },
-    was: 'a row that ended the pages of every size near the greatest was asked for again and again, and never what follows it',
+    was: 'a row that ended the pages of every size near the largest was requested again and again, and the row after it never',
     isSlow: true,
   },
   {
     seed: 47,
     given: { variants: { paging: 'meta', order: 'updated-asc' }, pageSize: 10 },
-    was: 'a list ordered by its last changes passed for one ordered by id, and an edited row for one that is gone',
+    was: 'a list ordered by last change was taken for one ordered by id, and an edited row for a deleted one',
   },
   {
     seed: 50,
     given: { variants: { paging: 'ignored', 'date-to': 'exclusive' } },
-    was: 'a list that does not turn pages was taken to end where its first page came again, since a row had come in between',
+    was: 'a list that ignores the page parameter was taken to end where its first page was repeated, because a row had been added in between',
   },
   {
     seed: 63,
     given: { variants: { 'transaction-ids': 'no', 'date-filter': 'pair-only' }, pageSize: 10 },
-    was: 'rows that came while windows were read were taken for undated ones, and equal rows on two pages were stored twice',
+    was: 'rows added while windows were read were taken for undated rows, and equal rows on two pages were stored twice',
     isSlow: true,
   },
   {
@@ -148,29 +149,29 @@ const SEEDS: readonly Regression[] = [
       variants: { paging: 'whole', 'invoice-fields': 'bare', undated: 'yes', filters: 'ignored' },
       pageSize: 10,
     },
-    was: 'rows without a date that only the unfiltered list shows were deleted, since no window showed them',
+    was: 'rows without a date that only the unfiltered list shows were deleted because no window showed them',
   },
   {
     seed: 585,
     given: { variants: { paging: 'capped', cap: '1000' }, pageSize: 10 },
-    was: 'an answer of just as many rows as asked for was taken for cut where answers hold more, so that a row was never proven gone',
+    was: 'a response with exactly as many rows as requested was taken for a truncated one, so that no deletion was ever proven',
   },
   {
     seed: 621,
     given: { variants: { undated: 'yes', 'date-filter': 'pair-only' }, pageSize: 10 },
-    was: 'a slice at the end of a long chain of answers was given up after three chains that had not reached it',
+    was: 'a slice at the end of a long chain of responses was given up after three chains that had not reached it',
     isSlow: true,
   },
   {
     seed: 631,
     given: { variants: { 'transaction-ids': 'no', 'date-to': 'exclusive', fault: 'list-changes' }, pageSize: 10 },
-    was: 'a day whose rows had gone was asked for wider, and then doubted again, as if it had not been',
+    was: 'a day whose rows had been deleted was requested with wider bounds, and then doubted again as if it had not been',
     isSlow: true,
   },
   {
     seed: 150,
     given: { variants: { 'limit-max': '20-reject', 'rate-reset': 'http-date' }, only: true },
-    was: "a window and then one customer's list came empty by mistake, though other customers' lists showed the window's rows",
+    was: "a window and then one customer's list were empty by mistake, although other customers' lists showed the rows of the window",
     isSlow: true,
   },
   {
@@ -185,13 +186,13 @@ const SEEDS: readonly Regression[] = [
         fault: 'hang-body',
       },
     },
-    was: 'equal rows without ids, but for their unknown fields, were written anew whenever they came in another order',
+    was: 'rows without ids, equal except for their unknown fields, were rewritten whenever their order changed',
     isSlow: true,
   },
   {
     seed: 215,
     given: { variants: { paging: 'no-meta', order: 'updated-asc' }, pageSize: 10, others: ['tickets', 'products'] },
-    was: 'a short last page in the order of changes passed for a range of ids, in one order and then in the other, and rows between were deleted',
+    was: 'a short last page of a list in order of change was taken for a range of ids, ascending and then descending, and rows between were deleted',
     isSlow: true,
   },
   {
@@ -202,7 +203,7 @@ const SEEDS: readonly Regression[] = [
       pageSize: 10,
       others: ['suppliers', 'users'],
     },
-    was: 'where pages were neither counted nor of the size asked for, slices behind the end were asked for again and again',
+    was: 'where pages were neither counted nor of the requested size, slices past the end were requested again and again',
     isSlow: true,
   },
   {
@@ -219,13 +220,13 @@ const SEEDS: readonly Regression[] = [
   {
     seed: 235,
     given: { variants: { paging: 'capped', 'invoice-fields': 'bare' }, pageSize: 10, others: ['purchases'] },
-    was: 'a body that came again with one more row in front passed for a second page, and for a source that keeps to its own size',
+    was: 'a response repeated with one more row in front was taken for a second page, from a source that ignores the limit',
     isSlow: true,
   },
   {
     seed: 270,
     given: { variants: { paging: 'whole', fault: 'missing-meta' }, others: ['orders', 'suppliers'] },
-    was: 'a list in one body whose reading was killed after its first answer was never found to turn no pages',
+    was: 'a list returned in one response, whose reading was killed after the first response, was never found to be unpaged',
   },
   {
     seed: 341,
@@ -238,7 +239,7 @@ const SEEDS: readonly Regression[] = [
         'other-lists': '405',
       },
     },
-    was: 'of rows equal but for their unknown fields the newest end showed one, which took the place of another until its window was read again',
+    was: 'of rows equal except for their unknown fields, the newest end showed one that replaced another until its window was read again',
   },
   {
     seed: 359,
@@ -246,7 +247,7 @@ const SEEDS: readonly Regression[] = [
       variants: { 'limit-max': 'ignored', 'transaction-ids': 'no', 'other-ids': 'no', fault: 'json-502' },
       others: ['tickets', 'purchases'],
     },
-    was: 'a reading that ended with a database error kept the only place for an answer, and the process hung',
+    was: 'a reading that ended with a database error kept the only slot for a response, and the process hung',
     isSlow: true,
   },
   {
@@ -262,13 +263,13 @@ const SEEDS: readonly Regression[] = [
       },
       others: ['orders', 'quotes'],
     },
-    was: 'an invoice without a date, which rows do not show, lies in no window, and was taken for gone when all of them lacked it',
+    was: 'an undated invoice, in a list that hides dates, lies in no window and was taken for deleted when every window lacked it',
     isSlow: true,
   },
   {
     seed: 856,
     given: { variants: { 'past-end': 'empty', order: 'date-desc-loose' }, others: ['suppliers', 'orders'] },
-    was: 'the one window that was to conclude what all of them lacked had become too large, and was cut instead',
+    was: 'the one window left to confirm what all the others lacked had become too large, and was split instead',
     isSlow: true,
   },
   {
@@ -284,7 +285,7 @@ const SEEDS: readonly Regression[] = [
       },
       others: ['users', 'purchases'],
     },
-    was: 'a last page whose rows had all slipped from the first was taken for paging that is ignored, and the day was given up',
+    was: 'a last page whose rows had all moved to the first page was taken as a sign that paging is ignored, and the day was given up',
     isSlow: true,
   },
   {
@@ -301,7 +302,7 @@ const SEEDS: readonly Regression[] = [
       },
       others: ['products', 'orders'],
     },
-    was: 'rows that were gone led behind the end of a counted list, again and again, and the end itself was never read',
+    was: 'deleted rows led past the end of a counted list, again and again, and the end itself was never read',
     isSlow: true,
   },
   {
@@ -310,13 +311,13 @@ const SEEDS: readonly Regression[] = [
       variants: { paging: 'no-meta', 'transaction-ids': 'no', numbers: 'strings' },
       others: ['tickets', 'orders'],
     },
-    was: 'the rows to be accepted were counted when the fuse blew, and what the rest of the list lacked came on top',
+    was: 'the number of deletions to accept was counted when the deletion limit was reached, before the rest of the list was read',
     isSlow: true,
   },
   {
     seed: 1999,
     given: { variants: { paging: 'no-meta', 'invoice-fields': 'bare', states: 'more' }, others: ['tickets', 'users'] },
-    was: 'a page that had lost rows was taken for the longest that the source gives, and nothing longer was noticed',
+    was: 'a page that had lost rows was taken for the largest that the source returns, and larger ones went unnoticed',
     isSlow: true,
   },
   {
@@ -338,7 +339,7 @@ const SEEDS: readonly Regression[] = [
       },
       others: ['tickets', 'products'],
     },
-    was: 'a window that had lost rows was asked again at once, lost them again, and was not asked any more when the rest was read',
+    was: 'a window that had lost rows was read again at once, lost them again, and was not read once the rest of the list had been',
   },
   {
     seed: 1311,
@@ -357,10 +358,10 @@ const SEEDS: readonly Regression[] = [
       },
       others: ['tickets', 'orders'],
     },
-    was: 'the last row was edited between the last page and the one past the end, and one row was taken for a full page',
+    was: 'the last row was edited between the last page and the page past the end, and one row was taken for a full page',
     isSlow: true,
   },
 ];
 
-/** Most are as they were before there were other lists. */
+/** Most failed before the simulation had other lists, so by default they play without them. */
 export const REGRESSIONS = SEEDS.map(each => ({ ...each, given: { others: [], ...each.given } }));

@@ -1,0 +1,133 @@
+import { DAY, SECOND } from '../../../src/clock.ts';
+import { isListFault } from '../../../src/sandbox/faults/fault-kinds.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { createOrder } from '../../../src/warehouse/ledgers/orders.ts';
+import { differences } from '../../support/compare.ts';
+import { MAIN } from '../../support/resources.ts';
+import { mustTell } from '../plan/choose-variants.ts';
+import { type Action, faultOf, isHuge, type Plan } from '../plan/plan.ts';
+import { checkAllEnded, placeOrders } from './orders.ts';
+import { needsSuccessor, serve } from './serve.ts';
+import { change } from './source-changes.ts';
+import { isTable, writesSeen } from './watch.ts';
+import type { World } from './world.ts';
+
+/** The source no longer changes: a sync, or a repair if the limit is too small for a sync, must leave both equal, and a further sync must write nothing. */
+export async function comeToRest(world: World): Promise<void> {
+  const { plan, database, sandbox, clock, problems, watch } = world;
+  // Undetectable faults would keep changing what the source shows.
+  sandbox.forgetFaults();
+  // Two responses in a row that are too large end a request with an error. Every tenth is, so two in a row are likely.
+  if (isListFault(faultOf(plan)) || isHuge(faultOf(plan))) sandbox.setVariants({ fault: 'none' });
+  // A month that begins now would be a row that no reading has requested yet.
+  if (plan.others.includes('financial_summaries')) await clock.advance(restOfLastDay(sandbox.now()));
+  const affordable = requestsForAll(plan) <= (plan.limit * 3_600_000) / plan.windowMs / 2;
+  if (affordable) await endEqual(world, 'sync');
+  if (problems.length > 0) return;
+  if (!affordable || plan.repairs) {
+    if (affordable) change(world, world.random.int(1, 12));
+    await endEqual(world, 'repair');
+  }
+  if (problems.length > 0) return;
+
+  if (!mustTell(plan.variants)) {
+    const before = await writesSeen(database);
+    await clock.advance(SECOND);
+    const further = await finish(world, 'sync');
+    if (further.some(state => state !== 'done') && !looksCut(further))
+      problems.push(`a further sync ended ${further.join(' | ')}`);
+    const after = await writesSeen(database);
+    if (after !== before) problems.push(`a further sync wrote rows:\n${before}\nbecame\n${after}`);
+  }
+
+  await watch.done();
+  const { maxInWindow, rejected, failures } = sandbox.stats;
+  const alone = sandbox.variants['shared-key'] === 'no' && plan.actions.every(action => action.spent === 0);
+  if (alone && maxInWindow > plan.limit) problems.push(`${maxInWindow} requests in a window of ${plan.limit}`);
+  if (alone && rejected > 0) problems.push(`${rejected} requests were rejected with 429`);
+  for (const failure of failures) problems.push(`the sandbox itself failed: ${String(failure)}`);
+}
+
+/** Milliseconds left of the last day of a month; 0 on any other day. */
+function restOfLastDay(now: number): number {
+  const date = new Date(now);
+  const left = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1) - now;
+  return left <= DAY ? left : 0;
+}
+
+/** A list with exactly as many rows as sources are known to stop at (at least 10) looks truncated, and the run says so. */
+const looksCut = (states: readonly string[]): boolean =>
+  states.some(state => /returned exactly \d{2,} rows and no further page/.test(state));
+
+/** Where no client could end equal, it is enough that Sluice reports it. */
+async function endEqual(world: World, kind: 'sync' | 'repair'): Promise<void> {
+  const { plan, database, sandbox, clock, problems } = world;
+  await clock.advance(SECOND);
+  const states = await finish(world, kind);
+  world.trace(`at rest, ${kind}: ${states.join(' ')}`);
+  const different = await differences(database, sandbox, 8, [...MAIN, ...plan.others]);
+  if (looksCut(states)) return;
+  const isReported = states.some(state => state !== 'done') || (await holdsUnproven(database));
+  if (mustTell(plan.variants) && isReported) return;
+  for (const each of different) problems.push(`after the last ${kind}: ${each}`);
+  if (states.some(state => state !== 'done')) problems.push(`the last ${kind} ended ${states.join(' | ')}`);
+}
+
+async function holdsUnproven(database: Database): Promise<boolean> {
+  const { rows } = await database.query(
+    `select from sluice.coverage where proven_at is null and (slice = 'whole' or slice like 'date %' or slice like 'id %') limit 1`,
+  );
+  return rows.length > 0;
+}
+
+/** An upper bound of the requests of a complete reading. */
+function requestsForAll({ counts, others, variants, pageSize }: Plan): number {
+  const most = variants['limit-max'] === 'ignored' || variants['limit-max'] === '20-reject' ? 20 : 100;
+  const size = pageSize === 'auto' ? most : Math.min(pageSize, most);
+  const months = others.includes('financial_summaries') ? 2 * 84 : 0;
+  const rows = counts.customers + 2 * counts.invoices + counts.transactions + others.length * 50;
+  return (2 * rows) / size + 50 + months + others.length * 6;
+}
+
+async function finish(world: World, kind: 'sync' | 'repair'): Promise<string[]> {
+  const action: Action = {
+    kind,
+    resources: [...MAIN, ...world.plan.others],
+    range: { dateFrom: null, dateTo: null },
+    afterMs: 0,
+    changes: 0,
+    changeChance: 0,
+    restoreChance: 0,
+    faults: [],
+    crashes: [],
+    spent: 0,
+    rival: false,
+  };
+  const states = await end(await placeOrders(world, action));
+  const accepted = await acceptDeletions(world, states);
+  return accepted.length === 0 ? states : [...states.filter(state => !HELD_BACK.test(state)), ...(await end(accepted))];
+
+  async function end(ids: readonly string[]): Promise<string[]> {
+    needsSuccessor(world, await serve(world, action, undefined), undefined);
+    return checkAllEnded(world, ids, `the last ${kind}`);
+  }
+}
+
+const HELD_BACK = /sluice sync (\w+) --accept-deletes (\d+)/;
+
+/** A plan may delete more of a small list in a day than the deletion limit allows. Accepts the deletions if the source really lacks the rows. */
+async function acceptDeletions({ database, sandbox }: World, states: readonly string[]): Promise<string[]> {
+  const ids: string[] = [];
+  for (const state of states) {
+    const [, resource, count] = HELD_BACK.exec(state) ?? [];
+    if (resource === undefined || !isTable(resource)) continue;
+    const { rows } = await database.query<{ key: string }>('select key from sluice.missing where resource = $1', [
+      resource,
+    ]);
+    const here = new Set(Array.from(sandbox.rows(resource), row => String(row.id)));
+    if (rows.some(({ key }) => here.has(key))) continue;
+    const order = { source: 'main', resource, kind: 'sync', acceptDeletes: Number(count) } as const;
+    ids.push((await createOrder(database.kysely, order)).id);
+  }
+  return ids;
+}

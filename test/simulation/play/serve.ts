@@ -1,0 +1,112 @@
+import type { LoopEvent } from '../../../src/engine/run/engine.ts';
+import { sliceText } from '../../../src/engine/slices/slice.ts';
+import { isKind } from '../../../src/errors.ts';
+import { isListFault } from '../../../src/sandbox/faults/fault-kinds.ts';
+import { MAIN } from '../../support/resources.ts';
+import type { Action, Crash } from '../plan/plan.ts';
+import { type Outcome, openProcess, type Process } from './process.ts';
+import { change, restoreOne } from './source-changes.ts';
+import type { World } from './world.ts';
+
+/** Faults that make a list look wrong hit only the large lists. A small list is one response; two in a row that lack the same rows would be believed (docs/coverage.md). */
+const LARGE = new RegExp(`/(${MAIN.join('|')})\\b`);
+
+/** Runs one process from start to end. A zombie continues while the next process reads. */
+export async function serve(world: World, action: Action, crash: Crash | undefined): Promise<Outcome> {
+  const { plan, url, sandbox, clock, watch, random, processes } = world;
+  let commits = 0;
+  const rivals: Promise<void>[] = [];
+  let undead: () => void = () => undefined;
+  const lockLost = new Promise<void>(resolve => {
+    undead = resolve;
+  });
+  const onEvent = (event: LoopEvent, self: Process) => {
+    if (event.kind !== 'committed') return;
+    commits++;
+    const { step, task } = event;
+    const rows = `${step.rows.length} rows, ${task.counts.missing} missing, ${task.counts.deleted} deleted`;
+    world.trace(
+      `  ${task.kind} ${task.resource.name} ${sliceText(step.slice)}: ${rows}, ${JSON.stringify(step.end ?? 'continues', bigints)}`,
+    );
+    watch.look();
+    for (const planned of action.faults)
+      if (planned.atCommit === commits)
+        sandbox.failNext(planned.fault, planned.count, isListFault(planned.fault) ? LARGE : undefined);
+    if (random.chance(action.changeChance)) change(world, random.int(1, 3));
+    if (random.chance(action.changeChance * action.restoreChance)) restoreOne(sandbox, random);
+    if (action.rival && commits === 1) rivals.push(rivalReads(world));
+    if (crash?.kind === 'stop' && commits === crash.atCommit) self.stop();
+    if (crash?.kind === 'zombie' && commits === crash.atCommit) void self.loseLock().then(undead);
+  };
+  const name = `process ${world.crashes + 1}`;
+  const process = await open();
+  processes.add(process);
+  const close = async () => {
+    await Promise.all(rivals);
+    await process.close();
+    processes.delete(process);
+  };
+  const running = process.run(action.kind === 'slot');
+  const first = await Promise.race([running, lockLost]);
+  if (first !== undefined) {
+    await close();
+    return first;
+  }
+  // The next process takes over while this one still believes that it holds the lock.
+  const [next, own] = await Promise.all([serve(world, action, undefined), running]);
+  await close();
+  world.crashes++;
+  world.trace(`the zombie ended: ${textOf(own)}`);
+  if (own.end === 'failed' && !isKind(own.error, 'stale')) world.problems.push(`a zombie ended with ${textOf(own)}`);
+  return next;
+
+  async function open(): Promise<Process> {
+    // Postgres ends the session of a killed process shortly after the process.
+    for (let tries = 0; tries < 500; tries++) {
+      const opened = await openProcess({ url, name, plan, sandbox, clock, crash, onEvent });
+      if (opened) return opened;
+      await new Promise(resolve => setTimeout(resolve, 2));
+    }
+    throw new Error('The lock of a dead process was not released.');
+  }
+}
+
+const bigints = (_name: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
+
+/** Tries to open a second process beside the first. */
+async function rivalReads(world: World): Promise<void> {
+  const { plan, url, sandbox, clock } = world;
+  try {
+    const rival = await openProcess({
+      url,
+      name: 'rival',
+      plan,
+      sandbox,
+      clock,
+      crash: undefined,
+      onEvent: () => undefined,
+    });
+    // Getting the lock is no error: the first process may have ended or lost it meanwhile.
+    if (rival) await rival.close();
+  } catch (error) {
+    world.problems.push(`a second process failed beside the first: ${String(error)}`);
+  }
+}
+
+/** Notes how a process ended; whether another must follow it. */
+export function needsSuccessor(world: World, outcome: Outcome, crash: Crash | undefined): boolean {
+  world.trace(`ended: ${textOf(outcome)}${crash ? ` (${crash.kind})` : ''}`);
+  if (outcome.end === 'done') return false;
+  world.crashes++;
+  world.watch.look();
+  if (outcome.end === 'killed') return true;
+  if (outcome.end === 'failed' && crash?.kind === 'stop' && isKind(outcome.error, 'stopped')) return true;
+  world.problems.push(`the loop ended with ${textOf(outcome)}`);
+  return false;
+}
+
+function textOf(outcome: Outcome): string {
+  if (outcome.end !== 'failed') return outcome.end;
+  const { error } = outcome;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

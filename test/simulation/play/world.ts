@@ -1,0 +1,24 @@
+import type { Random } from '../../../src/sandbox/data/random.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import type { VirtualClock } from '../../support/virtual-clock.ts';
+import type { Plan } from '../plan/plan.ts';
+import type { Process } from './process.ts';
+import type { Watch } from './watch.ts';
+
+/** Everything that exists while a seed is played. */
+export interface World {
+  readonly plan: Plan;
+  readonly url: string;
+  readonly database: Database;
+  readonly sandbox: Sandbox;
+  readonly clock: VirtualClock;
+  readonly watch: Watch;
+  readonly problems: string[];
+  readonly processes: Set<Process>;
+  /** Decides what happens while the engine runs. Separate from the plan's stream, so that the plan never depends on the run. */
+  readonly random: Random;
+  readonly trace: (text: string) => void;
+  /** Processes that ended early. */
+  crashes: number;
+}
