@@ -81,7 +81,14 @@ export async function startServer(
   const dataDir = await mkdtemp(join(folder, `sluice-test-${process.pid}-`));
   // Run as root, the server belongs to an unprivileged user, who has to be able to enter.
   await chmod(dataDir, 0o755);
-  const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: '200' };
+  // Databases live for seconds: vacuuming them is wasted work.
+  const settings = {
+    fsync: 'off',
+    full_page_writes: 'off',
+    synchronous_commit: 'off',
+    autovacuum: 'off',
+    max_connections: '200',
+  };
   const { url } = await openEmbedded({ dataDir, log, settings });
   return {
     url,
