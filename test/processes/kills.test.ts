@@ -4,7 +4,7 @@ import { killAtRandom } from './kill-at-random.ts';
 
 useBuild();
 
-/** More of them, or others: `npm run test:crash -- --kills 200 --seed 7`. */
+/** For more or other kills: `npm run test:crash -- --kills 200 --seed 7`. */
 const KILLS = Number(process.env.KILLS ?? 5);
 const SEED = Number(process.env.SEED ?? 20260115);
 

@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Ourselves, and, where we may become somebody else, an ordinary user without a home. */
+/** The current user and, if that is root, an ordinary user without a home directory. */
 const USERS = [{ name: userInfo().username, uid: undefined, gid: undefined }, ...(isRoot() ? [nobody()] : [])];
 
 let installed = '';
@@ -79,7 +79,7 @@ function nobody(): { name: string; uid: number; gid: number } {
   return { name: 'nobody', uid: idOf('-u'), gid: idOf('-g') };
 }
 
-/** A build that every user may read: beside the packages where they may enter, else with a copy of these. */
+/** Makes a build that every user may read: next to the packages if they have access to them, else with a copy of them. */
 async function install(): Promise<string> {
   const besides = join(ROOT, 'node_modules/.cache');
   await mkdir(besides, { recursive: true });
@@ -100,7 +100,7 @@ function canEnter(folder: string, user: { uid?: number | undefined; gid?: number
   return spawnSync('/bin/sh', ['-c', 'cd "$0"', folder], { cwd: '/', uid, gid }).status === 0;
 }
 
-/** What runs, without what only develops. */
+/** Copies the packages needed at run time. */
 async function copyPackages(to: string): Promise<void> {
   const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean }>;

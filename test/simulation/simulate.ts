@@ -13,10 +13,9 @@ import { REGRESSIONS } from './suite/regressions.ts';
 
 /**
  * `npm run simulate -- --seeds 100 [--seed 1] [--variant paging=whole,..] [--faults drop] [--page-size 10] [--others products,users|all|none] [--at-once 2]
- * [--trace]`: the real
- * engine against the sandbox and Postgres, with crashes, faults and changes that the seed decides. `--each`: every variant by
- * itself, a seed each (`--only`: no other point varies); `--pairs 200`: so many random pairs of variants; `--regressions`: the seeds
- * that failed once.
+ * [--trace]`: plays the real engine against the sandbox and Postgres, with crashes, faults and changes that the seed decides.
+ * `--only`: no point varies but those of `--variant`. `--each`: every variant by itself, one seed each. `--pairs 200`: that many random
+ * pairs of variants. `--regressions`: the seeds that once failed.
  */
 const { values } = parseArgs({
   options: {
@@ -62,7 +61,7 @@ const seconds = (performance.now() - begun) / SECOND;
 const count = plays.length;
 process.stdout.write(
   `${count - failed.length} of ${count} seeds green in ${seconds.toFixed(0)} s (${(seconds / count).toFixed(2)} s a seed, the slowest ${(slowest / SECOND).toFixed(1)} s), ` +
-    `${requests} requests, ${crashes} processes that ended before their time\n`,
+    `${requests} requests, ${crashes} processes that ended early\n`,
 );
 if (failed.length > 0) {
   process.stdout.write(`Failed: ${failed.join(' ')}\n`);
@@ -102,7 +101,7 @@ function tellProgress(): void {
   if (now - told < 15 * SECOND) return;
   told = now;
   const minutes = ((now - begun) / (60 * SECOND)).toFixed(1);
-  process.stderr.write(`${next} of ${plays.length} seeds begun after ${minutes} min, ${failed.length} failed\n`);
+  process.stderr.write(`${next} of ${plays.length} seeds started after ${minutes} min, ${failed.length} failed\n`);
 }
 
 function faultOf(text: string): Variants['fault'] {

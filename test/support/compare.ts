@@ -7,14 +7,14 @@ import { parseJson } from '../../src/source/answers/json.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { MAIN, type TestResource } from './resources.ts';
 
-/** How the rows of a list are compared: what the source holds, and the same of the warehouse as a JSON array. */
+/** How the rows of a list are compared: the content at the source, and the same of the warehouse as a JSON array. */
 interface Comparison {
   /** Id and content of every row that the key may see. */
   readonly source: (sandbox: Sandbox) => Iterable<readonly [string, readonly unknown[]]>;
   readonly warehouse: string;
   /** The column that holds the id. */
   readonly key: 'id' | '_key' | 'period';
-  /** Rows that come without an id can only be compared by what they say, equals told apart by counting. */
+  /** Rows without ids are compared by content and count. */
   readonly bare?: (variants: Sandbox['variants']) => boolean;
 }
 
@@ -110,7 +110,7 @@ const COMPARISONS: Readonly<Record<TestResource, Comparison>> = {
   purchases: whole('purchases'),
 };
 
-/** Lists whose fields are not documented are kept as they come. */
+/** Lists with undocumented fields are stored whole. */
 function whole(resource: 'orders' | 'suppliers' | 'purchases'): Comparison {
   return {
     *source(sandbox) {
@@ -125,7 +125,7 @@ function whole(resource: 'orders' | 'suppliers' | 'purchases'): Comparison {
   };
 }
 
-/** A row for each month from the first that holds anything to the running one. */
+/** A row for each month, from the first with any amount to the current one. */
 function summaries(sandbox: Sandbox): [string, unknown[]][] {
   const { report } = sandbox.variants;
   if (report === 'absent') return [];
@@ -142,7 +142,7 @@ function summaries(sandbox: Sandbox): [string, unknown[]][] {
   return months.map(({ key, row }) => [key, row]);
 }
 
-/** The first differences, in words; empty when warehouse and source are equal in every field of every row. */
+/** Describes the first differences; empty when warehouse and source are equal in every field of every row. */
 export async function differences(
   database: Database,
   sandbox: Sandbox,
@@ -150,7 +150,7 @@ export async function differences(
   resources: readonly TestResource[] = MAIN,
 ): Promise<string[]> {
   const found: string[] = [];
-  // A source that writes "" for "none" means it: text keeps it, and the sandbox's own rows say null.
+  // Text columns keep the "" that such a source writes for null.
   const plain = (content: string) => (sandbox.variants.none === 'empty' ? content.replaceAll('""', 'null') : content);
   for (const resource of resources) {
     const { source, warehouse, key, bare } = COMPARISONS[resource];
@@ -197,12 +197,12 @@ export async function differences(
 export const isVisible = ({ variants: { visible } }: Sandbox, row: { readonly id: unknown }): boolean =>
   visible === 'all' || (visible === 'half' && Number(row.id) % 2 === 0);
 
-/** What the key may see is all there is to be equal to. */
+/** The rows that the key may see: the warehouse must equal these. */
 function* visible<R extends keyof Rows>(sandbox: Sandbox, resource: R): Generator<Rows[R]> {
   for (const row of sandbox.rows(resource)) if (isVisible(sandbox, row)) yield row;
 }
 
-/** Objects with their names in order: `jsonb` has an order of its own. */
+/** Sorts the names of objects, because `jsonb` does not keep their order. */
 function inOrder(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) return value.map(inOrder);
@@ -218,7 +218,7 @@ const day = (value: unknown): string | null => text(value) || null;
 const moment = (value: unknown): string | null =>
   value ? new Date(String(value)).toISOString().replace(/\.(\d{3})Z$/, '.$1000Z') : null;
 
-/** As `trim_scale(numeric)::text` writes it. The sandbox's numbers are exact in their shortest form. */
+/** The number as `trim_scale(numeric)::text` writes it. The sandbox's numbers are exact in their shortest form. */
 const number = (value: unknown): string | null => {
   if (value === null || value === undefined || value === '') return null;
   const plain = String(value);

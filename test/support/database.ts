@@ -5,7 +5,7 @@ import { inject } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database/database.ts';
 
-/** How every test database was migrated. */
+/** The settings with which every test database was migrated. */
 export const MIGRATIONS = {
   schema: 'warehouse',
   sluiceFolder: fileURLToPath(new URL('../../migrations/sluice', import.meta.url)),
@@ -14,13 +14,13 @@ export const MIGRATIONS = {
 
 export interface TestDatabase {
   readonly url: string;
-  /** One more pool on it, as another process would have; the caller closes it. */
+  /** Another pool, as another process would have; the caller closes it. */
   open(applicationName?: string): Promise<Database>;
-  /** Fails when a connection was left open: that is the leak check. */
+  /** The leak check: fails if a connection was left open. */
   drop(): Promise<void>;
 }
 
-/** A database of this test's own, cloned from the migrated template (`{ empty: true }`: without anything in it). */
+/** Creates a database for one test, cloned from the migrated template (`{ empty: true }`: without tables). */
 export async function createTestDatabase(options: { empty?: boolean } = {}): Promise<TestDatabase> {
   const server = inject('postgresUrl');
   const name = `test_${randomBytes(6).toString('hex')}`;
@@ -29,7 +29,7 @@ export async function createTestDatabase(options: { empty?: boolean } = {}): Pro
     const { rows } = await client.query<{ copies: boolean }>(
       "select current_setting('server_version_num')::int < 150000 as copies",
     );
-    // Copying files takes 120 ms, writing the template through the WAL 340; before Postgres 15 there is no choice.
+    // Copying the files takes 120 ms, through the WAL 340 ms. Before Postgres 15, files are always copied.
     await client.query(`create database ${name} template ${template}${rows[0]?.copies ? '' : ' strategy file_copy'}`);
   });
   const url = inDatabase(server, name);
@@ -41,7 +41,7 @@ export async function createTestDatabase(options: { empty?: boolean } = {}): Pro
   };
 }
 
-/** Brackets a test: a database of its own and one pool on it, dropped afterwards without force. */
+/** Brackets a test with its own database and one pool; drops the database afterwards without force. */
 export async function withDatabase<T>(fn: (database: Database, test: TestDatabase) => Promise<T>): Promise<T> {
   const test = await createTestDatabase();
   const database = await test.open();
@@ -49,7 +49,7 @@ export async function withDatabase<T>(fn: (database: Database, test: TestDatabas
   try {
     result = await fn(database, test);
   } catch (error) {
-    // The test's own failure is the news; a leak that came with it is not.
+    // Report the failure of the test, not a leak that it caused.
     await database.close();
     await test.drop().catch(() => undefined);
     throw error;
@@ -59,14 +59,14 @@ export async function withDatabase<T>(fn: (database: Database, test: TestDatabas
   return result;
 }
 
-/** The same server, another database. */
+/** The URL of another database on the same server. */
 export function inDatabase(url: string, name: string): string {
   const other = new URL(url);
   other.pathname = `/${name}`;
   return other.href;
 }
 
-/** Postgres itself waits up to 5 s for sessions that are just ending; then somebody really holds the database (55006). */
+/** Postgres waits up to 5 s for ending sessions. After that, 55006 means that a session is really open. */
 async function dropUnused(client: pg.Client, name: string): Promise<void> {
   try {
     await client.query(`drop database ${name}`);

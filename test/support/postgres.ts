@@ -12,14 +12,14 @@ import { inDatabase, MIGRATIONS } from './database.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A database on the test server where databases may be created. */
+    /** A database on the test server, for a user who may create databases. */
     postgresUrl: string;
-    /** The migrated database that every test's own is cloned from. */
+    /** The migrated database from which every test database is cloned. */
     postgresTemplate: string;
   }
 }
 
-/** One server for the whole run (or `TEST_DATABASE_URL`), and one migrated template. */
+/** Starts one server for the whole run (or uses `TEST_DATABASE_URL`) and creates one migrated template. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const log = createLog({ level: 'warn', secrets: [] });
   const given = process.env.TEST_DATABASE_URL;
@@ -33,7 +33,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
-/** Makes the migrated database that others are cloned from, and returns its name. */
+/** Creates the migrated database that others are cloned from, and returns its name. */
 export async function createTemplate(server: string, log: ReturnType<typeof createLog>): Promise<string> {
   const template = `sluice_template_${process.pid}`;
   await asAdmin(server, `drop database if exists ${template}`);
@@ -50,7 +50,7 @@ export async function createTemplate(server: string, log: ReturnType<typeof crea
 const MEMORY = '/dev/shm';
 const ROOM = 4 * 2 ** 30;
 
-/** The databases of tests are hundreds of files each, made and removed: in memory that takes half the time, where there is room and programs may run. */
+/** Memory if it has room and allows programs, else the disk. Each test creates and removes hundreds of files, which takes half the time in memory. */
 async function folderForServers(): Promise<string> {
   try {
     const { bavail, bsize } = await statfs(MEMORY);
@@ -58,12 +58,12 @@ async function folderForServers(): Promise<string> {
     const options = mounts.find(([, place]) => place === MEMORY)?.[3]?.split(',') ?? ['noexec'];
     if (Math.min(bavail * bsize, freemem()) >= ROOM && !options.includes('noexec')) return MEMORY;
   } catch {
-    // Not a Linux, or none that shares memory.
+    // No Linux, or no shared memory.
   }
   return tmpdir();
 }
 
-/** Servers whose run was killed go on, and would keep their memory. */
+/** Stops the servers of killed runs, which would keep their memory. */
 async function stopLeftOver(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const run = /^sluice-test-(\d+)-/.exec(name)?.[1];
@@ -79,7 +79,7 @@ export async function startServer(
   const folder = await folderForServers();
   await stopLeftOver(folder);
   const dataDir = await mkdtemp(join(folder, `sluice-test-${process.pid}-`));
-  // Run as root, the server belongs to an unprivileged user, who has to be able to enter.
+  // If root runs the tests, the server belongs to an unprivileged user, who needs access.
   await chmod(dataDir, 0o755);
   // Databases live for seconds: vacuuming them is wasted work.
   const settings = {

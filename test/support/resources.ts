@@ -30,7 +30,7 @@ export type TestResource = keyof typeof JOBS;
 export const MAIN = ['customers', 'invoices', 'transactions'] as const satisfies TestResource[];
 export const ALL = Object.keys(JOBS) as TestResource[];
 
-/** Settings by which the large lists are read at these times, and the others never. */
+/** Settings that read the large lists at these times, and the other lists never. */
 export const scheduled = (cron: string): Record<string, string> =>
   Object.fromEntries(
     ALL.map(name => [`SCHEDULE_${name.toUpperCase()}`, MAIN.some(each => each === name) ? cron : 'off']),

@@ -25,9 +25,9 @@ export async function openEngine(
     pageSize?: number | 'auto';
     onEvent?: (event: LoopEvent) => void;
     noWait?: boolean;
-    /** For one attempt, by the wall clock. Default 30 s. */
+    /** Real time for one attempt. Default 30 s. */
     timeoutMs?: number;
-    /** Puts something between the client and the ledger, e.g. to watch the requests. */
+    /** Wraps the ledger, for example to observe the requests. */
     wrapBudget?: (ledger: Budget) => Budget;
   } = {},
 ): Promise<Engine & { close(): Promise<void> }> {
@@ -56,7 +56,7 @@ export async function openEngine(
   });
 }
 
-/** Orders the kind for every resource of the engine, serves the orders, and returns how they ended. */
+/** Creates an order of this kind for every resource of the engine, serves the orders, and returns them as they ended. */
 export async function serveOrders(
   engine: Engine,
   kind: OrderKind,

@@ -3,9 +3,9 @@ import { type Clock, stopped } from '../../src/clock.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 
 export interface VirtualClock extends Clock {
-  /** Moves time on by `ms`, stopping at every sleeper on the way so that it wakes at its own moment. */
+  /** Moves time forward by `ms`, stopping at every sleeper so that each wakes at its own time. */
   advance(ms: number): Promise<void>;
-  /** How many sleep at the moment. */
+  /** Number of current sleepers. */
   readonly sleepers: number;
 }
 
@@ -16,17 +16,17 @@ interface Sleeper {
 }
 
 /**
- * Hours in no time: `sluice.now()` of this database reads a row (`sluice.test_clock`), and a sleep moves that row on to the
- * earliest sleeper's moment once nothing else goes on here for `quietMs` of real time (2). How long that is decides only how
- * fast a test is, or how much virtual time passes during real work such as an HTTP request; never whether it is right.
- * Several clocks on one database, also of several processes, share the row, which only moves forward.
+ * A clock on which hours pass at once. `sluice.now()` of this database reads a row (`sluice.test_clock`). Once nothing else has
+ * happened for `quietMs` of real time (default 2), a sleep moves that row to the time of the earliest sleeper. `quietMs` affects
+ * the speed of a test and the virtual time that passes during real work such as an HTTP request, never its correctness.
+ * All clocks on one database share the row, across processes. It only moves forward.
  */
 export async function createVirtualClock(
   database: Database,
   startIso = '2026-01-15T10:00:00.000Z',
   options: {
     quietMs?: number;
-    /** True while something else goes on that time must not overtake, such as work on another pool. */
+    /** True during other work that time must not overtake, such as work on another pool. */
     busy?: () => boolean;
   } = {},
 ): Promise<VirtualClock> {
@@ -35,7 +35,7 @@ export async function createVirtualClock(
   await database.query('insert into sluice.test_clock select $1 where not exists (select from sluice.test_clock)', [
     startIso,
   ]);
-  // Volatile and not inlined, so every call sees the row as it is by then, also inside a longer transaction.
+  // Volatile and not inlined, so that every call sees the current row, even inside a longer transaction.
   await database.query(
     `create or replace function sluice.now() returns timestamptz language plpgsql volatile
      as 'begin return (select now from sluice.test_clock); end'`,
@@ -56,7 +56,7 @@ export async function createVirtualClock(
     now = Math.max(now, Number(rows[0]?.ms));
   }
 
-  /** One move after the other, and those who are due wake in their order. */
+  /** Moves time one step after the other and wakes due sleepers in order. */
   function move(ms: number): Promise<void> {
     moved = moved.then(async () => {
       await moveTo(ms);
@@ -77,7 +77,7 @@ export async function createVirtualClock(
       await realDelay(quietMs);
       const { totalCount, idleCount, waitingCount } = database.pool;
       const busy = totalCount > idleCount || waitingCount > 0 || (options.busy?.() ?? false);
-      // A sleeper that holds a connection would wait for itself; after a second it is one.
+      // A sleeper that holds a connection would wait for itself, so connections count as busy for a second at most.
       if (registrations === before && (!busy || performance.now() > patience)) return;
     }
   }
@@ -128,7 +128,7 @@ export async function createVirtualClock(
       const target = now + ms;
       while (earliest() <= target) {
         await move(earliest());
-        // Whoever woke may sleep again before the target.
+        // A woken sleeper may sleep again before the target.
         await new Promise(resolve => setImmediate(resolve));
       }
       await move(target);

@@ -102,7 +102,7 @@ test('a combination that Sluice cannot handle is reported', async () => {
   const { run } = await openWith({ paging: 'capped', cap: '100', 'date-filter': 'ignored' });
   const { ok, findings } = await run();
   expect(ok).toBe(false);
-  const why = 'only a first part of the list is ever shown';
+  const why = 'the source only ever shows the first part of the list';
   expect(notHandled(findings).map(({ point, handled }) => `${point} ${handled}`)).toEqual([
     `paging not: with date-filter=ignored ${why}`,
     `date-filter not: with paging=capped ${why}`,

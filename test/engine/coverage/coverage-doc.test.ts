@@ -44,16 +44,16 @@ test.each(['full', 'bare'] as const)(
       const lists = ['customers', 'invoices', 'transactions'];
       expect(await ask(all)).toEqual(lists.map(resource => ({ resource, ...complete })));
       expect(await ask(customers)).toEqual([complete]);
-      // Without dates the list is cut by ids, and has no date slices to ask for.
+      // Without dates the list is split by ids and has no date slices.
       expect(await ask(invoices)).toEqual([fields === 'bare' ? { complete: null, as_of: null } : complete]);
       for (const query of [unproven, leftBehind]) expect(await ask(query)).toEqual([]);
-      // The command line looks for tables in the warehouse by itself.
+      // The command line resolves table names in the warehouse schema.
       expect(await ask(cleaned.replace('from customers', 'from warehouse.customers'))).toEqual([]);
     });
   },
 );
 
-test('docs/coverage.md: a day that a capped source does not show in full makes the month incomplete, and is named', async () => {
+test('docs/coverage.md: a day that a capped source does not show in full makes the month incomplete and is reported', async () => {
   const sandbox = await openSandbox({ rateLimit: 0, variants: { paging: 'capped', cap: '100', 'limit-max': '1000' } });
   const like = [...sandbox.rows('transactions')][0];
   if (!like) throw new Error('no transactions');

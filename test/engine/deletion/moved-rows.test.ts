@@ -6,13 +6,13 @@ import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 
 test.each(['invoices', 'transactions'] as const)(
-  '%s: rows given another date are not deleted because the window they left lacks them',
+  '%s: rows with a new date are not deleted because their former window lacks them',
   async resource => {
     const size = { customers: 20, invoices: 300, transactions: 300 };
     const sandbox = await openSandbox({ size, rateLimit: 0 });
     try {
       await withDatabase(async database => {
-        // With pages this small the list is cut into months and years.
+        // Pages this small split the list into months and years.
         const engine = await openEngine(database, sandbox, { limit: 100_000, resources: [resource], pageSize: 5 });
         await serveOrders(engine, 'sync');
         const { rows } = await database.query<{ windows: number }>(
@@ -49,7 +49,7 @@ test.each(['invoices', 'transactions'] as const)(
   },
 );
 
-test('a window that lacks rows which the lists of their customers show is read again before any other of its rows goes', async () => {
+test('a window that lacks rows which their customers show is read again before any other of its rows is deleted', async () => {
   const sandbox = await openSandbox({ size: { customers: 60, invoices: 300, transactions: 20 }, rateLimit: 0 });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices'], pageSize: 5 });
@@ -63,7 +63,7 @@ test('a window that lacks rows which the lists of their customers show is read a
       [dateFrom, dateTo],
     );
     const second = lacked.find(row => row.customer !== lacked[0]?.customer);
-    // Each empty answer is asked for once more before it is believed.
+    // An empty response is requested once more before it is believed.
     sandbox.failNext('empty-list-zero', 2, 'date_from');
     sandbox.failNext('empty-list-zero', 2, `customer_id=${second?.customer}&`);
     const [order] = await serveOrders(engine, 'backfill', { dateFrom, dateTo });
@@ -77,7 +77,7 @@ test('a window that lacks rows which the lists of their customers show is read a
   await sandbox.close();
 });
 
-test('verify reports a row that does not show its date as extra when no window shows it, and not when another does', async () => {
+test('verify reports a row with a hidden date as extra only if no window shows it', async () => {
   const sandbox = await openSandbox({
     size: { customers: 60, invoices: 250, transactions: 20 },
     rateLimit: 0,
@@ -100,7 +100,7 @@ test('verify reports a row that does not show its date as extra when no window s
   await sandbox.close();
 });
 
-test('an invoice that belongs to no customer and left the source is gone once everything was read since', async () => {
+test('an invoice without a customer that left the source is deleted once everything was read since', async () => {
   const sandbox = await openSandbox({ rateLimit: 0 });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices'] });

@@ -13,7 +13,7 @@ async function transactionsApart(database: Database, sandbox: Sandbox): Promise<
 const SIZE = { customers: 120, invoices: 300, transactions: 400 };
 
 test.each(['half', 'none'] as const)(
-  'a key that comes to see %s of the rows deletes nothing, says so, and all are there when it sees them again',
+  'a key that suddenly sees %s of the rows deletes nothing and reports it, and all rows are there when it sees them again',
   async visible => {
     const sandbox = await openSandbox({ size: SIZE, rateLimit: 0 });
     await withDatabase(async database => {
@@ -40,7 +40,7 @@ test.each(['half', 'none'] as const)(
   },
 );
 
-test('what a person accepts is deleted, and no more than that', async () => {
+test('the deletions that a person accepts are carried out, and no more', async () => {
   const sandbox = await openSandbox({ size: SIZE, rateLimit: 0 });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['transactions'] });
@@ -59,7 +59,7 @@ test('what a person accepts is deleted, and no more than that', async () => {
   await sandbox.close();
 });
 
-test('a list that is not there, as behind a wrong address, is an error and no empty list', async () => {
+test('a list that does not exist, as behind a wrong address, is an error and not an empty list', async () => {
   const sandbox = await openSandbox({ size: SIZE, rateLimit: 0 });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000 });
@@ -75,7 +75,7 @@ test('a list that is not there, as behind a wrong address, is an error and no em
   await sandbox.close();
 });
 
-test('a full answer with one of its rows twice does not pass for one that goes beyond the cap', async () => {
+test('a full response with a duplicate row is not taken for one beyond the cap', async () => {
   const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants: { paging: 'capped', cap: '100' } });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['transactions'] });
@@ -89,7 +89,7 @@ test('a full answer with one of its rows twice does not pass for one that goes b
 });
 
 test.each(['id-desc', 'id-asc', 'shuffled'] as const)(
-  'a list that is cut short and cannot be cut into windows is not taken for a whole one (order=%s)',
+  'a truncated list that cannot be split into windows is not taken for a complete one (order=%s)',
   async order => {
     const variants = {
       paging: 'capped',
@@ -110,12 +110,12 @@ test.each(['id-desc', 'id-asc', 'shuffled'] as const)(
   },
 );
 
-test('what was lacked in an order that the list turned out not to be in is not missing', async () => {
+test('rows found missing under an assumed order are not missing once the order turns out to be wrong', async () => {
   const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants: { paging: 'whole', order: 'shuffled' } });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['products'] });
     await serveOrders(engine, 'sync');
-    // As a reading by ids left it, which took a list ordered by changes for one ordered by ids.
+    // The state left by a reading by ids that took a list ordered by change for one ordered by id.
     await database.query(
       "insert into sluice.coverage (source, resource, slice, id_to) values ('main', 'products', 'id ..6', 6)",
     );
@@ -135,14 +135,14 @@ test('what was lacked in an order that the list turned out not to be in is not m
   await sandbox.close();
 });
 
-test('as many are named to be accepted as are missing once all was read, and that is enough', async () => {
+test('the reported number of deletions to accept counts all rows missing after a complete reading, and accepting it is enough', async () => {
   const sandbox = await openSandbox({ size: SIZE, rateLimit: 0 });
   for (let row = 0; row < 40; row++) sandbox.insert('orders', [...sandbox.rows('orders')][row % 20] as never);
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['orders'], pageSize: 10 });
     await serveOrders(engine, 'sync');
     const ids = [...sandbox.rows('orders')].map(row => row.id).sort((a, b) => b - a);
-    // An earlier reading lacked the newest rows, which ended before it came to the oldest.
+    // An earlier reading found the newest rows missing and ended before it reached the oldest.
     const newest = ids.slice(1, 23);
     await database.query(
       `insert into sluice.missing (source, resource, key, slice, since)

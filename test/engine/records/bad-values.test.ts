@@ -7,11 +7,11 @@ import { openEngine, serveOrders } from '../../support/source.ts';
 import { type OwnLists, type OwnRow, openOwnSource } from './own-source.ts';
 
 type Outcome =
-  /** What the column holds, as text. */
+  /** The value of the column as text. */
   | { exact: string | null }
-  /** The same, after this many characters were removed or replaced. */
+  /** The same, after `count` characters were removed or replaced. */
   | { cleaned: string; count: number }
-  /** The field that is named, and why. */
+  /** The field that the quarantine names, and the reason. */
   | { quarantined: string; reason: RegExp };
 
 const exact = (text: string | null): Outcome => ({ exact: text });
@@ -19,7 +19,7 @@ const quarantined = (quarantinedField: string, reason: RegExp): Outcome => ({ qu
 
 const digits = '12345678901234567890.123456789012345678901234567890';
 
-/** Field, how the source writes it, and what becomes of it. */
+/** Name of the case, field, JSON as the source writes it, and outcome. */
 const INVOICE_CASES: readonly [name: string, field: string, json: string, outcome: Outcome][] = [
   ['NUL characters in text', 'notes', '"a\\u0000b\\u0000"', { cleaned: 'ab', count: 2 }],
   ['lone surrogates in text', 'notes', '"a\\ud800b\\udfff"', { cleaned: 'a�b�', count: 2 }],
@@ -111,7 +111,7 @@ const good = (id: number, list: string): string =>
     ? `{"id":${id},"account":"c${id}","created_at":"2025-03-01T10:00:00Z"}`
     : `{"id":${id},"date":"2025-03-01","status":"Paid","amount":1,"items":[]}`;
 
-/** The good row with one field set, or set otherwise. */
+/** The row with one field set or replaced. */
 function withField(row: string, field: string, json: string): OwnRow {
   const rest = JSON.parse(row) as Record<string, unknown>;
   delete rest[field];
@@ -125,7 +125,7 @@ test.each([
   ['invoices', INVOICE_CASES],
   ['customers', CUSTOMER_CASES],
 ] as const)(
-  '%s: each odd value comes exact, cleaned and counted, or its record is quarantined until it is mended',
+  '%s: each odd value is stored exactly, or cleaned and counted, or its record is quarantined until it is corrected',
   async (list, cases) => {
     const rows = new Map(cases.map(([, field, json], id) => [id + 1, withField(good(id + 1, list), field, json)]));
     const lists: OwnLists = { customers: new Map(), invoices: new Map(), transactions: new Map(), [list]: rows };
@@ -146,7 +146,7 @@ test.each([
           const stored = await storedIn(database, list, field, id);
           const count = 'count' in outcome ? outcome.count : null;
           expect(stored?.cleaned ?? null, name).toBe(count);
-          // Not by a matcher, which would print 10 MB.
+          // No matcher, because it would print 10 MB.
           expect(stored?.value === ('exact' in outcome ? outcome.exact : outcome.cleaned), name).toBe(true);
         }
       }
@@ -172,7 +172,7 @@ test.each([
   },
 );
 
-/** The field of a row as text, and how many of its characters had to be cleaned. */
+/** The field of a row as text, and the number of its characters that were cleaned. */
 async function storedIn(
   database: Database,
   list: string,
@@ -198,7 +198,7 @@ test.each([
   ...['null', '"text"', '[1]', '17', '{"id":9223372036854775808}'].map(text => ['transactions', text] as const),
   ['transactions', '{"id":"seven"}'],
 ] as const)(
-  '%s: a row %s is quarantined, the others are read, and it leaves quarantine when it is mended',
+  '%s: a row %s is quarantined, the others are read, and it leaves quarantine once it is corrected',
   async (list, text) => {
     const rows = new Map(Array.from({ length: 8 }, (_, n) => [n + 1, { text: good(n + 1, list) } as OwnRow]));
     const lists: OwnLists = { customers: new Map(), invoices: new Map(), transactions: new Map(), [list]: rows };
@@ -223,7 +223,7 @@ test.each([
   },
 );
 
-test('10 MB of text come exact', async () => {
+test('10 MB of text are stored exactly', async () => {
   const long = randomBytes(5 * 2 ** 20).toString('hex');
   const lists: OwnLists = {
     customers: new Map([[1, withField(good(1, 'customers'), 'address', JSON.stringify(long))]]),
@@ -234,13 +234,13 @@ test('10 MB of text come exact', async () => {
     const engine = await openEngine(database, await openOwnSource(lists), { limit: 1000, resources: ['customers'] });
     expect(await sync(engine)).toEqual(['done']);
     const stored = await storedIn(database, 'customers', 'address', 1);
-    // Not by a matcher, which would print it.
+    // No matcher, because it would print the text.
     expect(stored?.value === long).toBe(true);
     await engine.close();
   });
 });
 
-test('a record that was deleted at the source instead of mended leaves quarantine too', async () => {
+test('a record deleted at the source instead of corrected leaves quarantine too', async () => {
   const rows = new Map([1, 2, 3].map(id => [id, { text: good(id, 'invoices') } as OwnRow]));
   rows.set(2, withField(good(2, 'invoices'), 'amount', '"1,234.50"'));
   const lists: OwnLists = { customers: new Map(), invoices: rows, transactions: new Map() };

@@ -37,7 +37,7 @@ function badOf(raw: unknown) {
 const nameless = fc.string().filter(name => !(name in job.record.shape) && name !== 'password' && !name.includes('\0'));
 const json = fc.jsonValue().map(value => JSON.parse(JSON.stringify(value)) as unknown);
 
-test('unknown fields are kept whole, and only those', () => {
+test('all unknown fields are kept, and only those', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.oneof(nameless, fc.constant('__proto__')), json), unknown => {
       const raw = JSON.parse(JSON.stringify({ ...unknown, id: 7, name: 'x', password: 'secret' })) as unknown;
@@ -49,7 +49,7 @@ test('unknown fields are kept whole, and only those', () => {
   );
 });
 
-test('a field called __proto__ is a field like any other', () => {
+test('a field named __proto__ is treated like any other', () => {
   const raw = JSON.parse('{"id":1,"__proto__":{"admin":true}}') as unknown;
   expect(rowOf(raw).extra).toBe('{"__proto__":{"admin":true}}');
 });
@@ -76,7 +76,7 @@ test('child rows are parsed like their parents, unknown fields and all', () => {
   expect(extra).toBeNull();
 });
 
-test('the hash tells different records apart, and equal ones written differently together', () => {
+test('different records have different hashes; equal records written differently have the same', () => {
   const hash = (raw: unknown) => rowOf(raw).hash;
   const base = { id: 1, price: '1.5', parts: [{ label: 'a', weight: 2 }], other: { a: 1 } };
   expect(hash({ ...base, id: '1', price: 1.5, parts: [{ label: 'a', weight: '2.00' }] })).toBe(hash(base));
@@ -91,13 +91,13 @@ test('the hash tells different records apart, and equal ones written differently
     expect(hash(other)).not.toBe(hash(base));
 });
 
-test('a record stored under another declaration hashes differently', () => {
+test('a record stored under another declaration has another hash', () => {
   const wider = defineJob({ ...job, record: job.record.extend({ colour: text() }) });
   const parsed = createRecordParser(wider, { hashed: true, contentKeyed: false })({ id: 1 }, readAt);
   expect('row' in parsed && parsed.row.hash).not.toBe(rowOf({ id: 1 }).hash);
 });
 
-test('a bad record is set aside whole, by its key and with the reasons', () => {
+test('a bad record is quarantined whole, by its key and with the reasons', () => {
   const bad = badOf({ id: 7, price: '1,50', sent: '15/01/2026', parts: [{ weight: 'heavy' }], note: 'kept' });
   expect(bad.key).toBe('7');
   expect(JSON.parse(bad.payload)).toEqual({
@@ -110,7 +110,7 @@ test('a bad record is set aside whole, by its key and with the reasons', () => {
   expect(Object.keys(bad.reasons).sort()).toEqual(['parts.0.weight', 'price', 'sent']);
 });
 
-test('a record whose key cannot be read has a key made of its content', () => {
+test('a record with an unreadable key gets a key derived from its content', () => {
   for (const raw of [
     { name: 'x' },
     { id: null },
@@ -142,7 +142,7 @@ test('a field that is never stored appears nowhere: not in the row, not in quara
   expect(badOf({ id: 'oops', password: 'a' }).key).toBe(badOf({ id: 'oops', password: 'b' }).key);
 });
 
-test('whatever comes is either a row or a bad record, never an exception', () => {
+test('any input is either a row or a bad record, never an exception', () => {
   const fields = fc.record(
     { id: json, name: json, price: json, sent: json, seen_at: json, parts: json, password: json, other: json },
     { requiredKeys: [] },
@@ -157,7 +157,7 @@ test('whatever comes is either a row or a bad record, never an exception', () =>
   );
 });
 
-test('a row without its key is keyed by what is declared of it, however that is written, where its table is keyed by content', () => {
+test('in a table keyed by content, a row without a key is keyed by its declared fields, however they are written', () => {
   const parseKeyless = createRecordParser(job, { hashed: true, contentKeyed: true });
   const keyOf = (raw: Record<string, unknown>) => {
     const parsed = parseKeyless(raw, readAt);

@@ -7,7 +7,7 @@ import { withDatabase } from '../../support/database.ts';
 const digits = (min: number, max: number) =>
   fc.array(fc.integer({ min: 0, max: 9 }), { minLength: min, maxLength: max }).map(list => list.join(''));
 
-/** A number as a source may write it, with what it is exactly: mantissa * 10^exponent. */
+/** A number as a source may write it, and its exact value: mantissa * 10^exponent. */
 const written = fc
   .record({
     sign: fc.constantFrom('', '-', '+'),
@@ -25,7 +25,7 @@ const written = fc
     return { text: `${sign}${whole}${point}${power}`, mantissa, exponent: (exponent ?? 0) - (fraction ?? '').length };
   });
 
-/** The exact value over 10^100. */
+/** Exact values are compared multiplied by 10^100. */
 const SCALE = 100;
 const scaled = (mantissa: bigint, exponent: number) => mantissa * 10n ** BigInt(SCALE + exponent);
 function exactOf(plain: string): bigint {
@@ -242,7 +242,7 @@ describe('time stamps', () => {
   ])('%j is refused', value => expect(() => stampText(value)).toThrow(BadValue));
 });
 
-/** Text as a careless source sends it: NUL characters and halves of surrogate pairs among the rest. */
+/** Text with NUL characters and halves of surrogate pairs. */
 const dirty = fc
   .array(
     fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('\0', '\ud800', '\udfff', '🧾', 'é', '"', '\\u0000')),
@@ -341,7 +341,7 @@ describe('text', () => {
   });
 });
 
-/** A value under `levels` of lists and objects by turns. */
+/** A value nested in `levels` of alternating lists and objects. */
 function nested(levels: number, inside: unknown = 0): unknown {
   let value = inside;
   for (let level = 0; level < levels; level += 2) value = [1, { x: value }];

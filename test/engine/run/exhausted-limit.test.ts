@@ -20,24 +20,24 @@ const RESOURCES = ['customers', 'invoices', 'transactions'] as const;
 interface Spent {
   readonly how: string;
   readonly source: Partial<SandboxOptions>;
-  /** Requests that may be refused during the hour. */
+  /** Requests that the source may refuse during the hour. */
   readonly most: number;
 }
 
 const SPENT: Spent[] = [
-  // Those that were under way when the first was refused; then everybody waits as told.
+  // The requests in flight at the first refusal; after it, all wait as long as the source says.
   { how: 'says until when', source: {}, most: CONCURRENCY },
   {
     how: 'says only that nothing is left',
     source: { variants: { 'rate-headers': 'only-429', 'rate-reset': 'stale', 'retry-after': 'absent' } },
     most: CONCURRENCY,
   },
-  // Each wait at least as long as all before it, from half a second to ten minutes: 11 doublings, and 4 or 5 of the longest.
+  // Waits double from half a second to ten minutes: 11 doublings, then 4 or 5 of the longest.
   { how: 'says nothing', source: { rateLimit: 0 }, most: 16 * CONCURRENCY },
 ];
 
 test.each(SPENT)(
-  'another tool spends the whole hour, and the refusal $how: all wait, visibly, and go on by themselves',
+  'when another tool spends the whole hour, and the refusal $how, all runs wait visibly and continue by themselves',
   async ({ source, most }) => {
     await withDatabase(async database => {
       const clock = await createVirtualClock(database, undefined, { quietMs: 10 });
@@ -72,11 +72,11 @@ test.each(SPENT)(
 
 interface Look {
   readonly minute: number;
-  /** Those that have not ended, and whether the moment they wait for lies ahead. */
+  /** The open runs, and whether the time they wait for is in the future. */
   readonly runs: { resource: string; state: string; ahead: boolean | null }[];
 }
 
-/** What `sluice start` does: a tick every 15 minutes, a wake-up every minute, and a reader that leaves while all has to wait. */
+/** Like `sluice start`: a tick every 15 minutes, a wake-up every minute, and a reader that leaves while everything waits. */
 async function serveFor(engine: Engine, clock: VirtualClock, ms: number): Promise<Look[]> {
   const { kysely } = engine.database;
   const looks: Look[] = [];

@@ -19,11 +19,11 @@ interface Given {
   readonly sandbox: Sandbox;
   readonly database: Database;
   readonly clock: VirtualClock;
-  /** Serves hints for these slices as a service does, and returns the requests that cost. */
+  /** Serves hints for these slices as a service does; returns the number of requests. */
   readonly hint: (...hints: [resource: string, slice: string][]) => Promise<number>;
 }
 
-/** A synced source on a clock of the test's own. */
+/** Brackets a test with a synced source on a virtual clock. */
 async function withSynced(variants: Partial<Sandbox['variants']>, fn: (given: Given) => Promise<void>): Promise<void> {
   const sandbox = await openSandbox({ rateLimit: 0, today: '2026-01-15', variants });
   await withDatabase(async database => {
@@ -50,7 +50,7 @@ const invoice = (sandbox: Sandbox, fields: object = {}) => {
   return sandbox.insert('invoices', { ...row, invoice_number: 'new', ...fields } as never).id;
 };
 
-test('a row that is not stored is looked for where the list grows: two requests, without an order or a slot', async () => {
+test('a hint for an unknown row reads the newest end of the list: two requests, without an order or a slot', async () => {
   await withSynced({}, async ({ sandbox, database, hint }) => {
     const id = invoice(sandbox);
     expect(await hint(['invoices', `one ${id}`])).toBe(2);
@@ -60,7 +60,7 @@ test('a row that is not stored is looked for where the list grows: two requests,
   });
 });
 
-test('of a row that is stored, its customer is read: one request, however old it is', async () => {
+test('a hint for a stored row reads its customer: one request, however old the row is', async () => {
   await withSynced({}, async ({ sandbox, database, hint }) => {
     const [oldest] = sandbox.rows('invoices');
     sandbox.update('invoices', oldest?.id as number, { status: 'Partially Paid', notes: 'now' });
@@ -69,7 +69,7 @@ test('of a row that is stored, its customer is read: one request, however old it
   });
 });
 
-test('where the source ignores that filter, its date window is read', async () => {
+test('a hint for a stored row reads its date window if the source ignores the customer filter', async () => {
   await withSynced({ filters: 'ignored' }, async ({ sandbox, database, clock, hint }) => {
     const [oldest] = sandbox.rows('invoices');
     await hint(['invoices', `one ${oldest?.id}`]);
@@ -80,7 +80,7 @@ test('where the source ignores that filter, its date window is read', async () =
   });
 });
 
-test('in a list without order, a new row is looked for in the window of today', async () => {
+test('in a list without order, a hint for an unknown row reads the window of today', async () => {
   await withSynced({ order: 'shuffled' }, async ({ sandbox, database, hint }) => {
     const id = invoice(sandbox, { date: '2026-01-15' });
     expect(await hint(['invoices', `one ${id}`])).toBeLessThanOrEqual(10);
@@ -88,7 +88,7 @@ test('in a list without order, a new row is looked for in the window of today', 
   });
 });
 
-test('a flood costs what one reading may cost, and rests; hints of a resource that nobody knows or has read are dropped', async () => {
+test('a flood of hints costs no more than one reading may; hints of unknown or unread resources are dropped', async () => {
   await withSynced({}, async ({ sandbox, database, clock, hint }) => {
     const all = [...sandbox.rows('invoices')].map(row => ['invoices', `one ${row.id}`] as [string, string]);
     const first = await hint(...all, ['nothing', 'newest']);
@@ -100,16 +100,16 @@ test('a flood costs what one reading may cost, and rests; hints of a resource th
       await clock.advance(10_000);
       spent += await hint(...all);
     }
-    // A fortieth of the limit in a quarter of the window, and what the last reading began with.
+    // A fortieth of the limit in a quarter of the window, plus the requests that the last reading started with.
     expect(spent).toBeLessThanOrEqual(25 + 10);
     expect(await dueHints(database.kysely, 'main', { limit: 1000, windowMs: 3_600_000 })).toEqual([]);
   });
 });
 
-test('a hint that comes during a long reading of its list is read before that goes on', async () => {
+test('a hint that arrives during a long reading of its list is served before the reading continues', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z');
-    // Each answer takes a second, so that the loop looks for hints between them.
+    // Each response takes a second, so that the loop looks for hints in between.
     const sandbox = await openSandbox({ size: LONG, rateLimit: 0, today: '2026-01-15', clock, latencyMs: 1000 });
     const told: string[] = [];
     let left: Promise<void> | undefined;
@@ -138,7 +138,7 @@ test('a hint that comes during a long reading of its list is read before that go
   });
 });
 
-test('the same word twice is one hint, and a resource holds fifty at most', async () => {
+test('equal hints are stored once, and a resource has at most fifty', async () => {
   await withDatabase(async database => {
     const hints = Array.from({ length: 200 }, (_, index) => ({
       source: 'main',
@@ -151,7 +151,7 @@ test('the same word twice is one hint, and a resource holds fifty at most', asyn
   });
 });
 
-test('at an empty bucket hints are left for later, behind a backfill that waits for it too, and are read when it allows', async () => {
+test('at the request limit hints wait, behind a backfill that also waits, and are served when the limit allows', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z', { quietMs: 10 });
     const sandbox = await openSandbox({ rateLimit: 1000, today: '2026-01-15', clock });

@@ -16,11 +16,11 @@ const SERVICE = { orders: () => true, slots: true };
 const LONG = { customers: 100, invoices: 5000, transactions: 5000 };
 
 test.each(['invoices', 'transactions'] as const)(
-  'a tick during a backfill of %s is read after what that had asked for, and the backfill goes on to its end',
+  'a tick during a backfill of %s is served after the requests in flight, and then the backfill continues to its end',
   async resource => {
     await withDatabase(async database => {
       const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z');
-      // Each answer takes a second, so that the loop looks for ticks between them.
+      // Each response takes a second, so that the loop looks for ticks in between.
       const sandbox = await openSandbox({ size: LONG, rateLimit: 0, today: '2026-01-15', clock, latencyMs: 1000 });
       const read: { kind: string; requests: number }[] = [];
       let tick: Promise<unknown> | undefined;
@@ -47,7 +47,7 @@ test.each(['invoices', 'transactions'] as const)(
 
       const first = read.findIndex(each => each.kind === 'slot');
       expect(first).toBeGreaterThan(0);
-      // What was asked for when the tick was seen, a second after it at most, is committed first.
+      // Only requests that were in flight when the loop saw the tick, at most a second later, are committed first.
       const passed = read.slice(tickAfter, first).reduce((sum, each) => sum + each.requests, 0);
       expect(passed).toBeLessThanOrEqual(3 * CONCURRENCY);
       expect(read.slice(first).some(each => each.kind === 'backfill')).toBe(true);

@@ -20,7 +20,7 @@ const ERRORS: Fault[] = ['json-500', 'html-502', 'json-503-seconds', 'drop', 'ht
 const TICKS = 12;
 const EVERY_MS = 2 * HOUR;
 
-test('a source that answers with nothing but errors for a day: few requests, the outage told once, and the next tick makes all equal', async () => {
+test('a source that returns only errors for a day gets few requests and one alert, and the next tick makes everything equal', async () => {
   await withReceiver(async (alertUrl, alerts) => {
     await withDatabase(async database => {
       const clock = await createVirtualClock(database, undefined, { quietMs: 2 });
@@ -49,7 +49,7 @@ test('a source that answers with nothing but errors for a day: few requests, the
         sandbox.changeRandom(3);
         await tick();
       }
-      // A run asks for its first slice and gives up when that has failed so often; the others of its resource are not tried.
+      // A run gives up once its first slice has failed this often, and does not try the other slices of its resource.
       const most = TICKS * engine.resources.length * FAILURES.attempts;
       expect(sandbox.stats.total - before).toBeLessThanOrEqual(most);
       const { rows: runs } = await database.query<{ runs: number; failed: number }>(
@@ -72,7 +72,7 @@ test('a source that answers with nothing but errors for a day: few requests, the
   });
 });
 
-/** Something that takes alerts, and their texts. */
+/** Brackets a test with a receiver of alerts, and the texts it received. */
 async function withReceiver(fn: (url: string, alerts: readonly string[]) => Promise<void>): Promise<void> {
   const alerts: string[] = [];
   const receiver = createServer((request, response) => {

@@ -34,7 +34,7 @@ async function withInvoices(
   });
 }
 
-test('an outage or a refused key ends the run of an order, and a service goes on with it ten minutes later', async () => {
+test('an outage or a refused key ends the run of an order, and a service continues the order ten minutes later', async () => {
   await withInvoices(async ({ database, clock, sandbox, open }) => {
     const engine = await open(sandbox);
     await serveOrders(engine, 'sync');
@@ -79,7 +79,7 @@ test('an outage or a refused key ends the run of an order, and a service goes on
   });
 });
 
-test('where no service is there to go on, the order ends failed; who orders the same again does not wait', async () => {
+test('without a service to continue it, the order fails; the same order placed again does not wait', async () => {
   await withInvoices(async ({ database, sandbox, open }) => {
     const engine = await open(sandbox);
     const { id } = await createOrder(database.kysely, WISH);
@@ -97,7 +97,7 @@ test('where no service is there to go on, the order ends failed; who orders the 
   });
 });
 
-test('a list whose rows lost their ids fails alone: its reading gives back the only place for an answer', async () => {
+test('a list whose rows lost their ids fails alone: its reading releases the only slot for a response', async () => {
   const sandbox = await openSandbox({ rateLimit: 0 });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, {

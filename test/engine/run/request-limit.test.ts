@@ -11,7 +11,7 @@ const LIMIT = 20;
 const WINDOW_MS = 10 * SECOND;
 
 test.each(['rate-window=sliding', 'rate-window=fixed', 'rate-window=token-bucket'])(
-  '%s: a first sync far above the limit draws no 429 and ends equal',
+  '%s: a first sync far above the limit gets no 429 and ends equal',
   async text => {
     await withDatabase(async database => {
       const clock = await createVirtualClock(database, undefined, { quietMs: 10 });
@@ -47,23 +47,26 @@ test.each([
   'retry-after=http-date',
   'retry-after=absent',
   'rejected-count=yes',
-])('%s: when another tool has used up the key, the run waits as told and ends equal', async text => {
-  await withDatabase(async database => {
-    const clock = await createVirtualClock(database, undefined, { quietMs: 10 });
-    const sandbox = await openSandbox({
-      rateLimit: LIMIT,
-      rateWindowMs: WINDOW_MS,
-      clock,
-      variants: parseVariants(text),
+])(
+  '%s: when another tool has used up the limit, the run waits as long as the source says and ends equal',
+  async text => {
+    await withDatabase(async database => {
+      const clock = await createVirtualClock(database, undefined, { quietMs: 10 });
+      const sandbox = await openSandbox({
+        rateLimit: LIMIT,
+        rateWindowMs: WINDOW_MS,
+        clock,
+        variants: parseVariants(text),
+      });
+      const engine = await openEngine(database, sandbox, { clock, limit: LIMIT, windowMs: WINDOW_MS });
+      sandbox.spend(LIMIT - 2);
+      const orders = await serveOrders(engine, 'sync');
+      expect(orders.map(order => order.reason ?? order.state)).toEqual(['done', 'done', 'done']);
+      // The requests in flight at the first refusal, and at most one attempt after each wait.
+      expect(sandbox.stats.rejected).toBeLessThan(LIMIT);
+      expect(await differences(database, sandbox)).toEqual([]);
+      await engine.close();
+      await sandbox.close();
     });
-    const engine = await openEngine(database, sandbox, { clock, limit: LIMIT, windowMs: WINDOW_MS });
-    sandbox.spend(LIMIT - 2);
-    const orders = await serveOrders(engine, 'sync');
-    expect(orders.map(order => order.reason ?? order.state)).toEqual(['done', 'done', 'done']);
-    // What was in flight when the first refusal came, and at most one try after each wait.
-    expect(sandbox.stats.rejected).toBeLessThan(LIMIT);
-    expect(await differences(database, sandbox)).toEqual([]);
-    await engine.close();
-    await sandbox.close();
-  });
-});
+  },
+);

@@ -11,7 +11,7 @@ import { createVirtualClock } from '../../support/virtual-clock.ts';
 const RUN = { source: 'main', resource: 'invoices', kind: 'slot', orderId: null, slotAt: null };
 const SERVICE = { orders: () => true, slots: true };
 
-test('what is committed after the end of a run is counted, and the run stays ended', async () => {
+test('a commit after the end of a run is counted, and the run stays ended', async () => {
   await withDatabase(async database => {
     const id = await startRun(database.kysely, RUN);
     await endRun(database.kysely, id, { state: 'stopped', reason: 'The order was paused.' });
@@ -23,7 +23,7 @@ test('what is committed after the end of a run is counted, and the run stays end
   });
 });
 
-test('the slot of a run that the database ended is open again, that of one which failed by the source is not', async () => {
+test('the slot of a run that a database error ended is open again; the slot of a run that the source failed is not', async () => {
   await withDatabase(async database => {
     for (const [minute, failure] of ['database', 'unavailable'].entries()) {
       await recordSlot(database.kysely, 'main', 'invoices', new Date(Date.UTC(2026, 0, 1, 0, minute)));
@@ -36,7 +36,7 @@ test('the slot of a run that the database ended is open again, that of one which
   });
 });
 
-test('five runs of a resource in a row whose process ended before they read a slice are a failure', async () => {
+test('after five runs in a row whose process died before reading a slice, the run of the resource is failed', async () => {
   await withDatabase(async database => {
     const die = async (slices: number) => {
       const id = await startRun(database.kysely, RUN);
@@ -56,7 +56,7 @@ test('five runs of a resource in a row whose process ended before they read a sl
   });
 });
 
-test('the slot of a resource without a job is taken, so that nothing is due for ever', async () => {
+test('the slot of a resource without a job is taken, so that it is not due forever', async () => {
   await withDatabase(async database => {
     const sandbox = await openSandbox({ rateLimit: 0 });
     const engine = await openEngine(database, sandbox, { resources: ['customers'] });
@@ -70,10 +70,10 @@ test('the slot of a resource without a job is taken, so that nothing is due for 
   });
 });
 
-test('a tick during the run of the one before, which has read or not, waits for its end; each is read once', async () => {
+test('a tick during the run of the previous tick waits for its end, and each tick is read once', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
-    // Each answer takes two seconds, so that the loop looks for ticks meanwhile.
+    // Each response takes two seconds, so that the loop looks for ticks meanwhile.
     const sandbox = await openSandbox({ rateLimit: 0, today: '2026-01-15', clock, latencyMs: 2000 });
     let ticks = 0;
     const tick = () => recordSlot(database.kysely, 'main', 'invoices', new Date(clock.now() + ticks++));
@@ -82,7 +82,7 @@ test('a tick during the run of the one before, which has read or not, waits for 
       limit: 100_000,
       resources: ['invoices'],
       onEvent: event => {
-        // Before it asked for anything, and once it has.
+        // Once before the first request, and once after the first commit.
         if (event.kind === 'begun' && ticks === 1) void tick();
         if (event.kind === 'committed' && ticks === 2) void tick();
       },

@@ -7,7 +7,7 @@ import { openEngine, serveOrders } from '../../support/source.ts';
 
 const TABLES = ['customers', 'invoices', 'invoice_items', 'transactions', 'row_history'];
 
-/** Changes as soon as any row of the warehouse is written, whatever is written into it. */
+/** Marks that change whenever any row of the warehouse is written, even with the same content. */
 async function writes(database: Database): Promise<string[]> {
   const marks: string[] = [];
   for (const table of TABLES) {
@@ -23,7 +23,7 @@ test('a sync is equal in every field, a second one writes no row, and 200 change
   // 93 pages of 100 rows.
   const sandbox = await openSandbox({ size: { customers: 300, invoices: 3000, transactions: 6000 }, rateLimit: 0 });
   await withDatabase(async database => {
-    // The limit is the real one; what the first sync used is forgotten, so that no test waits for an hour.
+    // The real limit; the requests of the previous sync are forgotten, so that the test does not wait for an hour.
     const engine = await openEngine(database, sandbox, { limit: 1000 });
     const sync = async () => {
       await database.query('delete from sluice.requests');

@@ -47,7 +47,7 @@ const VARIANTS = [
   'fault=cut-json',
 ];
 
-/** Several pages of each list; one that is cut at a number of rows has to have more. */
+/** Several pages of each list. A list that the source caps must have more rows than the cap. */
 const SIZE = { customers: 105, invoices: 150, transactions: 220 };
 
 test.each(VARIANTS)('%s: sync, 60 changes of every kind, sync: equal; verify finds nothing', async text => {

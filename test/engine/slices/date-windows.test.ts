@@ -21,7 +21,7 @@ const anyWindow = fc
   .tuple(fc.option(anyDay), fc.option(anyDay))
   .map(([a, b]): DateSlice => ({ by: 'date', from: a && b && a > b ? b : a, to: a && b && a > b ? a : b }));
 
-test('the parts of a window cover exactly it, without gap or overlap', () => {
+test('the parts of a window cover it exactly, without gap or overlap', () => {
   fc.assert(
     fc.property(anyWindow, today, (window, now) => {
       const parts = splitWindow(window, now);
@@ -40,7 +40,7 @@ test('the parts of a window cover exactly it, without gap or overlap', () => {
   );
 });
 
-test('only what dates cannot cut is left whole: one day, year 1 with what was before it, and the last day with what comes after', () => {
+test('only windows that dates cannot split stay whole: a single day, year 1 and earlier, the last day and later', () => {
   fc.assert(
     fc.property(anyWindow, today, (window, now) => {
       const { from, to } = window;
@@ -51,7 +51,7 @@ test('only what dates cannot cut is left whole: one day, year 1 with what was be
   );
 });
 
-/** Splits the part that holds the day until it can be split no more. */
+/** Splits the part that holds the day until it cannot be split further. */
 function descend(day: string, now: string): { window: DateSlice; steps: number } {
   let window = wholeTime;
   for (let steps = 0; ; steps++) {
@@ -63,7 +63,7 @@ function descend(day: string, now: string): { window: DateSlice; steps: number }
   }
 }
 
-test('splitting ends, in one day wherever that day lies', () => {
+test('splitting ends at a single day, whichever it is', () => {
   fc.assert(
     fc.property(days('1990-01-01', '2099-12-31'), today, (day, now) => {
       const { window, steps } = descend(day, now);
@@ -73,13 +73,13 @@ test('splitting ends, in one day wherever that day lies', () => {
   );
 });
 
-test('rows dated for ever are reached in a few dozen steps', () => {
+test('rows dated 9999-12-31 are reached in a few dozen steps', () => {
   const { window, steps } = descend('9999-12-31', '2026-01-15');
   expect(window).toEqual({ by: 'date', from: '9999-12-31', to: null });
   expect(steps).toBeLessThan(60);
 });
 
-test('rows dated in the first year there is are reached too', () => {
+test('rows dated in year 1 are reached too', () => {
   const { window } = descend('0001-01-01', '2026-01-15');
   expect(window).toEqual({ by: 'date', from: null, to: '0001-12-31' });
 });
@@ -106,7 +106,7 @@ test('windows are calendar years, months and days', () => {
   ]);
 });
 
-test('adding days goes there and back, and stops at the first and the last day', () => {
+test('adding and subtracting days are inverse, and stop at the first and the last day', () => {
   fc.assert(
     fc.property(days('1000-01-01', '8999-12-31'), fc.integer({ min: -1000, max: 1000 }), (day, count) => {
       const there = addDays(day, count);
@@ -121,7 +121,7 @@ test('adding days goes there and back, and stops at the first and the last day',
   expect(addDays('0001-01-01', -1)).toBe('0001-01-01');
 });
 
-test('a window lies within a range exactly when the range holds both of its ends', () => {
+test('a window lies within a range exactly if the range holds both of its ends', () => {
   fc.assert(
     fc.property(anyWindow, anyWindow, (window, range) => {
       const start =
@@ -137,7 +137,7 @@ test('a window lies within a range exactly when the range holds both of its ends
   );
 });
 
-test('a day is that of the zone', () => {
+test('the day of a moment is that of the time zone', () => {
   const moment = Date.parse('2026-01-15T23:30:00Z');
   expect(dayIn(moment, 'UTC')).toBe('2026-01-15');
   expect(dayIn(moment, 'Europe/Berlin')).toBe('2026-01-16');

@@ -4,17 +4,17 @@ import type { Database } from '../../../src/warehouse/database/database.ts';
 import { runSeed } from '../play/run-seed.ts';
 import type { Server } from '../play/server.ts';
 
-/** What a seed did when it was played one request at a time: equal fingerprints mean equal behaviour. */
+/** The behaviour of a seed played one request at a time. Equal fingerprints mean equal behaviour. */
 export interface Fingerprint {
   readonly seed: number;
   readonly requests: number;
-  /** Digest of the requests, in their order, with the status of each. */
+  /** Digest of the requests in order, with their statuses. */
   readonly log: string;
-  /** Digest of the rows of every data table and of what the bookkeeping knows, without times and counters. */
+  /** Digest of all data tables and the bookkeeping, without times and counters. */
   readonly tables: string;
 }
 
-/** Columns that hold a moment, a counter of ours, or what follows from those. */
+/** Columns that hold a time, an internal counter, or a value derived from those. */
 const VOLATILE = ['_synced_at', '_read_at', 'valid_from', 'valid_to', 'run_id', '_hash'];
 
 const BOOKKEEPING = [

@@ -4,9 +4,9 @@ import { openServer } from '../play/server.ts';
 import { type Fingerprint, fingerprint } from './fingerprint.ts';
 
 /**
- * `npm run fingerprints [-- --write] [--seeds 1,3] [--requests]`: plays fixed seeds one request at a time, and compares what they
- * sent and what they left with `fingerprints.json`. A change of the engine that changes no behavior changes none of them.
- * `--write` keeps the new ones; `--requests` prints the requests.
+ * `npm run fingerprints [-- --write] [--seeds 1,3] [--requests]`: plays fixed seeds one request at a time and
+ * compares their requests and tables with `fingerprints.json`. A refactoring of the engine changes none of them.
+ * `--write` stores the new fingerprints; `--requests` prints the requests.
  */
 const { values } = parseArgs({
   options: {

@@ -8,43 +8,43 @@ import { chooseVariants, isHonest } from './choose-variants.ts';
 
 export interface Given {
   readonly variants?: Partial<Variants>;
-  /** All other points are as is to be expected. */
+  /** All other points have their expected value. */
   readonly only?: boolean;
   readonly pageSize?: number | 'auto';
-  /** The lists beside the large ones. Default: two that the seed chooses. */
+  /** Lists to read in addition to the large ones. Default: two that the seed chooses. */
   readonly others?: readonly TestResource[];
-  /** `none`: nothing goes wrong; else this fault only. */
+  /** The only fault that occurs; `none`: no fault. */
   readonly faults?: Variants['fault'];
-  /** One request at a time, and no process that ends before its time: the same seed then sends the same requests. */
+  /** One request at a time and no crashes, so that a seed always sends the same requests. */
   readonly sequential?: boolean;
 }
 
-/** How a process ends before its time. */
+/** How a process ends early. */
 export type Crash =
-  /** All its connections to the database break at once, before or just after a statement was sent, or a moment later. */
+  /** All its database connections break at once: before a statement is sent, just after, or a moment later. */
   | { readonly kind: 'kill'; readonly atQuery: number; readonly moment: 'before' | 'after' | 'later' }
-  /** The same while a request is under way. */
+  /** The same while a request is in flight. */
   | { readonly kind: 'kill at request'; readonly atRequest: number }
-  /** Asked to stop. */
+  /** A request to stop, as from Ctrl-C. */
   | { readonly kind: 'stop'; readonly atCommit: number }
-  /** Loses its lock without noticing, and goes on while the next one reads. */
+  /** Loses its lock without noticing, and continues while the next process reads. */
   | { readonly kind: 'zombie'; readonly atCommit: number };
 
 export interface Action {
   readonly kind: 'sync' | 'slot' | 'backfill' | 'verify' | 'repair';
   readonly resources: readonly TestResource[];
   readonly range: { readonly dateFrom: string | null; readonly dateTo: string | null };
-  /** Time that passes before it. */
+  /** Time that passes before the action. */
   readonly afterMs: number;
-  /** Changes at the source before it, and their chance after each commit while it runs. */
+  /** Changes at the source before the action, and their chance after each commit. */
   readonly changes: number;
   readonly changeChance: number;
   readonly restoreChance: number;
-  /** Faults on top of the standing one, by the commit after which they come. */
+  /** Faults in addition to the standing one, by the commit after which they occur. */
   readonly faults: readonly { readonly atCommit: number; readonly fault: Fault; readonly count: number }[];
-  /** One for each process that serves it, until one is left alone. */
+  /** One for each process that serves the action; the process after the last one is left alone. */
   readonly crashes: readonly Crash[];
-  /** Requests that another tool spends before it. */
+  /** Requests that another tool spends before the action. */
   readonly spent: number;
   /** A second process tries to read beside the first. */
   readonly rival: boolean;
@@ -59,30 +59,30 @@ export interface Plan {
   readonly limit: number;
   readonly windowMs: number;
   readonly concurrency: number;
-  /** Small pages cut even these small lists into many windows and intervals. */
+  /** Small pages split even these small lists into many windows and intervals. */
   readonly pageSize: number | 'auto';
   readonly timeoutMs: number;
   readonly actions: readonly Action[];
-  /** In the end, further changes are brought home by a repair. */
+  /** At the end, a repair must bring in further changes. */
   readonly repairs: boolean;
 }
 
-/** The turn of a year, a leap day, the end of a month, and any day. */
+/** The turn of a year, a leap day, the end of a month, and an ordinary day. */
 const STARTS = ['2025-12-31T23:58:30Z', '2024-02-29T12:00:00Z', '2026-01-31T23:50:00Z', '2026-01-15T10:00:00Z'];
 export const OTHERS = ALL.filter(name => !MAIN.some(each => each === name));
-/** Those of 256 MB take seconds each: they are played by themselves (`--each`). */
+/** Faults that may occur anywhere. Responses of 256 MB take seconds each; only `--each` plays them. */
 const PASSING = (Object.keys(faultKinds) as Fault[]).filter(fault => !isEndless(fault) && !isHuge(fault));
 
 export function isHuge(fault: string | undefined): boolean {
   return fault?.startsWith('huge') ?? false;
 }
 
-/** An answer that never comes to its end takes as long by the wall clock, too. */
+/** Whether responses never end. Waiting for their time-out takes real time. */
 export function isEndless(fault: string | undefined): boolean {
   return endlessFaults.some(each => each === fault);
 }
 
-/** All that a seed decides. The same seed and givens make the same plan; what the network makes of it is its own. */
+/** Everything that a seed decides. The same seed and givens make the same plan; the timing of requests is up to the machine. */
 export function planOf(seed: number, given: Given = {}): Plan {
   const random = createRandom(mix(seed, 0x51a1));
   const others = given.others ?? othersOf(seed);
@@ -120,18 +120,18 @@ export function planOf(seed: number, given: Given = {}): Plan {
   };
 }
 
-/** Two of the other lists; the months, of which every reading takes some seventy requests, in one seed of 25. */
+/** Two of the other lists. Months take some seventy requests a reading, so only one seed in 25 has them. */
 function othersOf(seed: number): TestResource[] {
-  // By a stream of its own, so that plans stay as they were.
+  // A separate random stream, so that adding this changed no plan.
   const random = createRandom(mix(seed, 0x07e5));
   const lists = OTHERS.filter(name => name !== 'financial_summaries');
   const first = random.pick(lists);
   return [first, random.chance(0.04) ? 'financial_summaries' : random.pick(lists.filter(name => name !== first))];
 }
 
-/** Small pages are what a source that gives no more shows, so what cannot be asked under that is not asked under them. */
+/** Small pages look like a source with a small maximum, so combinations excluded under that maximum get no small pages. */
 function pageSizeOf(seed: number, variants: Partial<Variants>): number | 'auto' {
-  // By a stream of its own, so that plans stay as they were.
+  // A separate random stream, so that adding this changed no plan.
   const size = createRandom(mix(seed, 0x9a6e)).pick(['auto', 'auto', 'auto', 10, 20, 500] as const);
   return isHonest({ ...variants, 'limit-max': '20-reject' }) || !isHonest(variants) ? size : 'auto';
 }
@@ -187,7 +187,7 @@ function crashOf(random: Random): Crash {
   return { kind: 'zombie', atCommit: random.int(1, Math.ceil(soon / 12)) };
 }
 
-/** The command that plays a seed again. */
+/** The command that replays a seed. */
 export function replay(seed: number, { variants, only, faults, pageSize, others }: Given): string {
   const points = Object.entries(variants ?? {}).map(([name, value]) => `${name}=${value}`);
   const flags = [

@@ -11,25 +11,25 @@ import { openEngine } from '../../support/source.ts';
 import type { VirtualClock } from '../../support/virtual-clock.ts';
 import { type Crash, isEndless, type Plan } from '../plan/plan.ts';
 
-/** How a process ended: by itself, with an error of the engine's, or killed on the way. */
+/** How a process ended: by itself, with an error of the engine, or killed. */
 export type Outcome = { readonly end: 'done' | 'killed' } | { readonly end: 'failed'; readonly error: unknown };
 
-/** One process of ours, as the operating system would know it: its connections, its requests, and its end. */
+/** A Sluice process: its connections, its requests and its end. */
 export interface Process {
-  /** Serves until nothing is left. */
+  /** Serves until nothing is due. */
   run(slots: boolean): Promise<Outcome>;
   /** Asks it to stop, as Ctrl-C does. */
   stop(): void;
-  /** Gives up the lock behind its own back. */
+  /** Releases the lock without the process noticing. */
   loseLock(): Promise<void>;
   readonly busy: boolean;
   close(): Promise<void>;
 }
 
-/** A request younger than this is waited for before time moves on; one that hangs is not waited for longer. */
+/** How long virtual time waits for a request in flight. A request that hangs must not hold time up. */
 const PATIENCE_MS = { usual: 5000, endless: 30 };
 
-/** Opens one that holds the source's lock; null when another process holds it. */
+/** Opens a process that holds the lock of the source; null when another process holds it. */
 export async function openProcess(options: {
   url: string;
   name: string;
@@ -92,7 +92,7 @@ export async function openProcess(options: {
   function countRequests(ledger: Budget): Budget {
     return {
       async take(lane, want) {
-        // No two requests are granted at the very same moment, as anywhere.
+        // As in reality, no two requests are granted at the same moment.
         await clock.advance(1);
         const taken = await ledger.take(lane, want);
         for (const grant of taken.grants) underWay.set(grant.id, performance.now());
@@ -145,7 +145,7 @@ interface Life {
   kill(): void;
 }
 
-/** Follows every connection of a process, so that all of them can break in one moment. */
+/** Keeps track of every connection of a process, so that all can break at once. */
 function watchConnections(database: Database, crash: Extract<Crash, { kind: 'kill' }> | undefined): Life {
   const clients = new Set<pg.Client | pg.PoolClient>();
   const { pool } = database;

@@ -2,13 +2,13 @@ import { createLog } from '../../../src/log.ts';
 import { inDatabase } from '../../support/database.ts';
 import { asAdmin, createTemplate, startServer } from '../../support/postgres.ts';
 
-/** Where the databases of the seeds are made. */
+/** The server on which seeds get their databases. */
 export interface Server {
   readonly url: string;
   readonly template: string;
 }
 
-/** A server of its own, or `TEST_DATABASE_URL`, with a migrated template. */
+/** Starts a server, or uses `TEST_DATABASE_URL`, and creates a migrated template. */
 export async function openServer(): Promise<Server & { close(): Promise<void> }> {
   const log = createLog({ level: 'warn', secrets: [] });
   const given = process.env.TEST_DATABASE_URL;
@@ -26,14 +26,14 @@ export async function openServer(): Promise<Server & { close(): Promise<void> }>
 
 let made = 0;
 
-/** Brackets a seed: a database cloned from the template. */
+/** Brackets a seed with a database cloned from the template. */
 export async function withClone<T>(server: Server, fn: (url: string) => Promise<T>): Promise<T> {
   const name = `simulated_${process.pid}_${++made}`;
   await asAdmin(server.url, `create database ${name} template ${server.template} strategy file_copy`);
   try {
     return await fn(inDatabase(server.url, name));
   } finally {
-    // A process that was killed leaves sessions behind which end in a moment.
+    // Sessions of a killed process take a moment to end.
     await asAdmin(server.url, `drop database ${name} with (force)`);
   }
 }

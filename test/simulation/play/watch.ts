@@ -4,30 +4,30 @@ import type { Database } from '../../../src/warehouse/database/database.ts';
 import { isVisible } from '../../support/compare.ts';
 import { ALL, type TestResource } from '../../support/resources.ts';
 
-/** What must hold at every moment, looked at after every commit. */
+/** Invariants that must hold at every moment; checked after every commit. */
 export interface Watch {
-  /** Looks now; what it finds is in `problems`. */
+  /** Checks rows that were deleted or not stored, and adds violations to `problems`. */
   look(): void;
-  /** Whether every row that was once there and is at the source still is there, and every slice that is called proven holds what it must. */
+  /** Checks that no row was lost that the source still has, and that every proven slice holds its rows. */
   lookAtAll(when: string): Promise<void>;
   readonly problems: string[];
-  /** Resolves when all looks so far are done. */
+  /** Resolves when all checks so far are done. */
   done(): Promise<void>;
 }
 
-/** What is summed up has no rows at the source. */
+/** The lists with rows at the source; summaries have none. */
 type Table = Exclude<TestResource, 'financial_summaries'>;
 export const isTable = (resource: string): resource is Table =>
   resource !== 'financial_summaries' && ALL.some(name => name === resource);
 const keyOf = (table: Table) => (table === 'customers' || table === 'invoices' ? 'id' : '_key');
 
-/** Rows without ids are known by what they say: an edit deletes one and adds another. */
+/** Rows without ids are identified by their content: an edit deletes one row and adds another. */
 function comesWithoutIds(table: Table, variants: Sandbox['variants']): boolean {
   if (table === 'transactions') return variants['transaction-ids'] === 'no';
   return variants['other-ids'] === 'no' && ['products', 'quotes', 'tickets', 'users'].includes(table);
 }
 
-/** `honest`: no answer ever hid rows in a way that nobody could notice. */
+/** `honest`: no response hides rows unnoticeably. */
 export function createWatch(
   database: Database,
   sandbox: Sandbox,
@@ -47,7 +47,7 @@ export function createWatch(
   let looking: Promise<void> = Promise.resolve();
   let again = false;
 
-  /** A row that never changed was there at every reading, so a slice that is proven without it was concluded from less than it showed. */
+  /** A row that never changed was in every reading, so a slice proven without it was proven by mistake. */
   async function proofsHold(table: Table, here: ReadonlySet<string>, when: string): Promise<void> {
     const { rows: proven } = await database.query<{ slice: string }>(
       'select slice from sluice.coverage where resource = $1 and proven_at is not null',
@@ -69,7 +69,7 @@ export function createWatch(
     }
   }
 
-  /** No row is deleted that never left; what a cursor has seen is stored: it never stands before its rows. One statement, as it is asked after every commit. */
+  /** Rows deleted although they never left the source, and rows that a cursor has passed but that are not stored. One statement, because it runs after every commit. */
   const deletedOrUnstored = [
     `select 'deleted' as what, resource, key from warehouse.row_history
       where ended_by = 'deleted' and key not like '#%' and resource <> 'financial_summaries'`,
@@ -117,7 +117,7 @@ export function createWatch(
         const removed = removedRows(sandbox);
         for (const row of sandbox.rows(table)) {
           const id = String(row.id);
-          // A row that was restored may not have been read again yet.
+          // A restored row may not have been read again yet.
           if (!here.has(id) && known.has(id) && !removed.has(`${table} ${id}`))
             problems.add(`${table} ${id} was there before and is absent ${when}`);
         }
@@ -144,7 +144,7 @@ function lies(row: { readonly id: number; readonly date?: unknown }, slice: Slic
 
 const allChanges = (sandbox: Sandbox) => [...sandbox.changes, ...sandbox.otherChanges];
 
-/** All that was ever removed, restored or not. */
+/** All rows that were ever removed, restored or not. */
 function removedRows(sandbox: Sandbox): Set<string> {
   return new Set(
     allChanges(sandbox)
@@ -153,7 +153,7 @@ function removedRows(sandbox: Sandbox): Set<string> {
   );
 }
 
-/** Changes whenever any row of the warehouse is written, be it with the same content. */
+/** A text that changes whenever any row of the warehouse is written, even with the same content. */
 export async function writesSeen(database: Database): Promise<string> {
   const { rows: tables } = await database.query<{ name: string }>(
     `select quote_ident(tablename) as name from pg_tables where schemaname = 'warehouse' order by 1`,
