@@ -55,7 +55,7 @@ async function nextFor(engine: Engine, task: Task, affordable: boolean | null, n
   task.absent ||= isKnownAbsent(resource, task, now);
   const today = dayIn(now, engine.timeZone);
   const next = plan({ list: resource, wish: task, missing, now, today, affordable });
-  return next === 'done' ? recount(engine, task) : next;
+  return next === 'done' ? recount(engine, task, missing) : next;
 }
 
 /** The missing rows, asked for again after each commit. */

@@ -1,6 +1,6 @@
 import type { Database } from '../../warehouse/database/database.ts';
 import { writeTrait } from '../../warehouse/ledgers/traits.ts';
-import { listMissing } from '../../warehouse/rows/missing-rows.ts';
+import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { countQuarantined } from '../../warehouse/rows/quarantine.ts';
 import { countRows } from '../../warehouse/rows/stored-rows.ts';
 import { type Next, single } from '../agenda/choice.ts';
@@ -13,13 +13,13 @@ import { adopt, placeOf, type Resource } from '../resource.ts';
 import type { Task } from '../task/task.ts';
 import type { Engine } from './engine.ts';
 
-/** At the end of a task that reads everything: whether the source counts rows that its windows did not show. */
-export async function recount(engine: Engine, task: Task): Promise<Next> {
+/** At the end of a task that reads everything: whether the source counts rows that its windows did not show. `missing`: all of the list. */
+export async function recount(engine: Engine, task: Task, missing: readonly MissingRow[]): Promise<Next> {
   const { resource, progress, counted } = task;
   const everything = task.kind === 'sync' || (task.kind === 'verify' && !task.reportOnly);
   if (!everything || !mayHideRows(resource)) return 'done';
   if (resource.total == null && task.kind === 'sync') return 'done';
-  const held = await heldRows(engine.database, resource);
+  const held = await heldRows(engine.database, resource, missing);
   const hidden = hiddenRows(resource, { counted, countAsked: progress.countAsked }, held);
   if (hidden === 'none') return 'done';
   if (hidden === 'ask again') return { ...single({ by: 'newest' }, false), asks: 'count' };
@@ -29,15 +29,11 @@ export async function recount(engine: Engine, task: Task): Promise<Next> {
   return 'blocked';
 }
 
-async function heldRows({ kysely }: Database, resource: Resource): Promise<Held> {
+async function heldRows({ kysely }: Database, resource: Resource, missing: readonly MissingRow[]): Promise<Held> {
   const { table, strategy } = resource;
   const { rows } = await countRows(kysely, table, null);
   const quarantined = resource.quarantined ? await countQuarantined(kysely, placeOf(resource), table) : 0;
   const claims = { coveredSince: coveredSince(resource), count: null };
-  const missing =
-    resource.holdsMissing && claims.coveredSince !== null
-      ? await listMissing(kysely, placeOf(resource), table, strategy.relatedBy)
-      : [];
   const lacked = missing.filter(
     row => confirmationOf(row, strategy) === 'cover' && isLackedByCover(rowClaims(row), claims),
   );
