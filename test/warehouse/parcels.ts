@@ -1,6 +1,7 @@
 import type { Database, Db } from '../../src/warehouse/database/database.ts';
+import { markMissing } from '../../src/warehouse/rows/missing-rows.ts';
 import { readTable, type Table } from '../../src/warehouse/rows/tables.ts';
-import type { Row } from '../../src/warehouse/rows/write-rows.ts';
+import { type Row, writeRows } from '../../src/warehouse/rows/write-rows.ts';
 
 /** A table with all that a table can have: children, a hash, every type of column. */
 export async function createParcels(database: Database, options: { history?: boolean } = {}): Promise<Table> {
@@ -64,3 +65,26 @@ export async function marksOf(database: Database): Promise<unknown[]> {
     order by 1, 2, 3`);
   return rows;
 }
+
+/** Where the bookkeeping keeps the parcels. */
+export const PARCELS = { source: 'main', resource: 'parcels' };
+
+export const parcelKeys = (count: number, from = 1): string[] =>
+  Array.from({ length: count }, (_, index) => String(from + index));
+
+/** Stores parcels 1 to `count`, each with one part. */
+export const storeParcels = (database: Database, table: Table, count: number) =>
+  inTransaction(database, tx =>
+    writeRows(
+      tx,
+      table,
+      parcelKeys(count).map(key =>
+        parcel(Number(key), { name: `n${key}` }, { parts: [{ label: `p${key}`, weight: '1.5' }] }),
+      ),
+      { resource: PARCELS.resource, runId: null, deep: false },
+    ),
+  );
+
+/** Marks parcels missing, as a reading of the slice that was granted first. */
+export const missParcels = (database: Database, keys: readonly string[], slice = 'id 1..10') =>
+  inTransaction(database, tx => markMissing(tx, PARCELS, keys, slice, readAtOf(1)));

@@ -2,14 +2,23 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { HOUR, MINUTE } from '../../../src/clock.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { deleteRows } from '../../../src/warehouse/rows/delete-rows.ts';
-import { markMissing, markSeen } from '../../../src/warehouse/rows/missing-rows.ts';
+import { markSeen } from '../../../src/warehouse/rows/missing-rows.ts';
 import { readTable, type Table } from '../../../src/warehouse/rows/tables.ts';
 import { writeRows } from '../../../src/warehouse/rows/write-rows.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
-import { contentOf, createParcels, inTransaction, parcel, readAtOf } from '../parcels.ts';
+import {
+  contentOf,
+  createParcels,
+  inTransaction,
+  missParcels,
+  PARCELS,
+  parcel,
+  parcelKeys,
+  storeParcels,
+} from '../parcels.ts';
 
-const place = { source: 'main', resource: 'parcels' };
+const place = PARCELS;
 
 let own: TestDatabase;
 let database: Database;
@@ -29,20 +38,8 @@ beforeEach(() =>
   database.query('truncate warehouse.parcels, warehouse.parcel_parts, warehouse.row_history, sluice.missing'),
 );
 
-const keys = (count: number, from = 1) => Array.from({ length: count }, (_, index) => String(from + index));
-const store = (count: number) =>
-  inTransaction(database, tx =>
-    writeRows(
-      tx,
-      table,
-      keys(count).map(key =>
-        parcel(Number(key), { name: `n${key}` }, { parts: [{ label: `p${key}`, weight: '1.5' }] }),
-      ),
-      { resource: 'parcels', runId: null, deep: false },
-    ),
-  );
-const miss = (list: readonly string[], slice = 'id 1..10') =>
-  inTransaction(database, tx => markMissing(tx, place, list, slice, readAtOf(1)));
+const store = (count: number) => storeParcels(database, table, count);
+const miss = (list: readonly string[], slice?: string) => missParcels(database, list, slice);
 /** Goes missing, and is proven deleted. */
 const lose = async (list: readonly string[], accepted = 0) => {
   await miss(list);
@@ -61,28 +58,28 @@ describe('the deletion limit', () => {
   ])('lets $limit of $stored rows be deleted, and not one more', async ({ stored, limit }) => {
     await store(stored);
     if (stored > limit) {
-      const more = keys(limit + 1);
+      const more = parcelKeys(limit + 1);
       expect(await lose(more)).toEqual({ beyond: { missing: limit + 1, lost: 0, limit } });
       expect([await count('warehouse.parcels'), await count('warehouse.row_history')]).toEqual([stored, 0]);
       expect(await count('sluice.missing')).toBe(limit + 1);
       await inTransaction(database, tx => markSeen(tx, place, more));
     }
-    expect(await lose(keys(limit))).toEqual({ deleted: expect.arrayContaining(keys(limit)) });
+    expect(await lose(parcelKeys(limit))).toEqual({ deleted: expect.arrayContaining(parcelKeys(limit)) });
     expect([await count('warehouse.parcels'), await count('warehouse.row_history')]).toEqual([stored - limit, limit]);
     expect(await count('sluice.missing')).toBe(0);
   });
 
   test('counts the rows lost in the last 24 hours, over all transactions, and no older ones', async () => {
     await store(100);
-    expect(await lose(keys(15))).toHaveProperty('deleted');
+    expect(await lose(parcelKeys(15))).toHaveProperty('deleted');
     await clock.advance(24 * HOUR - MINUTE);
-    expect(await lose(keys(6, 16))).toEqual({ beyond: { missing: 6, lost: 15, limit: 20 } });
-    await inTransaction(database, tx => markSeen(tx, place, keys(6, 16)));
-    expect(await lose(keys(5, 16))).toHaveProperty('deleted');
-    expect(await lose(keys(1, 30))).toHaveProperty('beyond');
+    expect(await lose(parcelKeys(6, 16))).toEqual({ beyond: { missing: 6, lost: 15, limit: 20 } });
+    await inTransaction(database, tx => markSeen(tx, place, parcelKeys(6, 16)));
+    expect(await lose(parcelKeys(5, 16))).toHaveProperty('deleted');
+    expect(await lose(parcelKeys(1, 30))).toHaveProperty('beyond');
     await clock.advance(2 * MINUTE);
-    expect(await lose(keys(15, 30))).toHaveProperty('deleted');
-    expect(await lose(keys(1, 50))).toHaveProperty('beyond');
+    expect(await lose(parcelKeys(15, 30))).toHaveProperty('deleted');
+    expect(await lose(parcelKeys(1, 50))).toHaveProperty('beyond');
   });
 
   test('does not count accepted deletions, so that the next day is not spent on them', async () => {
@@ -91,19 +88,19 @@ describe('the deletion limit', () => {
       insert into sluice.orders (source, resource, kind, accept_deletes, created_at) values ('main', 'parcels', 'sync', 60, sluice.now());
       insert into sluice.runs (id, source, resource, kind, order_id, started_at) overriding system value
         select 7, 'main', 'parcels', 'sync', id, sluice.now() from sluice.orders`);
-    expect(await lose(keys(60), 60)).toHaveProperty('deleted');
+    expect(await lose(parcelKeys(60), 60)).toHaveProperty('deleted');
     await database.query('delete from sluice.runs');
-    expect(await lose(keys(1, 61))).toHaveProperty('beyond');
+    expect(await lose(parcelKeys(1, 61))).toHaveProperty('beyond');
     await database.query(`insert into sluice.runs (id, source, resource, kind, order_id, started_at) overriding system value
       select 7, 'main', 'parcels', 'sync', id, sluice.now() from sluice.orders`);
-    expect(await lose(keys(20, 61))).toHaveProperty('deleted');
+    expect(await lose(parcelKeys(20, 61))).toHaveProperty('deleted');
   });
 
   test('counts all missing rows, so that a list that shrinks slice by slice loses nothing', async () => {
     await store(100);
-    await miss(keys(21));
+    await miss(parcelKeys(21));
     const few = await inTransaction(database, tx =>
-      deleteRows(tx, table, place, keys(3), { runId: null, accepted: 0 }),
+      deleteRows(tx, table, place, parcelKeys(3), { runId: null, accepted: 0 }),
     );
     expect(few).toEqual({ beyond: { missing: 21, lost: 0, limit: 20 } });
     expect(await count('warehouse.parcels')).toBe(100);
@@ -111,17 +108,20 @@ describe('the deletion limit', () => {
 
   test('lets as many rows go as were accepted, and not one more', async () => {
     await store(100);
-    expect(await lose(keys(60), 59)).toHaveProperty('beyond');
-    expect(await lose(keys(60), 60)).toEqual({ deleted: expect.arrayContaining(keys(60)) });
+    expect(await lose(parcelKeys(60), 59)).toHaveProperty('beyond');
+    expect(await lose(parcelKeys(60), 60)).toEqual({ deleted: expect.arrayContaining(parcelKeys(60)) });
     expect(await count('warehouse.parcels')).toBe(40);
   });
 
   test('holds for two processes at once', async () => {
     await store(100);
-    await miss(keys(15));
+    await miss(parcelKeys(15));
     const remove = (list: readonly string[]) =>
       inTransaction(database, tx => deleteRows(tx, table, place, list, { runId: null, accepted: 0 }));
-    const [one, other] = await Promise.all([remove(keys(15)), miss(keys(15, 16)).then(() => remove(keys(15, 16)))]);
+    const [one, other] = await Promise.all([
+      remove(parcelKeys(15)),
+      miss(parcelKeys(15, 16)).then(() => remove(parcelKeys(15, 16))),
+    ]);
     expect([one, other].filter(result => 'deleted' in result).length).toBeLessThanOrEqual(1);
     expect(await count('warehouse.parcels')).toBeGreaterThanOrEqual(85);
   });
@@ -133,7 +133,7 @@ describe('the deletion limit', () => {
     );
     await database.query(`insert into warehouse.row_history
       select 'customers', n::text, '{}', now(), sluice.now(), 'deleted', null from generate_series(1, 500) n`);
-    expect(await lose(keys(20))).toHaveProperty('deleted');
+    expect(await lose(parcelKeys(20))).toHaveProperty('deleted');
   });
 });
 

@@ -1,20 +1,23 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Slice } from '../../../src/engine/slices/slice.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
-import {
-  findLeft,
-  listMissing,
-  markMissing,
-  markSeen,
-  missingAmong,
-} from '../../../src/warehouse/rows/missing-rows.ts';
+import { findLeft, listMissing, markSeen, missingAmong } from '../../../src/warehouse/rows/missing-rows.ts';
 import { sliceCondition } from '../../../src/warehouse/rows/slice-condition.ts';
 import type { Table } from '../../../src/warehouse/rows/tables.ts';
 import { writeRows } from '../../../src/warehouse/rows/write-rows.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { createParcels, inTransaction, parcel, readAtOf } from '../parcels.ts';
+import {
+  createParcels,
+  inTransaction,
+  missParcels,
+  PARCELS,
+  parcel,
+  parcelKeys,
+  readAtOf,
+  storeParcels,
+} from '../parcels.ts';
 
-const place = { source: 'main', resource: 'parcels' };
+const place = PARCELS;
 
 let own: TestDatabase;
 let database: Database;
@@ -30,20 +33,8 @@ afterAll(async () => {
 });
 beforeEach(() => database.query('truncate warehouse.parcels, warehouse.parcel_parts, sluice.missing'));
 
-const keys = (count: number, from = 1) => Array.from({ length: count }, (_, index) => String(from + index));
-const store = (count: number) =>
-  inTransaction(database, tx =>
-    writeRows(
-      tx,
-      table,
-      keys(count).map(key =>
-        parcel(Number(key), { name: `n${key}` }, { parts: [{ label: `p${key}`, weight: '1.5' }] }),
-      ),
-      { resource: 'parcels', runId: null, deep: false },
-    ),
-  );
-const miss = (list: readonly string[], slice = 'id 1..10') =>
-  inTransaction(database, tx => markMissing(tx, place, list, slice, readAtOf(1)));
+const store = (count: number) => storeParcels(database, table, count);
+const miss = (list: readonly string[], slice?: string) => missParcels(database, list, slice);
 
 describe('rows that left their slice', () => {
   // Read before, by and after the reading that was granted fifth.
@@ -64,7 +55,7 @@ describe('rows that left their slice', () => {
         writeRows(
           tx,
           table,
-          keys(20).map(key => {
+          parcelKeys(20).map(key => {
             const id = Number(key);
             const sent = id === 20 ? null : `2025-01-${key.padStart(2, '0')}`;
             return parcel(id, { name: id % 2 === 0 ? 'even' : 'odd', sent }, { at: readBy(id) });
@@ -76,7 +67,7 @@ describe('rows that left their slice', () => {
       if (!condition) throw new Error('it has members');
       const seen = ['6', '8', '99'];
       const left = await findLeft(database.kysely, table, condition, seen, readAtOf(5));
-      const expected = keys(20).filter(key => {
+      const expected = parcelKeys(20).filter(key => {
         const id = Number(key);
         return lies(id) && readBy(id) < 5 && !seen.includes(key);
       });
