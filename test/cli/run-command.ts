@@ -45,7 +45,7 @@ export interface Running {
 let built = '';
 const children = new Set<ChildProcess>();
 
-/** Compiles the sources once for all test files: processes start in half the time, and the tests run what is shipped. Deletes builds older than a day. */
+/** Compiles the sources once for all test files: processes start in a fraction of the time, and the tests run what is shipped. Deletes builds older than a day. */
 export function useBuild(): void {
   beforeAll(() => {
     const cache = join(ROOT, 'node_modules/.cache');
@@ -56,14 +56,9 @@ export function useBuild(): void {
       if (/^(sluice|building)-/.test(name) && statSync(join(cache, name)).mtimeMs < Date.now() - DAY)
         rmSync(join(cache, name), { recursive: true, force: true });
     const own = mkdtempSync(join(cache, 'building-'));
+    execFileSync(process.execPath, ['build.mjs', own], { cwd: ROOT });
+    // `build.mjs` empties the folder first.
     writeFileSync(join(own, 'package.json'), '{"type":"module"}');
-    execFileSync(process.execPath, [
-      join(ROOT, 'node_modules/typescript/bin/tsc'),
-      '-p',
-      join(ROOT, 'tsconfig.build.json'),
-      '--outDir',
-      own,
-    ]);
     try {
       renameSync(own, built);
     } catch {
@@ -77,9 +72,10 @@ export function useBuild(): void {
   });
 }
 
-/** A digest of all source files. */
+/** A digest of all files that the build depends on. */
 function stateOfSources(): string {
   const digest = createHash('sha256');
+  for (const file of ['build.mjs', 'package-lock.json']) digest.update(readFileSync(join(ROOT, file)));
   for (const folder of ['src', 'jobs', 'migrations'])
     for (const file of readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).sort())
       if (file.endsWith('.ts')) digest.update(file).update(readFileSync(join(ROOT, folder, file)));

