@@ -43,7 +43,18 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
   },
   sandbox: { ours: ['leaves'], packages: ['hono', '@hono/node-server', 'zod'] },
   cli: {
-    ours: ['engine', 'push', 'source', 'budget', 'warehouse', 'embedded-postgres', 'service', 'sandbox', 'leaves'],
+    ours: [
+      'src/config/config.ts',
+      'engine',
+      'push',
+      'source',
+      'budget',
+      'warehouse',
+      'embedded-postgres',
+      'service',
+      'sandbox',
+      'leaves',
+    ],
     packages: [
       'commander',
       'cli-progress',
@@ -156,7 +167,7 @@ const KEPT_BY: Record<string, string> = {
   'pino-pretty': 'src/log.ts',
   bottleneck: 'src/budget/limiter.ts',
 };
-const LEAVES = ['src/errors.ts', 'src/log.ts', 'src/clock.ts', 'src/loopback.ts'];
+const LEAVES = ['src/errors.ts', 'src/log.ts', 'src/clock.ts', 'src/loopback.ts', 'src/next-steps.ts'];
 const FOLDERS = [
   'config',
   'budget',

@@ -1,3 +1,17 @@
+/** What it takes to read a source. */
+export interface SourceSettings {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly auth: 'bearer' | 'query';
+  readonly pageSize: number | 'auto';
+  /** Requests allowed in any window of `windowMs`. */
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+  readonly timeZone: string;
+}
+
 /** Checked settings of one source. */
 export interface SourceConfig {
   /** Identifies the source in the bookkeeping, in `--source` and in the log. */
@@ -5,18 +19,7 @@ export interface SourceConfig {
   readonly schema: string;
   readonly timeZone: string;
   /** Null while the URL or the key is not set; only commands that do not contact the source allow that. */
-  readonly settings: {
-    readonly url: string;
-    readonly apiKey: string;
-    readonly auth: 'bearer' | 'query';
-    readonly pageSize: number | 'auto';
-    readonly limit: number;
-    readonly windowMs: number;
-    readonly concurrency: number;
-    readonly timeoutMs: number;
-    readonly timeZone: string;
-  } | null;
-  /** Requests allowed in any window of `windowMs`. */
+  readonly settings: SourceSettings | null;
   readonly limit: number;
   readonly windowMs: number;
   /** Resource to cron expression or `off`, where it differs from the job's own schedule. */

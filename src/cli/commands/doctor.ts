@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { createMemoryBudget } from '../../budget/memory-budget.ts';
+import type { SourceConfig, SourceSettings } from '../../config/config.ts';
 import { SluiceError } from '../../errors.ts';
 import { budgetLine } from '../../service/format.ts';
 import { type Client, openClient } from '../../source/client.ts';
@@ -12,7 +13,7 @@ import { table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { newCommand } from '../session/new-command.ts';
 import type { Cli, Session } from '../session/session.ts';
-import { type NamedSource, openLedger, type SourceSettings } from '../session/source-settings.ts';
+import { openLedger } from '../session/source-settings.ts';
 
 interface Check {
   readonly check: string;
@@ -109,7 +110,7 @@ function tablesCheck(pending: readonly string[]): Check {
 
 async function checkSource(
   session: Session,
-  named: NamedSource,
+  named: SourceConfig,
   database: Database | undefined,
   note: (check: Check) => void,
 ): Promise<void> {

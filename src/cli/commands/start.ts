@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { SourceConfig } from '../../config/config.ts';
 import { refuseUnprotectedHost } from '../../service/access/token-guard.ts';
 import { type Planned, startSchedule } from '../../service/schedule/schedule.ts';
 import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
@@ -10,7 +11,7 @@ import { applyMigrations } from '../run/pending-migrations.ts';
 import { serviceName } from '../run/running-service.ts';
 import { newCommand } from '../session/new-command.ts';
 import type { Cli, Session } from '../session/session.ts';
-import { isOpen, type NamedSource, type OpenSource, schedulesOf } from '../session/source-settings.ts';
+import { isOpen, type OpenSource, schedulesOf } from '../session/source-settings.ts';
 import { checkSources } from '../start/check-sources.ts';
 import { keepEmbedded } from '../start/keep-embedded.ts';
 import { readDue } from '../start/read-due.ts';
@@ -98,7 +99,7 @@ async function startParts(
   closing.splice(-1, 0, () => wakeUps.stop());
 }
 
-function plan(source: NamedSource, { jobs }: Session): Planned[] {
+function plan(source: SourceConfig, { jobs }: Session): Planned[] {
   const { name, scheduleTimeZone: timeZone } = source;
   return [...schedulesOf(source, jobs)].map(([resource, schedule]) => ({ source: name, resource, schedule, timeZone }));
 }

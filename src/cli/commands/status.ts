@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { SourceConfig } from '../../config/config.ts';
 import { embeddedStatus } from '../../embedded-postgres/embedded-server.ts';
 import { budgetLine, count, moment } from '../../service/format.ts';
 import { INCIDENT_TITLES } from '../../service/incidents/incident-titles.ts';
@@ -14,7 +15,7 @@ import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { isServiceRunning } from '../run/running-service.ts';
 import { newCommand } from '../session/new-command.ts';
 import type { Cli, Session } from '../session/session.ts';
-import { type NamedSource, openLedger, schedulesOf } from '../session/source-settings.ts';
+import { openLedger, schedulesOf } from '../session/source-settings.ts';
 
 export function statusCommand(cli: Cli): Command {
   return newCommand(
@@ -50,13 +51,13 @@ async function readState(session: Session) {
 }
 
 interface SourceState {
-  readonly source: NamedSource;
+  readonly source: SourceConfig;
   /** A service reads it. */
   readonly service: boolean;
   readonly status: SourceStatus;
 }
 
-async function readSource(session: Session, database: Database, source: NamedSource): Promise<SourceState> {
+async function readSource(session: Session, database: Database, source: SourceConfig): Promise<SourceState> {
   const { name, schema, settings } = source;
   const { jobs } = session;
   const scheduled = [...schedulesOf(source, jobs).keys()];

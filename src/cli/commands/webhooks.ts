@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { SourceSettings } from '../../config/config.ts';
 import { SluiceError } from '../../errors.ts';
 import { openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -10,7 +11,7 @@ import { applyMigrations, hasBookkeeping } from '../run/pending-migrations.ts';
 import { isServiceRunning } from '../run/running-service.ts';
 import { NO_WAIT, newCommand } from '../session/new-command.ts';
 import type { Cli, Session } from '../session/session.ts';
-import { openLedger, type SourceSettings } from '../session/source-settings.ts';
+import { openLedger } from '../session/source-settings.ts';
 
 const PATH = '/api/v2/webhooks';
 const CANNOT_UNREGISTER =

@@ -1,4 +1,5 @@
 import { HOUR, SECOND } from '../../clock.ts';
+import type { SourceSettings } from '../../config/config.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { OrderKind } from '../../warehouse/ledgers/orders.ts';
@@ -7,7 +8,7 @@ import { completeOrders, type OrderResult } from '../run/complete-orders.ts';
 import { openSourceEngine } from '../run/open-source-engine.ts';
 import { type OrderSummary, summarise } from '../run/summary.ts';
 import type { Session } from '../session/session.ts';
-import type { OpenSource, SourceSettings } from '../session/source-settings.ts';
+import type { OpenSource } from '../session/source-settings.ts';
 
 export interface Demo {
   readonly session: Session;

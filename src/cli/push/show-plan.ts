@@ -1,8 +1,8 @@
+import { sourceOption } from '../../next-steps.ts';
 import type { Line } from '../../push/check-lines.ts';
 import { groupRequests } from '../../push/group-requests.ts';
 import type { PushTarget } from '../../push/targets.ts';
 import { count, plural } from '../../service/format.ts';
-import { sourceOption } from '../../warehouse/ledgers/sources.ts';
 import type { PushState } from '../../warehouse/pushes/pushes.ts';
 import type { Outcome } from '../session/session.ts';
 import type { Terminal } from '../session/terminal.ts';

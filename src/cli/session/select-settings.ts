@@ -1,6 +1,6 @@
+import type { SourceConfig } from '../../config/config.ts';
 import { SluiceError } from '../../errors.ts';
 import type { Settings } from './session.ts';
-import type { NamedSource } from './source-settings.ts';
 
 type Given = Omit<Settings, 'source' | 'sourceName' | 'timeZone' | 'schema'>;
 
@@ -10,7 +10,7 @@ export function selectSettings(given: Given, named: string | undefined): Setting
   const sources = given.sources.filter(source => named === undefined || source.name === named);
   if (sources.length === 0)
     throw new SluiceError('usage', `Unknown source "${named}".`, { next: `Sources: ${names}.` });
-  const single = (): NamedSource => {
+  const single = (): SourceConfig => {
     const [source] = sources;
     if (source && sources.length === 1) return source;
     throw new SluiceError('usage', 'This command works on one source, and there are several.', {

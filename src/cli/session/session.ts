@@ -1,31 +1,20 @@
 import type { Clock } from '../../clock.ts';
+import type { Config, SourceConfig, SourceSettings } from '../../config/config.ts';
 import type { Job } from '../../engine/job.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { MigrationOptions } from '../../warehouse/database/migrate.ts';
-import type { Retention } from '../../warehouse/ledgers/retention.ts';
-import type { NamedSource, SourceSettings } from './source-settings.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The settings as commands see them. */
-export interface Settings {
+export interface Settings extends Omit<Config, 'secrets' | 'logLevel'> {
   /** The source that `--source` names, otherwise all of them. */
-  readonly sources: readonly NamedSource[];
+  readonly sources: readonly SourceConfig[];
   // The next four belong to a single source; reading one throws the kind `usage` if there are several.
   readonly source: SourceSettings | null;
   readonly sourceName: string;
   readonly timeZone: string;
   readonly schema: string;
-  readonly databaseUrl: string | null;
-  readonly dataDir: string;
-  readonly host: string;
-  readonly port: number;
-  readonly token: string | null;
-  readonly drainMs: number;
-  readonly alertWebhookUrl: string | null;
-  readonly freshnessLimitMs: number;
-  readonly retention: Retention;
-  readonly shown: readonly { readonly name: string; readonly value: string; readonly from: string }[];
 }
 
 /** What a command works with. Its databases are closed when the command ends, whether or not it succeeds. */

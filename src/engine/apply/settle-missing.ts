@@ -1,8 +1,8 @@
 import { isKind, SluiceError } from '../../errors.ts';
+import { acceptDeletes } from '../../next-steps.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
-import { sourceOption } from '../../warehouse/ledgers/sources.ts';
 import { deleteRows, readDeletionLimit } from '../../warehouse/rows/delete-rows.ts';
 import type { DeletionLimit } from '../../warehouse/rows/deletion-limit.ts';
 import {
@@ -161,5 +161,5 @@ const heldBack = ({ name, source }: Resource, { missing, lost, limit }: Deletion
   new SluiceError(
     'fuse',
     `The source no longer shows ${missing} rows of ${name}; with ${lost} deleted in the last 24 hours that is more than the ${limit} a day allows, so none of them was deleted.`,
-    { next: `If they are really gone: sluice sync ${name} --accept-deletes ${missing}${sourceOption(source)}` },
+    { next: `If they are really gone: ${acceptDeletes(name, missing, source)}` },
   );

@@ -1,4 +1,5 @@
 import { SluiceError } from '../../errors.ts';
+import { readAgain } from '../../next-steps.ts';
 import { partition } from '../coverage/list.ts';
 import type { Observation } from '../profile/observation.ts';
 import { idsChanged, observePage } from '../profile/observe-page.ts';
@@ -25,7 +26,7 @@ export function observeAnswer(
     throw new SluiceError(
       'failed',
       `The rows of ${name} ${carry} the field "${job.key}", so they cannot be matched with the stored rows.`,
-      { next: `To read the list again from scratch: sluice reset ${name}, then sluice sync ${name}` },
+      { next: `To read the list again from scratch: ${readAgain(name, resource.source)}` },
     );
   }
   return observePage(profile, answer, context);

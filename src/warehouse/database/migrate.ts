@@ -5,6 +5,7 @@ import { type DatabaseIntrospector, Kysely, type Migration, Migrator, PostgresDi
 import type pg from 'pg';
 import { type Clock, SECOND, stopped, systemClock } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
+import { MIGRATE } from '../../next-steps.ts';
 import type { Database } from './database.ts';
 import { explainDatabaseError } from './database-errors.ts';
 
@@ -194,7 +195,7 @@ function explainFailure(error: unknown, place: string, series: Series, name: str
   if (explained instanceof SluiceError) return explained;
   const text = error instanceof Error ? error.message : String(error);
   return new SluiceError('failed', `Migration ${series.schema}/${name ?? '?'} failed and was rolled back: ${text}`, {
-    next: 'Nothing was changed. Correct the cause, then run "sluice migrate".',
+    next: `Nothing was changed. Correct the cause, then run "${MIGRATE}".`,
     cause: error,
   });
 }

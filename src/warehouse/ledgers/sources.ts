@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { SluiceError } from '../../errors.ts';
+import { acceptAddress, discard } from '../../next-steps.ts';
 import type { Db } from '../database/database.ts';
 import { NOW } from '../database/now.ts';
 
@@ -55,9 +56,6 @@ export async function refuseOthersRows(db: Db, given: Placed): Promise<void> {
   if (!known.wasRead || known.schema !== given.schema) refuseSchema(known, given);
 }
 
-/** How a suggested command names the source; `main`, usually the only one, needs no name. */
-export const sourceOption = (source: string): string => (source === 'main' ? '' : ` --source ${source}`);
-
 /** Forgets where a source was read from once nothing that was read is left. */
 export async function forgetSource(db: Db, source: string): Promise<void> {
   await db
@@ -79,12 +77,11 @@ async function lookUp(db: Db, { source, schema }: Placed): Promise<Known> {
 }
 
 function otherAddress(source: string, known: string | null, address: string): SluiceError {
-  const option = sourceOption(source);
   return new SluiceError(
     'configuration',
     `Source "${source}" was read from ${known} so far, but its address is now ${address}.`,
     {
-      next: `If it is the same installation at a new address: sluice sync${option} --moved. If it is another installation, give it its own name and schema in sources.json (without that file: another WAREHOUSE_SCHEMA), or discard the stored rows, resource by resource: sluice reset <resource>${option}`,
+      next: `If it is the same installation at a new address: ${acceptAddress(source)}. If it is another installation, give it its own name and schema in sources.json (without that file: another WAREHOUSE_SCHEMA), or discard the stored rows, resource by resource: ${discard('<resource>', source)}`,
     },
   );
 }
@@ -96,7 +93,7 @@ function refuseSchema(known: Known, { source, schema }: Placed): void {
       'configuration',
       `The rows of source "${source}" are in the schema "${known.schema}", but it is now configured for the schema "${schema}".`,
       {
-        next: `Change the schema back to "${known.schema}", or give this source a new name. To read everything again: with the schema "${known.schema}", run sluice reset <resource>${sourceOption(source)} for each resource, then change the schema.`,
+        next: `Change the schema back to "${known.schema}", or give this source a new name. To read everything again: with the schema "${known.schema}", run ${discard('<resource>', source)} for each resource, then change the schema.`,
       },
     );
   if (other !== null)
@@ -104,7 +101,7 @@ function refuseSchema(known: Known, { source, schema }: Placed): void {
       'configuration',
       `The schema "${schema}" holds the rows of source "${other}", but source "${source}" is configured for it as well.`,
       {
-        next: `Give "${source}" its own schema in sources.json (without that file: another WAREHOUSE_SCHEMA). If "${source}" is "${other}" renamed, restore the old name; or, under the old name, run sluice reset <resource>${sourceOption(other)} for each resource, then read everything again under the new name.`,
+        next: `Give "${source}" its own schema in sources.json (without that file: another WAREHOUSE_SCHEMA). If "${source}" is "${other}" renamed, restore the old name; or, under the old name, run ${discard('<resource>', other)} for each resource, then read everything again under the new name.`,
       },
     );
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { SluiceError } from '../../errors.ts';
+import { MIGRATE } from '../../next-steps.ts';
 import type { Db } from '../database/database.ts';
 
 export interface Column {
@@ -47,7 +48,7 @@ export async function readTable(db: Db, declared: TableDeclaration): Promise<Tab
     const type = columns.get(field);
     if (type) return { name: field, type };
     throw new SluiceError('configuration', `Table ${declared.schema}.${table} has no column "${field}".`, {
-      next: `Add a file to migrations/warehouse that adds it, then run "sluice migrate".`,
+      next: `Add a file to migrations/warehouse that adds it, then run "${MIGRATE}".`,
     });
   };
   const key = stored.has('_key') ? '_key' : declared.keyField;
@@ -82,7 +83,7 @@ async function readColumns(db: Db, schema: string, table: string): Promise<Map<s
     where n.nspname = ${schema} and c.relname = ${table} and a.attnum > 0 and not a.attisdropped`.execute(db);
   if (rows.length === 0) {
     throw new SluiceError('configuration', `Table ${schema}.${table} does not exist.`, {
-      next: `Run "sluice migrate"; for a new resource, add a file to migrations/warehouse first.`,
+      next: `Run "${MIGRATE}"; for a new resource, add a file to migrations/warehouse first.`,
     });
   }
   return new Map(rows.map(row => [row.name, row.type]));

@@ -1,0 +1,20 @@
+/**
+ * The commands that messages outside `cli` name as the next step. The command line accepts each of them
+ * (test/cli/next-steps.test.ts).
+ */
+
+/** The option that a command needs to be about this source; '' for the only source of an installation without sources.json. */
+export const sourceOption = (source: string): string => (source === 'main' ? '' : ` --source ${source}`);
+
+export const acceptDeletes = (resource: string, rows: number, source: string): string =>
+  `sluice sync ${resource} --accept-deletes ${rows}${sourceOption(source)}`;
+
+export const readAgain = (resource: string, source: string): string =>
+  `${discard(resource, source)}, then sluice sync ${resource}${sourceOption(source)}`;
+
+export const discard = (resource: string, source: string): string => `sluice reset ${resource}${sourceOption(source)}`;
+
+/** For the same installation at a new address. */
+export const acceptAddress = (source: string): string => `sluice sync${sourceOption(source)} --moved`;
+
+export const MIGRATE = 'sluice migrate';
