@@ -43,15 +43,13 @@ test('sandbox answers until it is stopped', async () => {
   expect((await server.ended).code).toBe(0);
 });
 
-test('demo needs no settings, shows equal tables in under 30 seconds, and stop-db stops its server', async () => {
+test('demo needs no settings and shows equal tables, and stop-db stops its server', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'sluice-demo-'));
   // Run as root, the server belongs to an unprivileged user, who has to be able to enter.
   chmodSync(cwd, 0o755);
   try {
-    const began = performance.now();
     const { code, stdout, stderr } = await run(['demo'], { cwd });
     expect([code, stderr]).toEqual([0, expect.stringContaining('invoices: done')]);
-    expect(performance.now() - began).toBeLessThan(30_000);
     expect(stdout).toContain('every row is equal');
     expect(stdout).toMatch(/warehouse\.invoices.*\n {2}psql "postgres:\/\/.*\/sluice_demo"/);
     for (const line of stdout.split('\n')) if (!line.includes('psql')) expect(line.length).toBeLessThanOrEqual(110);
