@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { z } from 'zod';
 import { PUSH_TARGETS } from '../src/push/targets.ts';
@@ -124,15 +124,17 @@ function pushedIn(endpoint: string): string[] {
 
 function testedBy(endpoint: string): string {
   const more = jobOf(endpoint)
-    ? ['jobs.contract', 'engine/all-resources']
+    ? ['jobs.contract', 'engine/run/all-resources']
     : oneOf(endpoint)
-      ? ['engine/shows-less']
+      ? ['engine/deletion/shrunken-lists']
       : pushOf(endpoint)
         ? pushedIn(endpoint)
         : endpoint === 'POST /api/v2/webhooks'
           ? ['service/start']
           : [];
-  return ['sandbox/openapi', 'source/client-doc', ...more].map(name => `\`${name}\``).join(', ');
+  const files = ['sandbox/openapi', 'source/client-doc', ...more];
+  for (const file of files) expect(existsSync(new URL(`${file}.test.ts`, import.meta.url)), file).toBe(true);
+  return files.map(file => `\`${file}\``).join(', ');
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
