@@ -1,25 +1,25 @@
 import type { Sandbox } from '../src/sandbox/sandbox.ts';
 
 export const PROCESSES = 4;
-/** SOURCE_CONCURRENCY. */
+/** SOURCE_CONCURRENCY of each process. */
 export const CONCURRENCY = 4;
 
-/** What one measurement came to. */
+/** The result of one measurement. */
 export interface Figures {
   readonly requests: number;
-  /** Beyond the limit, in the fullest rolling window. */
+  /** Requests beyond the limit, in the fullest rolling window. */
   readonly over: number;
   readonly rejected: number;
-  /** Of the limit, from 0 to 1. */
+  /** Part of the limit that was used, from 0 to 1. */
   readonly share: number;
-  /** By kill, requests whose answers no commit kept. */
+  /** Requests lost to each kill: no commit kept their answers. */
   readonly wasted: readonly number[];
-  /** By live request, and by tick of the schedule, requests of other lanes that were granted while it waited. */
+  /** Requests of other lanes granted while each live request waited, and while each tick of the schedule waited. */
   readonly passed: readonly number[];
   readonly passedTicks: readonly number[];
 }
 
-/** As the server counted; the share is that of the requests from `fromMs` to `toMs`. */
+/** From the server's own counts. The share covers the requests from `fromMs` to `toMs`. */
 export function figuresOf(
   { stats }: Sandbox,
   measured: { limit: number; windowMs: number; fromMs: number; toMs: number },

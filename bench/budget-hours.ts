@@ -20,14 +20,14 @@ const LIMIT = 1000;
 const WINDOW_MS = HOUR;
 const TIMEOUT_MS = 30 * SECOND;
 const TICK_MS = 15 * MINUTE;
-/** How late timers wake on a busy machine: a pace that took its step from the last request would lose this much at each. */
+/** How late timers fire on a busy machine. A pace measured from the last request would lose this much on each. */
 const LATE_MS = 20;
 
 const log = createLog({ level: 'silent', secrets: [] });
 
 /**
- * One engine with a backfill that never ends and its schedule, and three more clients on the same key that would take all there
- * is, for `hours` on an injected clock. The share is that of the last hours: the first one begins with a burst.
+ * Runs one engine with an endless backfill and its schedule, and three clients on the same key that request without end, for
+ * `hours` on an injected clock. The share leaves out the first hour, which begins with a burst.
  */
 export function saturateForHours(server: Server, window: Variants['rate-window'], hours: number): Promise<Figures> {
   return withClone(server, async url => {
@@ -74,7 +74,7 @@ export function saturateForHours(server: Server, window: Variants['rate-window']
   });
 }
 
-/** What `sluice start` does: the schedule's slots on the live lane, the rest of the limit for the backfill. */
+/** Does what `sluice start` does: live slots on schedule, the rest of the limit for the backfill. */
 async function serve(
   database: Database,
   sandbox: Sandbox,
@@ -102,7 +102,7 @@ async function serve(
   }
 }
 
-/** Another process on the key, which asks for pages on the backfill lane without end. */
+/** Another process on the key, which requests pages on the backfill lane without end. */
 async function takeAll(
   database: Database,
   source: string,
@@ -153,7 +153,7 @@ async function tick(database: Database, clock: Clock, wishes: Wishes, signal: Ab
   }
 }
 
-/** The clock waits a second of real time for work, then wakes the next sleeper; a short one keeps it from leaping minutes. */
+/** Adds a short sleeper while work is in progress: after a second without a wake-up the clock moves to it, not minutes ahead. */
 async function holdBack(clock: Clock, busy: () => boolean, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     if (busy()) await clock.sleep(LATE_MS, signal).catch(() => undefined);

@@ -15,15 +15,15 @@ import { CONCURRENCY, type Figures, figuresOf, PROCESSES } from './budget-figure
 
 const LIMIT = 50;
 const WINDOW_MS = 10 * SECOND;
-/** Long enough that a kill finds requests under way. */
+/** Long enough that a kill finds requests in flight. */
 const LATENCY_MS = 100;
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const log = createLog({ level: 'silent', secrets: [] });
 
 /**
- * Real processes, each with a schema of its own, sync from one source with one key, for so long by the wall clock; one after the
- * other is killed with requests under way and started again.
+ * Real processes, each with its own schema, sync from one source with one key for `ms` of real time. One after the other is
+ * killed with requests in flight and started again.
  */
 export function saturateByProcesses(
   server: Server,
@@ -52,7 +52,7 @@ export function saturateByProcesses(
         SOURCE_CONCURRENCY: String(CONCURRENCY),
         SOURCE_RATE_LIMIT: String(LIMIT),
         SOURCE_RATE_WINDOW_SECONDS: String(WINDOW_MS / SECOND),
-        // What a killed process had asked for counts until it would have timed out, and a window on.
+        // A killed process's requests count until their time-out, and for a window after it.
         SOURCE_TIMEOUT_SECONDS: '2',
       };
       return spawn(process.execPath, [...process.execArgv, main, 'sync', '--json'], {
@@ -105,7 +105,7 @@ async function end(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** Until Postgres, too, knows that it is gone: its last transaction is committed or undone. */
+/** Waits until Postgres has noticed the exit, and committed or rolled back the last transaction. */
 async function killed(child: ChildProcess, database: Database, schema: string): Promise<void> {
   await end(child);
   const name = `sluice reads ${schema}`;
@@ -132,7 +132,7 @@ async function isAsking(database: Database, source: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Requests of all processes of this source so far that no commit kept. */
+/** Requests of this source so far whose answers no commit kept. */
 async function lostBy(database: Database, source: string): Promise<number> {
   const { rows } = await database.query<{ lost: number }>(
     `select (select count(*) from sluice.requests where source = $1)::int

@@ -2,29 +2,29 @@ import type { Budget } from '../src/budget/budget.ts';
 import type { Client } from '../src/source/client.ts';
 import type { RequestContext } from '../src/source/requests/request.ts';
 
-/** Follows the grants of several clients on one key: how many requests of other lanes a live one lets pass before its own. */
+/** Counts how many requests of other lanes are granted before a waiting live request, over several clients on one key. */
 export interface Wishes {
-  /** To stand between a client and its ledger. */
+  /** Stands between a client and its ledger. */
   wrapBudget(ledger: Budget): Budget;
-  /** Live requests made through it are wishes. */
+  /** Each live request made through this client is a wish. */
   wrapClient(client: Client): Client;
-  /** A tick of the schedule: the wish to sync, fulfilled by the next live request. */
+  /** A tick of the schedule: a wish that the next live request fulfils. */
   tick(): void;
-  /** By wish, requests of other lanes granted before the grant it was served with. */
+  /** For each wish, requests of other lanes granted before its own grant. */
   passed(): { readonly requests: readonly number[]; readonly ticks: readonly number[] };
-  /** Requests under way. */
+  /** Requests in flight. */
   readonly underWay: ReadonlySet<string>;
 }
 
 interface Wish {
-  /** The newest grant of anybody when it was made. */
+  /** The newest grant of any client when the wish was made. */
   readonly after: number;
   grant: number | undefined;
 }
 
 export function createWishes(): Wishes {
   let newest = 0;
-  /** The purpose names the wish, and the ledger is told the purpose with the grant that served it. */
+  /** By purpose: the ledger receives the purpose with the grant that served the wish. */
   const wishes = new Map<string, Wish>();
   const ticks: number[] = [];
   const others: number[] = [];

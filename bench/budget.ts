@@ -1,7 +1,7 @@
-// The request limit, saturated, against servers that count by fixed windows, a sliding one and a token bucket.
+// Measures the request limit under full load, against servers that count by fixed or sliding windows or a token bucket.
 //   npx tsx bench/budget.ts [--quick]
-// Four real processes at 50 requests in 10 s, killed and started again; then hours of 1000 an hour on an injected clock, with the
-// schedule beside a backfill that never ends. Exit code 1 when a bound is broken.
+// Four real processes at 50 requests per 10 s, killed and restarted; then hours at 1000 per hour on an injected clock,
+// with a schedule and an endless backfill. Exit code 1 if a bound is broken.
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import { SECOND } from '../src/clock.ts';
@@ -15,7 +15,7 @@ const length = values.quick ? { ms: 20 * SECOND, kills: 4, hours: 2 } : { ms: 60
 
 const LEAST_SHARE = 0.99;
 const MOST_WASTED = 2 * CONCURRENCY;
-/** What all processes together may have asked the ledger for when the wish came. */
+/** Requests that all processes together may have requested from the ledger when the wish was made. */
 const MOST_PASSED = PROCESSES * CONCURRENCY;
 
 const HEAD = [
@@ -52,7 +52,7 @@ function add(limit: string, window: string, figures: Figures): void {
   const { requests, over, rejected, share, wasted, passed, passedTicks } = figures;
   const row = [limit, window, requests, over, rejected, percent(share), ...[wasted, passed, passedTicks].map(spread)];
   table.push(row);
-  // Each takes minutes.
+  // Each row takes minutes.
   process.stderr.write(`${row.join(' | ')}\n`);
   const most = (each: readonly number[], bound: number, what: string) => {
     const worst = Math.max(0, ...each);
@@ -69,7 +69,7 @@ function percent(share: number): string {
   return `${(share * 100).toFixed(2)}%`;
 }
 
-/** Median and greatest. */
+/** Median and maximum. */
 function spread(each: readonly number[]): string {
   if (each.length === 0) return '';
   const sorted = [...each].sort((a, b) => a - b);

@@ -1,6 +1,6 @@
-// The largest source under its real limit, on an injected clock: 1000 requests an hour for as many hours as it takes.
+// Measures the largest source under its real limit: 1000 requests per hour on an injected clock, as long as it takes.
 //   npx tsx bench/extreme.ts [small|medium|large|extreme]
-// First sync; a slot that must show a new, a just-paid and a back-dated invoice; 2000 changes; verify --repair: exactly equal.
+// First sync; a slot after a new, a paid and a back-dated invoice; 2000 changes; verify --repair must find all rows equal.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

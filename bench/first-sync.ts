@@ -1,4 +1,5 @@
-// First sync of a source without a request limit, and `sluice verify` after it: time and peak memory of their processes, by rows a page.
+// Measures the first sync of a source without a request limit and the `sluice verify` after it: time and peak memory,
+// by rows per page.
 //   npm run build && npx tsx bench/first-sync.ts [small|medium|large|extreme]
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

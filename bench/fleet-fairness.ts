@@ -1,6 +1,6 @@
 import type { Database } from '../src/warehouse/database/database.ts';
 
-/** What each source had got at one moment. */
+/** The progress of each source at one moment. */
 export interface Progress {
   readonly atMs: number;
   readonly requests: number;
@@ -21,7 +21,7 @@ export async function readProgress(database: Database, atMs: number): Promise<Pr
   };
 }
 
-/** The least and the greatest part that a source had, 1 being what it would have had if all had got the same. */
+/** The smallest and largest share of a source, relative to an even split (1). */
 export function shares(
   { bySource }: Progress,
   of: 'requests' | 'rows',
@@ -33,7 +33,9 @@ export function shares(
   return { least: least / mean, greatest: Math.max(...parts) / mean };
 }
 
-/** The longest time without a request, in seconds, while a source had something due: from a slot being recorded to its run's end. */
+/**
+ * The longest time, in seconds, without a request of a source that had something due: from a slot's record to its run's end.
+ */
 export async function longestUnread(database: Database): Promise<{ source: string; seconds: number }> {
   const { rows } = await database.query<{ source: string; seconds: number }>(`
     with due as (
@@ -51,7 +53,7 @@ export async function longestUnread(database: Database): Promise<{ source: strin
   return rows[0] ?? { source: 'none', seconds: 0 };
 }
 
-/** How long the slots recorded after `since` (milliseconds before now) took from their tick, in seconds. */
+/** Delays from the tick, in seconds, of slots in the last `sinceMs` milliseconds. */
 export async function slotDelays(
   database: Database,
   sinceMs: number,

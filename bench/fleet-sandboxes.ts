@@ -1,19 +1,20 @@
-// Several local sources in one process of their own, so that what they cost is not counted as Sluice's. Started by bench/fleet.ts.
+// Runs several local sources in a process of their own, so that their cost is not counted as Sluice's. Started by
+// bench/fleet.ts.
 import { openSandbox, type Sandbox } from '../src/sandbox/sandbox.ts';
 
-/** What the parent asks for: sources `from` to `to`. */
+/** The request of the parent process: sources `from` to `to`. */
 export interface SandboxesWanted {
   readonly from: number;
   readonly to: number;
   readonly size: 'small' | 'medium' | 'large' | 'extreme';
 }
 
-/** What it is told, once they all listen. */
+/** The answer, once all sources listen. */
 export interface SandboxOpened {
   readonly number: number;
   readonly url: string;
   readonly apiKey: string;
-  /** Rows of each list that Sluice reads. Nothing changes them, so a warehouse that holds as many is complete. */
+  /** Rows of each list that Sluice reads. They never change, so a warehouse with as many rows is complete. */
   readonly rows: Readonly<Record<string, number>>;
 }
 
@@ -21,7 +22,7 @@ process.once('message', async ({ from, to, size }: SandboxesWanted) => {
   const sandboxes: Sandbox[] = [];
   const opened: SandboxOpened[] = [];
   for (let number = from; number <= to; number++) {
-    // Rows are made when they are asked for, and of requests none are kept: a medium source is 1.5 MB.
+    // Rows are generated on request and no request is logged: a medium source takes 1.5 MB.
     const sandbox = await openSandbox({ size, seed: number, apiKey: `key-of-source-${number}`, logRequests: 0 });
     sandboxes.push(sandbox);
     const { leads: _, ...lists } = sandbox.data;

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 
-/** CPU seconds of a process since it began, by Linux's count; 0 when it is gone. */
+/** CPU seconds that a process has used so far (Linux); 0 if it has ended. */
 export function cpuSeconds(pid: number): number {
   const [own] = times(pid);
   return own;
 }
 
-/** The same of a Postgres server: its sessions come and go, and those that went are counted with their parent. */
+/** CPU seconds of a Postgres server. Ended sessions are counted with their parent. */
 export function serverCpuSeconds(postmaster: number): number {
   const [own, ended] = times(postmaster);
   return own + ended + children(postmaster).reduce((sum, pid) => sum + cpuSeconds(pid), 0);
@@ -19,16 +19,16 @@ export function residentMb(pid: number): { now: number; peak: number } {
   return { now: field('VmRSS'), peak: field('VmHWM') };
 }
 
-/** Memory of a Postgres server in MB, what its sessions share counted once. Needs root, or the server's user. */
+/** Memory of a Postgres server in MB, shared memory counted once. Needs root or the user of the server. */
 export function serverMb(postmaster: number): number {
   const pss = (pid: number) => Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) / 1024;
   return [postmaster, ...children(postmaster)].reduce((sum, pid) => sum + pss(pid), 0);
 }
 
-/** Its own, and that of its children that ended. A tick is a hundredth of a second on every Linux. */
+/** CPU seconds of the process and of its ended children. A clock tick is 10 ms on every Linux. */
 function times(pid: number): [own: number, ended: number] {
   const stat = read(`/proc/${pid}/stat`);
-  // The name before the parenthesis may hold spaces.
+  // The process name before the parenthesis may contain spaces.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15).map(Number);
   return [(user + system) / 100, (endedUser + endedSystem) / 100];

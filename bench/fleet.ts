@@ -1,7 +1,7 @@
-// Many sources on one worker process and on several: what they cost, how evenly they advance, and when all are in sync. Linux only.
+// Measures many sources on one worker process and on several: cost, fairness, and the time until all are in sync. Linux only.
 //   npx tsx bench/fleet.ts [--sources 200] [--processes 1,3] [--size medium] [--minutes 15] [--schedule '*/5 * * * *'] [--connections 100]
-// Each number of processes gets an empty server of its own, on which Postgres takes `--connections`, and `--minutes` after its schemas
-// were made: as much of them as it takes until all are in sync, and the rest with every source on its schedule.
+// Each number of processes gets an empty Postgres with `--connections` and runs for `--minutes` after the migration:
+// first until all sources are in sync, then on their schedules.
 import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -47,7 +47,7 @@ try {
   await rm(built, { recursive: true, force: true });
 }
 
-/** As in the tests: compiled, because what is shipped is measured, and where it finds node_modules. */
+/** Compiles Sluice, as the tests do, because compiled code is shipped. The folder must be below node_modules. */
 async function build(): Promise<string> {
   const cache = join(root, 'node_modules/.cache');
   await mkdir(cache, { recursive: true });
@@ -60,7 +60,7 @@ async function build(): Promise<string> {
 
 interface Worker {
   readonly child: ChildProcess;
-  /** Sources of which it ended a run. */
+  /** Sources of which this worker ended a run. */
   readonly read: Set<string>;
   readonly runs: { count: number };
   /** Warnings and errors by their text. */
@@ -68,7 +68,7 @@ interface Worker {
   runningAtMs: number | null;
 }
 
-/** CPU seconds so far. */
+/** CPU seconds and counters so far. */
 interface Spent {
   readonly atMs: number;
   readonly sluice: number;
@@ -87,7 +87,7 @@ interface Column {
 
 async function measure(processes: number): Promise<Column> {
   const home = await mkdtemp(join(tmpdir(), 'sluice-fleet-'));
-  // Run as root, the server belongs to an unprivileged user, who has to be able to enter.
+  // As root, the server runs as an unprivileged user, who must be able to enter the folder.
   await chmod(home, 0o755);
   const sandboxes: ChildProcess[] = [];
   const workers: Worker[] = [];
@@ -99,7 +99,7 @@ async function measure(processes: number): Promise<Column> {
     try {
       const env = await writeSources(home, sources, url);
       const migrating = performance.now();
-      // As one does before several begin: each would migrate, one after the other, what it found missing.
+      // Migrate once before the workers start; otherwise each would check the migrations in turn.
       execFileSync(process.execPath, [join(built, 'src/main.js'), 'migrate', '--json'], { env, cwd: home });
       const began = performance.now();
       const migratedSeconds = (began - migrating) / SECOND;
@@ -117,7 +117,7 @@ async function measure(processes: number): Promise<Column> {
   }
 }
 
-/** A process that does not drain in time is stopped the hard way. */
+/** Kills a process that does not drain in time. */
 async function ended({ child }: Worker): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const late = setTimeout(() => child.kill('SIGKILL'), MINUTE);
@@ -141,7 +141,7 @@ function nameOf({ number }: SandboxOpened): string {
   return `source_${number}`;
 }
 
-/** A schema, a key and so a budget for each. */
+/** Writes the sources file: each source has its own schema and key, and so its own budget. */
 async function writeSources(home: string, sources: readonly SandboxOpened[], url: string): Promise<NodeJS.ProcessEnv> {
   const schedules = Object.fromEntries(Object.keys(sources[0]?.rows ?? {}).map(name => [name, given.schedule]));
   const list = sources.map(each => ({
@@ -305,7 +305,7 @@ async function connections(database: Database): Promise<{ all: number; reading: 
   return rows[0] ?? { all: 0, reading: 0 };
 }
 
-/** A source is in sync once a run of each of its lists has ended well and its tables hold as many rows as the source. */
+/** A source is in sync once each of its lists has a successful run and its tables hold as many rows as the source. */
 async function noteInSync(
   database: Database,
   sources: readonly SandboxOpened[],

@@ -1,4 +1,4 @@
-// How long people wait for a command to begin, against an empty Node program; and for the demo, as a whole.
+// Measures how long a command takes to start, compared with an empty Node program, and how long the whole demo takes.
 //   npm run build && npx tsx bench/start.ts
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const main = fileURLToPath(new URL('../dist/src/main.js', import.meta.url));
 const REPEATS = 9;
-// Nothing listens there, so a command ends once it has loaded all that it needs.
+// Nothing listens there, so a command ends as soon as it has loaded its code.
 const nowhere = {
   SOURCE_URL: 'http://127.0.0.1:9',
   SOURCE_API_KEY: 'key',
@@ -22,7 +22,7 @@ for (const command of ['--version', 'status', 'sync', 'start']) {
 }
 
 const home = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
-// Run as root, the server belongs to an unprivileged user, who has to be able to enter.
+// As root, the server runs as an unprivileged user, who must be able to enter the folder.
 chmodSync(home, 0o755);
 const began = performance.now();
 const { status } = spawnSync(process.execPath, [main, 'demo'], { cwd: home });

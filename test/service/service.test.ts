@@ -5,7 +5,7 @@ import { ask, withService } from './with-service.ts';
 
 const TOKEN = 'token-5f/+&"x';
 
-test('a port in use is reported with the next step, and a service open to other machines requires the token', async () => {
+test('a port in use is reported with the next step, and a service that other machines reach requires a token', async () => {
   await withDatabase(async database => {
     const taken = createServer();
     const port = await new Promise<number>(resolve =>
@@ -23,7 +23,7 @@ test('a port in use is reported with the next step, and a service open to other 
   });
 });
 
-test('an unknown path is answered with the list of the known ones', async () => {
+test('an unknown path is answered with the list of known paths', async () => {
   await withDatabase(async database => {
     await withService(database, {}, async ({ url }) => {
       expect(await ask(`${url}/nothing`)).toMatchObject({

@@ -27,7 +27,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test('a service with a registered webhook reads a new invoice in a few requests and without a tick', async () => {
+test('a service with a registered webhook reads a new invoice in a few requests, without a tick', async () => {
   await withInstallation({}, async ({ sandbox, database, env }) => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
@@ -100,7 +100,7 @@ test('a service with a registered webhook reads a new invoice in a few requests 
   });
 });
 
-test('start refuses a host that other machines reach without a token, before it starts anything', async () => {
+test('without a token, start refuses a host that other machines reach, before it starts anything', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-open-'));
   const dataDir = join(folder, 'data');
   const env = { SOURCE_URL: 'http://127.0.0.1:9', SOURCE_API_KEY: KEY, SLUICE_DATA_DIR: dataDir };
@@ -110,7 +110,7 @@ test('start refuses a host that other machines reach without a token, before it 
   rmSync(folder, { recursive: true });
 });
 
-test('two services with a wrong key send one alert, and one more when the key is right again', async () => {
+test('two services with a wrong key send one alert, and one more when the key is corrected', async () => {
   const alerts: { text: string }[] = [];
   const receiver = createHttpServer((request, response) => {
     let text = '';

@@ -39,7 +39,7 @@ describe('the base address', () => {
   });
 });
 
-it('the key is sent as the document says, and nowhere else', () => {
+it('the key is sent as the API document says, and nowhere else', () => {
   const bearer = createAddress({ url: 'https://example.com', apiKey, auth: 'bearer' });
   expect(bearer.headers).toEqual({ authorization: `Bearer ${apiKey}` });
   const query = createAddress({ url: 'https://example.com', apiKey, auth: 'query' });

@@ -21,7 +21,7 @@ describe('success is 2xx with JSON, `success` not false and `data` of the expect
     expect(judge(status, text, expected)).toEqual({ kind: 'success', body: JSON.parse(text) });
   });
 
-  it.each([204, 205])('or %i, which answers a change without a body', status => {
+  it.each([204, 205])('or %i for a change without a body', status => {
     expect(judge(status, '', 'any')).toEqual({ kind: 'success', body: {} });
   });
 

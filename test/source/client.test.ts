@@ -41,7 +41,7 @@ async function setUp(handler: Handler, more: Partial<ClientOptions> = {}) {
 }
 
 describe('answers', () => {
-  it('a page has rows, meta, the time of its grant and its cost', async () => {
+  it('a page has rows, meta, the time of its grant and the requests it took', async () => {
     const { list, budget, peer } = await setUp(response =>
       json(response, rows, 200, { 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '987' }),
     );
@@ -108,7 +108,7 @@ describe('answers', () => {
     });
   });
 
-  it.each([204, 205])('%i is a success for a change, and none for a read', async status => {
+  it.each([204, 205])('%i is a success for a change, and a failure for a read', async status => {
     const { client, list, peer } = await setUp(response => response.writeHead(status).end());
     for (const method of ['POST', 'PUT', 'DELETE'] as const)
       expect(await client.request({ method, path: `${path}/1` }, context)).toMatchObject({ kind: 'success', body: {} });
@@ -127,7 +127,7 @@ describe('answers', () => {
     expect(clock.slept).toEqual([]);
   });
 
-  it('gzip is decoded, and no more requests are in flight than the concurrency', async () => {
+  it('gzip is decoded, and the requests in flight never exceed the concurrency', async () => {
     const { client, peer } = await setUp(response => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
       setImmediate(() => response.end(gzipSync(JSON.stringify(rows))));
@@ -207,7 +207,7 @@ describe('retried, each time with a grant of its own', () => {
     expect(budget.settled.map(({ settlement }) => settlement.status)).toEqual([null, 200]);
   });
 
-  it('an error status whose body hangs, by its status', async () => {
+  it('an error status whose body hangs, as the error of its status', async () => {
     const { list, budget } = await setUp(
       (response, nth) => {
         if (nth > 1) return json(response, rows);
@@ -234,7 +234,7 @@ describe('retried, each time with a grant of its own', () => {
     expect([budget.open(), budget.settled.length]).toEqual([0, 6]);
   });
 
-  it('fewer times if the caller says so; a time-out can be told from other failures', async () => {
+  it('fewer times if the caller says so; a time-out is distinguished from other failures', async () => {
     const { list, peer } = await setUp(() => {}, { timeoutMs: 50 });
     const error = await failure(list({ attempts: 2 }));
     expect(error.message).toContain(`failed 2 times: no complete answer from ${peer.url} within 0.05 s`);
@@ -253,7 +253,7 @@ describe('retried, each time with a grant of its own', () => {
   });
 
   it.each(['GET', 'PUT', 'DELETE'] as const)(
-    '%s, and the error says whether it may have been carried out',
+    '%s, and the error says whether the change may have been carried out',
     async method => {
       const { client, peer } = await setUp((response, nth) => json(response, '', nth === 6 ? 429 : 500));
       const error = await failure(client.request({ method, path: `${path}/1` }, context));
@@ -263,7 +263,7 @@ describe('retried, each time with a grant of its own', () => {
   );
 
   describe.each(['GET', 'PUT'] as const)(
-    'a %s whose first attempt may have been carried out has `outcomeUnknown`, if it is a change, when afterwards',
+    'after a first attempt that may have been carried out, a %s has `outcomeUnknown` if it is a change, when',
     method => {
       const look = (error: SluiceError) => [error.kind, error.outcomeUnknown, error.next?.includes('may have been')];
       const [told, asked] = [method === 'PUT', { method, path: `${path}/1` }];
@@ -438,7 +438,7 @@ describe('a failure of every attempt', () => {
     expect(await failure(list({ attempts: 2 }))).toMatchObject({ kind: 'refused', status: 200 });
   });
 
-  it('with a long message is shortened, and no part of the key is left at the cut', async () => {
+  it('with a long message is shortened, and no part of the key remains at the cut', async () => {
     const message = `${'x'.repeat(290)}${apiKey}${'y'.repeat(5000)}`;
     const { list } = await setUp(response => json(response, { success: false, message }, 400));
     const error = await failure(list());
@@ -486,14 +486,14 @@ describe('large answers within the cap', () => {
 });
 
 describe('a source out of reach', () => {
-  it('is named if nothing answers there; the grants are released', async () => {
+  it('is named, and the grants are released', async () => {
     const { list, budget, clock } = await setUp(() => {}, { url: `http://127.0.0.1:${await closedPort()}` });
     const error = await failure(list());
     expect(error.message).toMatch(/failed 6 times: nothing answers at http:\/\/127\.0\.0\.1:\d+$/);
     expect([budget.open(), budget.settled.length, budget.released.length, clock.slept.length]).toEqual([0, 0, 6, 5]);
   });
 
-  it('without a connection nothing was sent: the grant is released, and it is no time-out that fewer rows would help', async () => {
+  it('without a connection nothing was sent: the grant is released, and the error is not a time-out', async () => {
     const url = await openDeafServer();
     const { client, budget } = await setUp(() => {}, { url, timeoutMs: 2 * SECOND });
     const create = client.request({ method: 'POST', path, body: {} }, { ...context, attempts: 1 });
@@ -517,7 +517,7 @@ describe('a source out of reach', () => {
 });
 
 describe('stopping', () => {
-  it('in flight aborts the request, and settles its grant instead of releasing it', async () => {
+  it('a request in flight aborts it, and settles its grant instead of releasing it', async () => {
     const stop = new AbortController();
     const { list, budget } = await setUp(() => stop.abort(new SluiceError('stopped', 'Ctrl-C')));
     expect(await failure(list({ signal: stop.signal }))).toMatchObject({ kind: 'stopped', message: 'Ctrl-C' });
@@ -525,7 +525,7 @@ describe('stopping', () => {
     expect([budget.open(), budget.released.length]).toEqual([0, 0]);
   });
 
-  it('in the middle of an error body, with a plain abort', async () => {
+  it('in the middle of an error body is a plain abort', async () => {
     const stop = new AbortController();
     const { list, budget } = await setUp(response => {
       response.writeHead(500);
@@ -546,7 +546,7 @@ describe('stopping', () => {
     expect([budget.open(), budget.settled.length]).toEqual([0, 1]);
   });
 
-  it('leaves no listener on the signal of a run, so that Node does not warn', async () => {
+  it('leaves no listener on the signal of a run, so Node does not warn', async () => {
     const stop = new AbortController();
     const warnings: string[] = [];
     const keep = (warning: Error) => warnings.push(warning.message);

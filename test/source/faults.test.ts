@@ -96,7 +96,7 @@ describe('a single fault is retried after a wait, with a grant of its own', () =
   });
 });
 
-describe('a lasting fault ends in an error with what failed, where, and what to do, and without the key', () => {
+describe('a lasting fault ends in an error that says what failed, where, and what to do, without the key', () => {
   it.each(lasting)('%s', async fault => {
     for (const auth of ['bearer', 'query'] as const) {
       const { sandbox, list, budget } = await setUp({
@@ -120,7 +120,7 @@ describe('a lasting fault ends in an error with what failed, where, and what to 
   });
 });
 
-it('several huge bodies at once, at the default cap, do not harm the client', async () => {
+it('several huge bodies at once, at the default cap, do not exhaust the memory of the client', async () => {
   const { sandbox, list, client } = await setUp({ more: { maxBodyBytes: 64 * MIB } });
   sandbox.failNext('huge', 2);
   sandbox.failNext('huge-gzip', 2);
@@ -130,7 +130,7 @@ it('several huge bodies at once, at the default cap, do not harm the client', as
   expect(await client.get(`${PATH}/1`, { lane: 'live', purpose: 'test' })).toMatchObject({ kind: 'one' });
 });
 
-it('answers that look healthy are accepted: only the rest of the list can show the fault', async () => {
+it('faulty answers that look valid are accepted, because only the rest of the list can show the fault', async () => {
   const { sandbox, list } = await setUp();
   sandbox.failNext('row-twice');
   expect(await list()).toMatchObject({ requests: 1, rows: { length: 21 }, meta: { totalRecords: 150 } });

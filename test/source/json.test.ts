@@ -33,7 +33,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('is neither slowed down nor changed by long digits inside strings', () => {
+  it('is neither slowed down nor misled by long digits inside strings', () => {
     expect(parseJson('{"iban": "1234567890123456789", "id": "3e", "quote": "\\"99999999999999999", "n": 7}')).toEqual({
       iban: '1234567890123456789',
       id: '3e',

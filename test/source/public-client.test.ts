@@ -89,7 +89,7 @@ describe('lists', () => {
     { numbers: 'strings', none: 'empty', timestamps: 'micros', 'extra-fields': 'yes' },
     { numbers: 'mixed', none: 'zero-date', timestamps: 'zoneless', digits: 'beyond', undated: 'yes' },
     { none: 'absent', 'invoice-fields': 'bare', 'customer-fields': 'bare', 'other-ids': 'no', states: 'more' },
-  ] satisfies Partial<Variants>[])('return every row once, whatever the source does: %j', async variants => {
+  ] satisfies Partial<Variants>[])('return each row once, whatever the variants of the source: %j', async variants => {
     const { client, sandbox } = await setUp(variants, { sandbox: { rateLimit: 0 } });
     for (const resource of ['customers', 'invoices', 'transactions'] as const) {
       const rows = await gather<{ id?: string | null | undefined }>(client[resource].all());
@@ -188,7 +188,7 @@ describe('404', () => {
     expect(await failure(nowhere.client.invoices.list({ status: 'Paid' }))).toMatchObject({ kind: 'absent' });
   });
 
-  it('to a create may be about a record that its body refers to', async () => {
+  it('to a create can refer to a record named in its body', async () => {
     const { client } = await withPeer(response => json(response, '', 404));
     expect(await failure(client.tickets.create({ customer_id: 99, subject: 'Help' }))).toMatchObject({
       kind: 'refused',
@@ -209,7 +209,7 @@ describe('404', () => {
 describe('rows', () => {
   const lists = (data: unknown) => withPeer(response => json(response, JSON.stringify({ success: true, data })));
 
-  it('have one form, whatever the source writes; unknown fields are kept', async () => {
+  it('have one form for all variants of the source; unknown fields are kept', async () => {
     const { peer, client } = await withPeer(response =>
       json(
         response,
@@ -397,7 +397,7 @@ describe('the limit', () => {
     expect(waits.length).toBeGreaterThan(0);
   });
 
-  it('is left to single calls once a long iteration has used half of it', async () => {
+  it('is reserved for single calls once a long iteration has used half of it', async () => {
     const clock = manualClock();
     const { client, sandbox } = await setUp({}, { sandbox: { clock, rateLimit: 20 }, client: { clock, limit: 20 } });
     const all = failure(gather(client.customers.all({ limit: 5 })));

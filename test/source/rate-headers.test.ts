@@ -31,7 +31,7 @@ describe('X-RateLimit-Reset and Retry-After', () => {
     expect(retryAfter(text)).toBe(expected);
   });
 
-  it('are never NaN, negative or more than a window, whatever the text', () => {
+  it('are never NaN, negative or longer than a window, whatever the text', () => {
     const value = fc.oneof(
       fc.string(),
       fc.integer().map(String),

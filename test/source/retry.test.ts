@@ -25,7 +25,7 @@ it('the wait is never shorter than the server asks, and never longer than both t
   );
 });
 
-it('the waits after 429 outlast an hourly window even at the smallest jitter', () => {
+it('the waits after 429 exceed an hourly window even with the smallest jitter', () => {
   expect(inAll(BLOCKED, () => 0)).toBeGreaterThan(HOUR + 5 * MINUTE);
 });
 

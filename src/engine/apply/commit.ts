@@ -13,18 +13,20 @@ import { writeSteps } from './write-steps.ts';
 
 export interface CommitOptions {
   readonly database: Database;
-  /** Zone of stamps that come without one. */
+  /** Zone of time stamps that come without one. */
   readonly timeZone: string;
   readonly log: Log;
 }
 
-/** One transaction: rows, what follows from them, coverage, counters and cursor, all or nothing. Memory follows the commit. */
+/**
+ * Commits rows, missing rows, deletions, coverage, counters and cursor in one transaction. Memory is updated after the commit.
+ */
 export async function commit(
   { database, timeZone, log }: CommitOptions,
   steps: readonly Step[],
   { rowByRow }: { rowByRow: boolean },
 ): Promise<Committed[]> {
-  // By name, in the order in which `takeCursors` locks them.
+  // Ordered by name, as `takeCursors` locks them.
   const byResource = [...groupBy(steps, step => step.resource)].sort(([a], [b]) => (a.name < b.name ? -1 : 1));
   const written: { effects: TransactionEffects; cursor: Cursor }[] = [];
   const results = new Map<Step, Committed>();

@@ -2,13 +2,13 @@ import type { Committed, Step } from '../read/step.ts';
 import { isBadData } from './bad-data.ts';
 import { type CommitOptions, commit } from './commit.ts';
 
-/** Gathers what arrived while the previous transaction ran; it never waits for more. */
+/** Each transaction commits the steps that arrived during the previous one; it never waits for more. */
 export interface Committer {
-  /** Resolves once the step is durable. Rejects when its transaction failed: nothing of it was written. */
+  /** Resolves once the step is durable. Rejects if its transaction failed; then nothing of the step was written. */
   add(step: Step): Promise<Committed>;
 }
 
-/** A commit holds no more rows than this, so that memory stays flat and a stop is quick. */
+/** Rows in one commit. The bound keeps memory flat and a stop quick. */
 const MOST_ROWS = 5000;
 
 interface Waiting {
@@ -35,7 +35,7 @@ export function createCommitter(options: CommitOptions & { readonly onCommitted:
           each.resolve(done[index] as Committed);
         }
       } catch (error) {
-        // What follows a lost step would seem to prove that its rows were deleted.
+        // Without the lost step, a later one would seem to prove that its rows were deleted.
         broken ??= error;
         for (const each of batch) each.reject(error);
       }
@@ -60,7 +60,7 @@ function batchSize(waiting: readonly Waiting[]): number {
   return size;
 }
 
-/** Rows that Postgres refuses for their content are rare: only then the same steps are written once more, row by row. */
+/** Postgres rarely refuses a row for its content, so only then are the steps written row by row. */
 async function commitOrSetAside(options: CommitOptions, steps: readonly Step[]): Promise<Committed[]> {
   try {
     return await commit(options, steps, { rowByRow: false });

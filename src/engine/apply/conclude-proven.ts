@@ -17,7 +17,9 @@ import type { Ended, Outcome } from './outcome.ts';
 import { lackedRows, membersOf, settleCovered, settleLacked, settleShownByNone } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
-/** A slice was shown in full: what it lacks is missing, its coverage is renewed, and a cover that it completes confirms. */
+/**
+ * A slice was shown in full: marks the rows it lacked as missing, renews its coverage, and deletes what a complete cover lacks.
+ */
 export async function concludeProven(
   tx: Db,
   effects: TransactionEffects,
@@ -30,7 +32,7 @@ export async function concludeProven(
   const lacked = await lackedRows(tx, resource, { slice, seen, startedAt });
   const doubts = task.reportOnly ? [] : await edgesInDoubt(tx, step, lacked);
   if (doubts.length > 0) {
-    // The next reading asks a day wider, and what that lacks, too, is missing.
+    // The next reading pads these edges by a day; rows that it lacks as well are missing.
     for (const doubt of doubts) await remember(tx, effects, task, doubt);
     return;
   }
@@ -49,7 +51,7 @@ export async function concludeProven(
   await settleCovered(tx, effects, task, counts);
 }
 
-/** Edges of a window that was asked for by just its days, and shows none of the stored rows of its first or last day. */
+/** Unpadded edges of a window whose first or last day showed none of its stored rows. */
 async function edgesInDoubt(
   tx: Db,
   { resource: { dates, table }, seen, end }: Ended<'proven'>,
@@ -80,7 +82,7 @@ async function proofOf(
   return proveParts(resource, parts, proof);
 }
 
-/** Stored rows of the interval, and of what is left beside it of the ranges that it cuts. */
+/** Counts the stored rows of the interval, and of what remains of the ranges that it cuts. */
 async function rowsOf(tx: Db, resource: Resource, interval: IdSlice): Promise<Map<string, number>> {
   const slices = [...cutRanges(resource, interval).flatMap(({ rest }) => rest), interval];
   const rows = new Map<string, number>();

@@ -10,7 +10,10 @@ import type { Ended, Outcome } from './outcome.ts';
 import { lackClaims, lackedRows, remove } from './settle-missing.ts';
 import { changeCoverage, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
-/** A slice that proves no range was read: rows that left it are confirmed deleted, or make due the slices that may hold them. */
+/**
+ * A targeted slice was read. Rows that left it are deleted where that proves it; for the others, the slices that may hold them
+ * become due.
+ */
 export async function concludeTargeted(
   tx: Db,
   effects: TransactionEffects,
@@ -30,7 +33,7 @@ export async function concludeTargeted(
   const claims = lackClaims(left, before, { slice, at }, slice.value);
   const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
-  // The others may just have another value now: the slices that hold them tell.
+  // The other rows may have a new value: the slices that may hold them become due.
   const days = resource.dates ? await valuesOf(tx, resource.table, resource.dates.field, left) : [];
   await changeCoverage(tx, effects, dueAfterLeaving(resourceIn(effects), slice, at, { keys: left, days }));
 }

@@ -6,7 +6,7 @@ import { monthRange } from '../slices/date-windows.ts';
 import type { Ended } from './outcome.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
-/** Compares what the source says of a month with the rows that are stored. */
+/** Compares the source's totals for a month with those of the stored rows. */
 export async function concludeTotal(
   tx: Db,
   effects: TransactionEffects,

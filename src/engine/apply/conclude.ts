@@ -16,7 +16,7 @@ import type { Ended, Outcome } from './outcome.ts';
 import { remove } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
-/** What follows from a step, in the transaction that writes its rows: cursor, missing rows, deletions, coverage. */
+/** Applies what follows from a step, in the transaction that writes its rows: cursor, missing rows, deletions, coverage. */
 export async function conclude(tx: Db, effects: TransactionEffects, step: Step, outcome: Outcome): Promise<void> {
   const { resource, task, end } = step;
   const shown = [...step.rows.map(row => row.key), ...outcome.bad];
@@ -27,13 +27,13 @@ export async function conclude(tx: Db, effects: TransactionEffects, step: Step, 
   await concludeEnd(tx, effects, { ...step, end, seen }, outcome);
 }
 
-/** Notes where the reading stands, or forgets it at its end; returns all keys that it has shown. */
+/** Stores the position of the reading, or removes it at the end. Returns all keys that the reading showed. */
 function keepPlace({ readings }: TransactionEffects, step: Step, shown: readonly string[]): readonly string[] {
   const { task, slice, position, end, anew } = step;
   const name = `${task.reportOnly ? REPORT : ''}${sliceText(slice)}`;
   const startedAt = position?.startedAt ?? (end && 'startedAt' in end ? end.startedAt : null);
   const kept = readings[name];
-  // An older reading of the same slice may have left its keys behind: they do not count.
+  // An older reading of the same slice may have left keys; they do not count.
   const before = kept?.startedAt === startedAt && !anew ? kept : undefined;
   const seen = before ? [...before.keys, ...shown] : shown;
   if (end) delete readings[name];
@@ -59,7 +59,7 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
     case 'unproven': {
       const { startedAt, givenUp } = end;
       if (givenUp) effects.afterCommit.push(() => giveUp(task.progress, sliceText(slice)));
-      // A targeted slice proves nothing anyway: what it showed is all there is to it until the next run.
+      // A targeted slice proves no range, so its rows are kept and it is not read again in this run.
       if (slice.by === 'value')
         return concludeTargeted(
           tx,
@@ -75,7 +75,7 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
   }
 }
 
-/** The row's own address says that there is none. */
+/** The source answered 404 for the row's own address. */
 async function concludeGone(
   tx: Db,
   effects: TransactionEffects,
@@ -89,7 +89,7 @@ async function concludeGone(
   await remove(tx, effects, task, [end.key], counts);
 }
 
-/** Rows that are shown are no longer missing; where they contradict the reading that lacked them, that reading is doubted. */
+/** Rows that are shown are no longer missing. If they contradict the reading that lacked them, that reading is in doubt. */
 async function settleSeen(
   tx: Db,
   effects: TransactionEffects,

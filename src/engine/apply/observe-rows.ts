@@ -35,7 +35,7 @@ export const observeUndated = ({ resource, rows }: Step): Observation[] => {
     : [];
 };
 
-/** Whether edited rows keep their place by id; asks the database only where the page can tell. */
+/** Observes whether edited rows keep their place in id order. Queries the database only where the page allows a conclusion. */
 export async function observeEdits(
   tx: Db,
   effects: TransactionEffects,

@@ -1,9 +1,9 @@
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import type { End, Step } from '../read/step.ts';
 
-/** What the rows of a step did. */
+/** What writing the rows of a step did. */
 export interface Outcome {
-  /** Keys of the rows that were new or different. */
+  /** Keys of new or different rows. */
   readonly changed: ReadonlySet<string>;
   /** Keys of the records in quarantine: they count as seen. */
   readonly bad: readonly string[];

@@ -23,13 +23,13 @@ import { parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { fail, type Task } from '../task/task.ts';
 import { resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
-/** Which stored rows lie in the slice: by their columns, or by the windows that returned them. */
+/** The condition for stored rows that lie in the slice: by their columns, or by the windows that returned them. */
 export const membersOf = (resource: Resource, slice: Slice) =>
   slice.by === 'date' && resource.strategy.membership === 'window'
     ? keptIn(placeOf(resource), resource.table, widened(slice))
     : sliceCondition(slice, resource.table, resource.dates?.field);
 
-/** A reading that was read in full: the slice, the keys it showed, and the grant time of its first request. */
+/** A complete reading: the slice, the keys it showed, and the time of its first grant. */
 export interface FullReading {
   readonly slice: Slice;
   readonly seen: readonly string[];
@@ -38,13 +38,13 @@ export interface FullReading {
 
 /** Stored rows of the slice that the reading lacked. */
 export async function lackedRows(tx: Db, resource: Resource, { slice, seen, startedAt }: FullReading) {
-  // A record whose key cannot be read may be any of the rows that seem to be lacking.
+  // A record with an unreadable key may be any of the rows that seem to be lacking.
   if (seen.some(key => key.startsWith('?'))) return [];
   const condition = membersOf(resource, slice);
   return condition ? findLeft(tx, resource.table, condition, seen, startedAt) : [];
 }
 
-/** Rows that a reading lacked are missing from now on; those that the claims prove deleted are deleted. */
+/** Marks the rows that a reading lacked as missing, and deletes those whose claims prove it. */
 export async function settleLacked(
   tx: Db,
   effects: TransactionEffects,
@@ -67,7 +67,10 @@ export async function settleLacked(
   await remove(tx, effects, task, deleted, counts);
 }
 
-/** Rows that a reading lacks now, and what lacked those that were missing before. `value`: that all of them share, if any. */
+/**
+ * Claims about rows that a reading lacks: this reading, and the one that lacked them first. `value`: the one they share, if
+ * any.
+ */
 export function lackClaims(
   keys: readonly string[],
   before: readonly SeenRow[],
@@ -81,7 +84,7 @@ export function lackClaims(
   });
 }
 
-/** Rows whose window was cut anew are lacked by all windows when each was read since, and none returned them. */
+/** If windows were cut anew, a row is lacking once every window was read since and none returned it. */
 export async function settleShownByNone(
   tx: Db,
   effects: TransactionEffects,
@@ -91,14 +94,14 @@ export async function settleShownByNone(
 ): Promise<void> {
   const { resource } = effects;
   const oldest = oldestProof(resourceIn(effects));
-  // Only when the oldest proof moves on are there rows that were not shown since; all of them are looked through for it.
+  // Such rows appear only when the oldest proof moves on, and finding them scans all rows.
   if (oldest === null || oldest === oldestProof(resource)) return;
   const since = new Date(oldest).toISOString();
   const lacked = await shownByNone(tx, placeOf(resource), resource.table, since);
   await settleLacked(tx, effects, task, reading, lacked, counts);
 }
 
-/** Rows that a whole cover has lacked since they went missing are deleted. */
+/** Deletes rows that a complete cover has lacked since they went missing. */
 export async function settleCovered(tx: Db, effects: TransactionEffects, task: Task, counts: Counts): Promise<void> {
   const resource = resourceIn(effects);
   if (!resource.holdsMissing) return;
@@ -111,7 +114,7 @@ export async function settleCovered(tx: Db, effects: TransactionEffects, task: T
   await remove(tx, effects, task, deleted, counts);
 }
 
-/** What is known of a row that is missing: the slice that lacked it first. */
+/** Claims about a missing row: the slice that lacked it first. */
 export const rowClaims = ({ key, value, slice, since }: MissingRow): RowClaims => ({
   key,
   value,
@@ -125,7 +128,7 @@ async function countOf(tx: Db, resource: Resource, task: Task, missing: number):
   return { counted: total, countedBefore: task.counted, left: rows - missing };
 }
 
-/** Moves rows to the history, unless the deletion limit holds them back: then they stay missing, and the task fails. */
+/** Moves rows to the history. At the deletion limit they stay missing, and the task fails. */
 export async function remove(
   tx: Db,
   effects: TransactionEffects,
@@ -136,7 +139,7 @@ export async function remove(
   const { resource } = effects;
   const result = await deleteRows(tx, resource.table, placeOf(resource), keys, {
     runId: task.runId,
-    // What this transaction has deleted counts already.
+    // Rows deleted earlier in this transaction count.
     accepted: Math.max(task.accepted - counts.deleted, 0),
   });
   if ('deleted' in result) {
@@ -149,7 +152,7 @@ export async function remove(
   effects.afterCommit.push(() => fail(task, heldBack(resource, result.beyond)));
 }
 
-/** Once the rest was read, more may be missing than when the limit was met: what a person is asked to accept has to be enough. */
+/** Counts the missing rows again at the end of a task: more may be missing by now, and the number to accept must be enough. */
 export async function countAgain(db: Db, task: Task): Promise<void> {
   if (!isKind(task.failure, 'fuse')) return;
   const { resource } = task;

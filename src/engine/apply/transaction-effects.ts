@@ -12,7 +12,7 @@ import type { Entry } from '../slices/coverage-entry.ts';
 import { sliceText } from '../slices/slice.ts';
 import { lookAgain, type Task } from '../task/task.ts';
 
-/** What one transaction changes of a resource; memory follows once it has committed. */
+/** What one transaction changes of a resource. Memory is updated after the commit. */
 export interface TransactionEffects {
   readonly resource: Resource;
   readonly log: Log;
@@ -31,7 +31,7 @@ export const beginEffects = (resource: Resource, log: Log): TransactionEffects =
   afterCommit: [],
 });
 
-/** The resource as the transaction has left it so far. */
+/** The resource as this transaction has changed it so far. */
 export const resourceIn = ({ resource, entries }: TransactionEffects): Resource => ({ ...resource, entries });
 
 export function countsOf(effects: TransactionEffects, task: Task): Counts {
@@ -51,7 +51,7 @@ export async function changeCoverage(
   await writeCoverage(tx, placeOf(effects.resource), removed, put);
 }
 
-/** Remembers what was observed of the list, unless it is known. The task looks again at what did not add up. */
+/** Stores an observation about the list, unless it is known. The task then retries slices that did not add up. */
 export async function remember(
   tx: Db,
   effects: TransactionEffects,

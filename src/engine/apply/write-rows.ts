@@ -6,7 +6,7 @@ import type { Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import { isBadData } from './bad-data.ts';
 
-/** What was written of several steps, by key. */
+/** The result of writing several steps. */
 export interface Written {
   readonly inserted: Set<string>;
   readonly updated: Set<string>;
@@ -17,7 +17,7 @@ export interface Written {
   readonly refused: ReadonlyMap<string, BadRecord>;
 }
 
-/** `rowByRow`: each row by itself, so that one that Postgres refuses is set aside and the others go on. */
+/** `rowByRow`: writes each row by itself, so that a refused row does not fail the others. */
 export async function writeOrSetAside(
   tx: Db,
   resource: Resource,

@@ -12,7 +12,7 @@ import { noteWindows, observeEdits, observeUndated } from './observe-rows.ts';
 import { countsOf, remember, type TransactionEffects } from './transaction-effects.ts';
 import { type Written, writeOrSetAside } from './write-rows.ts';
 
-/** The steps of one resource: their rows, and what follows from each. */
+/** Writes the rows of the steps of one resource, and applies what follows from each step. */
 export async function writeSteps(
   tx: Db,
   effects: TransactionEffects,
@@ -21,7 +21,7 @@ export async function writeSteps(
 ): Promise<Map<Step, Committed>> {
   const results = new Map<Step, Committed>();
   for (const step of steps) await rememberStep(tx, effects, step);
-  // What a task only compares is rolled back; the other steps are written together.
+  // The writes of a task that only compares are rolled back; the other steps are written together.
   for (const [reportOnly, group] of groupBy(steps, step => step.task.reportOnly)) {
     const write = reportOnly ? compareSteps : storeSteps;
     await write(tx, effects, group, { ...options, results });
@@ -31,7 +31,7 @@ export async function writeSteps(
 
 type Options = { readonly rowByRow: boolean; readonly results: Map<Step, Committed> };
 
-/** What the answer itself showed of the list, whether or not its rows are stored. */
+/** Stores what the answer shows about the list, even if its rows are only compared. */
 async function rememberStep(tx: Db, effects: TransactionEffects, step: Step): Promise<void> {
   const { resource, task, total } = step;
   for (const observation of [...((step.learnt ?? []) as readonly Observation[]), ...observeUndated(step)])
@@ -74,7 +74,7 @@ async function storeSteps(
   if (steps[0]) countsOf(effects, steps[0].task).revived += written.revived;
 }
 
-/** Writes the rows to see what would change, and undoes it. How a list is best cut is worth keeping, whoever found it out. */
+/** Writes the rows to see what would change, and rolls back. Only new sizes and splits of slices are kept. */
 async function compareSteps(
   tx: Db,
   effects: TransactionEffects,
@@ -112,7 +112,7 @@ const badOf = (step: Step, { refused }: Written): BadRecord[] => [
   ...step.rows.flatMap(row => refused.get(row.key) ?? []),
 ];
 
-/** The step's rows that were new or different. A row that several steps brought counts for the first of them. */
+/** The new or different rows of the step. A row that several steps returned counts for the first of them. */
 function takeChanges(
   { rows }: Step,
   { inserted, updated }: Written,

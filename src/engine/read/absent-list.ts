@@ -2,10 +2,10 @@ import { isKind, SluiceError } from '../../errors.ts';
 import { isOffered } from '../coverage/list.ts';
 import type { Resource } from '../resource.ts';
 
-/** How a source answers for a list that does not exist, or that this key may not see. */
+/** Statuses for a list that does not exist, or that this key may not read. */
 const NOT_THERE: ReadonlySet<number | undefined> = new Set([403, 404, 405]);
 
-/** An optional list that was never read is `absent`; any other must exist. */
+/** `absent` for an optional list that was never read. Any other list must exist. */
 export const noSuchList = (resource: Resource): SluiceError =>
   isOffered(resource)
     ? new SluiceError('failed', `The source has no ${resource.job.path}.`, {
@@ -13,7 +13,7 @@ export const noSuchList = (resource: Resource): SluiceError =>
       })
     : new SluiceError('absent', `The source does not offer ${resource.job.path}.`);
 
-/** The error, or `absent` in its place where it means that the source does not offer an optional list. */
+/** Returns `absent` if the error means that the source does not offer an optional list, else the error itself. */
 export const orAbsent = (resource: Resource, error: unknown): unknown =>
   !isOffered(resource) && isKind(error, 'refused', 'unauthorized') && NOT_THERE.has(error.status)
     ? noSuchList(resource)

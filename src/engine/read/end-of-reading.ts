@@ -8,7 +8,7 @@ import { mayBeCut } from './observe-answer.ts';
 import type { End } from './step.ts';
 import type { PageReading } from './window-reading.ts';
 
-/** What is known of the list now; it changes while its pages are committed. */
+/** What is known of the list. It can change between pages, as their steps are committed. */
 export function contextOf(
   { resource, progress }: Task,
   plan: PageReading,
@@ -26,7 +26,7 @@ export function contextOf(
   };
 }
 
-/** The end of a reading as the engine applies it. */
+/** Translates the outcome of a reading into the end that the engine applies. */
 export function endOf(plan: PageReading, outcome: Outcome, startedAt: string): End {
   switch (outcome.kind) {
     case 'complete':
@@ -35,7 +35,7 @@ export function endOf(plan: PageReading, outcome: Outcome, startedAt: string): E
       if (!plan.cut) throw new Error(`"${sliceText(plan.slice)}" cannot be cut`);
       return plan.cut(outcome.total, outcome.shown);
     case 'never stable':
-      // More rounds would be as much in vain.
+      // Further passes would prove nothing either.
       return { ...unproven(reasonOf(outcome), startedAt), givenUp: true };
     default:
       return unproven(reasonOf(outcome), startedAt);

@@ -8,15 +8,15 @@ import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { noSuchList, orAbsent } from './absent-list.ts';
 
-/** What readings need of the loop that runs them. */
+/** What readings need from the loop that runs them. */
 export interface Reader {
   readonly client: Client;
-  /** Rows to ask for per page: `auto` finds out what the source returns. */
+  /** Rows to request per page. `auto` learns how many the source returns. */
   readonly pageSize: number | 'auto';
-  /** Answers asked for ahead of the one being committed. */
+  /** Pages requested ahead of the one being committed. */
   readonly ahead: number;
   readonly signal: AbortSignal;
-  /** Runs `ask` once few enough answers wait to be committed; the answer counts among them until it is released. */
+  /** Waits while too many answers are uncommitted, then runs `ask`. The answer counts as uncommitted until it is released. */
   readonly admit: <T>(ask: () => Promise<T>) => Promise<{ value: T; release: () => void }>;
 }
 
@@ -27,12 +27,12 @@ export interface PageAnswer {
   readonly requests: number;
   readonly limit: number;
   readonly page: number;
-  /** The source refused to be asked for more rows a page. */
+  /** The source refused a larger page. */
   readonly refused?: boolean;
   readonly release: () => void;
 }
 
-/** What is asked of a list: a slice of it, as a query. */
+/** A slice of a list, as a query. */
 export interface ListQuestion {
   readonly reader: Reader;
   readonly task: Task;
@@ -43,28 +43,28 @@ export interface ListQuestion {
 interface PageAddress {
   readonly page: number;
   readonly limit: number;
-  /** The limit may come down where the source refuses it or times out. Only the first page of a reading is flexible. */
+  /** Ask for fewer rows if the source refuses the page or times out. Only the first page of a reading is flexible. */
   readonly flexible: boolean;
 }
 
-/** Page sizes to come down by. */
+/** Page sizes to try in turn. */
 const SIZES = [1000, 500, 250, 100, 50, 20];
 
-/** Up to this many rows a page, a time-out has other causes than the size. */
+/** At this size or below, a time-out is not due to the size of the page. */
 const SMALL_PAGE = 100;
 
-/** Rows to ask for at the start of a reading. */
+/** Rows to request at the start of a reading. */
 export function firstLimit(reader: Reader, resource: Resource): number {
   if (reader.pageSize !== 'auto') return reader.pageSize;
   const size = pageSize(resource, SIZES[0]);
-  // One answer is all there is: only a size that was refused is a reason to ask for less.
+  // The list comes in one answer, so the page is smaller only where the source refused a larger one.
   return isSingleBody(resource.profile) ? (SIZES.find(each => each <= size) ?? size) : size;
 }
 
-/** Rows of a full page, where so many were asked for. */
+/** Rows of a full page if `limit` rows are requested. */
 export const fullPage = (resource: Resource, limit: number): number => Math.min(limit, pageSize(resource, limit));
 
-/** Fetches one page of the list. Throws `absent` where an optional list does not exist. */
+/** Fetches one page of the list. Throws `absent` if an optional list does not exist. */
 export async function fetchPage(question: ListQuestion, address: PageAddress): Promise<PageAnswer> {
   const { resource } = question.task;
   const { page, flexible } = address;
@@ -72,14 +72,14 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
   let patient = false;
   for (let { limit } = address; ; ) {
     const smaller = flexible ? SIZES.find(size => size < limit) : undefined;
-    // Where a smaller page may help, that is tried before waiting longer.
+    // If a smaller page may help, try it before waiting longer.
     const hasty = smaller !== undefined && limit > SMALL_PAGE && !patient;
     try {
       const { value: answer, release } = await request(question, { page, limit }, hasty);
       const { grantedAt, requests } = answer;
       const came = { grantedAt, requests, limit, page, refused, release };
       if (answer.kind === 'rows') return { ...came, rows: answer.rows, meta: answer.meta };
-      // 404 past the end of a list, or for a filter without rows, means none. Page 1 of the unfiltered list must exist.
+      // 404 past the end, or for a filter that matches nothing, means no rows. Page 1 of the unfiltered list must exist.
       if (page > 1 || Object.keys(question.query).length > 0) return { ...came, rows: [], meta: undefined };
       release();
       throw noSuchList(resource);
@@ -90,14 +90,14 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
         refused = isKind(error, 'refused');
         limit = smaller;
       } else if (hasty && isKind(error, 'unavailable')) {
-        // An outage says nothing of the size: the same page again, with the usual number of attempts.
+        // The source is down, whatever the size: request the same page with the usual number of attempts.
         patient = true;
       } else throw error;
     }
   }
 }
 
-/** `hasty`: given up after two attempts. */
+/** `hasty`: give up after two attempts. */
 const request = (
   { reader, task, slice, query }: ListQuestion,
   ask: { page: number; limit: number },
@@ -114,8 +114,8 @@ const request = (
   );
 
 /**
- * Fetches the first page of a reading, with fewer rows if need be. One that is empty where rows are stored is asked for once
- * more: an answer that lost its rows is likelier than rows that were all deleted at once.
+ * Fetches the first page of a reading, smaller if necessary. Repeats the request if the page is empty although rows are stored:
+ * a faulty answer is likelier than the deletion of all rows at once.
  */
 export async function fetchFirstPage(question: ListQuestion, limit: number): Promise<PageAnswer> {
   const answer = await fetchPage(question, { page: 1, limit, flexible: true });
@@ -123,7 +123,9 @@ export async function fetchFirstPage(question: ListQuestion, limit: number): Pro
   return replacing(answer, () => fetchPage(question, { page: 1, limit: answer.limit, flexible: true }));
 }
 
-/** Fetches a page behind another. Where nothing counts the pages, an empty one behind a full one is asked for once more. */
+/**
+ * Returns the answer to a page after the first. If nothing counts the pages, an empty page after a full one is requested again.
+ */
 export async function confirmEnd(
   resource: Resource,
   previous: PageAnswer,
@@ -135,14 +137,14 @@ export async function confirmEnd(
   return isDoubtful ? replacing(answer, fetchAgain) : answer;
 }
 
-/** Another answer in place of this one, which counts only as a request. */
+/** Replaces the answer with another, and counts the requests of both. */
 export async function replacing(answer: PageAnswer, fetchAgain: () => Promise<PageAnswer>): Promise<PageAnswer> {
   answer.release();
   const again = await fetchAgain();
   return { ...again, requests: answer.requests + again.requests };
 }
 
-/** Fetches up to `ahead` pages at once, and yields the answers in order. What was fetched and not used is released. */
+/** Fetches up to `ahead` pages at once and yields the answers in order. Releases those that are not used. */
 export async function* fetchInOrder<T>(
   { ahead }: Reader,
   items: readonly T[],
@@ -153,7 +155,7 @@ export async function* fetchInOrder<T>(
   const fill = () => {
     while (running.length < ahead && next < items.length) {
       const answer = fetch(items[next++] as T);
-      // A failure is met when its turn comes; until then it must not count as unhandled.
+      // Handled when its turn comes; until then it must not be an unhandled rejection.
       answer.catch(() => undefined);
       running.push(answer);
     }

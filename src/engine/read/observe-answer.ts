@@ -10,8 +10,8 @@ import type { Slice } from '../slices/slice.ts';
 import type { PageAnswer } from './fetch-page.ts';
 
 /**
- * What an answer shows of the list that was unknown. `pages`: those of the list by its own count. `previous`: the page in front
- * of it. Throws where the rows began or ceased to carry their id.
+ * New facts about the list that an answer shows. `pages`: the list's own page count. `previous`: the preceding page. Throws if
+ * the rows began or ceased to carry their id.
  */
 export function observeAnswer(
   resource: Resource,
@@ -32,11 +32,11 @@ export function observeAnswer(
   return observePage(profile, answer, context);
 }
 
-/** The source may have cut the answer off; see `looksCut`. */
+/** Whether the source may have cut the answer off; see `looksCut`. */
 export const mayBeCut = (resource: Resource, answer: PageAnswer, slice: Slice): boolean =>
   looksCut(resource.profile, answer, knownRows(resource, slice));
 
-/** Rows that the slice had when it was last read, as far as the windows in it tell. */
+/** Rows of the slice at its last reading, summed over the windows within it. */
 function knownRows(resource: Resource, slice: Slice): number {
   if (slice.by !== 'date') return 0;
   const parts = partition(resource).filter(

@@ -7,11 +7,11 @@ import type { Resource } from '../resource.ts';
 export interface ParsedRows {
   readonly rows: Row[];
   readonly bad: BadRecord[];
-  /** Keys of both. */
+  /** Keys of `rows` and `bad`. */
   readonly keys: string[];
 }
 
-/** Parses an answer's rows. Equal rows without an id are numbered, after those in `seen`. */
+/** Parses the rows of an answer. Equal rows without an id are numbered, continuing after those in `seen`. */
 export function parseRows(
   resource: Resource,
   answer: { readonly rows: readonly unknown[]; readonly grantedAt: string },
@@ -29,7 +29,7 @@ export function parseRows(
   const here = new Set(rows.map(row => row.key));
   for (const [content, group] of groupBy(bare, row => row.key)) {
     let ordinal = 1;
-    // Ordered by their unknown fields, so that each gets the same number in whatever order they come.
+    // Sorted by their unknown fields, so that each gets the same number whatever the order of the answer.
     for (const row of group.sort((a, b) => compareTexts(a.extra ?? '', b.extra ?? ''))) {
       while (seen.has(`${content}/${ordinal}`) || here.has(`${content}/${ordinal}`)) ordinal++;
       here.add(`${content}/${ordinal}`);
@@ -43,8 +43,8 @@ export function parseRows(
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
- * Equal rows without an id are told apart by counting, which is certain only inside one answer: as many as this one holds are
- * certain, whichever numbers the reading has come to.
+ * Equal rows without an id are told apart by a running number, which may count a row twice across pages. Only as many as one
+ * answer holds are certain to be different rows.
  */
 export function byCertainty(rows: readonly Row[]): { certain: Row[]; uncertain: Row[] } {
   const counts = new Map<string, number>();

@@ -9,11 +9,11 @@ import { noSuchList, orAbsent } from './absent-list.ts';
 import type { Reader } from './fetch-page.ts';
 import type { Committed, Step } from './step.ts';
 
-/** So many months without anything are the end: a source sums up nothing for ever. */
+/** The reading ends after this many empty months in a row: the source answers for any month. */
 const MOST_EMPTY = 12;
-/** Twenty years, for sources that sum something up for every month there ever was. */
+/** Twenty years, for sources that have something in every month. */
 const MOST_MONTHS = 240;
-/** The running month, and the one that has closed last. */
+/** The current month and the last closed one. */
 const LEAST_NEWEST = 2;
 
 const ONE_A_MONTH: Observation = {
@@ -23,8 +23,8 @@ const ONE_A_MONTH: Observation = {
 };
 
 /**
- * Reads what the source sums up by month, a request each, from the running month backwards: `whole` until a year brings nothing,
- * `newest` until a month has not changed. Empty months are stored only where an older one holds something.
+ * Reads monthly sums, one request per month, from the current month backwards. `whole` ends after a year of empty months,
+ * `newest` at an unchanged month. Empty months are stored only where an older month is not empty.
  */
 export async function* readMonths(
   reader: Reader,
@@ -73,7 +73,7 @@ export async function* readMonths(
       yield { ...step, end: { kind: 'proven', slice, startedAt } };
       return;
     } else {
-      // What is held back is lost with the process: whoever goes on asks for it again.
+      // Held rows are lost with the process, so the next reading starts with the first of them.
       const next = { page: page + 1 - inARow, limit: 1 };
       yield { ...step, position: { ...next, startedAt, totalPages: null, totalRecords: null, before: null } };
     }

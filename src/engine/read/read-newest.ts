@@ -12,14 +12,14 @@ import type { Committed, Step } from './step.ts';
 const NEWEST_END: Slice = { by: 'newest' };
 
 /**
- * Reads the unfiltered list from its newest end until a page brings no news, in at most `most` pages. It shows rows that were added
- * at any date, and how many rows the list has; it proves nothing. The order of the list is learnt here.
+ * Reads the unfiltered list from its newest end until a page brings nothing new, in at most `most` pages. It shows new rows of
+ * any date, the number of rows and the order of the list; it proves nothing.
  */
 export async function* readNewest(reader: Reader, task: Task, most: number): AsyncGenerator<Step, void, Committed> {
   const { resource } = task;
   const slice = NEWEST_END;
   let limit = firstLimit(reader, resource);
-  // An ascending list has its newest rows on the last page; the first guess is corrected by what comes.
+  // The newest rows of an ascending list are on its last page; the first answer corrects the guess.
   let page =
     resource.profile.order === 'id-asc' && resource.total != null ? Math.max(Math.ceil(resource.total / limit), 1) : 1;
   let startedAt: string | null = null;
@@ -48,7 +48,7 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
       end: { kind: 'targeted', complete: false, startedAt },
     };
     const bringsNews = (yield step).changed > 0;
-    // The first page of an ascending list is its oldest: it says nothing of news.
+    // The first page of an ascending list holds its oldest rows: the reading goes on without news there.
     const isOldEnd = order === 'id-asc' && read === 1 && next > page;
     if (isLast || !(bringsNews || isOldEnd)) return;
     page = next;

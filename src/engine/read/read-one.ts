@@ -4,7 +4,7 @@ import type { Task } from '../task/task.ts';
 import type { Reader } from './fetch-page.ts';
 import type { Step } from './step.ts';
 
-/** Asks for one row by its key: 404 proves that it was deleted. */
+/** Reads one row by its key. A 404 proves that it was deleted. */
 export async function* readOne(reader: Reader, task: Task, slice: Extract<Slice, { by: 'one' }>): AsyncGenerator<Step> {
   const { resource } = task;
   const slicing = slicingOf(resource.job, 'one');

@@ -30,14 +30,14 @@ import { byCertainty, parseRows } from './parse-rows.ts';
 import type { End, Step } from './step.ts';
 import type { PageReading } from './window-reading.ts';
 
-/** A slice has at most this many pages, as long as it can be cut. */
+/** Pages of a slice, unless it cannot be cut any further. */
 export const MOST_PAGES = 10;
 
 const RULES = { count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: MOST_PAGES } as const;
 
 /**
- * Reads the pages of a slice from where its cursor stands, and yields a step for each. What to ask for and how the reading ends is
- * decided in `source/paging`; here pages are fetched, side by side where they are counted, and their rows parsed.
+ * Reads a slice from its stored position and yields a step for each page. `source/paging` decides which pages to request and
+ * how the reading ends; this fetches them, in parallel if they are counted, and parses their rows.
  */
 export async function* readPages(reader: Reader, task: Task, plan: PageReading): AsyncGenerator<Step> {
   const { resource } = task;
@@ -56,7 +56,7 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
       if (taken.step.end) return;
     }
     if (pages.length > 0) continue;
-    // Every page was read before a restart: only the end is left.
+    // All pages were read before a restart, so only the end remains.
     const { reading: last, held } = progress;
     const { reading: next, outcome } = endPass(last, last.pager.page - 1, contextOf(task, plan, last, null));
     progress = { ...progress, reading: next };
@@ -78,11 +78,11 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
 
 interface Progress {
   readonly reading: Reading;
-  /** Page 1 of this reading, if it was read since the last restart. */
+  /** Page 1 of this reading, unless it was read before a restart. */
   readonly first: PageAnswer | null;
-  /** Rows that can be told from their equals only at the end of the pass. */
+  /** Rows that can be told from equal ones only at the end of the pass. */
   readonly held: readonly Row[];
-  /** Requests for answers that were asked for again. */
+  /** Requests for answers that were discarded and requested again. */
   readonly droppedRequests: number;
 }
 
@@ -91,7 +91,7 @@ const fetch = (question: ListQuestion, reading: Reading, page: number): Promise<
     ? fetchFirstPage(question, reading.limit)
     : fetchPage(question, { page, limit: reading.limit, flexible: false });
 
-/** The step of an answer; null where the page has to be asked for again. */
+/** Turns an answer into a step; null if the page must be requested again. */
 function takeAnswer(
   task: Task,
   plan: PageReading,
@@ -131,18 +131,18 @@ function takeAnswer(
   const next: Progress = {
     reading: read.reading,
     first: isAtStart(reading) ? answer : progress.first,
-    // A pass that begins afresh counts equal rows afresh.
+    // A pass that starts over also counts equal rows from the start.
     held: read.reading.startedAt === null ? [] : held,
     droppedRequests: 0,
   };
   return { progress: next, step };
 }
 
-/** A reading that has counted all rows it showed can tell them all apart. */
+/** A complete reading has counted all its rows, so equal ones can be told apart. */
 const rowsAtEnd = (rows: readonly Row[], held: readonly Row[], { kind }: End): readonly Row[] =>
   kind === 'proven' || kind === 'targeted' ? [...rows, ...held] : rows;
 
-/** What a page shows of the list. Later pages of the first pass show nothing that the second does not. */
+/** What a page shows about the list. Pages after the second show nothing new. */
 function observe(
   resource: Resource,
   plan: PageReading,

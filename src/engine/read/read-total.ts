@@ -4,7 +4,7 @@ import type { Task } from '../task/task.ts';
 import type { Reader } from './fetch-page.ts';
 import type { Step } from './step.ts';
 
-/** Asks the source for its totals of a month. A source that has none, or does not show them to this key, is not asked again. */
+/** Reads the source's totals for a month. If it has none, or hides them from this key, they are not requested again. */
 export async function* readTotal(reader: Reader, task: Task, slice: TotalSlice): AsyncGenerator<Step> {
   const { resource } = task;
   const { control } = resource.job;
@@ -32,7 +32,7 @@ export async function* readTotal(reader: Reader, task: Task, slice: TotalSlice):
     if (answer.kind === 'gone') yield { ...held, ...refused(`there is no ${control.path}`), release };
     else yield { ...held, end: { kind: 'total', said: answer.record, startedAt: answer.grantedAt } };
   } catch (error) {
-    // Nothing rests on it: what fails for now is asked for again some other time.
+    // Nothing depends on totals: after an outage they are requested some other time.
     if (isKind(error, 'unavailable')) return;
     if (!isKind(error, 'refused', 'unauthorized')) throw error;
     yield refused(`${control.path}: ${error.message}`);

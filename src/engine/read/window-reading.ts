@@ -10,17 +10,17 @@ import type { End } from './step.ts';
 export interface PageReading {
   readonly slice: Slice;
   readonly query: Readonly<Record<string, string>>;
-  /** How the reading ends when every page was read and the rows add up. */
+  /** The end of the reading once every page was read and the rows add up. */
   readonly whenRead: (startedAt: string) => End;
-  /** How a slice ends that is too large; left out where it cannot be cut. `total`: its rows by its own count. */
+  /** The end of a slice that is too large; absent if it cannot be cut. `total`: the source's count of its rows. */
   readonly cut?: ((total: number | null, shown: number) => End) | undefined;
-  /** Several windows are asked for in one go. */
+  /** Several windows are requested together. */
   readonly gathered?: boolean;
-  /** Days that the query asks for, to check that the source keeps to them. */
+  /** The days in the query, to check that the source keeps to them. */
   readonly asked?: AskedDays;
 }
 
-/** The query of a window: a day wider on both sides until the source was seen to include both, and always for long windows. */
+/** The query for a window. Edges are padded by a day until the source was seen to include them, and always for long windows. */
 export function askForWindow(
   task: Task,
   window: DateSlice,
@@ -34,7 +34,7 @@ export function askForWindow(
   return { query: { [dates.from]: from, [dates.to]: to }, asked: { from, to, field: dates.field }, narrow };
 }
 
-/** How a window is read: all its pages, or none of them but the first when there are too many. */
+/** How to read a window: all its pages, or only the first if there are too many. */
 export function windowReading(task: Task, window: DateSlice, today: Day, gathered: boolean): PageReading {
   const { query, asked, narrow } = askForWindow(task, window);
   return {
@@ -47,7 +47,7 @@ export function windowReading(task: Task, window: DateSlice, today: Day, gathere
   };
 }
 
-/** Without a count, twice of what was shown is a guess that makes the next try gather half as much. */
+/** If the source gives no count, twice the rows shown is a guess that makes the next attempt gather half as much. */
 const gatherLess = (total: number | null, shown: number): End => ({ kind: 'larger', total: total ?? 2 * shown });
 
 function cutWindow(window: DateSlice, today: Day): PageReading['cut'] {

@@ -16,16 +16,16 @@ import { dropOtherPartitions } from './recut.ts';
 import type { Serves } from './serves.ts';
 import { endTask } from './tasks/end-task.ts';
 
-/** Starts what can be started, and ends the tasks that have nothing left. Returns whether anything moved. */
+/** Starts the readings that can start, and ends tasks that have nothing left. Returns whether it did either. */
 export async function begin(loop: Loop, serves: Serves, now: number): Promise<boolean> {
   const { engine } = loop;
   let moved = false;
   const affordable = isAffordable(engine, loop.tasks);
   const lanes = [...loop.tasks].sort((a, b) => rank(a) - rank(b));
-  // Until a live task of a resource can go on, nothing below it is begun there: a backfill would always be in its way.
+  // Until a live task of a resource can continue, nothing on a lower lane starts there; a backfill would always block it.
   const held = new Map<Resource, number>();
   for (const task of lanes) {
-    // One place more for live readings: a backfill's hold theirs until their slices end.
+    // One more for live readings: a backfill's readings hold theirs until their slices end.
     if (loop.running.size >= engine.concurrency + (task.lane === 'live' ? 1 : 0)) break;
     if (rank(task) > (held.get(task.resource) ?? Number.POSITIVE_INFINITY)) continue;
     const { resource } = task;
@@ -45,10 +45,10 @@ export async function begin(loop: Loop, serves: Serves, now: number): Promise<bo
   return moved;
 }
 
-/** What the task reads next, with the facts gathered that decide it. */
+/** What the task reads next. */
 async function nextFor(engine: Engine, task: Task, affordable: boolean | null, now: number): Promise<Next> {
   const { resource } = task;
-  // Nothing more is tried where the source does not answer or the list as a whole is not what it was, or a newer tick waits.
+  // Start nothing more if the source is down, if the list as a whole has changed, or if a newer tick waits.
   if (isKind(task.failure, 'unavailable', 'failed') || task.overtaken)
     return task.underWay.size > 0 ? 'blocked' : 'done';
   const missing = await missingOf(engine, resource);
@@ -58,21 +58,21 @@ async function nextFor(engine: Engine, task: Task, affordable: boolean | null, n
   return next === 'done' ? recount(engine, task, missing) : next;
 }
 
-/** The missing rows, asked for again after each commit. */
+/** The missing rows, queried again after each commit. */
 async function missingOf(engine: Engine, resource: Resource): Promise<readonly MissingRow[]> {
   if (!resource.holdsMissing) return [];
   const { cursor } = resource;
   const rows =
     resource.missing ??
     (await listMissing(engine.database.kysely, placeOf(resource), resource.table, resource.strategy.relatedBy));
-  // A commit in the meantime makes them old.
+  // Not kept if a commit came in between.
   if (resource.cursor === cursor) resource.missing = rows;
   return rows;
 }
 
 const rank = (task: Task): number => (task.kind === 'hint' ? -1 : rankOf(task.lane));
 
-/** The task only waits for the decision whether everything is read again; no running reading blocks it. */
+/** The task only waits for `affordable` to be known; no current reading blocks it. */
 const waitsForOtherLists = (task: Task, affordable: boolean | null): boolean =>
   task.kind === 'sync' && affordable === null && !hasUnread(task);
 
@@ -82,7 +82,7 @@ const below = (loop: Loop, { resource, lane }: Task): UnderWay[] =>
     .filter(other => other.resource === resource && rankOf(other.lane) > rankOf(lane))
     .flatMap(other => [...other.underWay]);
 
-/** Half the hourly limit is enough to read everything again that is to be synced; null while parts never read leave that open. */
+/** Whether everything to be synced can be read again for half the hourly limit; null until every part was read once. */
 function isAffordable(engine: Engine, tasks: readonly Task[]): boolean | null {
   const hourly = (engine.limit * HOUR) / engine.windowMs;
   const syncs = tasks.filter(task => task.kind === 'sync');
@@ -91,7 +91,7 @@ function isAffordable(engine: Engine, tasks: readonly Task[]): boolean | null {
   return [...resources].reduce((sum, resource) => sum + wholeCost(resource), 0) <= hourly / 2;
 }
 
-/** Parts of the list were never read, and are not given up. */
+/** Whether parts of the list were never read and not given up. */
 const hasUnread = (task: Task): boolean =>
   task.failure === null &&
   !task.absent &&

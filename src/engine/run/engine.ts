@@ -12,7 +12,7 @@ import type { Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import type { Task } from '../task/task.ts';
 
-/** One source with everything its loop needs. */
+/** A source and everything that its loop needs. */
 export interface Engine {
   readonly source: string;
   readonly resources: readonly Resource[];
@@ -23,14 +23,14 @@ export interface Engine {
   readonly timeZone: string;
   readonly pageSize: number | 'auto';
   readonly concurrency: number;
-  /** Requests in a window of `windowMs`. */
+  /** Requests per window of `windowMs`. */
   readonly limit: number;
   readonly windowMs: number;
-  /** Resource to its part of what the limit refills. Default: 1 each. */
+  /** Weight of each resource in sharing the limit. Default: 1. */
   readonly weights?: Readonly<Record<string, number>>;
   readonly retention?: Retention;
   readonly waiting: Waiting;
-  /** Why this source may not be asked at all: all that is due ends with it. */
+  /** Why this source must not be read at all. Everything due ends with this error. */
   readonly refusal?: SluiceError | null;
   readonly onEvent?: (event: LoopEvent) => void;
 }
@@ -39,7 +39,7 @@ export type LoopEvent =
   | { readonly kind: 'begun' | 'ended'; readonly task: Task; readonly state?: 'done' | 'failed' | 'stopped' | 'paused' }
   | { readonly kind: 'committed'; readonly task: Task; readonly step: Step }
   | { readonly kind: 'waiting'; readonly waitMs: number }
-  /** `came`: what came instead of an answer. */
+  /** `came`: what was received instead of an answer. */
   | { readonly kind: 'retrying'; readonly came: string; readonly waitMs: number };
 
 /** The state of a loop while it runs. */
@@ -49,6 +49,6 @@ export interface Loop {
   readonly readerOf: (lane: Lane) => Reader;
   tasks: Task[];
   readonly running: Set<Promise<void>>;
-  /** What stops the whole loop. */
+  /** The error that stops the whole loop. */
   fatal: unknown;
 }

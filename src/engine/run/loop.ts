@@ -22,10 +22,9 @@ import { takeSlots } from './tasks/take-slots.ts';
 import { leaveWaiting, longWait } from './yield.ts';
 
 /**
- * The one loop that reads a source: take the best slice that is due, read it, commit, go on until nothing is due. Serves open
- * orders, and slots where `serves.slots`. Only the holder of the source's lock runs it. Returns when there is nothing left to do;
- * rejects when nothing can go on (kinds `stopped`, `quota`, `unauthorized`, `configuration`, `database`, `stale`), with everything
- * committed kept.
+ * Reads a source: takes the best due slice, reads it, commits, until nothing is due. Serves open orders, and slots with
+ * `serves.slots`. Only the holder of the source's lock may run it. Errors that stop it, after which all commits are kept:
+ * `stopped`, `quota`, `unauthorized`, `configuration`, `database`, `stale`.
  */
 export async function runLoop(engine: Engine, serves: Serves, signal: AbortSignal): Promise<void> {
   const { database, source, resources } = engine;
@@ -38,7 +37,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   await endAbandonedRuns(database.kysely, source);
   await forgetOldWork(database.kysely, source, engine.retention);
   for (const resource of resources) {
-    // Another process may have read since this one last did.
+    // Another process may have read this source in the meantime.
     await refreshResource(database, resource);
     resource.holdsMissing = await holdsMissing(database.kysely, placeOf(resource));
     resource.quarantined = await holdsQuarantine(database.kysely, placeOf(resource));
@@ -53,7 +52,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
       for (const listener of committed.splice(0)) listener();
     },
   });
-  // Live answers have places of their own: a backfill's hold theirs until they are committed.
+  // Live readings have their own admission: a backfill's answers hold theirs until they are committed.
   const live = createAdmission(engine.concurrency);
   const others = createAdmission(2 * engine.concurrency);
   const over = AbortSignal.any([signal, abort.signal]);
@@ -84,7 +83,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   }
 }
 
-/** New orders, hints and slots become tasks. */
+/** Creates tasks for new orders, hints and slots. */
 async function refreshTasks(loop: Loop, serves: Serves, now: number): Promise<void> {
   await takeOrders(loop, serves.orders, now);
   if (!serves.slots) return;
@@ -92,7 +91,9 @@ async function refreshTasks(loop: Loop, serves: Serves, now: number): Promise<vo
   await takeSlots(loop);
 }
 
-/** Returns null when nothing is left to do, or for how long everything has to wait, where `serves.yields`. */
+/**
+ * Returns null when nothing is left to do, or with `serves.yields` the milliseconds until the request limit allows a request.
+ */
 async function serve(
   loop: Loop,
   serves: Serves,
@@ -118,7 +119,7 @@ async function serve(
     const begun = await begin(loop, serves, now);
     if (loop.tasks.length === 0 && loop.running.size === 0) return null;
     if (loop.running.size < engine.concurrency && (begun || loop.running.size === 0)) continue;
-    // Only after some seconds in which no reading ended: by then every request granted earlier was answered.
+    // `idle` follows seconds in which no reading ended; by then every granted request was answered.
     const event = await nextEvent(loop, nextCommit);
     if (event === 'page') refreshedAt = Number.NEGATIVE_INFINITY;
     if (event === 'idle') leaveQueue(loop);
@@ -127,10 +128,13 @@ async function serve(
   }
 }
 
-/** Until a reading ends; while the limit holds them all up (`idle`), orders are looked at again from time to time. */
+/**
+ * Waits until a reading ends. While the limit blocks all of them it returns `idle` every few seconds, so that orders are
+ * refreshed.
+ */
 async function nextEvent(loop: Loop, nextCommit: () => Promise<void>): Promise<'ended' | 'page' | 'idle'> {
   const { engine } = loop;
-  // What people pause and cancel stops between two pages, not with its slice.
+  // A paused or cancelled backfill stops at the next page, not at the end of its slice.
   const page = loop.tasks.some(task => task.kind === 'backfill') ? [nextCommit().then(() => 'page' as const)] : [];
   const over = new AbortController();
   const waited = engine.waiting.begun().then(async () => {
@@ -153,7 +157,7 @@ async function nextEvent(loop: Loop, nextCommit: () => Promise<void>): Promise<'
 }
 
 /**
- * Aborts readings that were asked to make room but still wait for the request limit, which may take an hour; none of them has a
+ * Aborts readings that were asked to stop but still wait for the request limit, which may take an hour. None of them has a
  * request in flight.
  */
 function leaveQueue(loop: Loop): void {

@@ -9,14 +9,17 @@ export interface EngineOptions
   extends Omit<Engine, 'resources' | 'client' | 'waiting'>,
     Pick<ClientOptions, 'url' | 'apiKey' | 'auth' | 'timeoutMs'> {
   readonly schema: string;
-  /** By resource. */
+  /** Jobs by resource name. */
   readonly jobs: ReadonlyMap<string, Job>;
   readonly budget: Budget;
   /** Fail with the kind `quota` instead of waiting for the request limit. */
   readonly noWait: boolean;
 }
 
-/** Everything a source's loop needs. What it knows of its slices may be stale: the loop reads it again under the source's lock. */
+/**
+ * Opens everything that a source's loop needs. Coverage read here may be stale: the loop reads it again under the source's
+ * lock.
+ */
 export async function openEngine(options: EngineOptions): Promise<Engine & { close(): Promise<void> }> {
   const { url, apiKey, auth, timeoutMs, schema, jobs, budget, noWait, ...engine } = options;
   const { source, database, clock, log, concurrency, windowMs, onEvent } = engine;

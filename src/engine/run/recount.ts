@@ -13,7 +13,10 @@ import { adopt, placeOf, type Resource } from '../resource.ts';
 import type { Task } from '../task/task.ts';
 import type { Engine } from './engine.ts';
 
-/** At the end of a task that reads everything: whether the source counts rows that its windows did not show. `missing`: all of the list. */
+/**
+ * At the end of a task that reads everything: does the source count rows that its windows did not show? `missing`: all missing
+ * rows.
+ */
 export async function recount(engine: Engine, task: Task, missing: readonly MissingRow[]): Promise<Next> {
   const { resource, progress, counted } = task;
   const everything = task.kind === 'sync' || (task.kind === 'verify' && !task.reportOnly);
@@ -25,7 +28,7 @@ export async function recount(engine: Engine, task: Task, missing: readonly Miss
   if (hidden === 'ask again') return { ...single({ by: 'newest' }, false), asks: 'count' };
   await writeTrait(engine.database.kysely, engine.source, { resource: resource.name, ...hidden });
   adopt(resource, withObservation(resource.profile, hidden));
-  // The list is cut otherwise from now on.
+  // From now on the list is cut differently.
   return 'blocked';
 }
 

@@ -7,8 +7,8 @@ import type { Task } from '../task/task.ts';
 import type { Engine } from './engine.ts';
 
 /**
- * A list that turned out to be ordered or filtered otherwise is cut anew; what was known of the old slices is dropped. So is what
- * they lacked: they were taken to be in an order that the list is not in, and a row is gone only when two true readings lack it.
+ * Drops the coverage of slices that no longer fit the order or filters of the list, and the rows they lacked as missing: a row
+ * is deleted only when two correct readings lack it, and these assumed the wrong order.
  */
 export async function dropOtherPartitions(engine: Engine, resource: Resource): Promise<void> {
   if (resource.reading.size > 0) return;
@@ -27,7 +27,7 @@ export async function dropOtherPartitions(engine: Engine, resource: Resource): P
   resource.missing = null;
 }
 
-/** The source does not offer the list: nothing of it is left to read. */
+/** Records that the source does not offer the list, so nothing of it is left to read. */
 export async function leaveOut(engine: Engine, task: Task, now: number): Promise<void> {
   const { resource } = task;
   task.absent = true;

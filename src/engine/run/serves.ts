@@ -1,11 +1,11 @@
 import type { Order } from '../../warehouse/ledgers/orders.ts';
 
-/** What a loop reads, and how it may be ended. */
+/** What a loop reads, and how it may end. */
 export interface Serves {
   readonly orders: (order: Order) => boolean;
   readonly slots: boolean;
-  /** Once aborted, nothing new is begun; the loop ends when what is under way has. */
+  /** Once aborted, the loop starts nothing new and ends with the readings in progress. */
   readonly draining?: AbortSignal;
-  /** Ends when the request limit holds everything up for more than a minute; what was begun waits for the next loop. */
+  /** Ends the loop when the request limit blocks all readings for more than a minute; the next loop continues them. */
   readonly yields?: boolean;
 }

@@ -6,19 +6,19 @@ import type { Task } from '../task/task.ts';
 import type { Loop } from './engine.ts';
 import { leaveTargets } from './tasks/end-task.ts';
 
-/** A shorter wait is not worth a reader that has to find out everything anew. */
+/** A shorter wait is not worth releasing the source: the next loop must load its state anew. */
 const WORTH_MS = MINUTE;
 
-/** Milliseconds that every reading has to wait for the request limit; null if that is short, so that the source is worth keeping. */
+/** Milliseconds until the request limit allows any reading to continue; null if that is soon, so that the source is kept. */
 export function longWait({ engine, tasks }: Loop): number | null {
-  // A live task behind a backfill's reading asks for nothing itself; it may go on once that has made room.
+  // A live task blocked by a backfill sends no request itself. It may continue once the backfill makes room.
   const waits = ({ underWay }: Task) => [...underWay].some(({ room }) => !room.signal.aborted);
   const lane = LANES.find(each => tasks.some(task => task.lane === each && waits(task)));
   const left = lane === undefined ? 0 : engine.waiting.leftOf(lane);
   return left > WORTH_MS ? left : null;
 }
 
-/** Lets go of the tasks as they are: their runs wait until then, and whoever reads next goes on with them. */
+/** Leaves the tasks as they are. Their runs wait for `waitMs`, and the next loop continues them. */
 export async function leaveWaiting({ engine, tasks }: Loop, waitMs: number): Promise<void> {
   const { kysely } = engine.database;
   await keepWaiting(

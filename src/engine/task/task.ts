@@ -6,13 +6,13 @@ import type { Resource } from '../resource.ts';
 import type { Slice } from '../slices/slice.ts';
 import { newProgress, startOver, type TaskProgress } from './progress.ts';
 
-/** An order, a slot or hints being served: a resource, what is to be read of it, and what that has done so far. */
+/** An order, a slot or hints being served: a resource, what to read of it, and the results so far. */
 export interface Task extends Wish {
   readonly resource: Resource;
   readonly runId: string;
   readonly orderId: string | null;
   readonly lane: Lane;
-  /** Compare column by column even where a hash says equal. */
+  /** Compare each column even if the hashes are equal. */
   readonly deep: boolean;
   targets: readonly Slice[];
   allowance: number;
@@ -23,20 +23,20 @@ export interface Task extends Wish {
   readonly progress: TaskProgress;
   counted: number | null;
   absent: boolean;
-  /** A newer tick waits for its end: nothing more is begun for it. */
+  /** A newer tick waits for this task: nothing more starts for it. */
   overtaken: boolean;
-  /** How often what was given up was taken up again. */
+  /** How often slices that were given up were tried again. */
   lookedAgain: number;
   /** Stops this task's readings. */
   readonly abort: AbortController;
   readonly underWay: Set<UnderWay>;
-  /** What keeps the task from a good end, though the rest goes on. */
+  /** Why the task will fail, although the rest of it goes on. */
   failure: SluiceError | null;
 }
 
-/** A slice being read. What was committed of it stands with its cursor, so the next reading of it goes on there. */
+/** A slice being read. Its cursor holds the committed position, where the next reading continues. */
 export interface UnderWay {
-  /** Once aborted, it asks for nothing more; what is in flight is still committed. */
+  /** Once aborted, the reading sends no more requests; answers in flight are still committed. */
   readonly room: AbortController;
   readonly abort: AbortController;
 }
@@ -46,7 +46,7 @@ export interface Findings {
   readonly absent: Set<string>;
   readonly different: Set<string>;
   readonly extra: Set<string>;
-  /** All rows of a list that does not show their dates: one that a window lacks may have moved to another. */
+  /** All rows of a list that hides their dates: a row that one window lacks may have moved to another. */
   readonly shown: Set<string>;
   /** Records that do not parse. */
   readonly unreadable: Set<string>;
@@ -80,16 +80,16 @@ export function count(task: Task, more: Partial<Counts>): void {
   addCounts(task.counts, more);
 }
 
-/** A source that shows something new about itself all the time is not followed for ever. */
+/** Bounds the attempts on a source that keeps changing its behaviour. */
 const MOST_NEW_LOOKS = 5;
 
-/** What did not add up may do so now that the list is known better. */
+/** Slices that did not add up may do so now that more is known about the list. */
 export function lookAgain(task: Task): void {
   if (task.reportOnly || task.lookedAgain++ >= MOST_NEW_LOOKS) return;
   startOver(task.progress);
 }
 
-/** The first failure stands; later ones follow from it. */
+/** Records the first failure; later ones follow from it. */
 export function fail(task: Task, error: unknown): void {
   task.failure ??= isKind(error, 'failed', 'fuse', 'refused', 'unavailable', 'unauthorized')
     ? error

@@ -41,7 +41,7 @@ export function runTable({ runs, readAt }: SourceStatus, timeZone: string): Stat
     rows: runs.map(run => [
       run.resource,
       run.kind,
-      run.state === 'waiting' ? `waiting for quota until ${until(run.waitingUntil)}` : 'running',
+      run.state === 'waiting' ? `waiting for the request limit until ${until(run.waitingUntil)}` : 'running',
       count(run.rowsRead),
       count(run.requests),
       minute(run.startedAt, timeZone),

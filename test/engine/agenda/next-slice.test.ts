@@ -50,7 +50,7 @@ const seeded = (seed: number) => () => {
   return seed / 2 ** 32;
 };
 
-test('no slice starves, whatever the rates and costs: in a thousand readings each one is read at every fifth turn of all', () => {
+test('no slice starves in a thousand readings, whatever the rates and costs', () => {
   const slices = fc.array(
     fc.record({
       rate: fc.oneof(fc.constant(0), fc.double({ min: 0, max: 1000, noNaN: true })),
@@ -69,7 +69,7 @@ test('no slice starves, whatever the rates and costs: in a thousand readings eac
   );
 });
 
-test('of two slices, the one that changes more often is read more often, the dearer one less often', () => {
+test('a slice that changes more often is read more often, and a more expensive one less often', () => {
   const others = Array.from({ length: 10 }, () => ({ rate: 0.01, requests: 1 }));
   const rates = simulate([{ rate: 4, requests: 1 }, { rate: 0.04, requests: 1 }, ...others], 1000, seeded(1));
   expect(rates.reads[0]).toBeGreaterThan(2 * (rates.reads[1] as number));
@@ -77,7 +77,7 @@ test('of two slices, the one that changes more often is read more often, the dea
   expect(costs.reads[0]).toBeGreaterThan(1.5 * (costs.reads[1] as number));
 });
 
-test('what was learnt comes near the true rate', () => {
+test('the learned rate converges to the true rate', () => {
   const slices = [{ rate: 6, requests: 1 }, { rate: 0.5, requests: 1 }, ...Array(6).fill({ rate: 0.01, requests: 1 })];
   const { entries, now } = simulate(slices, 20_000, seeded(3));
   const prior = pooledPrior(entries, now);
@@ -97,7 +97,7 @@ const someEntries = fc.array(
   { minLength: 1, maxLength: 20 },
 );
 
-test('every fifth turn goes to the oldest proof, whatever was learnt', () => {
+test('every fifth turn reads the slice with the oldest proof, whatever the rates', () => {
   fc.assert(
     fc.property(someEntries, fc.nat({ max: 1000 }), (given, five) => {
       const entries = given.map((each, index) => entry(index, each));
@@ -108,7 +108,7 @@ test('every fifth turn goes to the oldest proof, whatever was learnt', () => {
   );
 });
 
-test('of the other turns, three in four read what was never read, newest first, and one the greatest score', () => {
+test('of the other turns, three in four read a slice that was never read, newest first, and one reads the highest score', () => {
   fc.assert(
     fc.property(someEntries, fc.nat({ max: 1000 }), (given, five) => {
       const entries = given.map((each, index) => entry(index, each));
@@ -125,7 +125,7 @@ test('of the other turns, three in four read what was never read, newest first, 
   );
 });
 
-test('nothing due is nothing to read', () => {
+test('no slice is chosen if none is due', () => {
   expect(nextSlice([], 0, () => 0, start)).toBeUndefined();
 });
 
@@ -138,7 +138,7 @@ test('the score grows with change and with the square of age, and falls with cos
   expect(of({ provenAt: null })).toBe(Number.POSITIVE_INFINITY);
 });
 
-test('a rate is never below one row a year, and starts from what slices of like age have shown', () => {
+test('a rate is never below one row a year, and starts from the rate of slices of similar age', () => {
   fc.assert(
     fc.property(someEntries, given => {
       const entries = given.map((each, index) => entry(index, each));
@@ -159,7 +159,7 @@ test('a rate is never below one row a year, and starts from what slices of like 
   expect(changeRate(fresh, prior)).toBeGreaterThan(100 * changeRate(far, prior));
 });
 
-test('the first reading teaches nothing; later ones add, and what was learnt before loses half in four weeks', () => {
+test('the first reading sets no rate; later ones do, and older evidence loses half its weight in four weeks', () => {
   const first = learn(entry(0, { provenAt: null }), { at: start, changed: 100, rows: 100, requests: 1 });
   expect([first.changed, first.hoursWatched, first.provenAt]).toEqual([0, 0, start]);
   const second = learn(first, { at: start + 10 * HOUR, changed: 5, rows: 101, requests: 2 });

@@ -156,7 +156,7 @@ function afterReading(facts: PlanFacts, { slice, asks, counted }: Choice, at: nu
   return { ...facts, list: { ...list, entries, turn: list.turn + 1 }, wish: { ...wish, progress, allowance } };
 }
 
-test('of 3,000 generated lists and tasks, each comes to its end once what it chose adds up, and never reads more than there is', () => {
+test('each of 3,000 generated tasks ends if its readings add up, and reads no more than the list holds', () => {
   fc.assert(
     fc.property(anyFacts, given => {
       let facts = given;
@@ -175,7 +175,7 @@ test('of 3,000 generated lists and tasks, each comes to its end once what it cho
   );
 });
 
-test('of 10,000 generated cases, nothing is chosen that overlaps what is being read', () => {
+test('in 10,000 generated cases, no chosen slice overlaps one being read', () => {
   fc.assert(
     fc.property(anyFacts, fc.nat(), (facts, pick) => {
       const parts = partition(facts.list);
@@ -188,7 +188,7 @@ test('of 10,000 generated cases, nothing is chosen that overlaps what is being r
   );
 });
 
-test('of 10,000 generated cases, deciding changes none of the facts', () => {
+test('in 10,000 generated cases, planning does not change its input', () => {
   const plain = (facts: PlanFacts) =>
     JSON.stringify([...facts.list.entries.values(), facts.wish.progress, facts.missing], (_, value: unknown) =>
       typeof value === 'bigint' ? String(value) : value instanceof Set ? [...value] : value,

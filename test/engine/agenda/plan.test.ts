@@ -62,12 +62,12 @@ const BACKFILL: Wish = {
   progress: { done: new Set(), asked: new Set(), coverAsked: false, intervals: [] },
 };
 
-test('a window that lacked a row is read again after all the others, which may show it', () => {
+test('a window that lacked a row is read again last, because the others may show the row', () => {
   const read = readBy(transactionsWith({ [OLD]: 27, [MIDDLE]: 25, [NEW]: 26 }), 25);
   expect([read.slice(0, 2).sort(), read[2]]).toEqual([[OLD, NEW], MIDDLE]);
 });
 
-test('an order over a part of the list, which can confirm nothing, does not ask again for what a window lacked', () => {
+test('an order over part of the list does not read a window again for a missing row, because it cannot confirm the deletion', () => {
   const range = { from: '2024-01-01', to: '2024-12-31' };
   expect(readBy(transactionsWith({ [OLD]: 60, [MIDDLE]: 10, [NEW]: 70 }), 10, range)).toEqual([]);
   // Where the rest was read since, it can.

@@ -74,31 +74,31 @@ function listOf(
 
 const ask = (list: List): string | null => totalToAsk(list, TODAY, NOW)?.month ?? null;
 
-test('a month that was read again after its total disagreed comes first', () => {
+test('the first total requested is that of a month read again after it disagreed', () => {
   const disagreed = { askedHoursAgo: 5, disagreed: true };
   expect(ask(listOf([{}, {}, { ...disagreed, readHoursAgo: 3 }], { trust: 'agree' }))).toBe('2025-11');
   // Not read again yet: asking once more would give the same answer.
   expect(ask(listOf([{}, {}, { ...disagreed, readHoursAgo: 7 }], { trust: 'agree' }))).toBe('2026-01');
 });
 
-test('then a month whose total was never asked for, the newest first', () => {
+test('the next totals are those never requested, newest first', () => {
   const list = listOf([{ askedHoursAgo: 2 }, {}, { askedHoursAgo: 99 }, {}], { trust: 'agree' });
   expect(ask(list)).toBe('2025-12');
 });
 
-test('then the month whose total is the oldest', () => {
+test('after those, the oldest total is requested', () => {
   const list = listOf([{ askedHoursAgo: 2 }, { askedHoursAgo: 4 }, { askedHoursAgo: 3 }], { trust: 'agree' });
   expect(ask(list)).toBe('2025-12');
 });
 
-test('until a month has agreed, a total tells something only of a past month that was read in full and not asked for', () => {
+test('until a total has agreed, totals are requested only of past months that were read in full, once each', () => {
   expect(ask(listOf([{}, {}, {}]))).toBe('2025-12');
   expect(ask(listOf([{}, { readHoursAgo: null }, {}]))).toBe('2025-11');
   expect(ask(listOf([{}, { askedHoursAgo: 50 }, {}]))).toBe('2025-11');
   expect(ask(listOf([{}]))).toBeNull();
 });
 
-test('no total is asked for where totals follow other rules or are absent, of a list without dates, or without totals', () => {
+test('no total is requested if totals follow other rules or are absent, or if the list has no dates or no totals', () => {
   const months = [{}, {}, {}];
   for (const trust of ['other rules', 'absent']) expect(ask(listOf(months, { trust }))).toBeNull();
   expect(ask(listOf(months, { trust: 'agree', traits: { 'date filter': 'ignored' } }))).toBeNull();
@@ -112,7 +112,7 @@ const anyMonth: fc.Arbitrary<Month> = fc.record({
   disagreed: fc.boolean(),
 });
 
-test('of 2,000 generated lists, a total is asked for only of a month that was read, costs two requests to read and rested for an hour', () => {
+test('in 2,000 generated lists, a total is requested only of a month that was read, takes two requests or more to read, and was not requested for an hour', () => {
   fc.assert(
     fc.property(fc.array(anyMonth, { maxLength: 14 }), fc.constantFrom(undefined, 'agree'), (months, trust) => {
       const month = ask(listOf(months, trust ? { trust } : {}));
@@ -126,7 +126,7 @@ test('of 2,000 generated lists, a total is asked for only of a month that was re
   );
 });
 
-test('of 300 generated lists, every month worth a total is asked for once before any is asked for again', () => {
+test('in 300 generated lists, each eligible month is requested once before any is requested again', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: 4 }), { maxLength: 14 }), costs => {
       const worth = costs.flatMap((requests, back) => (requests >= 2 ? [monthBefore(TODAY, back)] : []));

@@ -77,7 +77,7 @@ test('a total that agrees, or agrees again, makes nothing due', () => {
     expect(compare(listOf('agree', { '2025-11': before }), EQUAL)).toMatchObject({ reason: null, due: [] });
 });
 
-test('before totals are trusted, one that agrees with a month with rows is believed, and one that differs reads nothing', () => {
+test('before totals are trusted, one that agrees with a month that has rows makes them trusted, and one that differs makes nothing due', () => {
   expect(compare(listOf(null), EQUAL)).toMatchObject({
     due: [],
     observed: { trait: 'control totals', value: 'agree' },
@@ -98,7 +98,7 @@ test('a second month that differs shows that totals follow other rules', () => {
   expect(compare(listOf(null, { '2025-12': null }), DIFFERENT).observed).toBeUndefined();
 });
 
-test('sums are compared to the cent, as numbers or text; a sum that is absent or no number differs', () => {
+test('sums are compared to the cent, as numbers or text; an absent or non-numeric sum differs', () => {
   const reasonFor = (said: unknown, stored: Record<string, string>) =>
     compare(listOf('agree'), { said: { income: said }, stored, names: ['income'] }).reason;
   expect(reasonFor(0.1 + 0.2, { income: '0.30' })).toBeNull();
@@ -108,7 +108,7 @@ test('sums are compared to the cent, as numbers or text; a sum that is absent or
   for (const said of [undefined, null, 'none', {}]) expect(reasonFor(said, { income: '0' })).toContain('income');
 });
 
-test('of 10,000 generated totals, windows become due exactly where trusted totals differ by a cent or more and did not before', () => {
+test('in 10,000 generated cases, windows become due exactly if trusted totals newly differ by a cent or more', () => {
   const cents = fc.integer({ min: -1000, max: 1000 });
   fc.assert(
     fc.property(cents, cents, fc.constantFrom(null, 'agree'), fc.boolean(), (said, stored, trust, knew) => {

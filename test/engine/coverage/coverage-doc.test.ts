@@ -53,7 +53,7 @@ test.each(['full', 'bare'] as const)(
   },
 );
 
-test('docs/coverage.md: a day that a capped source does not show in full makes the month incomplete and is reported', async () => {
+test('docs/coverage.md: a day that a capped source cannot show in full is reported, and its month is incomplete', async () => {
   const sandbox = await openSandbox({ rateLimit: 0, variants: { paging: 'capped', cap: '100', 'limit-max': '1000' } });
   const like = [...sandbox.rows('transactions')][0];
   if (!like) throw new Error('no transactions');

@@ -52,7 +52,7 @@ const anyInterval = fc.tuple(bound, bound).map(
   }),
 );
 
-test('whatever intervals of ids are proven, the ranges stay a partition, and each id is proven as of its last reading', () => {
+test('however id intervals are proven, the ranges stay a partition, and the proof of each id is that of its last reading', () => {
   fc.assert(
     fc.property(fc.array(anyInterval, { minLength: 1, maxLength: 12 }), intervals => {
       let list = listOf(customers);
@@ -75,7 +75,7 @@ test('whatever intervals of ids are proven, the ranges stay a partition, and eac
   );
 });
 
-test('however windows are cut and proven, they stay a partition without gap, and only what was read is proven', () => {
+test('however windows are cut and proven, they stay a partition, and only days that were read are proven', () => {
   const days = [
     '0500-01-01',
     '2019-12-31',

@@ -85,7 +85,7 @@ const LINES: readonly Line[] = [
   },
 ];
 
-test('docs/coverage.md has a line for each way in which a deletion is proven, and no other', () => {
+test('docs/coverage.md has one line for each way to prove a deletion, and no others', () => {
   expect(table).toHaveLength(LINES.length);
   for (const [index, { list, proof }] of LINES.entries()) {
     expect(table?.[index]?.list).toMatch(list);
@@ -93,7 +93,7 @@ test('docs/coverage.md has a line for each way in which a deletion is proven, an
   }
 });
 
-test.each(LINES)('the line $list is what the code does', ({ cases, proves, provesNothing }) => {
+test.each(LINES)('the line $list describes what the code does', ({ cases, proves, provesNothing }) => {
   for (const { job, traits, key = '7', value = null } of cases) {
     const profile = profileOf(Object.entries(traits).map(([trait, value]) => ({ trait, value })));
     const strategy = strategyFor(profile, job);

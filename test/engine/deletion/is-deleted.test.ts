@@ -24,7 +24,7 @@ const covered = (coveredSince: number | null, count: ListClaims['count'] = null)
 });
 const NOTHING = covered(null);
 
-test('a row that nothing lacks is not deleted, whatever is known of the list', () => {
+test('a row that no reading lacked is not deleted, whatever is known about the list', () => {
   for (const confirmation of ['address', 'value', 'neighbours', 'cover'] as const)
     expect(isDeleted(row({ value: '3' }), covered(1000), strategy(confirmation))).toBe(false);
 });
@@ -38,16 +38,16 @@ describe('an invoice', () => {
   const invoice = strategy('value');
   const of = (...readings: [string, number][]) => row({ value: '3', lacks: lacks(...readings) });
 
-  test('is deleted when the list of its customer lacks it, too', () => {
+  test('is deleted when its window and the list of its customer lack it', () => {
     expect(isDeleted(of(['date 2025-01-01..', 1], ['customer_id=3', 2]), NOTHING, invoice)).toBe(true);
   });
 
-  test('is not deleted for what its window alone lacks, however often, nor for what the list of its customer alone lacks', () => {
+  test('is not deleted if only its window lacks it, however often, or only the list of its customer', () => {
     expect(isDeleted(of(['date 2025-01-01..', 1], ['date 2025-01-01..', 2]), covered(9), invoice)).toBe(false);
     expect(isDeleted(of(['customer_id=3', 1], ['customer_id=3', 2]), covered(9), invoice)).toBe(false);
   });
 
-  test('is not deleted for what the list of another customer lacks', () => {
+  test('is not deleted because the list of another customer lacks it', () => {
     expect(isDeleted(of(['date 2025-01-01..', 1], ['customer_id=4', 2]), covered(9), invoice)).toBe(false);
   });
 
@@ -58,8 +58,8 @@ describe('an invoice', () => {
   });
 });
 
-describe('a row of a list ordered by id in which edits keep their place', () => {
-  test('is deleted when a second answer for the ids around it lacks it, too', () => {
+describe('a row of a list ordered by id, in which edited rows keep their place', () => {
+  test('is deleted when a second answer for the ids around it lacks it', () => {
     const byId = strategy('neighbours', { partition: 'id' });
     expect(isDeleted(row({ lacks: lacks(['id 1..9', 1], ['id 5..8', 2]) }), NOTHING, byId)).toBe(true);
     expect(isDeleted(row({ lacks: lacks(['id 1..9', 1]) }), covered(9), byId)).toBe(false);
@@ -75,7 +75,7 @@ describe('a row of any other list', () => {
     expect(isDeleted(missing, NOTHING, strategy('cover'))).toBe(false);
   });
 
-  test('that shows no date is deleted only where the list counts no more than would be left, twice alike', () => {
+  test('that hides its date is deleted only if two equal counts of the source show no more rows than would remain', () => {
     const undated = strategy('cover', { membership: 'window' });
     const missing = row({ lacks: lacks(['date 2025-01-01..', 5]) });
     const count = (counted: number | undefined, countedBefore: number | null, left: number) =>
@@ -130,7 +130,7 @@ const anyStrategy = fc
   .map(({ confirmation, membership }) => strategy(confirmation, { membership }));
 const anyValue = fc.option(fc.constantFrom('3', '4'));
 
-test('of 10,000 generated cases, no row with an id is deleted on the word of a single reading', () => {
+test('in 10,000 generated cases, no single reading deletes a row with an id', () => {
   fc.assert(
     fc.property(anyLacks, anyValue, anyClaims, anyStrategy, (all, value, list, its) => {
       const single = { key: '7', value, lacks: all.slice(0, 1) };
@@ -141,7 +141,7 @@ test('of 10,000 generated cases, no row with an id is deleted on the word of a s
   );
 });
 
-test('of 10,000 generated cases, further readings that lack a row never make a deletion undone', () => {
+test('in 10,000 generated cases, further readings that lack a row never revoke its deletion', () => {
   fc.assert(
     fc.property(anyLacks, anyValue, anyClaims, anyStrategy, anySlice, (before, value, list, its, slice) => {
       fc.pre(its.confirmation !== 'neighbours');

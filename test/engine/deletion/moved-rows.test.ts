@@ -100,7 +100,7 @@ test('verify reports a row with a hidden date as extra only if no window shows i
   await sandbox.close();
 });
 
-test('an invoice without a customer that left the source is deleted once everything was read since', async () => {
+test('an invoice without a customer is deleted once everything was read after it left the source', async () => {
   const sandbox = await openSandbox({ rateLimit: 0 });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices'] });

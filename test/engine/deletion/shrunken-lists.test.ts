@@ -13,7 +13,7 @@ async function transactionsApart(database: Database, sandbox: Sandbox): Promise<
 const SIZE = { customers: 120, invoices: 300, transactions: 400 };
 
 test.each(['half', 'none'] as const)(
-  'a key that suddenly sees %s of the rows deletes nothing and reports it, and all rows are there when it sees them again',
+  'when a key suddenly sees %s of the rows, nothing is deleted, the loss is reported, and no row is lost when it sees them again',
   async visible => {
     const sandbox = await openSandbox({ size: SIZE, rateLimit: 0 });
     await withDatabase(async database => {
@@ -40,7 +40,7 @@ test.each(['half', 'none'] as const)(
   },
 );
 
-test('the deletions that a person accepts are carried out, and no more', async () => {
+test('an accepted number of deletions is carried out, and a smaller number deletes nothing', async () => {
   const sandbox = await openSandbox({ size: SIZE, rateLimit: 0 });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['transactions'] });
@@ -59,7 +59,7 @@ test('the deletions that a person accepts are carried out, and no more', async (
   await sandbox.close();
 });
 
-test('a list that does not exist, as behind a wrong address, is an error and not an empty list', async () => {
+test('a list that does not exist, as with a wrong address, is an error and not an empty list', async () => {
   const sandbox = await openSandbox({ size: SIZE, rateLimit: 0 });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000 });
@@ -75,7 +75,7 @@ test('a list that does not exist, as behind a wrong address, is an error and not
   await sandbox.close();
 });
 
-test('a full response with a duplicate row is not taken for one beyond the cap', async () => {
+test('a full answer with a duplicate row is not mistaken for one above the cap', async () => {
   const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants: { paging: 'capped', cap: '100' } });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['transactions'] });
@@ -89,7 +89,7 @@ test('a full response with a duplicate row is not taken for one beyond the cap',
 });
 
 test.each(['id-desc', 'id-asc', 'shuffled'] as const)(
-  'a truncated list that cannot be split into windows is not taken for a complete one (order=%s)',
+  'a truncated list that cannot be split into windows is not mistaken for a complete one (order=%s)',
   async order => {
     const variants = {
       paging: 'capped',
@@ -110,7 +110,7 @@ test.each(['id-desc', 'id-asc', 'shuffled'] as const)(
   },
 );
 
-test('rows found missing under an assumed order are not missing once the order turns out to be wrong', async () => {
+test('rows that were missing under an assumed order are not missing once the order proves wrong', async () => {
   const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants: { paging: 'whole', order: 'shuffled' } });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['products'] });
@@ -135,7 +135,7 @@ test('rows found missing under an assumed order are not missing once the order t
   await sandbox.close();
 });
 
-test('the reported number of deletions to accept counts all rows missing after a complete reading, and accepting it is enough', async () => {
+test('the reported number of deletions counts all rows missing after a complete reading, and accepting that number suffices', async () => {
   const sandbox = await openSandbox({ size: SIZE, rateLimit: 0 });
   for (let row = 0; row < 40; row++) sandbox.insert('orders', [...sandbox.rows('orders')][row % 20] as never);
   await withDatabase(async database => {

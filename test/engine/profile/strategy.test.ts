@@ -45,13 +45,13 @@ test.each<[string, Job, Record<string, string>, string]>([
   expect(strategyOf(job, traits).partition).toBe(partition);
 });
 
-test('windows stand for dates only where rows hide their date and the list is cut by windows', () => {
+test('windows replace dates only if rows hide their date and the list is cut by windows', () => {
   expect(strategyOf(invoices, { dates: 'no', order: 'none' }).membership).toBe('window');
   expect(strategyOf(invoices, { dates: 'no' }).membership).toBe('date');
   expect(strategyOf(invoices).membership).toBe('date');
 });
 
-test('an edge is asked for by just its day once it was seen to be included, and long windows never are', () => {
+test('an edge of a window is not padded once the source was seen to include it, unless the window is long', () => {
   const month = parseSlice('date 2025-03-01..2025-03-10') as never;
   const year = parseSlice('date 2025-01-01..2025-12-31') as never;
   const both = strategyOf(transactions, { 'date from': 'inclusive', 'date to': 'inclusive' });
@@ -63,7 +63,7 @@ test('an edge is asked for by just its day once it was seen to be included, and 
   expect(narrowEdges(strategyOf(transactions), month)).toEqual([]);
 });
 
-test('the newest end is watched where it is no part of the cover, and values only while their filter works', () => {
+test('the newest end is read where the cover does not include it, and values only while their filter works', () => {
   const texts = (job: Job, traits = {}) => strategyOf(job, traits).watched.map(sliceText);
   expect(texts(invoices)).toEqual(['newest', 'status=Unpaid', 'status=Partially Paid']);
   expect(texts(invoices, { 'filter status': 'ignored' })).toEqual(['newest']);
@@ -83,7 +83,7 @@ const anyObservation: fc.Arbitrary<Observation> = fc.constantFrom<Observation>(
   { trait: 'filter customer_id', value: 'ignored', evidence: '' },
 );
 
-test('of 10,000 sequences of observations, what was observed is known: observed again, it changes nothing', () => {
+test('in 10,000 sequences of observations, a repeated observation changes nothing', () => {
   fc.assert(
     fc.property(fc.array(anyObservation), anyObservation, (before, last) => {
       const profile = withObservation(profileOf(before), last);

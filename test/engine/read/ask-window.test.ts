@@ -11,7 +11,7 @@ const WINDOWS: readonly (readonly [string, string])[] = [
   ['2025-01-01', '2025-12-31'],
 ];
 
-test.each(WINDOWS)('%s to %s is asked for a day wider, and never narrower than it is', (from, to) => {
+test.each(WINDOWS)('the query for %s to %s is a day wider, and never narrower than the window', (from, to) => {
   const window: DateSlice = { by: 'date', from, to };
   const long = from !== to;
   const asked = (...inclusiveEdges: Edge[]) =>

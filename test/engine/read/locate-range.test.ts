@@ -89,7 +89,7 @@ test('a page proves only ids of which it shows every row', () => {
   );
 });
 
-test('where the stored rows are those of the source, the first page asked for holds the start of the range', () => {
+test('if the stored rows match the source, the first page requested holds the start of the range', () => {
   fc.assert(
     fc.property(sources, fc.bigInt({ min: 1n, max: 600n }), ({ source, isDescending }, start) => {
       const { places, found } = search(source, { isDescending, start, stored: source.ids });
@@ -104,7 +104,7 @@ test('where the stored rows are those of the source, the first page asked for ho
   );
 });
 
-test('a search ends after a first page and five corrections, however the stored rows differ', () => {
+test('a search ends after the first page and five corrections, however much the stored rows differ', () => {
   const stored = fc.uniqueArray(fc.bigInt({ min: 1n, max: 600n }), { maxLength: 150 });
   fc.assert(
     fc.property(

@@ -51,7 +51,7 @@ const months = (paths: readonly string[]) =>
     return `${query.get('year')}-${query.get('month')}`;
   });
 
-test('the first reading asks for each month once, and for a year of empty ones behind the oldest', async () => {
+test('the first reading requests each month once, and a year of empty months before the oldest', async () => {
   await withResource('financial_summaries', {}, async ({ database, sandbox, engine }) => {
     const [order] = await serveOrders(engine, 'sync');
     expect(order?.reason ?? order?.state).toBe('done');
@@ -62,7 +62,7 @@ test('the first reading asks for each month once, and for a year of empty ones b
   });
 });
 
-test('a month that has closed is read until it no longer changes, and back-dated changes in older ones arrive as well', async () => {
+test('a closed month is read until it no longer changes, and back-dated changes in older months are found too', async () => {
   await withResource('financial_summaries', {}, async ({ database, sandbox, clock, engine, tick }) => {
     await serveOrders(engine, 'sync');
     // The month ends, and something of it is booked late.
@@ -79,7 +79,7 @@ test('a month that has closed is read until it no longer changes, and back-dated
   });
 });
 
-test('a source that ceases to sum up months loses none of those that are there', async () => {
+test('a source that stops summing up months loses none of the stored ones', async () => {
   await withResource('financial_summaries', {}, async ({ database, sandbox, clock, engine }) => {
     await serveOrders(engine, 'sync');
     await clock.advance(HOUR);
@@ -97,7 +97,7 @@ test.each([
   ['orders', { 'other-lists': '404' }],
   ['suppliers', { 'other-lists': '405' }],
 ] as const)(
-  '%s that the source does not offer are no failure, and a schedule asks for them once a day',
+  'a source without %s is not a failure, and the schedule requests the list once a day',
   async (resource, variants) => {
     await withResource(resource, { variants }, async ({ database, sandbox, clock, engine, tick }) => {
       for (const kind of ['sync', 'verify', 'backfill'] as const) {

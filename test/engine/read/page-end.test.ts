@@ -99,7 +99,7 @@ async function readAll(habits: Habits, ahead: number, traits: Record<string, str
 
 const idRows = (count: number) => Array.from({ length: count }, (_, index) => ({ id: count - index, amount: 1 }));
 
-test('a list of any length, paged in any way, is shown with every row, ends, and costs at most one page more than it has, two where its last page is full; without a count, that twice', async () => {
+test('a list of any length and paging is read completely, with at most one extra page (two if the last page is full; without a count, twice as many)', async () => {
   const habits = fc.record({
     count: fc.oneof(fc.integer({ min: 0, max: 130 }), fc.constantFrom(20, 40, 50, 100, 200)),
     pageSize: fc.integer({ min: 1, max: 120 }),
@@ -135,7 +135,7 @@ test('a list of any length, paged in any way, is shown with every row, ends, and
   );
 });
 
-test('a last page that shows only what the first has shown, as where equal dates come in another order each time, is no paging that is ignored', async () => {
+test('a last page that repeats rows of the first, because equal dates change their order, does not count as ignored paging', async () => {
   const rows = idRows(11);
   const [newest, oldest, between] = [rows[0], rows[10], rows.slice(1, 10)] as [object, object, object[]];
   const orderAt = (nth: number) => (nth === 2 ? [oldest, ...between, newest] : rows);
@@ -147,7 +147,7 @@ test('a last page that shows only what the first has shown, as where equal dates
   expect(asked).toEqual([1, 2, 1, 2]);
 });
 
-test('a second page that is the first again is paging that is ignored, though it is counted', async () => {
+test('a second page equal to the first counts as ignored paging, even with a count', async () => {
   const habits = { rows: idRows(11), pageSize: 10, pastEnd: 'empty', counts: true, ignoresPage: true } as const;
   const { steps } = await readAll(habits, 1, { ids: 'yes' });
   expect(steps.flatMap(step => step.learnt ?? [])).toContainEqual(expect.objectContaining({ trait: 'paging' }));
@@ -161,7 +161,7 @@ const bare = fc.record({
   date: fc.constantFrom('2026-01-14', '2026-01-15'),
 });
 
-test('the last page that comes again past the end is not taken for the next, though its rows were edited, or went, in the meantime', () => {
+test('a last page repeated past the end is not mistaken for a new page, even if its rows were edited or deleted in between', () => {
   const learntFrom = (before: readonly object[], rows: readonly object[]) => {
     const answer = { meta: undefined, grantedAt: READ_AT, requests: 1, limit: 4, release: () => undefined };
     const [last, next] = [
@@ -180,7 +180,7 @@ test('the last page that comes again past the end is not taken for the next, tho
   expect(learntFrom([row(5), row(4), row(3)], [row(2), row(1)])).toEqual({ paging: 'until empty', 'page size': '3' });
 });
 
-test('rows without an id: any number of equal ones, in any order and on any pages, get the same keys, and each its own', () => {
+test('any number of equal rows without an id get distinct and stable keys, in any order and on any pages', () => {
   const resource = resourceWith({ ids: 'no' });
   const keysOf = (rows: readonly object[], pageSize: number): string[] => {
     const seen = new Set<string>();

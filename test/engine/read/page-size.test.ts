@@ -4,7 +4,7 @@ import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 
-test('a short outage at the first page does not make every later reading dearer', async () => {
+test('a short outage at the first page does not make later readings more expensive', async () => {
   const costAfter = async (failures: number): Promise<number> => {
     const size = { customers: 3000, invoices: 10, transactions: 10 };
     const sandbox = await openSandbox({ size, rateLimit: 0, variants: { 'limit-max': '1000' } });
@@ -26,7 +26,7 @@ test('a short outage at the first page does not make every later reading dearer'
   expect(await costAfter(3)).toBe(await costAfter(0));
 });
 
-test('asked for more rows a page than the source gives, pages are still counted by what comes', async () => {
+test('pages are counted by the rows returned, even if more rows per page are requested', async () => {
   const size = { customers: 1200, invoices: 900, transactions: 700 };
   const sandbox = await openSandbox({ size, rateLimit: 0 });
   await withDatabase(async database => {
@@ -41,7 +41,7 @@ test('asked for more rows a page than the source gives, pages are still counted 
   await sandbox.close();
 });
 
-test('what the last page holds tells that a source keeps to its own page size, so that pages which only meet cover the list', async () => {
+test('the last page reveals a source that uses its own page size, so adjacent pages without overlap cover the list', async () => {
   const size = { customers: 28, invoices: 10, transactions: 10 };
   const sandbox = await openSandbox({ size, rateLimit: 0, variants: { 'limit-max': 'ignored' } });
   await withDatabase(async database => {
@@ -58,7 +58,7 @@ test('what the last page holds tells that a source keeps to its own page size, s
   await sandbox.close();
 });
 
-test('a list of one full page, which comes again as its last one, is found to turn pages once it has more', async () => {
+test('a list of one full page, repeated past its end, is found to have pages once it grows', async () => {
   const sandbox = await openSandbox({
     size: { customers: 20, invoices: 100, transactions: 10 },
     rateLimit: 0,
@@ -77,7 +77,7 @@ test('a list of one full page, which comes again as its last one, is found to tu
   await sandbox.close();
 });
 
-test('rows that are gone at the end of a counted list lead behind it, and its end is found all the same', async () => {
+test('the end of a counted list is found even if deleted rows make a reading request pages past it', async () => {
   const sandbox = await openSandbox({ size: 'small', rateLimit: 0 });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['products'], pageSize: 10 });
@@ -92,7 +92,7 @@ test('rows that are gone at the end of a counted list lead behind it, and its en
   await sandbox.close();
 });
 
-test('a page that had lost rows is not taken for the longest for good', async () => {
+test('a page that had lost rows does not set the page size for good', async () => {
   const sandbox = await openSandbox({ size: 'small', rateLimit: 0, variants: { paging: 'no-meta' } });
   for (const lossy of [1, 2, 3, 4]) {
     await withDatabase(async database => {

@@ -32,7 +32,7 @@ async function withUncounted(
   await sandbox.close();
 }
 
-test('the end of a list without a count makes none of its rows missing', () =>
+test('the end of a list without a count makes no row missing', () =>
   withUncounted({}, { resources: ['products'] }, async ({ database, engine }) => {
     for (let turn = 0; turn < 3; turn++) expect(await serveOrders(engine, 'sync')).toMatchObject([{ state: 'done' }]);
     const { rows } = await database.query('select sum(missing)::int as missing from sluice.runs');
@@ -40,7 +40,7 @@ test('the end of a list without a count makes none of its rows missing', () =>
   }));
 
 test.each([10, 20, 'auto'] as const)(
-  'a source that keeps to its own pages and counts none is read whole, %s rows a page asked for: gaps between its pages do not stay open',
+  'a source with its own page size and no count is read completely, without gaps between pages (%s rows per page requested)',
   pageSize =>
     withUncounted(
       { 'limit-max': 'ignored' },
@@ -63,7 +63,7 @@ test.each([10, 20, 'auto'] as const)(
     ),
 );
 
-test('a list ordered by its last changes, without a count, loses no row that is there, whatever its last page looks like', () =>
+test('no existing row is deleted from an uncounted list ordered by last change, whatever its last page holds', () =>
   withUncounted(
     { order: 'updated-asc', change: sandbox => sandbox.changeOthers(1) },
     { resources: ['tickets', 'products'] },
@@ -80,7 +80,7 @@ test('a list ordered by its last changes, without a count, loses no row that is 
     },
   ));
 
-test('rows that come all the time do not keep a list from being proven', () =>
+test('rows that are inserted all the time do not prevent a proof of the list', () =>
   withUncounted(
     { order: 'shuffled', change: (sandbox, kind) => kind === 'committed' && sandbox.changeOther('product-new') },
     { resources: ['products'] },
@@ -90,20 +90,22 @@ test('rows that come all the time do not keep a list from being proven', () =>
     },
   ));
 
-test.each([1, 2, 3, 4, 5, 6])('an order that differs at every request proves nothing, or what there is (%i)', seed =>
-  withUncounted(
-    { seed, order: 'date-desc-loose' },
-    { resources: ['suppliers', 'users'] },
-    async ({ sandbox, database, engine }) => {
-      for (const { resource, state, reason } of await serveOrders(engine, 'sync')) {
-        if (state === 'done') expect(await differences(database, sandbox, 8, [resource as 'users'])).toEqual([]);
-        else expect(reason).toContain('it showed different rows each time it was read');
-      }
-    },
-  ),
+test.each([1, 2, 3, 4, 5, 6])(
+  'a list in another order at each request is equal to the source or stays unproven (%i)',
+  seed =>
+    withUncounted(
+      { seed, order: 'date-desc-loose' },
+      { resources: ['suppliers', 'users'] },
+      async ({ sandbox, database, engine }) => {
+        for (const { resource, state, reason } of await serveOrders(engine, 'sync')) {
+          if (state === 'done') expect(await differences(database, sandbox, 8, [resource as 'users'])).toEqual([]);
+          else expect(reason).toContain('it showed different rows each time it was read');
+        }
+      },
+    ),
 );
 
-test('a list that was seen in one order of ids and then in the other is in neither', () => {
+test('a list seen in ascending and then in descending id order has no id order', () => {
   expect(orderOfIds([3n, 5n, 9n], null)).toBe('id-asc');
   expect(orderOfIds([9n, 5n], 'id-asc')).toBe('none');
   expect(orderOfIds([3n, 5n], 'id-desc')).toBe('none');
@@ -112,7 +114,7 @@ test('a list that was seen in one order of ids and then in the other is in neith
   expect(orderOfIds([5n], 'id-asc')).toBe('id-asc');
 });
 
-test('a list in one body is found to turn no pages, also where its first answer was the last of its process', async () => {
+test('a list in one body is found to have no pages, even if the process stopped after the first answer', async () => {
   const sandbox = await openSandbox({ rateLimit: 0, variants: { paging: 'whole' } });
   await withDatabase(async database => {
     const stop = new AbortController();

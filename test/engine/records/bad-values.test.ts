@@ -198,7 +198,7 @@ test.each([
   ...['null', '"text"', '[1]', '17', '{"id":9223372036854775808}'].map(text => ['transactions', text] as const),
   ['transactions', '{"id":"seven"}'],
 ] as const)(
-  '%s: a row %s is quarantined, the others are read, and it leaves quarantine once it is corrected',
+  '%s: a row %s is quarantined, the others are read, and a corrected row leaves quarantine',
   async (list, text) => {
     const rows = new Map(Array.from({ length: 8 }, (_, n) => [n + 1, { text: good(n + 1, list) } as OwnRow]));
     const lists: OwnLists = { customers: new Map(), invoices: new Map(), transactions: new Map(), [list]: rows };
@@ -240,7 +240,7 @@ test('10 MB of text are stored exactly', async () => {
   });
 });
 
-test('a record deleted at the source instead of corrected leaves quarantine too', async () => {
+test('a quarantined record leaves quarantine when the source deletes it', async () => {
   const rows = new Map([1, 2, 3].map(id => [id, { text: good(id, 'invoices') } as OwnRow]));
   rows.set(2, withField(good(2, 'invoices'), 'amount', '"1,234.50"'));
   const lists: OwnLists = { customers: new Map(), invoices: rows, transactions: new Map() };

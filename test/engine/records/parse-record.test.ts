@@ -37,7 +37,7 @@ function badOf(raw: unknown) {
 const nameless = fc.string().filter(name => !(name in job.record.shape) && name !== 'password' && !name.includes('\0'));
 const json = fc.jsonValue().map(value => JSON.parse(JSON.stringify(value)) as unknown);
 
-test('all unknown fields are kept, and only those', () => {
+test('all unknown fields are kept, and no others', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.oneof(nameless, fc.constant('__proto__')), json), unknown => {
       const raw = JSON.parse(JSON.stringify({ ...unknown, id: 7, name: 'x', password: 'secret' })) as unknown;
@@ -54,7 +54,7 @@ test('a field named __proto__ is treated like any other', () => {
   expect(rowOf(raw).extra).toBe('{"__proto__":{"admin":true}}');
 });
 
-test('an absent field is absent, null is null', () => {
+test('an absent field stays absent, and null stays null', () => {
   expect(rowOf({ id: 1 }).values).toEqual({ id: '1' });
   expect(rowOf({ id: 1, name: null, price: null, sent: '', seen_at: '0000-00-00 00:00:00' }).values).toEqual({
     id: '1',
@@ -67,7 +67,7 @@ test('an absent field is absent, null is null', () => {
   expect(rowOf({ id: 1, parts: null }).children).toEqual({ parts: [] });
 });
 
-test('child rows are parsed like their parents, unknown fields and all', () => {
+test('child rows are parsed like their parents, including unknown fields', () => {
   const { children, extra } = rowOf({ id: 1, parts: [{ label: 'a', weight: '1.50', colour: 'red' }, {}] });
   expect(children.parts).toEqual([
     { values: { label: 'a', weight: '1.5' }, extra: '{"colour":"red"}' },
@@ -91,7 +91,7 @@ test('different records have different hashes; equal records written differently
     expect(hash(other)).not.toBe(hash(base));
 });
 
-test('a record stored under another declaration has another hash', () => {
+test('a change of the declared columns changes the hash of a record', () => {
   const wider = defineJob({ ...job, record: job.record.extend({ colour: text() }) });
   const parsed = createRecordParser(wider, { hashed: true, contentKeyed: false })({ id: 1 }, readAt);
   expect('row' in parsed && parsed.row.hash).not.toBe(rowOf({ id: 1 }).hash);
@@ -142,7 +142,7 @@ test('a field that is never stored appears nowhere: not in the row, not in quara
   expect(badOf({ id: 'oops', password: 'a' }).key).toBe(badOf({ id: 'oops', password: 'b' }).key);
 });
 
-test('any input is either a row or a bad record, never an exception', () => {
+test('any input becomes a row or a bad record, never an exception', () => {
   const fields = fc.record(
     { id: json, name: json, price: json, sent: json, seen_at: json, parts: json, password: json, other: json },
     { requiredKeys: [] },

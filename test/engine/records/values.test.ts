@@ -35,7 +35,7 @@ function exactOf(plain: string): bigint {
 }
 
 describe('decimals', () => {
-  test('are exactly the number that was written, in whatever form', () => {
+  test('keep the exact number, in whatever form it was written', () => {
     fc.assert(
       fc.property(written, ({ text, mantissa, exponent }) => {
         const plain = decimalText(text) as string;
@@ -46,7 +46,7 @@ describe('decimals', () => {
     );
   });
 
-  test('have one form for each value, and that form stays as it is', () => {
+  test('have one form for each value, and parsing that form does not change it', () => {
     fc.assert(
       fc.property(written, written, (a, b) => {
         const plain = decimalText(a.text) as string;
@@ -57,7 +57,7 @@ describe('decimals', () => {
     );
   });
 
-  test('of JavaScript keep every digit that it shows', () => {
+  test('keep every digit that JavaScript prints', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e40, max: 1e40 }), number => {
         expect(Number(decimalText(number))).toBe(number === 0 ? 0 : number);
@@ -106,7 +106,7 @@ describe('decimals', () => {
 });
 
 describe('integers', () => {
-  test('are taken whole up to 64 bits, and refused beyond', () => {
+  test('are exact up to 64 bits, and refused beyond', () => {
     const edge = 9223372036854775807n;
     fc.assert(
       fc.property(fc.bigInt({ min: -2n * edge, max: 2n * edge }), number => {
@@ -119,7 +119,7 @@ describe('integers', () => {
     expect(() => integerText(String(edge + 1n))).toThrow(BadValue);
   });
 
-  test('may be written with an empty fraction or an exponent, not with a real fraction', () => {
+  test('may have a zero fraction or an exponent, but no other fraction', () => {
     expect(integerText('17.00')).toBe('17');
     expect(integerText('1.7e1')).toBe('17');
     expect(integerText(17)).toBe('17');
@@ -132,7 +132,7 @@ const anyDay = fc
   .map(day => new Date(day * 86_400_000).toISOString().slice(0, 10));
 
 describe('dates', () => {
-  test('stay as they are, whatever time and zone stand behind them', () => {
+  test('keep their day, whatever time and zone follow it', () => {
     const behind = fc.constantFrom('', ' 00:00:00', 'T23:59:59Z', 'T23:30:00-11:00', 'T00:30:00+14:00', ' 10:00');
     fc.assert(
       fc.property(anyDay, behind, (day, rest) => {
@@ -141,7 +141,7 @@ describe('dates', () => {
     );
   });
 
-  test('that no calendar has are refused', () => {
+  test('that do not exist are refused', () => {
     const parts = fc.tuple(
       fc.integer({ min: 1, max: 9999 }),
       fc.integer({ min: 0, max: 14 }),
@@ -202,7 +202,7 @@ const stamp = fc
   .map(({ day, between, time, fraction, zone }) => `${day}${between}${time}${fraction}${zone}`);
 
 describe('time stamps', () => {
-  test('are kept as they came, and Postgres reads them as the moment they name', async () => {
+  test('are kept as received, and Postgres reads them as the same moment', async () => {
     const samples = fc.sample(stamp, 500).filter(text => text > '0001-01-03' && text < '9999-12-30');
     for (const text of samples) expect(stampText(` ${text} `)).toBe(text);
     await withDatabase(async database => {
@@ -250,7 +250,7 @@ const dirty = fc
   .map(parts => parts.join(''));
 
 describe('text', () => {
-  test('loses its NUL characters and broken surrogates, and nothing else', () => {
+  test('loses NUL characters and broken surrogates, and nothing else', () => {
     fc.assert(
       fc.property(dirty, text => {
         const clean = cleanText(text);
@@ -263,7 +263,7 @@ describe('text', () => {
     );
   });
 
-  test('numbers and flags become text, lists and objects are refused', () => {
+  test('numbers and booleans become text; lists and objects are refused', () => {
     expect(plainText(0.5)).toBe('0.5');
     expect(plainText(1e21)).toBe('1000000000000000000000');
     expect(plainText(false)).toBe('false');
@@ -273,7 +273,7 @@ describe('text', () => {
     expect(() => plainText({})).toThrow(BadValue);
   });
 
-  test('unknown fields become JSON that jsonb takes, equal but for the cleaning', async () => {
+  test('unknown fields become JSON that jsonb accepts, unchanged except for the cleaning', async () => {
     const json = fc.letrec(tie => ({
       value: fc.oneof(
         { depthSize: 'small' },
@@ -309,7 +309,7 @@ describe('text', () => {
     });
   });
 
-  test('of unknown fields is counted by what the cleaning took, wherever it stood', () => {
+  test('of unknown fields reports how many characters the cleaning removed, at any depth', () => {
     fc.assert(
       fc.property(dirty, dirty, dirty, (name, first, second) => {
         const lost = uncleanIn(name) + uncleanIn(first) + uncleanIn(second);
@@ -320,13 +320,13 @@ describe('text', () => {
     expect(uncleanIn('🧾\\u0000')).toBe(0);
   });
 
-  test('is not cleaned where two names would become one, or where it nests too deep: nothing is lost in silence', () => {
+  test('is refused, not cleaned, if two names would become one or if it nests too deep', () => {
     expect(() => jsonText({ a: 1, 'a\0': 2 })).toThrow(BadValue);
     expect(() => jsonText(nested(MAX_DEPTH + 1))).toThrow(BadValue);
     expect(JSON.parse(jsonText(nested(MAX_DEPTH)).text)).toEqual(nested(MAX_DEPTH));
   });
 
-  test('is kept whole as JSON, whatever it holds and however deep it nests', () => {
+  test('is kept completely as JSON, whatever it holds and however deep it nests', () => {
     fc.assert(
       fc.property(fc.jsonValue(), value => {
         const text = JSON.stringify(value);

@@ -37,7 +37,7 @@ const SPENT: Spent[] = [
 ];
 
 test.each(SPENT)(
-  'when another tool spends the whole hour, and the refusal $how, all runs wait visibly and continue by themselves',
+  'when another tool uses up the hourly limit and the refusal $how, all runs wait visibly and continue by themselves',
   async ({ source, most }) => {
     await withDatabase(async database => {
       const clock = await createVirtualClock(database, undefined, { quietMs: 10 });

@@ -88,7 +88,7 @@ test('in a list without order, a hint for an unknown row reads the window of tod
   });
 });
 
-test('a flood of hints costs no more than one reading may; hints of unknown or unread resources are dropped', async () => {
+test('a flood of hints costs no more than one hint task; hints for unknown or unread resources are dropped', async () => {
   await withSynced({}, async ({ sandbox, database, clock, hint }) => {
     const all = [...sandbox.rows('invoices')].map(row => ['invoices', `one ${row.id}`] as [string, string]);
     const first = await hint(...all, ['nothing', 'newest']);
@@ -151,7 +151,7 @@ test('equal hints are stored once, and a resource has at most fifty', async () =
   });
 });
 
-test('at the request limit hints wait, behind a backfill that also waits, and are served when the limit allows', async () => {
+test('at the request limit hints wait, as does a backfill, and are served first when the limit allows', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z', { quietMs: 10 });
     const sandbox = await openSandbox({ rateLimit: 1000, today: '2026-01-15', clock });

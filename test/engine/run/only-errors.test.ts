@@ -20,7 +20,7 @@ const ERRORS: Fault[] = ['json-500', 'html-502', 'json-503-seconds', 'drop', 'ht
 const TICKS = 12;
 const EVERY_MS = 2 * HOUR;
 
-test('a source that returns only errors for a day gets few requests and one alert, and the next tick makes everything equal', async () => {
+test('a source that fails for a day gets few requests and one alert, and the next tick makes all rows equal', async () => {
   await withReceiver(async (alertUrl, alerts) => {
     await withDatabase(async database => {
       const clock = await createVirtualClock(database, undefined, { quietMs: 2 });

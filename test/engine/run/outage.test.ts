@@ -34,7 +34,7 @@ async function withInvoices(
   });
 }
 
-test('an outage or a refused key ends the run of an order, and a service continues the order ten minutes later', async () => {
+test('an outage or a rejected key ends the run of an order, and a service continues the order ten minutes later', async () => {
   await withInvoices(async ({ database, clock, sandbox, open }) => {
     const engine = await open(sandbox);
     await serveOrders(engine, 'sync');
@@ -97,7 +97,7 @@ test('without a service to continue it, the order fails; the same order placed a
   });
 });
 
-test('a list whose rows lost their ids fails alone: its reading releases the only slot for a response', async () => {
+test('a list whose rows lost their ids fails alone: its reading releases the only place for an answer', async () => {
   const sandbox = await openSandbox({ rateLimit: 0 });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, {

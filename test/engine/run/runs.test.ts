@@ -23,7 +23,7 @@ test('a commit after the end of a run is counted, and the run stays ended', asyn
   });
 });
 
-test('the slot of a run that a database error ended is open again; the slot of a run that the source failed is not', async () => {
+test('the slot of a run that a database error ended is open again, but not that of a run that the source failed', async () => {
   await withDatabase(async database => {
     for (const [minute, failure] of ['database', 'unavailable'].entries()) {
       await recordSlot(database.kysely, 'main', 'invoices', new Date(Date.UTC(2026, 0, 1, 0, minute)));
@@ -36,7 +36,7 @@ test('the slot of a run that a database error ended is open again; the slot of a
   });
 });
 
-test('after five runs in a row whose process died before reading a slice, the run of the resource is failed', async () => {
+test('after five processes in a row died before reading a slice, the run of the resource fails', async () => {
   await withDatabase(async database => {
     const die = async (slices: number) => {
       const id = await startRun(database.kysely, RUN);

@@ -19,7 +19,7 @@ async function writes(database: Database): Promise<string[]> {
   return marks;
 }
 
-test('a sync is equal in every field, a second one writes no row, and 200 changes cost one sync', async () => {
+test('after a sync all fields are equal, a second sync writes no row, and one sync applies 200 changes', async () => {
   // 93 pages of 100 rows.
   const sandbox = await openSandbox({ size: { customers: 300, invoices: 3000, transactions: 6000 }, rateLimit: 0 });
   await withDatabase(async database => {

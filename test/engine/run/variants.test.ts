@@ -45,27 +45,33 @@ const VARIANTS = [
 /** Several pages of each list. A list that the source caps must have more rows than the cap. */
 const SIZE = { customers: 105, invoices: 150, transactions: 220 };
 
-test.each(VARIANTS)('%s: sync, 60 changes of every kind, sync: equal; verify finds nothing', async text => {
-  const size = text === 'paging=capped' ? 'small' : SIZE;
-  const sandbox = await openSandbox({ size, rateLimit: 0, variants: parseVariants(text) });
-  try {
-    await withDatabase(async database => {
-      const engine = await openEngine(database, sandbox, { limit: 100_000 });
-      const states = async (kind: 'sync' | 'verify') =>
-        (await serveOrders(engine, kind)).map(order => order.reason ?? order.state);
-      expect(await states('sync')).toEqual(['done', 'done', 'done']);
-      expect(await differences(database, sandbox)).toEqual([]);
+test.each(VARIANTS)(
+  '%s: rows are equal after a sync, 60 changes of every kind and another sync, and verify finds no difference',
+  async text => {
+    const size = text === 'paging=capped' ? 'small' : SIZE;
+    const sandbox = await openSandbox({ size, rateLimit: 0, variants: parseVariants(text) });
+    try {
+      await withDatabase(async database => {
+        const engine = await openEngine(database, sandbox, { limit: 100_000 });
+        const states = async (kind: 'sync' | 'verify') =>
+          (await serveOrders(engine, kind)).map(order => order.reason ?? order.state);
+        expect(await states('sync')).toEqual(['done', 'done', 'done']);
+        expect(await differences(database, sandbox)).toEqual([]);
 
-      sandbox.changeRandom(60);
-      expect(await states('sync')).toEqual(['done', 'done', 'done']);
-      expect(await differences(database, sandbox)).toEqual([]);
+        sandbox.changeRandom(60);
+        expect(await states('sync')).toEqual(['done', 'done', 'done']);
+        expect(await differences(database, sandbox)).toEqual([]);
 
-      for (const order of await serveOrders(engine, 'verify')) {
-        expect(order).toMatchObject({ state: 'done', report: { absent: [], different: [], extra: [], unproven: [] } });
-      }
-      await engine.close();
-    });
-  } finally {
-    await sandbox.close();
-  }
-});
+        for (const order of await serveOrders(engine, 'verify')) {
+          expect(order).toMatchObject({
+            state: 'done',
+            report: { absent: [], different: [], extra: [], unproven: [] },
+          });
+        }
+        await engine.close();
+      });
+    } finally {
+      await sandbox.close();
+    }
+  },
+);

@@ -7,7 +7,7 @@ test.each([
   ['transactions', 'moved-total'],
   ['invoices', 'moved-total'],
   ['customers', 'rows-missing'],
-] as const)('a verify of %s comes to an end where no answer adds up (%s), and says so', async (resource, fault) => {
+] as const)('a verify of %s ends with a reason if no answer adds up (%s)', async (resource, fault) => {
   const sandbox = await openSandbox({ size: { customers: 30, invoices: 40, transactions: 40 }, rateLimit: 0 });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000, resources: [resource], pageSize: 10 });

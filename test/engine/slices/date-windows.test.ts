@@ -40,7 +40,7 @@ test('the parts of a window cover it exactly, without gap or overlap', () => {
   );
 });
 
-test('only windows that dates cannot split stay whole: a single day, year 1 and earlier, the last day and later', () => {
+test('only windows that dates cannot split are not split: a single day, year 1 and earlier, the last day and later', () => {
   fc.assert(
     fc.property(anyWindow, today, (window, now) => {
       const { from, to } = window;
@@ -63,7 +63,7 @@ function descend(day: string, now: string): { window: DateSlice; steps: number }
   }
 }
 
-test('splitting ends at a single day, whichever it is', () => {
+test('splitting ends at a single day', () => {
   fc.assert(
     fc.property(days('1990-01-01', '2099-12-31'), today, (day, now) => {
       const { window, steps } = descend(day, now);
@@ -106,7 +106,7 @@ test('windows are calendar years, months and days', () => {
   ]);
 });
 
-test('adding and subtracting days are inverse, and stop at the first and the last day', () => {
+test('adding and subtracting days are inverse operations, and stop at the first and last day', () => {
   fc.assert(
     fc.property(days('1000-01-01', '8999-12-31'), fc.integer({ min: -1000, max: 1000 }), (day, count) => {
       const there = addDays(day, count);
@@ -137,7 +137,7 @@ test('a window lies within a range exactly if the range holds both of its ends',
   );
 });
 
-test('the day of a moment is that of the time zone', () => {
+test('the day of a moment depends on the time zone', () => {
   const moment = Date.parse('2026-01-15T23:30:00Z');
   expect(dayIn(moment, 'UTC')).toBe('2026-01-15');
   expect(dayIn(moment, 'Europe/Berlin')).toBe('2026-01-16');

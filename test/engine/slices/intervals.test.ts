@@ -14,7 +14,7 @@ const interval = fc.tuple(ends, ends).map(
 const contains = (slice: IdSlice, id: bigint) =>
   (slice.from === null || slice.from <= id) && (slice.to === null || id <= slice.to);
 
-test('what is left beside a hole is the slice without the hole, each id once', () => {
+test('the parts beside a hole are the slice without the hole, each id once', () => {
   fc.assert(
     fc.property(interval, interval, fc.bigInt({ min: -40n, max: 40n }), (slice, hole, id) => {
       const parts = subtract(slice, hole);
@@ -26,7 +26,7 @@ test('what is left beside a hole is the slice without the hole, each id once', (
   );
 });
 
-test('readings in any order leave a partition of all ids: no gap, no overlap', () => {
+test('readings in any order leave a partition of all ids, without gap or overlap', () => {
   fc.assert(
     fc.property(fc.array(interval, { maxLength: 12 }), readings => {
       let pieces: IdSlice[] = [{ by: 'id', from: null, to: null }];
@@ -44,7 +44,7 @@ test('readings in any order leave a partition of all ids: no gap, no overlap', (
   );
 });
 
-test('an address always holds the wanted offset, and asks for no more than the greatest page size', () => {
+test('a page address always covers the wanted offset, and never exceeds the maximum page size', () => {
   fc.assert(
     fc.property(fc.nat({ max: 1_000_000 }), fc.integer({ min: 1, max: 1000 }), (offset, size) => {
       const { page, limit } = addressFor(offset, size);
@@ -56,7 +56,7 @@ test('an address always holds the wanted offset, and asks for no more than the g
   );
 });
 
-test('a page shows more than the row it is asked for: a chain of small ones gets on, too', () => {
+test('a page covers more than the row it is requested for, so even a chain of small pages advances', () => {
   for (let size = 10; size <= 20; size++)
     for (let offset = 0; offset < 2500; offset++) {
       const { page, limit } = addressFor(offset, size);
@@ -64,7 +64,7 @@ test('a page shows more than the row it is asked for: a chain of small ones gets
     }
 });
 
-test('a chain of answers that overlap by one row wastes less than a fifth of its rows', () => {
+test('a chain of answers that overlap by one row rereads less than a fifth of its rows', () => {
   fc.assert(
     fc.property(fc.nat({ max: 200_000 }), fc.constantFrom(50, 100, 250, 500, 1000), (start, size) => {
       let at = start;

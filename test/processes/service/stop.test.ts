@@ -69,7 +69,7 @@ test('at the request limit runs wait until a named time, release the source, and
     expect(sandbox.stats.total).toBe(20);
     const status = await sluice('status');
     expect(status.stdout).toMatch(
-      /^(invoices|transactions) +slot +waiting for quota until (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d /m,
+      /^(invoices|transactions) +slot +waiting for the request limit until (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d /m,
     );
     service.child.kill('SIGTERM');
     expect((await service.ended).code).toBe(0);

@@ -5,7 +5,7 @@ import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
 
 import { byText, withMonitor } from './with-monitor.ts';
 
-test('a failed run is alerted once, by one of two processes, and once more when it is over', async () => {
+test('a failed run is alerted once, by one of two processes, and once more when the incident ends', async () => {
   await withMonitor(async ({ database, test, alerts, look, run }) => {
     const other = await test.open();
     await run('slot', 'failed', new SluiceError('failed', 'It said <!channel> & "key-7".', { next: 'Do this.' }));

@@ -15,7 +15,7 @@ import { ask, servedSource, withService } from '../with-service.ts';
 
 const text = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
 
-test('every metric is there after a sync, labelled by source and resource, and holds no secret', async () => {
+test('after a sync every metric is exported, labelled by source and resource, without secrets', async () => {
   const sandbox = await openSandbox({ rateLimit: 0 });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox);
@@ -96,7 +96,7 @@ test('a list that is switched off is never overdue', async () => {
   });
 });
 
-test('docs/operations.md lists every metric with its labels, and shows an alert as it is posted', () => {
+test('docs/operations.md lists every metric with its labels and shows an alert as sent', () => {
   const rows = Object.entries(METRICS).map(([name, [help, ...labels]]) => [
     `\`${name}\``,
     labels.map(label => `\`${label}\``).join(' '),

@@ -9,7 +9,7 @@ import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 import { ask, servedSource, withService } from '../with-service.ts';
 
-test('the page shows the state of the source, loads nothing, escapes what the source said and hides secrets', async () => {
+test('the page shows the state of the source, loads no other resource, escapes text from the source and hides secrets', async () => {
   const sandbox = await openSandbox({ rateLimit: 0 });
   const hostile = `<script>alert("x")</script>&'`;
   await withDatabase(async database => {
@@ -54,7 +54,7 @@ test('the page shows the state of the source, loads nothing, escapes what the so
   await sandbox.close();
 });
 
-test('a source whose schema is gone is reported as unreadable while the others are shown', async () => {
+test('a source whose schema was dropped is reported as unreadable while the others are shown', async () => {
   await withDatabase(async database => {
     const served = servedSource(database);
     await withService(

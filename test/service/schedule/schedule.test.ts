@@ -35,13 +35,13 @@ test('the last tick of a rare schedule is found weeks back', async () => {
   );
 });
 
-test('the very first start has a tick at once', async () => {
+test('the first start has a tick at once', async () => {
   expect(await latestTick(task('0 3 1 * *'), at('2026-01-15T10:44:30Z'), null)).toEqual(
     new Date('2026-01-15T10:44:00Z'),
   );
 });
 
-test('a tick belongs to its time zone, also in daylight saving time', async () => {
+test('a tick follows its time zone, also in daylight saving time', async () => {
   const early = createTask('30 2 * * *', () => undefined, { timezone: 'Europe/Vienna' });
   expect(await latestTick(early, at('2026-01-15T10:00:00Z'), at('2026-01-14T12:00:00Z'))).toEqual(
     new Date('2026-01-15T01:30:00Z'),

@@ -19,9 +19,9 @@ test.each([
     { event: 'payment.received', data: { id: 5, invoice: { id: 17 } } },
     ['invoices one 17', 'transactions newest'],
   ],
-  ['a form', 'event=payment.received&invoice_id=17', ['invoices one 17', 'transactions newest']],
+  ['form fields', 'event=payment.received&invoice_id=17', ['invoices one 17', 'transactions newest']],
   ['an unknown event', { event: 'invoice.deleted', id: 17 }, ['invoices one 17', 'transactions newest']],
-])('%s', (_what, message, expected) => {
+])('a message with %s points to the rows that it names', (_what, message, expected) => {
   expect(hints(message)).toEqual(expected);
 });
 

@@ -45,7 +45,7 @@ test('a secret is created once, and a wrong one is answered 404', async () => {
   });
 });
 
-test('a message leaves only a change hint, repeated ones count once, and one that is too large is refused', async () => {
+test('a message leaves only a change hint, repeated messages leave one, and a message that is too large is refused', async () => {
   await withDatabase(async database => {
     const woken: string[] = [];
     let service: Service | undefined;
@@ -184,7 +184,7 @@ for (const times of ['once', 'twice'] as const) {
   });
 }
 
-test('10,000 messages about 600 invoices are all answered, and cost no more requests than one reading', async () => {
+test('10,000 messages about 600 invoices are all answered, and cost no more requests than one hint task', async () => {
   const sandbox = await openSandbox({ rateLimit: 0 });
   await withReceiver(async ({ database, url }) => {
     // However long the flood takes here, no time passes in the database: nothing has rested enough to be read twice.

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { keySet } from '../../../src/source/paging/key-set.ts';
 
-test('every version keeps its own keys in order, whichever version grows', () => {
+test('each version keeps its own keys in order, whichever version grows', () => {
   const keys = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), { maxLength: 4 });
   fc.assert(
     fc.property(fc.array(fc.record({ of: fc.nat(), keys }), { maxLength: 12 }), steps => {

@@ -144,7 +144,7 @@ const isCapped = (each: Case): boolean =>
 const goesOnForEver = ({ rows, style: { page, meta, pastEnd } }: Case): boolean =>
   rows.some(row => 'content' in row) && page === 'turned' && meta !== 'full' && pastEnd === 'wraps';
 
-test('a list that stands still is complete with every row, or is named as one that may be cut off, whatever its paging', () => {
+test('a list that does not change is read completely or reported as possibly cut off, whatever its paging', () => {
   fc.assert(
     fc.property(cases, each => {
       const played = play(each);
@@ -160,7 +160,7 @@ test('a list that stands still is complete with every row, or is named as one th
   );
 });
 
-test('a list that turns its pages and ends with an empty one is complete, counted or not, in one pass or two', () => {
+test('a list with pages that ends with an empty one is complete, counted or not, in one pass or two', () => {
   fc.assert(
     fc.property(cases, each => {
       const plain = { ...each, stopAfter: 0, style: { ...each.style, page: 'turned', pastEnd: 'empty' } as const };
@@ -191,7 +191,7 @@ const changing = fc
   )
   .map(([each, inserts, deletion]) => ({ each, inserts, deletion }));
 
-test('rows that were there throughout are shown by a complete reading, though others were inserted', () => {
+test('a complete reading shows all rows that existed throughout, although others were inserted', () => {
   fc.assert(
     fc.property(changing, ({ each, inserts }) => {
       const changed = { ...each, changes: inserts.map(insert => ({ ...insert, remove: [] })) };
@@ -203,7 +203,7 @@ test('rows that were there throughout are shown by a complete reading, though ot
   );
 });
 
-test('rows that were there throughout are shown by a complete reading, though others were deleted between two requests', () => {
+test('a complete reading shows all rows that existed throughout, although others were deleted between two requests', () => {
   fc.assert(
     fc.property(changing, ({ each, deletion }) => {
       const changed = { ...each, changes: [{ ...deletion, insert: 0 }] };
@@ -215,7 +215,7 @@ test('rows that were there throughout are shown by a complete reading, though ot
   );
 });
 
-test('a counted list in another order at each request is read until all of its rows have been seen, or is left in doubt', () => {
+test('a counted list in another order at each request is read until all rows were seen, or is left in doubt', () => {
   const outcomes = new Set<string>();
   fc.assert(
     fc.property(cases, each => {
@@ -247,7 +247,7 @@ test('a list that shows different rows in every pass is left in doubt after eigh
   expect(play({ ...settings, rows, changes, style: { ...paged, shuffles: false } }).outcome.kind).toBe('complete');
 });
 
-test('a slice that can be cut is cut, rather than read again and again', () => {
+test('a slice that can be cut is cut instead of being read again and again', () => {
   fc.assert(
     fc.property(cases, each => {
       const slice = { ...each, known: { canCut: true, isIdOrdered: false, cutsIfCountDiffers: true } };
@@ -260,7 +260,7 @@ test('a slice that can be cut is cut, rather than read again and again', () => {
   );
 });
 
-test('a count that never agrees with the rows is not believed', () => {
+test('a count that never agrees with the rows is not trusted', () => {
   const context: ReadingContext = {
     isSingleBody: false,
     looksCut: false,

@@ -36,7 +36,7 @@ const rows = fc
     Array.from({ length: count }, (_, index): ModelRow => (isBare ? { content: `row ${index}` } : { id: index })),
   );
 
-test('every row comes once, or the list fails as one that may lack rows, whatever its paging', async () => {
+test('each row is returned once, or the list fails because it may lack rows, whatever its paging', async () => {
   await fc.assert(
     fc.asyncProperty(rows, style, fc.constantFrom(7, 20, 50, 1000), async (list, paging, limit) => {
       const { came, failure, requests } = await gather(list, paging, limit);
@@ -55,7 +55,7 @@ test('every row comes once, or the list fails as one that may lack rows, whateve
   );
 });
 
-test('a count that promises more rows than come makes the list fail, after those that came', async () => {
+test('a list that returns fewer rows than its count returns them and then fails', async () => {
   const ask = async (page: number) => ({
     rows: page === 1 ? [{ id: 1 }, { id: 2 }] : [],
     meta: { totalPages: 2, totalRecords: 4 },

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import type { Reader } from '../../read/fetch-page.ts';
 
-/** So many answers at a time, each from its request until it is released. */
+/** Admits at most `most` answers at a time, each from its request to its release. */
 export function createAdmission(most: number): Reader['admit'] {
   const admission = pLimit(most);
   return ask =>

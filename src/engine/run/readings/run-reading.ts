@@ -13,7 +13,7 @@ import { dayIn } from '../../slices/date-windows.ts';
 import type { Task } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
 
-/** Reads what was chosen, and resolves when all of it is committed. */
+/** Runs the chosen reading. Resolves when all its steps are committed. */
 export async function read(loop: Loop, task: Task, choice: Choice, now: number): Promise<void> {
   const steps = stepsOf(loop, task, choice, now);
   const commits: Promise<Committed>[] = [];
@@ -23,10 +23,10 @@ export async function read(loop: Loop, task: Task, choice: Choice, now: number):
       const step = next.value;
       if (choice.counted) task.allowance -= step.requests;
       const committed = loop.committer.add(step).finally(step.release);
-      // A failure is met below; until then it must not count as unhandled.
+      // Handled in `finally`; until then it must not be an unhandled rejection.
       committed.catch(() => undefined);
       commits.push(committed);
-      // Only the newest end is read by what the last page brought; else pages are gathered into fewer commits.
+      // Only the newest end needs the result of the last commit; for other slices, pages are gathered into fewer commits.
       next = await steps.next(choice.slice.by === 'newest' ? await committed : { changed: 0 });
     }
   } finally {

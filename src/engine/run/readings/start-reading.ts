@@ -12,7 +12,7 @@ import type { Loop } from '../engine.ts';
 import { leaveOut } from '../recut.ts';
 import { read } from './run-reading.ts';
 
-/** Begins to read what was chosen. Its end is seen in `loop.running`, and what stops the whole loop in `loop.fatal`. */
+/** Starts the chosen reading. It leaves `loop.running` when it ends, and sets `loop.fatal` if the whole loop must stop. */
 export function startReading(loop: Loop, task: Task, choice: Choice, now: number): void {
   const { resource } = task;
   noteChoice(task, choice);
@@ -36,7 +36,7 @@ export function startReading(loop: Loop, task: Task, choice: Choice, now: number
   loop.running.add(reading);
 }
 
-/** What was asked once need not be asked again. */
+/** Notes what the choice asks, so that it is asked once. */
 function noteChoice(task: Task, { asks }: Choice): void {
   const { progress, resource } = task;
   if (task.kind === 'hint') task.targets = openTargets(resource, task).slice(1);
@@ -46,8 +46,8 @@ function noteChoice(task: Task, { asks }: Choice): void {
 }
 
 /**
- * A chain of answers need not reach all of the slices it was begun for; but where nothing came of it, they must not be chosen for
- * ever.
+ * A reading need not reach all slices that it was started for. If nothing changed, count a failed attempt for each, or they
+ * would be chosen forever.
  */
 function noteEnd(task: Task, slice: Slice, before: ReadonlyMap<string, string>, compared: number): void {
   const after = partsWithin(task.resource, slice);
@@ -68,7 +68,7 @@ async function noteFailure(
       loop.fatal ??= cause;
     });
   }
-  // A paused or cancelled order stops its own readings only.
+  // A paused or cancelled order stops only its own readings.
   if (task.abort.signal.aborted && loop.fatal === null) return;
   if (underWay.room.signal.aborted && isKind(error, 'stopped')) return;
   if (isKind(error, 'refused', 'unavailable', 'failed')) {
@@ -81,7 +81,7 @@ async function noteFailure(
   loop.fatal ??= error;
 }
 
-/** `places`: those that its answers hold, to be given back when it ends, however it ends. */
+/** `places`: the admissions that its answers hold. The caller releases them when the reading ends or fails. */
 function stoppable(reader: Reader, { room, abort }: UnderWay, places: Set<() => void>): Reader {
   return {
     ...reader,
@@ -101,7 +101,7 @@ function stoppable(reader: Reader, { room, abort }: UnderWay, places: Set<() => 
   };
 }
 
-/** The parts of the partition in a slice, by when they were proven and how large they are thought to be. */
+/** The parts of the partition that overlap the slice, with their last proof and expected size. */
 function partsWithin(resource: Resource, slice: Slice): Map<string, string> {
   const parts = partition(resource).filter(entry => entry.slice.by === slice.by && overlap(entry.slice, slice));
   return new Map(parts.map(entry => [sliceText(entry.slice), `${entry.provenAt} ${entry.rows}`]));

@@ -8,7 +8,7 @@ export function addTask(loop: Loop, task: Task): void {
   loop.engine.onEvent?.({ kind: 'begun', task });
 }
 
-/** Requests that a task may spend on reading again; see `slotShare`. */
+/** Requests that a task may spend on rereading; see `slotShare`. */
 export const shareOf = (
   { engine, tasks }: Loop,
   resource: Resource,

@@ -13,7 +13,10 @@ import { MOST_TRIES } from '../../task/progress.ts';
 import { fail, type Task } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
 
-/** Ends the run and the order of a task that has nothing left. `slots`: a service is there, which tries again what an outage ended. */
+/**
+ * Ends the run and the order of a task that has nothing left. With `slots`, an order that an outage ended stays open for the
+ * service.
+ */
 export async function endTask(loop: Loop, task: Task, serves: { readonly slots: boolean }): Promise<void> {
   const { engine } = loop;
   const { kysely } = engine.database;
@@ -34,7 +37,7 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
   engine.onEvent?.({ kind: 'ended', task, state });
 }
 
-/** Slices that were read several times and never added up fail the task; returns them. */
+/** Fails the task if slices never added up in several readings, and returns them. */
 function failForDoubts(task: Task): readonly Entry[] {
   const { resource, progress } = task;
   const doubtful = partition(resource).filter(
@@ -52,7 +55,7 @@ function failForDoubts(task: Task): readonly Entry[] {
   return doubtful;
 }
 
-/** What `verify` found. */
+/** The report of `verify`. */
 function reportOf(task: Task, doubtful: readonly Entry[]) {
   const { absent, different, shown, unreadable, extra } = task.findings;
   const unproven = partition(task.resource).filter(
@@ -61,26 +64,28 @@ function reportOf(task: Task, doubtful: readonly Entry[]) {
   return {
     absent: [...absent],
     different: [...different],
-    // A row that moved is missed in one slice and found in another.
+    // A row that moved is lacking in one slice and shown by another.
     extra: [...extra].filter(key => !different.has(key) && !shown.has(key)),
     unreadable: [...unreadable],
     unproven: unproven.map(entry => sliceText(entry.slice)),
   };
 }
 
-/** What one resource did not need goes to the others of this turn. */
+/** Shares the remaining allowance among the other slots. */
 function handOnAllowance(loop: Loop, task: Task): void {
   const rest = loop.tasks.filter(each => each.kind === 'slot');
   if (task.kind === 'slot' && task.allowance > 0)
     for (const other of rest) other.allowance += task.allowance / rest.length;
 }
 
-/** What hints pointed to and was not read is a hint again. */
+/** Returns the targets that were not read to the stored hints. */
 export async function leaveTargets(db: Db, { resource, targets }: Task): Promise<void> {
   if (targets.length > 0) await returnHints(db, placeOf(resource), targets);
 }
 
-/** The loop cannot go on: runs end with the reason, orders stay open so that the next process goes on from the last commit. */
+/**
+ * Ends all runs with the error that stopped the loop. Orders stay open if the next process can continue from the last commit.
+ */
 export async function leaveTasks(loop: Loop, error: unknown, serves: { readonly slots: boolean }): Promise<void> {
   const { engine } = loop;
   const kept = isKind(error, 'stopped', 'quota', 'stale', 'database');
@@ -99,7 +104,7 @@ export async function leaveTasks(loop: Loop, error: unknown, serves: { readonly 
       if (task.orderId === null) continue;
       if (kept) await setOrderState(engine.database.kysely, task.orderId, ['running'], 'waiting');
       else {
-        // A key and an address can be put right, and a service is there to go on.
+        // The key and the address can be corrected while the service runs.
         const again = serves.slots && isKind(error, 'unauthorized', 'configuration');
         await setOrderState(
           engine.database.kysely,
@@ -110,7 +115,7 @@ export async function leaveTasks(loop: Loop, error: unknown, serves: { readonly 
         );
       }
     } catch (cause) {
-      // The database may be what failed; the next holder of the lock ends these runs.
+      // If the database failed, the next holder of the lock ends these runs.
       engine.log.debug({ reason: String(cause) }, 'could not record the end of a run');
     }
   }

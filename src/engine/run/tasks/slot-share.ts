@@ -1,17 +1,17 @@
 /** A source's limit, and how its resources share it. */
 export interface Shares {
-  /** Requests in a window of `windowMs`. */
+  /** Requests per window of `windowMs`. */
   readonly limit: number;
   readonly windowMs: number;
   readonly resources: readonly { readonly name: string }[];
-  /** Resource to its part of what the limit refills. Default: 1 each. */
+  /** Weight of each resource in sharing the limit. Default: 1. */
   readonly weights?: Readonly<Record<string, number>>;
 }
 
 /**
- * Requests that a slot may spend on reading again: what the limit has refilled since the resource's last slot (`previousAt`, epoch
- * ms), split by weight; half of it while a backfill or verify needs the rest. A weight of 0 (no schedule of its own) takes nothing
- * from the others; what is ordered then counts as 1.
+ * Requests that a slot may spend on rereading: what the limit refilled since the resource's last slot (`previousAt`, epoch ms),
+ * split by weight, and half of that while a backfill or verify waits. Weight 0 (no schedule) takes nothing from the others and
+ * counts as 1 for an order.
  */
 export function slotShare(
   { limit, windowMs, resources, weights = {} }: Shares,

@@ -10,12 +10,12 @@ import { type Slice, sliceText } from '../../slices/slice.ts';
 import { createTask, type Task } from '../../task/task.ts';
 import type { Engine, Loop } from '../engine.ts';
 
-/** Requests that one reading for hints may cost. */
+/** Requests that one task for hints may spend. */
 const ALLOWANCE = 10;
-/** Pages that the rows sharing a value (an invoice's customer) may fill; more than that, a window is narrower. */
+/** Pages of rows that share a value (an invoice's customer). Beyond this, a window is narrower. */
 const MOST_VALUE_PAGES = 3;
 
-/** Hints that may be read for now become tasks, one for each resource. */
+/** Creates tasks for due hints, one per resource. */
 export async function takeHinted(loop: Loop, now: number): Promise<Task[]> {
   const { engine, tasks } = loop;
   const { database, source } = engine;
@@ -39,7 +39,7 @@ export async function takeHinted(loop: Loop, now: number): Promise<Task[]> {
   return begun;
 }
 
-/** The narrowest slices that show what the hints point to. A row that is not stored is looked for where the list grows. */
+/** The narrowest slices that show the rows hinted at. A row that is not stored is sought at the newest end. */
 async function targetsOf(engine: Engine, resource: Resource, hints: readonly Slice[], now: number): Promise<Slice[]> {
   const parts = partition(resource).filter(entry => entry.provenAt !== null);
   // The first sync reads everything anyway, newest first.
@@ -69,7 +69,7 @@ async function targetsOf(engine: Engine, resource: Resource, hints: readonly Sli
     else if (resource.strategy.partition === 'id') add({ by: 'id', from: BigInt(hint.key), to: BigInt(hint.key) });
     else if (resource.dates) for (const day of await ofRow(resource.dates.field)) days.add(day);
   }
-  // The newest end of a list in no order is anywhere; a row made today is most often dated today.
+  // In a list without order, new rows can be anywhere; a new row is usually dated today.
   if (grown && resource.profile.order === 'none') days.add(dayIn(now, engine.timeZone));
   for (const { slice } of parts) if (slice.by === 'date' && [...days].some(day => holds(slice, day))) add(slice);
   if (!grown) return [...found.values()];

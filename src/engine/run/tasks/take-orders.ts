@@ -6,7 +6,7 @@ import { createTask, type Task } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
 import { addTask, shareOf } from './add-task.ts';
 
-/** Open orders become tasks; paused and cancelled ones stop being tasks. */
+/** Creates tasks for open orders, and drops the tasks of paused and cancelled ones. */
 export async function takeOrders(loop: Loop, isServed: (order: Order) => boolean, now: number): Promise<void> {
   const { database, source } = loop.engine;
   const orders = await openOrders(database.kysely, source);

@@ -6,12 +6,12 @@ import { addTask, shareOf } from './add-task.ts';
 
 type Slot = Awaited<ReturnType<typeof openSlots>>[number];
 
-/** Open slots become tasks, one for each resource at a time. */
+/** Creates tasks for open slots, one per resource at a time. */
 export async function takeSlots(loop: Loop): Promise<void> {
   const { database, source } = loop.engine;
   for (const slot of await openSlots(database.kysely, source)) {
-    // A newer tick takes over: what is watched comes first again. The older task ends when its current readings end, and keeps
-    // their failures. If it has not sent a request yet, the newer tick waits.
+    // A newer tick takes over, so that the newest rows come first again. The older task ends with its current readings.
+    // If it has not sent a request yet, the newer tick waits.
     const older = loop.tasks.find(task => task.kind === 'slot' && task.resource.name === slot.resource);
     if (older) older.overtaken = older.counts.requests > 0;
     else await take(loop, slot);
@@ -28,7 +28,7 @@ async function take(loop: Loop, slot: Slot): Promise<void> {
   const runId = await startRun(kysely, started);
   await takeSlot(kysely, source, slot, runId);
   if (!resource) {
-    // Left open it would be due for ever.
+    // Left open, the slot would be due forever.
     await endRun(kysely, runId, { state: 'failed', reason: `There is no job for "${slot.resource}".` });
     return;
   }
