@@ -34,6 +34,8 @@ export interface Table<Row extends { id: number }> {
   readonly nextId: number;
   has(id: number): boolean;
   get(id: number): Row | undefined;
+  /** A row that was removed. */
+  removed(id: number): Row | undefined;
   at(position: number): Row;
   isLive(position: number): boolean;
   /** Positions of the matching live rows, by ascending id. */
@@ -132,6 +134,10 @@ export function createTable<Row extends { id: number }>(source: TableSource<Row>
     get(id) {
       const position = livePosition(id);
       return position < 0 ? undefined : at(position);
+    },
+    removed(id) {
+      const position = positionOf(id);
+      return position < 0 || live[position] === 1 ? undefined : at(position);
     },
     at,
     isLive: position => live[position] === 1,

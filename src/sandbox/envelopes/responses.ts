@@ -26,7 +26,7 @@ export function validationFailure(status: number, errors: Record<string, string>
 }
 
 /** A list of `count` rows. A long one is rendered and sent in chunks, so that a million rows are never one string. */
-export function rowList(count: number, row: (index: number) => object, meta: Meta | undefined): Response {
+export function rowList(count: number, row: (index: number) => object | null, meta: Meta | undefined): Response {
   const end = meta === undefined ? ']}' : `],"meta":${JSON.stringify(meta)}}`;
   const chunkFrom = (from: number) => {
     const texts: string[] = [];

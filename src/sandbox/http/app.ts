@@ -38,6 +38,7 @@ function addListRoutes(app: Hono<Env>, { timeline, variants, log }: AppDependenc
       const offered = listShapes[resource].invented ? current['other-lists'] : 'list';
       if (offered === '404') return failure(404, 'Not found');
       if (offered === '405') return failure(405, 'Method not allowed');
+      if (current.forbidden === resource) return failure(403, `You do not have permission to view ${resource}`);
       const { query } = parseTarget(c.req.url);
       const request = { salt: log.stats.total, fault: c.get('fault') };
       return timeline.dataset().answerList(resource, query, current, request);

@@ -17,9 +17,25 @@ export function addCustomerRoutes(app: Hono<Env>, { timeline, variants }: AppDep
     return visible ? timeline.dataset().data.customers.get(id) : undefined;
   };
 
+  const missing = (id: number) => {
+    const gone = timeline.dataset().data.customers.removed(id);
+    switch (variants()['deleted-customer']) {
+      case 'null':
+        return Response.json({ success: true, data: null });
+      case 'not-found':
+        return failure(200, 'Customer not found');
+      case '400':
+        return failure(400, 'Invalid customer');
+      case 'marked':
+        return gone === undefined ? notFound() : success({ ...render(gone), deleted_at: '2026-01-01T00:00:00Z' });
+      case '404':
+        return notFound();
+    }
+  };
+
   app.get(path, c => {
     const row = find(c);
-    return row === undefined ? notFound() : success(render(row));
+    return row === undefined ? missing(Number(c.req.param('id'))) : success(render(row));
   });
   app.put(path, async c => {
     const row = find(c);

@@ -18,26 +18,37 @@ export type AnswerList = (
   request: { salt: number; fault: ListFault | undefined },
 ) => Response;
 
+/** The position of a row that is null. */
+const NULL_ROW = -1;
+
 export function createListAnswers(data: Data, seed: number): AnswerList {
   const listings = new Map<ListedResource, Listing>();
   for (const resource of listedResources) {
     listings.set(resource, createListing(data[resource] as Table<{ id: number }>, seed));
   }
   return (resource, query, variants, { salt, fault }) => {
-    const errors = dateErrors(resource, query);
+    const errors = dateErrors(resource, query, variants);
     if (errors !== undefined) return validationFailure(Number(variants.validation), errors);
 
     const filter = readFilter(resource, query, variants);
-    const found = (listings.get(resource) as Listing).positions(filter, variants.order, variants.visible, salt);
+    const matching = (listings.get(resource) as Listing).positions(filter, variants.order, variants.visible, salt);
+    // A row without fields matches no filter.
+    const hasNull = variants['null-rows'] === 'yes' && Object.keys(filter).length === 0;
+    const found = hasNull ? [NULL_ROW, ...matching] : matching;
     const paging = resource === 'customers' ? 'meta' : variants.paging;
-    const page = choosePage(query, found.length, paging, variants);
+    const unfiltered = () =>
+      (listings.get(resource) as Listing).positions({}, variants.order, variants.visible, salt).length;
+    const counts = { total: found.length, unfiltered: variants.totals === 'unfiltered' ? unfiltered() : found.length };
+    const page = choosePage(query, counts, paging, variants);
     if (page.kind === 'not found') return failure(404, 'Page not found');
+    if (found.length === 0 && variants['no-rows'] === '404') return failure(404, 'No records found');
     if (page.kind === 'invalid') return validationFailure(Number(variants.validation), page.errors);
 
     const table = data[resource];
     const sent = spoilPage(fault, page.to - page.from, page.meta, salt);
     const position = (index: number) => found[page.from + sent.sourceIndex(index)] as number;
-    const row = (index: number) => renderRow(resource, table.at(position(index)), variants, true);
+    const row = (index: number) =>
+      position(index) === NULL_ROW ? null : renderRow(resource, table.at(position(index)), variants, true);
     return rowList(sent.count, row, sent.meta);
   };
 }

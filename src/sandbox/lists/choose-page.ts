@@ -9,10 +9,10 @@ export type Page =
 
 const DEFAULT_LIMIT = 20;
 
-/** `total` is the number of rows that match the filter. */
+/** `total` is the number of rows that match the filter, `unfiltered` that of the whole list. */
 export function choosePage(
   query: URLSearchParams,
-  total: number,
+  { total, unfiltered }: { total: number; unfiltered: number },
   paging: Variants['paging'],
   variants: Variants,
 ): Page {
@@ -28,8 +28,18 @@ export function choosePage(
   if (page > pages && variants['past-end'] === '404') return { kind: 'not found' };
   if (page > pages && variants['past-end'] === 'last-page') page = pages;
   const from = Math.min(total, (page - 1) * limit);
-  const meta = { current_page: page, total_pages: pages, total_records: total };
+  const counted = countRows(total, unfiltered, variants.totals);
+  const meta = { current_page: page, total_pages: Math.max(1, Math.ceil(counted / limit)), total_records: counted };
   return { kind: 'rows', from, to: Math.min(total, from + limit), meta: paging === 'meta' ? meta : undefined };
+}
+
+/** Rows that a deleted flag hides from the list, but not from its count. */
+const HIDDEN_ROWS = 7;
+
+function countRows(total: number, unfiltered: number, counts: Variants['totals']): number {
+  if (counts === 'unfiltered') return unfiltered;
+  if (counts === 'with-deleted') return total === 0 ? 0 : total + HIDDEN_ROWS;
+  return counts === 'doubled' ? 2 * total : total;
 }
 
 function firstRows(total: number, count: number): Page {

@@ -21,15 +21,24 @@ export function readFilter(resource: ListedResource, query: URLSearchParams, var
   const to = shape.dated && parameter('date_to');
   const rule = variants['date-filter'];
   if (rule === 'ignored' || (rule === 'pair-only' && !(from && to))) return filter;
-  if (from) filter.fromDay = dayOf(from);
-  if (to) filter.toDay = dayOf(to) - (variants['date-to'] === 'exclusive' ? 1 : 0);
+  const day = (text: string) => dayOf(isFar(text) && variants['date-bounds'] === 'wrapped' ? '1970-01-01' : text);
+  if (from) filter.fromDay = day(from);
+  if (to) filter.toDay = day(to) - (variants['date-to'] === 'exclusive' ? 1 : 0);
   return filter;
 }
 
+/** Beyond the years that a server with 32-bit times knows in full. */
+const isFar = (day: string): boolean => day < '1902-01-01' || day > '2037-12-31';
+
 /** A message for each invalid date; undefined if all are valid. */
-export function dateErrors(resource: ListedResource, query: URLSearchParams): Record<string, string> | undefined {
+export function dateErrors(
+  resource: ListedResource,
+  query: URLSearchParams,
+  { 'date-bounds': bounds }: Variants,
+): Record<string, string> | undefined {
   if (!listShapes[resource].dated) return undefined;
-  const invalid = ['date_from', 'date_to'].filter(name => query.get(name) && dayOf(query.get(name)) === NO_DAY);
+  const isInvalid = (day: string) => dayOf(day) === NO_DAY || (bounds === 'rejected' && isFar(day));
+  const invalid = ['date_from', 'date_to'].filter(name => query.get(name) && isInvalid(query.get(name) as string));
   return invalid.length === 0
     ? undefined
     : Object.fromEntries(invalid.map(name => [name, 'Invalid date, expected YYYY-MM-DD']));

@@ -227,4 +227,41 @@ export const variantPoints = {
     { partial: 'valid entries are created, with one result per entry', all: 'all or nothing' },
     'partial',
   ),
+  'no-rows': point(
+    'The response of a list that has no row to show.',
+    { list: 'an empty list', '404': 'status 404' },
+    'list',
+  ),
+  forbidden: point(
+    'The list that the key may not read: status 403.',
+    { none: 'none', transactions: 'transactions', users: 'users' },
+    'none',
+  ),
+  totals: point(
+    'What total_records and total_pages count.',
+    {
+      matching: 'the rows that match the filter',
+      unfiltered: 'all rows of the list, whatever the filter',
+      'with-deleted': 'seven rows more than there are, since deleted ones still count',
+      doubled: 'every row twice',
+    },
+    'matching',
+  ),
+  'date-bounds': point(
+    'The effect of date_from and date_to outside 1902 to 2037.',
+    { any: 'they filter', rejected: 'rejected, with the status of `validation`', wrapped: 'taken for 1 January 1970' },
+    'any',
+  ),
+  'deleted-customer': point(
+    'The response of the address of a deleted customer.',
+    {
+      '404': 'status 404',
+      null: 'status 200 with data null',
+      'not-found': 'status 200 with success false and the message "Customer not found"',
+      '400': 'status 400',
+      marked: 'the customer, with deleted_at',
+    },
+    '404',
+  ),
+  'null-rows': point('Whether every list has a row that is null.', { no: 'none has', yes: 'its first row is' }, 'no'),
 } as const;
