@@ -66,6 +66,15 @@ describe('refusals', () => {
     expect(judge(status, text).kind).toBe('unauthorized');
   });
 
+  it.each([
+    [403, page],
+    [403, '{"success": false, "message": "You do not have permission to view users"}'],
+    [200, '{"success": false, "message": "Access denied"}'],
+    [400, '{"success": false, "message": "Forbidden"}'],
+  ])('%i %s: the list, not the key', (status, text) => {
+    expect(judge(status, text).kind).toBe('refused');
+  });
+
   it.each([200, 400, 409, 422])('%i with field messages: the request', status => {
     expect(judge(status, invalid)).toEqual({
       kind: 'refused',

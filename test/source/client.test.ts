@@ -363,7 +363,7 @@ describe('429', () => {
 describe('not retried', () => {
   it.each([
     [401, { success: false, message: 'Invalid API key' }],
-    [403, '<h1>Forbidden</h1>'],
+    [403, { success: false, message: 'Invalid API key' }],
     [200, { success: false, message: 'Unauthorized access' }],
   ])('%i %j: the key is refused', async (status, body) => {
     const { list, peer } = await setUp(response => json(response, body, status));
@@ -373,6 +373,13 @@ describe('not retried', () => {
       status,
       next: expect.stringMatching(/SOURCE_API_KEY.*Settings → API Access/),
     });
+    expect(peer.seen).toHaveLength(1);
+  });
+
+  it('a list that the key may not read, which says nothing about the others', async () => {
+    const { list, peer } = await setUp(response => json(response, '<h1>Forbidden</h1>', 403));
+    const next = expect.stringMatching(/SOURCE_API_KEY.*Settings → API Access/) as string;
+    expect(await failure(list())).toMatchObject({ kind: 'refused', status: 403, next });
     expect(peer.seen).toHaveLength(1);
   });
 

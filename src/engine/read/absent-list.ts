@@ -15,6 +15,4 @@ export const noSuchList = (resource: Resource): SluiceError =>
 
 /** Returns `absent` if the error means that the source does not offer an optional list, else the error itself. */
 export const orAbsent = (resource: Resource, error: unknown): unknown =>
-  !isOffered(resource) && isKind(error, 'refused', 'unauthorized') && NOT_THERE.has(error.status)
-    ? noSuchList(resource)
-    : error;
+  !isOffered(resource) && isKind(error, 'refused') && NOT_THERE.has(error.status) ? noSuchList(resource) : error;

@@ -85,7 +85,7 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
       throw noSuchList(resource);
     } catch (cause) {
       const error = orAbsent(resource, cause);
-      const tooLarge = isKind(error, 'refused') || (isTimeout(error) && limit > SMALL_PAGE);
+      const tooLarge = (isKind(error, 'refused') && error.status !== 403) || (isTimeout(error) && limit > SMALL_PAGE);
       if (smaller !== undefined && tooLarge) {
         refused = isKind(error, 'refused');
         limit = smaller;

@@ -34,7 +34,7 @@ export async function* readTotal(reader: Reader, task: Task, slice: TotalSlice):
   } catch (error) {
     // Nothing depends on totals: after an outage they are requested some other time.
     if (isKind(error, 'unavailable')) return;
-    if (!isKind(error, 'refused', 'unauthorized')) throw error;
+    if (!isKind(error, 'refused')) throw error;
     yield refused(`${control.path}: ${error.message}`);
   }
 }

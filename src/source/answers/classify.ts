@@ -34,7 +34,7 @@ export function classify(answer: HttpAnswer, expected: Expected, time: { nowMs: 
   if (status >= 300 && status < 400) return redirected(answer, time);
   if (NO_CONTENT.has(status) && expected === 'any') return { kind: 'success', body: {} };
   const body = envelope(answer.text);
-  if (status === 401 || status === 403) return { kind: 'unauthorized', message: said(body, `HTTP ${status}`) };
+  if (status === 401) return { kind: 'unauthorized', message: said(body, `HTTP ${status}`) };
   if (status >= 400) return rejection(body, answer);
   if (body === undefined) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, time);
   if (body.success === false) return failureInside(body, answer, time);
@@ -62,6 +62,7 @@ function failureInside(
   if (refusesKey(body)) return { kind: 'unauthorized', message };
   const fields = fieldMessages(body);
   if (fields) return { kind: 'refused', message, fields };
+  if (DENIES_ACCESS.test(message)) return { kind: 'refused', message };
   return retryLater(answer, `HTTP ${answer.status} with success: false (${message})`, time);
 }
 
@@ -108,7 +109,7 @@ function holds(data: unknown, expected: Expected): boolean {
   return expected === 'list' ? Array.isArray(data) : isObject(data);
 }
 
-/** As documented, an authentication error has a message and no `errors` object. */
+/** The key itself is refused; what it may not read is refused by itself. As documented, such an error has a message and no `errors` object. */
 function refusesKey(body: Record<string, unknown>): boolean {
   if (isObject(body.errors) || typeof body.message !== 'string') return false;
   return REFUSES_KEY.test(body.message) && !/too many|rate.?limit|quota/i.test(body.message);
@@ -117,9 +118,12 @@ function refusesKey(body: Record<string, unknown>): boolean {
 const BAD = '(?:invalid|missing|unknown|expired|revoked|wrong|disabled|required|not valid|not found)';
 const REFUSES_KEY = new RegExp(
   `\\b${BAD}\\b[^.]*\\b(?:key|token)\\b|\\b(?:key|token)\\b[^.]*\\b${BAD}\\b|unauthori[sz]ed|unauthenticated` +
-    '|not authori[sz]ed|authentication (?:failed|required)|access denied|forbidden|permission',
+    '|authentication (?:failed|required)',
   'i',
 );
+
+/** What the key may not read, whatever else it may. */
+const DENIES_ACCESS = /\bpermission\b|\bforbidden\b|\baccess denied\b/i;
 
 const MAX_FIELDS = 20;
 

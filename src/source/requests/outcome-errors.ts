@@ -13,10 +13,11 @@ export function rejected(
   wording: Wording,
 ): SluiceError {
   const known = status === null ? {} : { status };
+  const checkKey = `Check ${wording.apiKey} and the permissions of the key: in the source, Settings → API Access.`;
   if (verdict.kind === 'unauthorized') {
     return new SluiceError('unauthorized', `The source refuses the API key for ${call.label}: ${verdict.message}`, {
       ...known,
-      next: `Check ${wording.apiKey} and the permissions of the key: in the source, Settings → API Access.`,
+      next: checkKey,
     });
   }
   const { fields, message } = verdict;
@@ -25,7 +26,7 @@ export function rejected(
   return new SluiceError('refused', `The source refuses ${call.label}: ${message}${listed}`, {
     ...known,
     ...(fields && { fields }),
-    next: 'The source would refuse the same request again.',
+    next: status === 403 ? checkKey : 'The source would refuse the same request again.',
   });
 }
 
