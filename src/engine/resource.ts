@@ -7,6 +7,7 @@ import type { MissingRow } from '../warehouse/rows/missing-rows.ts';
 import { readTable, type Table } from '../warehouse/rows/tables.ts';
 import type { List } from './coverage/list.ts';
 import { type DateWindow, type Job, slicingOf } from './job.ts';
+import type { CountedWindow } from './profile/counts.ts';
 import { profileOf, type SourceProfile, UNKNOWN } from './profile/source-profile.ts';
 import { type Strategy, strategyFor } from './profile/strategy.ts';
 import { childShape, createRecordParser } from './records/parse-record.ts';
@@ -39,6 +40,8 @@ export interface Resource extends List {
   /** Rows that are missing, as far as known; null after every commit. */
   missing: readonly MissingRow[] | null;
   total: number | null | undefined;
+  /** What the source counted in the windows read last, the newest last. */
+  countedWindows: readonly CountedWindow[];
 }
 
 export async function openResource(
@@ -64,6 +67,7 @@ export async function openResource(
     quarantined: true,
     missing: null,
     total: undefined,
+    countedWindows: [],
   };
   await refreshResource(database, resource);
   return resource;

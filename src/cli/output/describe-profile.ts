@@ -25,6 +25,12 @@ const WORDS: { readonly [Name in keyof Traits]: WordsOf<Traits[Name]> } = {
   'date filter': { ignored: 'ignores the date filter' },
   'date from': { inclusive: 'the start date is inclusive', 'in doubt': 'the start date may not be inclusive' },
   'date to': { inclusive: 'the end date is inclusive', 'in doubt': 'the end date may not be inclusive' },
+  counts: {
+    'doubted once': 'its count disagreed with its rows once',
+    'doubted twice': 'its count disagreed with its rows twice',
+    unreliable: 'its count is wrong and not used',
+    unfiltered: 'its count ignores filters and is not used for them',
+  },
   'control totals': {
     agree: 'the monthly report agrees with the rows',
     'other rules': 'the monthly report follows other rules and is not used',

@@ -8,7 +8,7 @@ import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import type { Step } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
-import { giveUp, noteDoubt } from '../task/progress.ts';
+import { giveUp, noteDoubt, noteMiscount } from '../task/progress.ts';
 import { concludeProven } from './conclude-proven.ts';
 import { concludeTargeted } from './conclude-targeted.ts';
 import { concludeTotal } from './conclude-total.ts';
@@ -57,7 +57,9 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
     case 'larger':
       return changeCoverage(tx, effects, growParts(resourceIn(effects), slice, end.total));
     case 'unproven': {
-      const { startedAt, givenUp } = end;
+      const { startedAt, givenUp, miscounted } = end;
+      if (miscounted !== undefined)
+        effects.afterCommit.push(() => noteMiscount(task.progress, sliceText(slice), miscounted));
       if (givenUp) effects.afterCommit.push(() => giveUp(task.progress, sliceText(slice)));
       // A targeted slice proves no range, so its rows are kept and it is not read again in this run.
       if (slice.by === 'value')

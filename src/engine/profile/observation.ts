@@ -28,6 +28,8 @@ export interface Traits {
   'date filter': 'ignored';
   'date from': 'inclusive' | 'in doubt';
   'date to': 'inclusive' | 'in doubt';
+  /** What the source's own counts are worth; doubts become `unreliable`. `unfiltered`: they ignore the filter. */
+  counts: 'doubted once' | 'doubted twice' | 'unreliable' | 'unfiltered';
   'control totals': 'agree' | 'other rules' | 'absent';
 }
 

@@ -1,4 +1,4 @@
-import type { Observation, Order } from './observation.ts';
+import type { Observation, Order, Traits } from './observation.ts';
 
 /**
  * What a source was observed to do with one list, where its document is silent. Null, false and 0 mean: not observed.
@@ -19,6 +19,7 @@ export interface SourceProfile {
   readonly ignoresDates: boolean;
   readonly dateFrom: 'inclusive' | 'in doubt' | null;
   readonly dateTo: 'inclusive' | 'in doubt' | null;
+  readonly counts: Traits['counts'] | null;
   readonly controlTotals: 'agree' | 'other rules' | 'absent' | null;
   readonly ignoredFilters: ReadonlySet<string>;
 }
@@ -38,6 +39,7 @@ export const UNKNOWN: SourceProfile = {
   ignoresDates: false,
   dateFrom: null,
   dateTo: null,
+  counts: null,
   controlTotals: null,
   ignoredFilters: new Set(),
 };
@@ -85,6 +87,8 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
       return { dateFrom: value };
     case 'date to':
       return { dateTo: value };
+    case 'counts':
+      return { counts: value };
     case 'control totals':
       return { controlTotals: value };
     default:

@@ -37,6 +37,8 @@ export function endOf(plan: PageReading, outcome: Outcome, startedAt: string): E
     case 'never stable':
       // Further passes would prove nothing either.
       return { ...unproven(reasonOf(outcome), startedAt), givenUp: true };
+    case 'count differs':
+      return { ...unproven(reasonOf(outcome), startedAt), miscounted: outcome.counted - outcome.shown };
     default:
       return unproven(reasonOf(outcome), startedAt);
   }

@@ -2,6 +2,7 @@ import { isKind } from '../../errors.ts';
 import { type Client, isTimeout, type ListAnswer, type Meta } from '../../source/client.ts';
 import { endsBehindFullPage } from '../../source/paging/pager.ts';
 import { holdsRows, pageSize } from '../coverage/list.ts';
+import { believedMeta } from '../profile/counts.ts';
 import { isSingleBody } from '../profile/strategy.ts';
 import type { Resource } from '../resource.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
@@ -78,9 +79,13 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
       const { value: answer, release } = await request(question, { page, limit }, hasty);
       const { grantedAt, requests } = answer;
       const came = { grantedAt, requests, limit, page, refused, release };
-      if (answer.kind === 'rows') return { ...came, rows: answer.rows, meta: answer.meta };
+      const isFiltered = Object.keys(question.query).length > 0;
+      if (answer.kind === 'rows') {
+        const meta = believedMeta(resource.profile, answer.meta, { isFiltered });
+        return { ...came, rows: answer.rows, meta };
+      }
       // 404 past the end, or for a filter that matches nothing, means no rows. Page 1 of the unfiltered list must exist.
-      if (page > 1 || Object.keys(question.query).length > 0) return { ...came, rows: [], meta: undefined };
+      if (page > 1 || isFiltered) return { ...came, rows: [], meta: undefined };
       release();
       throw noSuchList(resource);
     } catch (cause) {

@@ -2,6 +2,7 @@ import { MAX_PAGES } from '../../source/paging/page-count.ts';
 import {
   endPass,
   isAtStart,
+  type Outcome,
   pagesToRead,
   type Reading,
   type ReadPage,
@@ -9,11 +10,12 @@ import {
   startReading,
 } from '../../source/paging/stable-reading.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
+import { observeCounts, observeValueCount } from '../profile/counts.ts';
 import type { Observation } from '../profile/observation.ts';
 import { isDistrust, observeDateFilter, observeValueFilter } from '../profile/observe-filter.ts';
 import { observeGrowth, pagingIgnored, UNTIL_EMPTY } from '../profile/observe-page.ts';
 import type { Resource } from '../resource.ts';
-import { sliceText } from '../slices/slice.ts';
+import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { contextOf, endOf, unproven } from './end-of-reading.ts';
 import {
@@ -113,7 +115,10 @@ function takeAnswer(
   const shown = read.taken.isDuplicate ? { rows: [], bad: [] } : parsed;
   const { certain, uncertain } = byCertainty(shown.rows);
   const held = uncertain.length > 0 ? [...progress.held, ...uncertain] : progress.held;
-  const learnt = observe(resource, plan, answer, { reading, read, first: progress.first, rows: certain });
+  const learnt = [
+    ...observe(resource, plan, answer, { reading, read, first: progress.first, rows: certain }),
+    ...observeMiscount(resource, plan.slice, outcome),
+  ];
   const distrust = isAtStart(reading) ? learnt.find(isDistrust) : undefined;
   const end = distrust ? unproven(distrust.evidence, grantedAt) : outcome && endOf(plan, outcome, position.startedAt);
   const step: Step = {
@@ -152,7 +157,11 @@ function observe(
   const { reading, read, first, rows } = given;
   const { repeatsFirst, news, pager } = read.taken;
   if (isAtStart(reading))
-    return [...observeAnswer(resource, answer, { pages: pager.totalPages }), ...observeFilter(resource, plan, rows)];
+    return [
+      ...observeAnswer(resource, answer, { pages: pager.totalPages }),
+      ...observeFilter(resource, plan, rows),
+      ...observeCount(resource, plan, answer),
+    ];
   if (pager.pass > 1) return [];
   if (repeatsFirst) return [pagingIgnored(answer)];
   if (pager.totalPages !== null || answer.page !== 2) return [];
@@ -161,6 +170,22 @@ function observe(
     ...observeGrowth(resource.profile, answer, news),
     ...observeAnswer(resource, answer, { pages: null, previous: first }),
   ];
+}
+
+/** Windows whose counts are compared with each other. */
+const WINDOWS_COMPARED = 40;
+
+function observeCount(resource: Resource, { asked }: PageReading, { meta }: PageAnswer): Observation[] {
+  if (asked === undefined || meta?.totalRecords === undefined) return [];
+  const window = { asked, total: meta.totalRecords };
+  const known = resource.countedWindows;
+  resource.countedWindows = [...known, window].slice(-WINDOWS_COMPARED);
+  return observeCounts(resource.profile, known, window);
+}
+
+function observeMiscount(resource: Resource, slice: Slice, outcome: Outcome | null): Observation[] {
+  if (slice.by !== 'value' || outcome?.kind !== 'count differs') return [];
+  return observeValueCount(resource.profile, sliceText(slice), outcome, resource.total);
 }
 
 function observeFilter(resource: Resource, { slice, asked }: PageReading, rows: readonly Row[]): Observation[] {

@@ -48,6 +48,8 @@ export type End =
       readonly kind: 'unproven';
       readonly reason: string;
       readonly startedAt: string;
+      /** The source counted so many rows more than it showed; negative if fewer. */
+      readonly miscounted?: number;
       /** The same task would fail again. */
       readonly givenUp?: true;
     };

@@ -9,6 +9,7 @@ import { placeOf, type Resource } from '../resource.ts';
 import { dayIn } from '../slices/date-windows.ts';
 import { sliceText } from '../slices/slice.ts';
 import type { Task, UnderWay } from '../task/task.ts';
+import { distrustCounts } from './distrust-counts.ts';
 import type { Engine, Loop } from './engine.ts';
 import { startReading } from './readings/start-reading.ts';
 import { recount } from './recount.ts';
@@ -55,7 +56,8 @@ async function nextFor(engine: Engine, task: Task, affordable: boolean | null, n
   task.absent ||= isKnownAbsent(resource, task, now);
   const today = dayIn(now, engine.timeZone);
   const next = plan({ list: resource, wish: task, missing, now, today, affordable });
-  return next === 'done' ? recount(engine, task, missing) : next;
+  if (next !== 'done') return next;
+  return (await distrustCounts(engine, task)) ? 'blocked' : recount(engine, task, missing);
 }
 
 /** The missing rows, queried again after each commit. */

@@ -16,6 +16,13 @@ export interface TaskProgress extends Progress {
   readonly tries: Map<string, number>;
   /** How many readings of each slice were contradicted by others, by slice text. */
   readonly doubts: Map<string, number>;
+  /** By how many rows the count of a slice was off, and in how many readings in a row, by slice text. */
+  readonly miscounts: Map<string, Miscount>;
+}
+
+export interface Miscount {
+  readonly by: number;
+  readonly times: number;
 }
 
 export const newProgress = (): TaskProgress => ({
@@ -26,11 +33,12 @@ export const newProgress = (): TaskProgress => ({
   intervals: [],
   tries: new Map(),
   doubts: new Map(),
+  miscounts: new Map(),
 });
 
 /** Opens all slices again, including those that were done or given up. */
 export function startOver(progress: TaskProgress): void {
-  for (const each of [progress.done, progress.asked, progress.tries, progress.doubts]) each.clear();
+  for (const each of [progress.done, progress.asked, progress.tries, progress.doubts, progress.miscounts]) each.clear();
   progress.coverAsked = false;
   progress.countAsked = false;
 }
@@ -40,6 +48,17 @@ export function noteTry({ tries, done }: TaskProgress, slice: string): void {
   const count = (tries.get(slice) ?? 0) + 1;
   tries.set(slice, count);
   if (count >= MOST_TRIES) done.add(slice);
+}
+
+export function noteMiscount({ miscounts }: TaskProgress, slice: string, by: number): void {
+  const before = miscounts.get(slice);
+  miscounts.set(slice, { by, times: before?.by === by ? before.times + 1 : 1 });
+}
+
+/** A slice whose count was off by the same number in every reading of the task. */
+export function steadyMiscount({ miscounts }: TaskProgress): { slice: string; by: number } | null {
+  for (const [slice, { by, times }] of miscounts) if (times >= MOST_TRIES) return { slice, by };
+  return null;
 }
 
 /** Further readings of the slice would prove nothing either. */

@@ -25,7 +25,7 @@ export interface Pager {
   readonly previous: ListPage | null;
   /** Rows that a page with new rows has repeated. Inserted rows cause one per page; more mean that the list has no fixed order. */
   readonly repeated: number;
-  /** False once the count moved or a counted page was empty. */
+  /** False once the count moved. */
   readonly steady: boolean;
   /** The page was empty and is being asked for once more. */
   readonly asksAgain: boolean;
@@ -191,7 +191,15 @@ function takeCounted(pager: Pager, page: ListPage, context: PageContext): TakenP
   if (repeatsFirst)
     return { ...taken, pager: { ...pager, seen }, verdict: cutOrCapped(page, totalRecords, context), repeatsFirst };
   const moved = page.meta?.totalRecords !== undefined && page.meta.totalRecords !== totalRecords;
-  const steady = pager.steady && !moved && page.rows > 0;
+  const steady = pager.steady && !moved;
+  // Whatever the count promises behind an empty page would be empty too.
+  if (page.rows === 0)
+    return {
+      ...taken,
+      pager: { ...pager, seen, steady },
+      verdict: { kind: 'lacking', page: page.page, isEmpty: true },
+      repeatsFirst,
+    };
   const verdict: PageVerdict = page.page === totalPages ? { kind: 'end of list', pages: totalPages } : { kind: 'more' };
   return { ...taken, pager: { ...pager, seen, steady }, verdict, repeatsFirst };
 }

@@ -52,7 +52,7 @@ export type Outcome =
   | { readonly kind: 'complete' }
   | { readonly kind: 'cut'; readonly total: number | null; readonly shown: number }
   | { readonly kind: 'capped'; readonly rows: number }
-  /** The count moved, or a page that it promised was empty. */
+  /** The count moved. */
   | { readonly kind: 'unsteady' }
   | { readonly kind: 'count differs'; readonly counted: number; readonly shown: number }
   /** No two passes agreed. */
@@ -126,11 +126,17 @@ export function readPage(
     case 'end of list':
       return { ...endPass(next, verdict.pages, context), taken, position };
     case 'lacking':
-      return { reading: next, outcome: { kind: 'unsteady' }, taken, position };
+      return { reading: next, outcome: lacking(taken.pager), taken, position };
     default:
       return { reading: next, outcome: verdict, taken, position };
   }
 }
+
+/** A page that the count promised has no rows. */
+const lacking = ({ steady, totalRecords, seen }: Pager): Outcome =>
+  steady && totalRecords !== null && totalRecords !== seen.size
+    ? { kind: 'count differs', counted: totalRecords, shown: seen.size }
+    : { kind: 'unsteady' };
 
 /** What follows from the last page of a pass: the reading ends, or goes over all pages again. */
 export function endPass(

@@ -97,6 +97,16 @@ const meets = (neighbour: Place, { firstOffset, total }: Offsets): boolean =>
 const isLastByCount = ({ page, rows, meta }: AddressedPage, { firstOffset, total, pages }: Offsets): boolean =>
   total !== null ? firstOffset + rows >= total && page >= (meta?.totalPages ?? 1) : pages !== null && page >= pages;
 
+/** By how many rows the count is off, if the page lacks rows that it promises. */
+export function miscountOf(
+  { rows, limit, page, isFull }: AddressedPage,
+  { firstOffset, total, pages }: Place,
+): { miscounted?: number } {
+  if (total === null || (isFull && page === pages) || rows >= limit) return {};
+  const shown = firstOffset + rows;
+  return shown < total ? { miscounted: total - shown } : {};
+}
+
 /** Not as long as asked for, where nothing tells how long the list is: the list may end here. */
 export const mayBeLast = ({ total, pages }: Place, { rows, limit }: Pick<AddressedPage, 'rows' | 'limit'>): boolean =>
   total === null && pages === null && rows > 0 && rows !== limit;

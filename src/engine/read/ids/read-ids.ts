@@ -29,7 +29,7 @@ import {
   type PageAddress,
   type Search,
 } from './locate-range.ts';
-import { type AddressedPage, mayBeLast, type Place, placePage, reachesEnd } from './place-page.ts';
+import { type AddressedPage, mayBeLast, miscountOf, type Place, placePage, reachesEnd } from './place-page.ts';
 
 /** Two rows of a list that has more: a source that keeps to a page size of its own returns more. */
 const PROBE = { page: 1, limit: 2, flexible: false };
@@ -227,7 +227,7 @@ const LIMIT_HONOURED: Observation = {
 
 function stepOf(
   { task, range }: RangeReading,
-  { answer, place, parsed }: PlacedAnswer,
+  { answer, page, place, parsed }: PlacedAnswer,
   previous: PageAnswer | null,
   more: readonly Observation[] = [],
 ): Step {
@@ -250,6 +250,11 @@ function stepOf(
     total: place.total,
     end: place.interval
       ? { kind: 'proven', slice: place.interval, startedAt }
-      : { kind: 'unproven', reason: 'the answer does not show which ids it covers', startedAt },
+      : {
+          kind: 'unproven',
+          reason: 'the answer does not show which ids it covers',
+          startedAt,
+          ...miscountOf(page, place),
+        },
   };
 }

@@ -1,0 +1,78 @@
+import type { Meta } from '../../source/answers/meta.ts';
+import type { Observation } from './observation.ts';
+import type { AskedDays } from './observe-filter.ts';
+import type { SourceProfile } from './source-profile.ts';
+
+/** The source's own count of a list, as far as it is believed. */
+export function believedMeta(
+  { counts }: SourceProfile,
+  meta: Meta | undefined,
+  { isFiltered }: { isFiltered: boolean },
+): Meta | undefined {
+  return counts === 'unreliable' || (counts === 'unfiltered' && isFiltered) ? undefined : meta;
+}
+
+/** Rows that the source counted in a window of days. */
+export interface CountedWindow {
+  readonly asked: AskedDays;
+  readonly total: number;
+}
+
+/** Fewer rows may have been added between two answers. */
+const LEAST_ROWS = 20;
+
+/**
+ * Two windows without a common day cannot together hold half as many rows again as a window around both: the source counts
+ * without the filter.
+ */
+export function observeCounts(
+  { counts }: SourceProfile,
+  known: readonly CountedWindow[],
+  window: CountedWindow,
+): Observation[] {
+  if (counts === 'unfiltered' || counts === 'unreliable') return [];
+  for (const outer of known) {
+    if (outer.total < LEAST_ROWS || !contains(outer, window)) continue;
+    const other = known.find(
+      each =>
+        each !== outer &&
+        contains(outer, each) &&
+        areApart(each, window) &&
+        2 * (each.total + window.total) >= 3 * outer.total,
+    );
+    if (other === undefined) continue;
+    const evidence = `${daysOf(other)} and ${daysOf(window)} are counted with ${other.total} and ${window.total} rows, ${daysOf(outer)} around both with ${outer.total}`;
+    return [{ trait: 'counts', value: 'unfiltered', evidence }];
+  }
+  return [];
+}
+
+/** The list of a value has fewer rows than its count, which is that of the whole list. */
+export function observeValueCount(
+  { counts }: SourceProfile,
+  slice: string,
+  { counted, shown }: { counted: number; shown: number },
+  total: number | null | undefined,
+): Observation[] {
+  if (counts === 'unfiltered' || counts === 'unreliable' || counted !== total || shown >= counted) return [];
+  const evidence = `"${slice}" is counted with ${counted} rows, like the whole list, and has ${shown}`;
+  return [{ trait: 'counts', value: 'unfiltered', evidence }];
+}
+
+const contains = (outer: CountedWindow, { asked }: CountedWindow): boolean =>
+  outer.asked.from <= asked.from && asked.to <= outer.asked.to;
+
+const areApart = ({ asked: a }: CountedWindow, { asked: b }: CountedWindow): boolean => a.to < b.from || b.to < a.from;
+
+const daysOf = ({ asked: { from, to } }: CountedWindow): string => `${from} to ${to}`;
+
+/**
+ * A slice that was read several times in a row always had the same number of rows more or less than its count. The third task that
+ * finds this believes the rows.
+ */
+export function doubtCounts({ counts }: SourceProfile, slice: string, by: number): Observation | null {
+  if (counts === 'unfiltered' || counts === 'unreliable') return null;
+  const value = counts === null ? 'doubted once' : counts === 'doubted once' ? 'doubted twice' : 'unreliable';
+  const evidence = `the count of "${slice}" was off by ${by} in every reading`;
+  return { trait: 'counts', value, evidence };
+}

@@ -1,0 +1,28 @@
+import { writeTrait } from '../../warehouse/ledgers/traits.ts';
+import { doubtCounts } from '../profile/counts.ts';
+import { withObservation } from '../profile/source-profile.ts';
+import { adopt } from '../resource.ts';
+import { steadyMiscount } from '../task/progress.ts';
+import { lookAgain, type Task } from '../task/task.ts';
+import type { Engine } from './engine.ts';
+
+/**
+ * At the end of a task: were the source's counts off by the same number in every reading? Returns true once they are not used any
+ * more, and the slices that did not add up are to be read again.
+ */
+export async function distrustCounts(engine: Engine, task: Task): Promise<boolean> {
+  const { resource, progress } = task;
+  const miscount = task.reportOnly ? null : steadyMiscount(progress);
+  const doubt = miscount && doubtCounts(resource.profile, miscount.slice, miscount.by);
+  if (!doubt) return false;
+  progress.miscounts.clear();
+  await writeTrait(engine.database.kysely, engine.source, { resource: resource.name, ...doubt });
+  adopt(resource, withObservation(resource.profile, doubt));
+  if (doubt.value !== 'unreliable') return false;
+  engine.log.warn(
+    { resource: resource.name, evidence: doubt.evidence },
+    'the count of this list is wrong and no longer used',
+  );
+  lookAgain(task);
+  return true;
+}

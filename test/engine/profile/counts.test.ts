@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { believedMeta, type CountedWindow, doubtCounts, observeCounts } from '../../../src/engine/profile/counts.ts';
+import { UNKNOWN, withObservation } from '../../../src/engine/profile/source-profile.ts';
+
+const meta = { currentPage: 1, totalPages: 3, totalRecords: 250 };
+const window = (from: string, to: string, total: number): CountedWindow => ({
+  asked: { from, to, field: 'date' },
+  total,
+});
+const all = window('1000-01-01', '9999-12-31', 250);
+const first = window('2024-12-31', '2026-01-01', 250);
+
+test('a count that ignores filters is believed only of the whole list, an unreliable one never', () => {
+  const believed = (counts: typeof UNKNOWN.counts) =>
+    [true, false].map(isFiltered => believedMeta({ ...UNKNOWN, counts }, meta, { isFiltered }));
+  expect(believed(null)).toEqual([meta, meta]);
+  expect(believed('doubted twice')).toEqual([meta, meta]);
+  expect(believed('unfiltered')).toEqual([undefined, meta]);
+  expect(believed('unreliable')).toEqual([undefined, undefined]);
+});
+
+test('windows without a common day that hold more than one around both show that the count ignores the filter', () => {
+  const next = window('2026-12-31', '2027-12-31', 250);
+  expect(observeCounts(UNKNOWN, [all, first], next)).toMatchObject([{ trait: 'counts', value: 'unfiltered' }]);
+  // The same days were asked for twice, since windows are asked for a day wider.
+  expect(observeCounts(UNKNOWN, [all, first], window('2026-01-01', '2027-01-01', 250))).toEqual([]);
+  // A few rows were added between the answers.
+  expect(observeCounts(UNKNOWN, [all, window('2024-12-31', '2026-01-01', 200)], { ...next, total: 60 })).toEqual([]);
+  // Nothing is known around them.
+  expect(observeCounts(UNKNOWN, [first], next)).toEqual([]);
+  // So few rows may all be new.
+  const few = window('1000-01-01', '9999-12-31', 12);
+  expect(observeCounts(UNKNOWN, [few, { ...first, total: 12 }], { ...next, total: 12 })).toEqual([]);
+});
+
+test('the third task that finds the same difference believes the rows', () => {
+  let profile = UNKNOWN;
+  const values: unknown[] = [];
+  for (let doubt = doubtCounts(profile, 'whole', 7); doubt; doubt = doubtCounts(profile, 'whole', 7)) {
+    values.push(doubt.value);
+    profile = withObservation(profile, doubt);
+  }
+  expect(values).toEqual(['doubted once', 'doubted twice', 'unreliable']);
+});

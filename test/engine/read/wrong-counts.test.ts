@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Variants } from '../../../src/sandbox/variants/variants.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+
+const SIZE = { customers: 60, invoices: 90, transactions: 1500 };
+
+async function withSource(
+  variants: Partial<Variants>,
+  fn: (given: { sandbox: Sandbox; database: Database; sync: () => Promise<string[]> }) => Promise<void>,
+) {
+  const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000 });
+    const sync = async () => (await serveOrders(engine, 'sync')).map(({ state, reason }) => reason ?? state);
+    await fn({ sandbox, database, sync });
+    await engine.close();
+  });
+  await sandbox.close();
+}
+
+test('a count that ignores the filter costs a few requests, and deleted rows leave', async () => {
+  await withSource({ totals: 'unfiltered' }, async ({ sandbox, database, sync }) => {
+    expect(await sync()).toEqual(['done', 'done', 'done']);
+    expect(sandbox.stats.total).toBeLessThan(120);
+    sandbox.changeRandom(40);
+    expect(await sync()).toEqual(['done', 'done', 'done']);
+    expect(await differences(database, sandbox)).toEqual([]);
+    expect(sandbox.stats.total).toBeLessThan(300);
+  });
+});
+
+test.each(['with-deleted', 'doubled'] as const)(
+  'a count that is always wrong (%s) fails two runs; the third believes the rows and says so once',
+  async totals => {
+    await withSource({ totals }, async ({ sandbox, database, sync }) => {
+      for (const run of [1, 2])
+        for (const reason of await sync())
+          expect([run, reason]).toEqual([run, expect.stringContaining('does not add up')]);
+      expect(await sync()).toEqual(['done', 'done', 'done']);
+      const { rows } = await database.query(
+        `select resource, value from sluice.traits where trait = 'counts' order by 1`,
+      );
+      expect(rows).toEqual(
+        ['customers', 'invoices', 'transactions'].map(resource => ({ resource, value: 'unreliable' })),
+      );
+      sandbox.changeRandom(30);
+      expect(await sync()).toEqual(['done', 'done', 'done']);
+      expect(await differences(database, sandbox)).toEqual([]);
+    });
+  },
+);
