@@ -23,6 +23,7 @@ const WORDS: { readonly [Name in keyof Traits]: WordsOf<Traits[Name]> } = {
   dates: { no: 'rows do not include their date' },
   undated: { yes: 'some rows have no date' },
   'date filter': { ignored: 'ignores the date filter' },
+  'date bounds': { both: 'filters by date only with both dates' },
   'date from': { inclusive: 'the start date is inclusive', 'in doubt': 'the start date may not be inclusive' },
   'date to': { inclusive: 'the end date is inclusive', 'in doubt': 'the end date may not be inclusive' },
   counts: {

@@ -26,11 +26,12 @@ export async function noteWindows(tx: Db, effects: TransactionEffects, steps: re
 }
 
 export const observeUndated = ({ resource, rows }: Step): Observation[] => {
-  const { dates, profile } = resource;
+  const { dates, profile, strategy } = resource;
   return dates && !profile.hasUndated
     ? undatedRows(
         dates.field,
         rows.map(row => row.values),
+        strategy,
       )
     : [];
 };

@@ -1,6 +1,6 @@
 import type { Meta } from '../../source/answers/meta.ts';
 import type { Observation } from './observation.ts';
-import type { AskedDays } from './observe-filter.ts';
+import { type AskedDays, daysText } from './observe-filter.ts';
 import type { SourceProfile } from './source-profile.ts';
 
 /** The source's own count of a list, as far as it is believed. */
@@ -41,7 +41,7 @@ export function observeCounts(
         2 * (each.total + window.total) >= 3 * outer.total,
     );
     if (other === undefined) continue;
-    const evidence = `${daysOf(other)} and ${daysOf(window)} are counted with ${other.total} and ${window.total} rows, ${daysOf(outer)} around both with ${outer.total}`;
+    const evidence = `${daysText(other.asked)} and ${daysText(window.asked)} are counted with ${other.total} and ${window.total} rows, ${daysText(outer.asked)} around both with ${outer.total}`;
     return [{ trait: 'counts', value: 'unfiltered', evidence }];
   }
   return [];
@@ -60,11 +60,11 @@ export function observeValueCount(
 }
 
 const contains = (outer: CountedWindow, { asked }: CountedWindow): boolean =>
-  outer.asked.from <= asked.from && asked.to <= outer.asked.to;
+  (outer.asked.from === null || (asked.from !== null && outer.asked.from <= asked.from)) &&
+  (outer.asked.to === null || (asked.to !== null && asked.to <= outer.asked.to));
 
-const areApart = ({ asked: a }: CountedWindow, { asked: b }: CountedWindow): boolean => a.to < b.from || b.to < a.from;
-
-const daysOf = ({ asked: { from, to } }: CountedWindow): string => `${from} to ${to}`;
+const areApart = ({ asked: a }: CountedWindow, { asked: b }: CountedWindow): boolean =>
+  (a.to !== null && b.from !== null && a.to < b.from) || (b.to !== null && a.from !== null && b.to < a.from);
 
 /**
  * A slice that was read several times in a row always had the same number of rows more or less than its count. The third task that

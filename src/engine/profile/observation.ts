@@ -26,6 +26,8 @@ export interface Traits {
   /** Some rows have no date that a window could ask for. */
   undated: 'yes';
   'date filter': 'ignored';
+  /** `both`: the filter works only with both dates. */
+  'date bounds': 'both';
   'date from': 'inclusive' | 'in doubt';
   'date to': 'inclusive' | 'in doubt';
   /** What the source's own counts are worth; doubts become `unreliable`. `unfiltered`: they ignore the filter. */

@@ -1,12 +1,13 @@
+import type { Day } from '../slices/date-windows.ts';
 import type { Observation } from './observation.ts';
 import type { SourceProfile } from './source-profile.ts';
 
 type Rows = readonly { readonly values: Readonly<Record<string, string | null>> }[];
 
-/** Days that a window was asked for by, in a date field of the rows. Both are included. */
+/** Days that a window was asked for by, in a date field of the rows. Both are included; null where it is open. */
 export interface AskedDays {
-  readonly from: string;
-  readonly to: string;
+  readonly from: Day | null;
+  readonly to: Day | null;
   readonly field: string;
 }
 
@@ -24,23 +25,34 @@ export function observeDateFilter(profile: SourceProfile, asked: AskedDays, rows
   if (rows.length > 0 && rows.every(row => row.values[field] === undefined))
     return [{ trait: 'dates', value: 'no', evidence: `rows come without the field "${field}"` }];
   const days = rows.map(row => row.values[field]).filter((day): day is string => typeof day === 'string');
-  const outside = days.filter(day => day < from || day > to).length;
+  const outside = days.filter(day => (from !== null && day < from) || (to !== null && day > to)).length;
   if (outside > 0) {
-    const evidence = `asked for ${from} to ${to}, got ${outside} rows outside`;
+    const evidence = `asked for ${daysText(asked)}, got ${outside} rows outside`;
+    if (isHalfOpen(asked)) return [needsBothDates(evidence)];
     return [{ trait: 'date filter', value: 'ignored', evidence }];
   }
   const observations: Observation[] = [];
-  if (days.includes(from))
+  if (from !== null && days.includes(from))
     observations.push({
       trait: 'date from',
       value: 'inclusive',
       evidence: `asked from ${from}, got a row of that day`,
     });
-  if (days.includes(to))
+  if (to !== null && days.includes(to))
     observations.push({ trait: 'date to', value: 'inclusive', evidence: `asked to ${to}, got a row of that day` });
   return observations;
 }
 
+/** Asked for by one date only. */
+export const isHalfOpen = ({ from, to }: AskedDays): boolean => (from === null) !== (to === null);
+
+export const daysText = ({ from, to }: AskedDays): string => `${from ?? ''}..${to ?? ''}`;
+
+export const needsBothDates = (evidence: string): Observation => ({ trait: 'date bounds', value: 'both', evidence });
+
 /** An observation that says that the filter cannot be trusted, so that nothing follows from the answer. */
 export const isDistrust = ({ trait, value }: Observation): boolean =>
-  trait === 'date filter' || trait.startsWith('filter ') || (trait === 'dates' && value === 'no');
+  trait === 'date filter' ||
+  trait === 'date bounds' ||
+  trait.startsWith('filter ') ||
+  (trait === 'dates' && value === 'no');

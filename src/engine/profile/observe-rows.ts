@@ -2,7 +2,7 @@ import { type Day, isBeyondWindows } from '../slices/date-windows.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Observation } from './observation.ts';
 import type { SourceProfile } from './source-profile.ts';
-import { isIdOrdered } from './strategy.ts';
+import { isIdOrdered, type Strategy } from './strategy.ts';
 
 /** Rows behind an edited one, in the order of changes, that would all have to be edited after it. */
 const ENOUGH_BEHIND = 5;
@@ -10,8 +10,12 @@ const ENOUGH_BEHIND = 5;
 type Values = Readonly<Record<string, string | null>>;
 
 /** A row without a date lies in no window, nor does one with a date that no window asks for. */
-export function undatedRows(dateField: string, rows: readonly Values[]): Observation[] {
-  const isUndated = (day: Day | null | undefined) => day === null || (day && isBeyondWindows(day));
+export function undatedRows(
+  dateField: string,
+  rows: readonly Values[],
+  { closesWindows }: Pick<Strategy, 'closesWindows'>,
+): Observation[] {
+  const isUndated = (day: Day | null | undefined) => day === null || (closesWindows && day && isBeyondWindows(day));
   const undated = rows.filter(values => isUndated(values[dateField])).length;
   const evidence = `${undated} of ${rows.length} rows came without a ${dateField} that can be asked for`;
   return undated > 0 ? [{ trait: 'undated', value: 'yes', evidence }] : [];

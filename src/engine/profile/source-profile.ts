@@ -17,6 +17,7 @@ export interface SourceProfile {
   readonly hidesDates: boolean;
   readonly hasUndated: boolean;
   readonly ignoresDates: boolean;
+  readonly needsBothDates: boolean;
   readonly dateFrom: 'inclusive' | 'in doubt' | null;
   readonly dateTo: 'inclusive' | 'in doubt' | null;
   readonly counts: Traits['counts'] | null;
@@ -37,6 +38,7 @@ export const UNKNOWN: SourceProfile = {
   hidesDates: false,
   hasUndated: false,
   ignoresDates: false,
+  needsBothDates: false,
   dateFrom: null,
   dateTo: null,
   counts: null,
@@ -83,6 +85,8 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
       return { hasUndated: true };
     case 'date filter':
       return { ignoresDates: true };
+    case 'date bounds':
+      return { needsBothDates: true };
     case 'date from':
       return { dateFrom: value };
     case 'date to':

@@ -15,6 +15,8 @@ export interface Strategy {
   readonly relatedBy: string | null;
   /** Edges at which a window is asked for by just its days, because the source includes them. */
   readonly inclusiveEdges: readonly Edge[];
+  /** A window that is open on one side is asked for with both dates. */
+  readonly closesWindows: boolean;
   /** Slices read at every sync: the newest end, and the values that the job watches. */
   readonly watched: readonly Slice[];
   /** One unfiltered answer shows every row, whatever the windows lack. */
@@ -40,6 +42,8 @@ export function strategyFor(profile: SourceProfile, job: Job): Strategy {
     relatedBy: relatedBy(profile, job),
     // A row without a date belongs to the question that returned it, so that question never changes.
     inclusiveEdges: membership === 'window' ? [] : inclusiveEdges(profile),
+    // Where rows do not show their date, nothing would reveal that one date alone is ignored.
+    closesWindows: profile.needsBothDates || profile.hidesDates,
     watched: watchedFor(profile, job, partition),
     oneAnswerShowsAll: isSingleBody(profile) && profile.oneAnswer !== 'cut' && partition === 'date',
   };

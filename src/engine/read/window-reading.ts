@@ -27,11 +27,14 @@ export function askForWindow(
 ): { query: Record<string, string>; asked: AskedDays; narrow: readonly Edge[] } {
   const { dates } = task.resource;
   if (!dates) throw new Error(`${task.resource.name} cannot be asked for by date`);
-  const narrow = narrowEdges(task.resource.strategy, window);
+  const { strategy } = task.resource;
+  const narrow = narrowEdges(strategy, window);
   const wide = widened(window);
-  const from = (narrow.includes('date from') ? window : wide).from ?? OLDEST;
-  const to = (narrow.includes('date to') ? window : wide).to ?? NEWEST;
-  return { query: { [dates.from]: from, [dates.to]: to }, asked: { from, to, field: dates.field }, narrow };
+  const [oldest, newest] = strategy.closesWindows ? [OLDEST, NEWEST] : [null, null];
+  const from = (narrow.includes('date from') ? window : wide).from ?? oldest;
+  const to = (narrow.includes('date to') ? window : wide).to ?? newest;
+  const query = { ...(from !== null && { [dates.from]: from }), ...(to !== null && { [dates.to]: to }) };
+  return { query, asked: { from, to, field: dates.field }, narrow };
 }
 
 /** How to read a window: all its pages, or only the first if there are too many. */

@@ -138,8 +138,8 @@ export function overlapDays(window: DateSlice, { from, to }: DateRange): number 
   return first > last ? 0 : (Date.parse(last) - Date.parse(first)) / DAY + 1;
 }
 
-/** The oldest and newest dates a source's database is sure to take as a parameter (those of MySQL's DATE). */
-export const OLDEST = '1000-01-01';
-export const NEWEST = '9999-12-31';
+/** The first and last day of the years that a server with 32-bit times knows in full, for windows that need both dates. */
+export const OLDEST = '1902-01-01';
+export const NEWEST = '2037-12-31';
 
 export const isBeyondWindows = (day: Day): boolean => day < OLDEST || day > NEWEST;

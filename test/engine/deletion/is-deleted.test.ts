@@ -12,6 +12,7 @@ const strategy = (confirmation: Confirmation, more: Partial<Strategy> = {}): Str
   inclusiveEdges: [],
   watched: [],
   oneAnswerShowsAll: false,
+  closesWindows: false,
   ...more,
 });
 

@@ -3,11 +3,11 @@ import { believedMeta, type CountedWindow, doubtCounts, observeCounts } from '..
 import { UNKNOWN, withObservation } from '../../../src/engine/profile/source-profile.ts';
 
 const meta = { currentPage: 1, totalPages: 3, totalRecords: 250 };
-const window = (from: string, to: string, total: number): CountedWindow => ({
+const window = (from: string | null, to: string | null, total: number): CountedWindow => ({
   asked: { from, to, field: 'date' },
   total,
 });
-const all = window('1000-01-01', '9999-12-31', 250);
+const all = window(null, null, 250);
 const first = window('2024-12-31', '2026-01-01', 250);
 
 test('a count that ignores filters is believed only of the whole list, an unreliable one never', () => {
@@ -29,7 +29,7 @@ test('windows without a common day that hold more than one around both show that
   // Nothing is known around them.
   expect(observeCounts(UNKNOWN, [first], next)).toEqual([]);
   // So few rows may all be new.
-  const few = window('1000-01-01', '9999-12-31', 12);
+  const few = window(null, null, 12);
   expect(observeCounts(UNKNOWN, [few, { ...first, total: 12 }], { ...next, total: 12 })).toEqual([]);
 });
 

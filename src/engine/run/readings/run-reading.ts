@@ -7,6 +7,7 @@ import { readNewest } from '../../read/read-newest.ts';
 import { readOne } from '../../read/read-one.ts';
 import { readPages } from '../../read/read-pages.ts';
 import { readTotal } from '../../read/read-total.ts';
+import { readWindow } from '../../read/read-window.ts';
 import type { Committed, Step } from '../../read/step.ts';
 import { windowReading } from '../../read/window-reading.ts';
 import { dayIn } from '../../slices/date-windows.ts';
@@ -46,7 +47,7 @@ function stepsOf(loop: Loop, task: Task, choice: Choice, now: number): AsyncGene
     case 'id':
       return readIds(reader, engine.database, task, slice, choice.answers);
     case 'date':
-      return readPages(reader, task, windowReading(task, slice, dayIn(now, engine.timeZone), choice.gathered));
+      return readWindow(reader, task, windowReading(task, slice, dayIn(now, engine.timeZone), choice.gathered));
     case 'value':
       return readPages(reader, task, {
         slice,
