@@ -32,6 +32,7 @@ const WORDS: { readonly [Name in keyof Traits]: WordsOf<Traits[Name]> } = {
     unreliable: 'its count is wrong and not used',
     unfiltered: 'its count ignores filters and is not used for them',
   },
+  fields: value => `rows have ${value.split(',').length} of the known fields`,
   'control totals': {
     agree: 'the monthly report agrees with the rows',
     'other rules': 'the monthly report follows other rules and is not used',
@@ -39,9 +40,11 @@ const WORDS: { readonly [Name in keyof Traits]: WordsOf<Traits[Name]> } = {
   },
 };
 
-type WordsOf<Value extends string> = `${number}` extends Value
+type WordsOf<Value extends string> = string extends Value
   ? (value: string) => string
-  : { readonly [V in Value]: string };
+  : `${number}` extends Value
+    ? (value: string) => string
+    : { readonly [V in Value]: string };
 
 /**
  * What a source was observed to do, in plain words: one sentence for each list. A trait or value without words is shown as stored, so

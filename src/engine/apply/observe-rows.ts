@@ -3,7 +3,7 @@ import { countElsewhere, keepWindows } from '../../warehouse/rows/row-windows.ts
 import { countUnchanged } from '../../warehouse/rows/stored-rows.ts';
 import { partition } from '../coverage/list.ts';
 import type { Observation } from '../profile/observation.ts';
-import { editsToCheck, staysInPlace, undatedRows, windowsIgnored } from '../profile/observe-rows.ts';
+import { carriedFields, editsToCheck, staysInPlace, undatedRows, windowsIgnored } from '../profile/observe-rows.ts';
 import type { Step } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { wholeTime, widened } from '../slices/date-windows.ts';
@@ -35,6 +35,17 @@ export const observeUndated = ({ resource, rows }: Step): Observation[] => {
       )
     : [];
 };
+
+/** An address of its own may show a row with fields that lists omit. */
+export const observeFields = ({ resource, slice, rows }: Step): Observation[] =>
+  slice.by === 'one'
+    ? []
+    : carriedFields(
+        resource.profile,
+        rows.map(row =>
+          [...Object.keys(row.values), ...Object.keys(row.children)].filter(name => name !== resource.job.key),
+        ),
+      );
 
 /** Observes whether edited rows keep their place in id order. Queries the database only where the page allows a conclusion. */
 export async function observeEdits(

@@ -63,7 +63,7 @@ export async function remember(
   await writeTrait(tx, resource.source, { resource: resource.name, ...observation });
   effects.afterCommit.push(() => {
     adopt(resource, withObservation(resource.profile, observation));
-    lookAgain(task);
+    if (observation.trait !== 'fields') lookAgain(task);
     log.debug({ resource: resource.name, ...observation }, 'learnt');
   });
 }

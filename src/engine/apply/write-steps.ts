@@ -8,7 +8,7 @@ import type { Committed, Step } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
 import { conclude } from './conclude.ts';
-import { noteWindows, observeEdits, observeUndated } from './observe-rows.ts';
+import { noteWindows, observeEdits, observeFields, observeUndated } from './observe-rows.ts';
 import { countsOf, remember, type TransactionEffects } from './transaction-effects.ts';
 import { type Written, writeOrSetAside } from './write-rows.ts';
 
@@ -34,7 +34,11 @@ type Options = { readonly rowByRow: boolean; readonly results: Map<Step, Committ
 /** Stores what the answer shows about the list, even if its rows are only compared. */
 async function rememberStep(tx: Db, effects: TransactionEffects, step: Step): Promise<void> {
   const { resource, task, total } = step;
-  for (const observation of [...((step.learnt ?? []) as readonly Observation[]), ...observeUndated(step)])
+  for (const observation of [
+    ...((step.learnt ?? []) as readonly Observation[]),
+    ...observeUndated(step),
+    ...observeFields(step),
+  ])
     await remember(tx, effects, task, observation);
   if (total === undefined) return;
   effects.afterCommit.push(() => {

@@ -32,6 +32,8 @@ export interface Traits {
   'date to': 'inclusive' | 'in doubt';
   /** What the source's own counts are worth; doubts become `unreliable`. `unfiltered`: they ignore the filter. */
   counts: 'doubted once' | 'doubted twice' | 'unreliable' | 'unfiltered';
+  /** The known fields that its rows carry, separated by commas. */
+  fields: string;
   'control totals': 'agree' | 'other rules' | 'absent';
 }
 

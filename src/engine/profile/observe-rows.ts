@@ -21,6 +21,17 @@ export function undatedRows(
   return undated > 0 ? [{ trait: 'undated', value: 'yes', evidence }] : [];
 }
 
+/** Known fields that rows carry and none was seen with before: where another row omits one of them, it is empty. */
+export function carriedFields({ fields }: SourceProfile, rows: readonly (readonly string[])[]): Observation[] {
+  const carried = new Set(fields);
+  for (const names of rows) for (const name of names) carried.add(name);
+  if (carried.size === fields.size) return [];
+  const value = [...carried].sort().join();
+  return [
+    { trait: 'fields', value, evidence: `${carried.size - fields.size} more fields came with ${rows.length} rows` },
+  ];
+}
+
 /** Windows that do not meet and return the same rows are no windows. `elsewhere`: rows that such a window returned before. */
 export function windowsIgnored(slice: Slice, rows: number, elsewhere: number): Observation | null {
   if (elsewhere <= Math.max(3, rows / 2)) return null;

@@ -20,6 +20,7 @@ export interface SourceProfile {
   readonly needsBothDates: boolean;
   readonly dateFrom: 'inclusive' | 'in doubt' | null;
   readonly dateTo: 'inclusive' | 'in doubt' | null;
+  readonly fields: ReadonlySet<string>;
   readonly counts: Traits['counts'] | null;
   readonly controlTotals: 'agree' | 'other rules' | 'absent' | null;
   readonly ignoredFilters: ReadonlySet<string>;
@@ -41,6 +42,7 @@ export const UNKNOWN: SourceProfile = {
   needsBothDates: false,
   dateFrom: null,
   dateTo: null,
+  fields: new Set(),
   counts: null,
   controlTotals: null,
   ignoredFilters: new Set(),
@@ -91,6 +93,8 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
       return { dateFrom: value };
     case 'date to':
       return { dateTo: value };
+    case 'fields':
+      return value === [...profile.fields].sort().join() ? {} : { fields: new Set(value.split(',')) };
     case 'counts':
       return { counts: value };
     case 'control totals':

@@ -1,3 +1,4 @@
+import { isObject } from '../../source/answers/json.ts';
 import { contentOf, isContentKey, ordinalOf } from '../../source/paging/row-key.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
@@ -20,8 +21,9 @@ export function parseRows(
   const rows: Row[] = [];
   const bad: BadRecord[] = [];
   const bare: Row[] = [];
+  const listed = fieldsOf(resource, answer.rows);
   for (const raw of answer.rows) {
-    const parsed = resource.parse(raw, answer.grantedAt);
+    const parsed = resource.parse(raw, answer.grantedAt, listed);
     if ('bad' in parsed) bad.push(parsed.bad);
     else if (isContentKey(parsed.row.key)) bare.push(parsed.row);
     else rows.push(parsed.row);
@@ -38,6 +40,13 @@ export function parseRows(
   }
   for (const record of bad) here.add(record.key);
   return { rows, bad, keys: [...here] };
+}
+
+/** The fields that rows of the list carry. Those without an id are known by the content that they show. */
+function fieldsOf({ job, profile }: Resource, rows: readonly unknown[]): ReadonlySet<string> {
+  const unseen = Object.keys(job.record.shape).filter(field => field !== job.key && !profile.fields.has(field));
+  const here = unseen.filter(field => rows.some(raw => isObject(raw) && field in raw));
+  return here.length === 0 ? profile.fields : new Set([...profile.fields, ...here]);
 }
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -13,14 +13,14 @@ const CLEANED = '(cleaned)';
 
 export type Parsed = { readonly row: Row } | { readonly bad: BadRecord };
 
+/** `listed`: fields that other rows of the list carry. Where this row omits one, it is empty. */
+export type RecordParser = (raw: unknown, readAt: string, listed?: ReadonlySet<string>) => Parsed;
+
 /**
  * Turns rows of an answer into rows of the warehouse, or into records for quarantine. `contentKeyed`: a row without its key field
  * gets `#` and a hash of its declared values; the reading tells equals apart by an ordinal.
  */
-export function createRecordParser(
-  job: Job,
-  options: { hashed: boolean; contentKeyed: boolean },
-): (raw: unknown, readAt: string) => Parsed {
+export function createRecordParser(job: Job, options: { hashed: boolean; contentKeyed: boolean }): RecordParser {
   const whole = wholeRowOf(job);
   const known = new Set([...Object.keys(job.record.shape), ...job.never]);
   const children = Object.keys(job.children).map(field => ({
@@ -30,7 +30,7 @@ export function createRecordParser(
   // Changes whenever the record's fields do, so that rows stored under an older declaration are compared as different.
   const version = [...known].sort().join();
 
-  return (raw, readAt) => {
+  return (raw, readAt, listed) => {
     if (!isObject(raw)) return { bad: badRecord(job, raw, { '(record)': 'expected an object' }) };
     const record = whole === undefined ? raw : { [job.key]: raw[job.key], [whole]: shown(job, raw) };
     const parsed = job.record.safeParse(record);
@@ -44,6 +44,11 @@ export function createRecordParser(
     if (key === null) return { bad: badRecord(job, raw, { [job.key]: 'a row needs it' }) };
 
     const lists: Record<string, ChildRow[]> = {};
+    for (const field of listed ?? []) {
+      if (field in record) continue;
+      if (field in job.children) lists[field] = [];
+      else values[field] = null;
+    }
     let extra: string | null;
     try {
       for (const child of children) {

@@ -15,7 +15,11 @@ test.each([
   'date-bounds=wrapped,date-filter=pair-only,invoice-fields=bare',
 ])('%s: windows that are open on one side ask for no date that the source cannot hold', async text => {
   // Pages of 20 cut the lists into windows that are open on one side.
-  const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants: parseVariants(`limit-max=20-reject,${text}`) });
+  const sandbox = await openSandbox({
+    size: SIZE,
+    rateLimit: 0,
+    variants: parseVariants(`limit-max=20-reject,${text}`),
+  });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000 });
     const sync = async () => (await serveOrders(engine, 'sync')).map(({ state, reason }) => reason ?? state);
