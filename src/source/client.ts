@@ -128,7 +128,7 @@ function reading(request: SendRequest): Pick<Client, 'list' | 'get'> {
       return { ...spent, kind: 'rows', rows: body.data as unknown[], ...(meta && { meta }) };
     },
     async get(path, context, query = {}) {
-      const answer = await request({ method: 'GET', path, query, expect: 'one' }, context);
+      const answer = await request({ method: 'GET', path, query, expect: 'record' }, context);
       if (answer.kind === 'gone') return answer;
       const { grantedAt, requests } = answer;
       return { kind: 'one', record: answer.body.data as Record<string, unknown>, grantedAt, requests };

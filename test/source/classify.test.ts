@@ -53,6 +53,25 @@ describe('success is 2xx with JSON, `success` not false and `data` of the expect
   });
 });
 
+describe('the address of a record', () => {
+  it.each([
+    [200, '{"success": true, "data": null}', 'HTTP 200 with data null'],
+    [200, '{"success": true, "data": []}', 'HTTP 200 with data []'],
+    [200, '{"success": false, "message": "Customer not found"}', 'HTTP 200: Customer not found'],
+    [400, '{"success": false, "message": "No such customer"}', 'HTTP 400: No such customer'],
+  ])('%i %s says that there is none', (status, text, instead) => {
+    expect(judge(status, text, 'record')).toEqual({ kind: 'gone', instead });
+  });
+
+  it.each([
+    [200, '{"success": false, "message": "Database busy"}', 'retry'],
+    [200, '{"success": false, "message": "API key not found"}', 'unauthorized'],
+    [400, '{"success": false, "message": "Bad request"}', 'refused'],
+  ])('%i %s says nothing of it', (status, text, kind) => {
+    expect(judge(status, text, 'record').kind).toBe(kind);
+  });
+});
+
 describe('refusals', () => {
   it.each([
     [401, page],

@@ -32,6 +32,7 @@ const WORDS: { readonly [Name in keyof Traits]: WordsOf<Traits[Name]> } = {
     unreliable: 'its count is wrong and not used',
     unfiltered: 'its count ignores filters and is not used for them',
   },
+  address: { 'no 404': 'the address of a deleted row does not answer 404' },
   fields: value => `rows have ${value.split(',').length} of the known fields`,
   'control totals': {
     agree: 'the monthly report agrees with the rows',

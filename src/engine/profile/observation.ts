@@ -32,6 +32,8 @@ export interface Traits {
   'date to': 'inclusive' | 'in doubt';
   /** What the source's own counts are worth; doubts become `unreliable`. `unfiltered`: they ignore the filter. */
   counts: 'doubted once' | 'doubted twice' | 'unreliable' | 'unfiltered';
+  /** What the address of a row that was deleted answers: something other than 404. */
+  address: 'no 404';
   /** The known fields that its rows carry, separated by commas. */
   fields: string;
   'control totals': 'agree' | 'other rules' | 'absent';

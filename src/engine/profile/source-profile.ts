@@ -20,6 +20,8 @@ export interface SourceProfile {
   readonly needsBothDates: boolean;
   readonly dateFrom: 'inclusive' | 'in doubt' | null;
   readonly dateTo: 'inclusive' | 'in doubt' | null;
+  /** The address of a deleted row does not answer 404, so it proves nothing. */
+  readonly hidesDeletion: boolean;
   readonly fields: ReadonlySet<string>;
   readonly counts: Traits['counts'] | null;
   readonly controlTotals: 'agree' | 'other rules' | 'absent' | null;
@@ -42,6 +44,7 @@ export const UNKNOWN: SourceProfile = {
   needsBothDates: false,
   dateFrom: null,
   dateTo: null,
+  hidesDeletion: false,
   fields: new Set(),
   counts: null,
   controlTotals: null,
@@ -93,6 +96,8 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
       return { dateFrom: value };
     case 'date to':
       return { dateTo: value };
+    case 'address':
+      return { hidesDeletion: true };
     case 'fields':
       return value === [...profile.fields].sort().join() ? {} : { fields: new Set(value.split(',')) };
     case 'counts':

@@ -78,7 +78,7 @@ function partitionFor(profile: SourceProfile, job: Job): Strategy['partition'] {
 }
 
 function confirmationFor(profile: SourceProfile, job: Job): Confirmation {
-  if (slicingOf(job, 'one')) return 'address';
+  if (slicingOf(job, 'one') && !profile.hidesDeletion) return 'address';
   if (relatedBy(profile, job) !== null) return 'value';
   const showsIds = profile.ids !== 'no' && !isSingleBody(profile) && !mayLeaveGaps(profile);
   return isIdOrdered(profile) && profile.editsInPlace && showsIds ? 'neighbours' : 'cover';

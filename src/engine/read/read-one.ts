@@ -1,28 +1,48 @@
+import { isKind } from '../../errors.ts';
+import type { OneAnswer } from '../../source/client.ts';
 import { slicingOf } from '../job.ts';
+import { deletionMark, hidesDeletion } from '../profile/observe-address.ts';
 import type { Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import type { Reader } from './fetch-page.ts';
 import type { Step } from './step.ts';
 
-/** Reads one row by its key. A 404 proves that it was deleted. */
+/**
+ * Reads one row by its key. A 404 proves that it was deleted. An address that says anything else of a deleted row proves nothing, and
+ * is not asked again.
+ */
 export async function* readOne(reader: Reader, task: Task, slice: Extract<Slice, { by: 'one' }>): AsyncGenerator<Step> {
   const { resource } = task;
+  const { answer, release } = await fetchOne(reader, task, slice);
+  const { requests, grantedAt } = answer;
+  const step = { resource, task, slice, requests, release, rows: [], bad: [] };
+  const end = { kind: 'targeted', complete: true, startedAt: grantedAt } as const;
+  const mark = answer.kind === 'one' ? deletionMark(answer.record) : null;
+  const instead = answer.kind === 'gone' ? answer.instead : (mark ?? undefined);
+  if (instead !== undefined) yield { ...step, end, learnt: [hidesDeletion(slice.key, instead)] };
+  else if (answer.kind === 'gone') yield { ...step, end: { kind: 'gone', key: slice.key, at: grantedAt } };
+  else {
+    const parsed = resource.parse(answer.record, grantedAt);
+    yield 'row' in parsed ? { ...step, rows: [parsed.row], end } : { ...step, bad: [parsed.bad], end };
+  }
+}
+
+async function fetchOne(
+  reader: Reader,
+  { resource, lane, runId }: Task,
+  { key }: Extract<Slice, { by: 'one' }>,
+): Promise<{ answer: OneAnswer; release: () => void }> {
   const slicing = slicingOf(resource.job, 'one');
   if (!slicing) throw new Error(`${resource.name} cannot be asked for one row`);
-  const { value: answer, release } = await reader.admit(() =>
-    reader.client.get(slicing.path.replace('{key}', encodeURIComponent(slice.key)), {
-      lane: task.lane,
-      purpose: `${resource.name} one ${slice.key}`,
-      runId: task.runId,
-      signal: reader.signal,
-    }),
-  );
-  const step = { resource, task, slice, requests: answer.requests, release };
-  if (answer.kind === 'gone') {
-    yield { ...step, rows: [], bad: [], end: { kind: 'gone', key: slice.key, at: answer.grantedAt } };
-    return;
+  const path = slicing.path.replace('{key}', encodeURIComponent(key));
+  const context = { lane, purpose: `${resource.name} one ${key}`, runId, signal: reader.signal };
+  try {
+    const { value: answer, release } = await reader.admit(() => reader.client.get(path, context));
+    return { answer, release };
+  } catch (error) {
+    if (!isKind(error, 'refused') || error.status === 403) throw error;
+    // The list shows the others, so it is this row that the source cannot answer for.
+    const grantedAt = new Date(0).toISOString();
+    return { answer: { kind: 'gone', instead: error.message, grantedAt, requests: 0 }, release: () => undefined };
   }
-  const parsed = resource.parse(answer.record, answer.grantedAt);
-  const end = { kind: 'targeted', complete: true, startedAt: answer.grantedAt } as const;
-  yield 'row' in parsed ? { ...step, rows: [parsed.row], bad: [], end } : { ...step, rows: [], bad: [parsed.bad], end };
 }

@@ -1,8 +1,8 @@
 import { isObject, parseJson } from './json.ts';
 import { type Headers, parseRateHeaders } from './rate-headers.ts';
 
-/** What `data` must be: an array, an object, or anything. Only for `any`, which changes ask for, a status without a body is a success. */
-export type Expected = 'list' | 'one' | 'any';
+/** What `data` must be: an array, an object, the object at its own address, or anything. Only for `any`, which changes ask for, a status without a body is a success. */
+export type Expected = 'list' | 'one' | 'record' | 'any';
 
 /** One HTTP answer, decoded to text; the text of an answer other than 2xx may be truncated. */
 export interface HttpAnswer {
@@ -13,14 +13,15 @@ export interface HttpAnswer {
 
 /**
  * What to do about an answer. `what` describes the answer and `message` quotes the source, both for people and of any length. `asks` is
- * what the caller has to change when retries do not help: the address, or the amount requested. `gone`: 404.
+ * what the caller has to change when retries do not help: the address, or the amount requested. `gone`: 404 or 410; `instead` is what the address of a
+ * record says in place of these.
  */
 export type Verdict =
   | { kind: 'success'; body: Record<string, unknown> }
   | { kind: 'retry'; what: string; minimumMs?: number; blocksKey: boolean; asks?: 'another address' | 'less' }
   | { kind: 'refused'; message: string; fields?: Record<string, string> }
   | { kind: 'unauthorized'; message: string }
-  | { kind: 'gone' };
+  | { kind: 'gone'; instead?: string };
 
 /**
  * Decides what an answer means. A success is 2xx with JSON, `success` not false and `data` of the expected type, or a change answered with
@@ -28,13 +29,15 @@ export type Verdict =
  */
 export function classify(answer: HttpAnswer, expected: Expected, time: { nowMs: number; windowMs: number }): Verdict {
   const { status } = answer;
-  if (status === 404) return { kind: 'gone' };
+  if (status === 404 || status === 410) return { kind: 'gone' };
   if (status === 429) return retryBlocked(answer, time);
   if (status === 408 || status >= 500) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, time);
   if (status >= 300 && status < 400) return redirected(answer, time);
   if (NO_CONTENT.has(status) && expected === 'any') return { kind: 'success', body: {} };
   const body = envelope(answer.text);
   if (status === 401) return { kind: 'unauthorized', message: said(body, `HTTP ${status}`) };
+  const instead = expected === 'record' ? saysNoRecord(body, status) : null;
+  if (instead !== null) return { kind: 'gone', instead };
   if (status >= 400) return rejection(body, answer);
   if (body === undefined) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, time);
   if (body.success === false) return failureInside(body, answer, time);
@@ -42,8 +45,24 @@ export function classify(answer: HttpAnswer, expected: Expected, time: { nowMs: 
   return { kind: 'success', body };
 }
 
+/** How the address of a record that does not exist may answer, other than by its status; null for any other answer. */
+function saysNoRecord(body: Record<string, unknown> | undefined, status: number): string | null {
+  if (body === undefined || refusesKey(body)) return null;
+  const isRefused = status >= 400 || body.success === false;
+  if (isRefused) return NO_RECORD.test(said(body, '')) ? `HTTP ${status}: ${said(body, '')}` : null;
+  const isEmpty = body.data === null || body.data === false || (Array.isArray(body.data) && body.data.length === 0);
+  return isEmpty ? `HTTP ${status} with data ${JSON.stringify(body.data)}` : null;
+}
+
+const NO_RECORD = /\bnot found\b|\bno such\b|\bdoes not exist\b|\bdoesn't exist\b|\bno record/i;
+
 const NO_CONTENT = new Set([204, 205]);
-const NEEDS = { list: 'a list in `data`', one: 'an object in `data`', any: 'an answer' } as const;
+const NEEDS = {
+  list: 'a list in `data`',
+  one: 'an object in `data`',
+  record: 'an object in `data`',
+  any: 'an answer',
+} as const;
 
 /** Which 4xx code goes with which error is not documented, so the body is examined too. */
 function rejection(body: Record<string, unknown> | undefined, answer: HttpAnswer): Verdict {

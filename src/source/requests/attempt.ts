@@ -136,6 +136,7 @@ function fitToShow(verdict: Verdict, hide: (text: string) => string): Verdict {
   const short = (text: string) => shorten(hide(text));
   if (verdict.kind === 'retry') return { ...verdict, what: short(verdict.what) };
   if (verdict.kind === 'unauthorized') return { ...verdict, message: short(verdict.message) };
+  if (verdict.kind === 'gone' && verdict.instead !== undefined) return { ...verdict, instead: short(verdict.instead) };
   if (verdict.kind !== 'refused') return verdict;
   const fields = Object.entries(verdict.fields ?? {}).map(([field, text]) => [short(field), short(text)]);
   return {

@@ -35,6 +35,8 @@ export interface RequestContext {
 /** The source has no such page, record or resource (404). */
 export interface Gone {
   kind: 'gone';
+  /** What the address of a record says in place of 404. */
+  instead?: string;
   grantedAt: string;
   /** Requests sent, retries included. */
   requests: number;
@@ -84,7 +86,7 @@ export function createRequest(options: RequestOptions): SendRequest {
         const { verdict, grantedAt, bytes } = attempted;
         if (attempted.sent) requests++;
         if (verdict.kind === 'success') return { kind: 'success', body: verdict.body, grantedAt, requests, bytes };
-        if (verdict.kind === 'gone') return { kind: 'gone', grantedAt, requests };
+        if (verdict.kind === 'gone') return { ...verdict, grantedAt, requests };
         if (verdict.kind !== 'retry') throw rejected(call, attempted.status, verdict, wording);
         const tries = verdict.blocksKey ? ++blocks : ++failures;
         const law = verdict.blocksKey ? BLOCKED : failing;
