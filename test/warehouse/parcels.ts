@@ -87,4 +87,4 @@ export const storeParcels = (database: Database, table: Table, count: number) =>
 
 /** Marks parcels missing, as a reading of the slice that was granted first. */
 export const missParcels = (database: Database, keys: readonly string[], slice = 'id 1..10') =>
-  inTransaction(database, tx => markMissing(tx, PARCELS, keys, slice, readAtOf(1)));
+  inTransaction(database, tx => markMissing(tx, PARCELS, keys, { slice, since: readAtOf(1) }));

@@ -14,7 +14,14 @@ import { doubtfulEdges } from '../profile/observe-edges.ts';
 import type { Resource } from '../resource.ts';
 import { type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
 import type { Ended, Outcome } from './outcome.ts';
-import { lackedRows, membersOf, settleCovered, settleLacked, settleShownByNone } from './settle-missing.ts';
+import {
+  lackedRows,
+  membersOf,
+  settleCovered,
+  settleLacked,
+  settleShownByNone,
+  unreadableIn,
+} from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /**
@@ -36,7 +43,8 @@ export async function concludeProven(
     for (const doubt of doubts) await remember(tx, effects, task, doubt);
     return;
   }
-  await settleLacked(tx, effects, task, end, lacked, counts);
+  const unreadable = lacked.length > 0 ? await unreadableIn(tx, effects, { slice, seen }) : undefined;
+  await settleLacked(tx, effects, task, { ...end, unreadable }, lacked, counts);
   if (slice.by !== resource.strategy.partition) return;
   if (task.reportOnly) {
     const compared = partsIn(resourceIn(effects), slice).map(entry => sliceText(entry.slice));

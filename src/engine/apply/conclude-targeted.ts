@@ -7,7 +7,7 @@ import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
 import type { Ended, Outcome } from './outcome.ts';
-import { lackClaims, lackedRows, remove } from './settle-missing.ts';
+import { lackClaims, lackedRows, remove, unreadableIn } from './settle-missing.ts';
 import { changeCoverage, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /**
@@ -30,7 +30,8 @@ export async function concludeTargeted(
   const left = await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt });
   if (left.length === 0) return;
   const before = await missingAmong(tx, placeOf(resource), left);
-  const claims = lackClaims(left, before, { slice, at }, slice.value);
+  const unreadable = await unreadableIn(tx, effects, { slice, seen });
+  const claims = lackClaims(left, before, { slice, at, unreadable }, slice.value);
   const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
   // The other rows may have a new value: the slices that may hold them become due.

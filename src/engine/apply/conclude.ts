@@ -86,7 +86,7 @@ async function concludeGone(
 ): Promise<void> {
   const claims = { key: end.key, value: null, lacks: [], denied: true };
   if (task.reportOnly || !isDeleted(claims, UNCOVERED, resource.strategy)) return;
-  await markMissing(tx, placeOf(resource), [end.key], sliceText(slice), end.at);
+  await markMissing(tx, placeOf(resource), [end.key], { slice: sliceText(slice), since: end.at });
   resource.holdsMissing = true;
   await remove(tx, effects, task, [end.key], counts);
 }

@@ -1,10 +1,11 @@
 import { isKind, SluiceError } from '../../errors.ts';
 import { acceptDeletes } from '../../next-steps.ts';
+import { isUnreadableKey } from '../../source/paging/row-key.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { deleteRows, readDeletionLimit } from '../../warehouse/rows/delete-rows.ts';
-import type { DeletionLimit } from '../../warehouse/rows/deletion-limit.ts';
+import { BELIEVED_AFTER, type DeletionLimit, withinDeletionLimit } from '../../warehouse/rows/deletion-limit.ts';
 import {
   findLeft,
   listMissing,
@@ -12,11 +13,20 @@ import {
   markMissing,
   type SeenRow,
 } from '../../warehouse/rows/missing-rows.ts';
+import { quarantinedBefore } from '../../warehouse/rows/quarantine.ts';
 import { keptIn, shownByNone } from '../../warehouse/rows/row-windows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { countRows } from '../../warehouse/rows/stored-rows.ts';
-import { coveredSince, oldestProof } from '../coverage/list.ts';
-import { type Count, isDeleted, type ListClaims, type RowClaims, UNCOVERED } from '../deletion/is-deleted.ts';
+import { coveredSince, oldestProof, partition } from '../coverage/list.ts';
+import { partsIn } from '../coverage/prove.ts';
+import {
+  type Count,
+  isDeleted,
+  type Lack,
+  type ListClaims,
+  type RowClaims,
+  UNCOVERED,
+} from '../deletion/is-deleted.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { widened } from '../slices/date-windows.ts';
 import { parseSlice, type Slice, sliceText } from '../slices/slice.ts';
@@ -38,10 +48,24 @@ export interface FullReading {
 
 /** Stored rows of the slice that the reading lacked. */
 export async function lackedRows(tx: Db, resource: Resource, { slice, seen, startedAt }: FullReading) {
-  // A record with an unreadable key may be any of the rows that seem to be lacking.
-  if (seen.some(key => key.startsWith('?'))) return [];
   const condition = membersOf(resource, slice);
-  return condition ? findLeft(tx, resource.table, condition, seen, startedAt) : [];
+  const readable = seen.filter(key => !isUnreadableKey(key));
+  return condition ? findLeft(tx, resource.table, condition, readable, startedAt) : [];
+}
+
+/** Records of a reading that could not be read: whether some were not there yet when the slice was last shown in full. */
+export async function unreadableIn(
+  tx: Db,
+  effects: TransactionEffects,
+  { slice, seen }: Pick<FullReading, 'slice' | 'seen'>,
+): Promise<Lack['unreadable']> {
+  const keys = seen.filter(isUnreadableKey);
+  if (keys.length === 0) return undefined;
+  const list = resourceIn(effects);
+  const parts = slice.by === list.strategy.partition ? partsIn(list, slice) : partition(list);
+  const shownAt = parts.map(({ provenAt }) => provenAt ?? Number.NEGATIVE_INFINITY);
+  const known = await quarantinedBefore(tx, placeOf(list), keys, Math.min(...shownAt));
+  return known === keys.length ? 'old' : 'new';
 }
 
 /** Marks the rows that a reading lacked as missing, and deletes those whose claims prove it. */
@@ -49,20 +73,21 @@ export async function settleLacked(
   tx: Db,
   effects: TransactionEffects,
   task: Task,
-  { slice, startedAt }: Pick<FullReading, 'slice' | 'startedAt'>,
+  { slice, startedAt, unreadable }: Pick<FullReading, 'slice' | 'startedAt'> & Pick<Lack, 'unreadable'>,
   lacked: readonly string[],
   counts: Counts,
 ): Promise<void> {
   if (lacked.length === 0) return;
   if (task.reportOnly) {
-    for (const key of lacked) task.findings.extra.add(key);
+    if (unreadable !== 'new') for (const key of lacked) task.findings.extra.add(key);
     return;
   }
   const { resource } = effects;
-  const before = await markMissing(tx, placeOf(resource), lacked, sliceText(slice), startedAt);
+  const reading = { slice: sliceText(slice), since: startedAt, unreadable };
+  const before = await markMissing(tx, placeOf(resource), lacked, reading);
   counts.missing += lacked.length - before.length;
   resource.holdsMissing = true;
-  const claims = lackClaims(lacked, before, { slice, at: stampMs(startedAt) });
+  const claims = lackClaims(lacked, before, { slice, at: stampMs(startedAt), unreadable });
   const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
 }
@@ -77,7 +102,7 @@ export function lackClaims(
   now: RowClaims['lacks'][number],
   value: string | null = null,
 ): RowClaims[] {
-  const first = new Map(before.map(({ key, slice, since }) => [key, { slice: parseSlice(slice), at: stampMs(since) }]));
+  const first = new Map(before.map(seen => [seen.key, firstLack(seen)]));
   return keys.map(key => {
     const earlier = first.get(key);
     return { key, value, lacks: earlier ? [earlier, now] : [now] };
@@ -115,10 +140,12 @@ export async function settleCovered(tx: Db, effects: TransactionEffects, task: T
 }
 
 /** Claims about a missing row: the slice that lacked it first. */
-export const rowClaims = ({ key, value, slice, since }: MissingRow): RowClaims => ({
-  key,
-  value,
-  lacks: [{ slice: parseSlice(slice), at: stampMs(since) }],
+export const rowClaims = (row: MissingRow): RowClaims => ({ key: row.key, value: row.value, lacks: [firstLack(row)] });
+
+const firstLack = ({ slice, since, unreadable }: SeenRow): Lack => ({
+  slice: parseSlice(slice),
+  at: stampMs(since),
+  unreadable: unreadable ? 'new' : undefined,
 });
 
 async function countOf(tx: Db, resource: Resource, task: Task, missing: number): Promise<Count | null> {
@@ -157,12 +184,18 @@ export async function countAgain(db: Db, task: Task): Promise<void> {
   if (!isKind(task.failure, 'fuse')) return;
   const { resource } = task;
   const fuse = await readDeletionLimit(db, resource.table, placeOf(resource));
-  if (fuse.lost + fuse.missing > fuse.limit) task.failure = heldBack(resource, fuse);
+  if (!withinDeletionLimit(fuse, { count: fuse.missing, accepted: 0 })) task.failure = heldBack(resource, fuse);
 }
 
-const heldBack = ({ name, source }: Resource, { missing, lost, limit }: DeletionLimit): SluiceError =>
-  new SluiceError(
+function heldBack({ name, source }: Resource, fuse: DeletionLimit): SluiceError {
+  const { missing, lost, limit, stored } = fuse;
+  const why =
+    lost + missing > limit
+      ? `with ${lost} deleted in the last 24 hours that is more than the ${limit} a day allows`
+      : `that is more than half of ${stored}, which is believed after ${BELIEVED_AFTER.readings} readings over 24 hours`;
+  return new SluiceError(
     'fuse',
-    `The source no longer shows ${missing} rows of ${name}; with ${lost} deleted in the last 24 hours that is more than the ${limit} a day allows, so none of them was deleted.`,
+    `The source no longer shows ${missing} rows of ${name}; ${why}, so none of them was deleted.`,
     { next: `If they are really gone: ${acceptDeletes(name, missing, source)}` },
   );
+}

@@ -10,9 +10,20 @@ export interface RowClaims {
   /** Its stored value of the field that related rows share (`Strategy.relatedBy`); null where it has none. */
   readonly value: string | null;
   /** *lacks(slice, key)*: readings of a slice that should have shown the row, and did not. */
-  readonly lacks: readonly { readonly slice: Slice; readonly at: number }[];
+  readonly lacks: readonly Lack[];
   /** *denies(key)*: the row's own address answered that there is none. */
   readonly denied?: boolean;
+}
+
+/** A reading of a slice that should have shown the row, and did not. */
+export interface Lack {
+  readonly slice: Slice;
+  readonly at: number;
+  /**
+   * Records of the reading that could not be read: `new` ones were not there when the row was shown last, so one of them may be the
+   * row.
+   */
+  readonly unreadable?: 'old' | 'new' | undefined;
 }
 
 /** What readings claim of the list as a whole. */
@@ -41,19 +52,26 @@ const isContentKey = (key: string): boolean => key.startsWith('#');
 /** Whether the claims prove that the row was deleted at the source: the table of docs/coverage.md, line by line. */
 export function isDeleted(row: RowClaims, list: ListClaims, strategy: Strategy): boolean {
   if (row.denied) return true;
-  if (row.lacks.length === 0) return false;
+  const lacks = withoutDoubt(row.lacks);
+  if (lacks.length === 0) return false;
   // Its slice shows other content now, and the content is the key.
-  if (isContentKey(row.key)) return row.lacks.some(({ slice }) => provesRange(slice));
+  if (isContentKey(row.key)) return lacks.some(({ slice }) => provesRange(slice));
   switch (confirmationOf(row, strategy)) {
     case 'address':
       return false;
     case 'value':
-      return isLackedByRelated(row, strategy);
+      return isLackedByRelated({ ...row, lacks }, strategy);
     case 'neighbours':
-      return row.lacks.length > 1 && row.lacks.at(-1)?.slice.by === 'id';
+      return lacks.length > 1 && lacks.at(-1)?.slice.by === 'id';
     case 'cover':
-      return isLackedByCover(row, list) && countsNoMore(list, strategy);
+      return isLackedByCover({ lacks }, list) && countsNoMore(list, strategy);
   }
+}
+
+/** The readings that cannot have shown the row as a record that could not be read. */
+function withoutDoubt(lacks: readonly Lack[]): readonly Lack[] {
+  const mayBeUnreadable = lacks.some(({ unreadable }) => unreadable === 'new');
+  return lacks.filter(({ unreadable }) => unreadable === undefined || (unreadable === 'old' && !mayBeUnreadable));
 }
 
 /** How this row is confirmed: one without a related value (an invoice without a customer) can only be lacked by a whole cover. */

@@ -84,6 +84,8 @@ export const BOOKKEEPING_TABLES = {
     key: 'text',
     slice: 'text',
     since: 'timestamp with time zone',
+    readings: 'integer default',
+    unreadable: 'boolean default',
   },
   'sluice.orders': {
     id: 'bigint identity',

@@ -3,7 +3,7 @@ import { DAY } from '../../clock.ts';
 import type { Db } from '../database/database.ts';
 import type { Place } from '../ledgers/place.ts';
 import { arrayOf } from './array-of.ts';
-import { type DeletionLimit, deletionLimitOf, withinDeletionLimit } from './deletion-limit.ts';
+import { BELIEVED_AFTER, type DeletionLimit, deletionLimitOf, withinDeletionLimit } from './deletion-limit.ts';
 import { markSeen } from './missing-rows.ts';
 import { forgetWindows } from './row-windows.ts';
 import type { Table } from './tables.ts';
@@ -13,14 +13,17 @@ export type DeleteResult = { readonly deleted: string[] } | { readonly beyond: D
 
 /** Deletions that somebody accepted are not counted as lost. SQL: tables known at run time. */
 export async function readDeletionLimit(db: Db, table: Table, place: Place): Promise<DeletionLimit> {
-  const { rows } = await sql<{ missing: number; lost: number; stored: number }>`
-    select (select count(*)::int from sluice.missing where source = ${place.source} and resource = ${place.resource}) as missing,
+  const { rows } = await sql<Omit<DeletionLimit, 'limit'>>`
+    select m.missing, m.unsettled,
       (select count(*)::int from ${sql.id(table.schema, 'row_history')} h where resource = ${place.resource} and ended_by = 'deleted'
         and valid_to > sluice.now() - make_interval(secs => ${DAY / 1000}) and not exists (
           select from sluice.runs r join sluice.orders o on o.id = r.order_id where r.id = h.run_id and o.accept_deletes > 0)) as lost,
-      (select count(*)::int from ${sql.id(table.schema, table.name)}) as stored`.execute(db);
-  const { missing, lost, stored } = rows[0] ?? { missing: 0, lost: 0, stored: 0 };
-  return { missing, lost, limit: deletionLimitOf(stored + lost) };
+      (select count(*)::int from ${sql.id(table.schema, table.name)}) as stored
+    from (select count(*)::int as missing, (count(*) filter (where readings < ${BELIEVED_AFTER.readings}
+        or since > sluice.now() - make_interval(hours => ${BELIEVED_AFTER.hours})))::int as unsettled
+      from sluice.missing where source = ${place.source} and resource = ${place.resource}) m`.execute(db);
+  const state = rows[0] ?? { missing: 0, lost: 0, stored: 0, unsettled: 0 };
+  return { ...state, limit: deletionLimitOf(state.stored + state.lost) };
 }
 
 /** Moves rows that are proven deleted to `row_history`, unless that passes the deletion limit; up to `accepted` rows may go in any case. */

@@ -11,15 +11,26 @@ export interface DeletionLimit {
   readonly lost: number;
   /** The most that `missing` and `lost` may be together. */
   readonly limit: number;
+  /** Rows stored now, with those that are missing. */
+  readonly stored: number;
+  /** Missing rows that went missing lately, or that few readings lacked. */
+  readonly unsettled: number;
 }
+
+/** A list that shows less than half of its rows is believed after so many readings and hours. */
+export const BELIEVED_AFTER = { readings: 3, hours: 24 } as const;
 
 /**
  * Whether `count` rows may be deleted. All missing rows count, not only those: a source that suddenly shows less is more often faulty
  * than tidied up. Up to `accepted` rows may go in any case.
  */
 export function withinDeletionLimit(
-  { missing, lost, limit }: DeletionLimit,
+  { missing, lost, limit, stored, unsettled }: DeletionLimit,
   { count, accepted }: { count: number; accepted: number },
 ): boolean {
-  return lost + Math.max(missing, count) <= limit || count <= accepted;
+  if (count <= accepted) return true;
+  const left = stored - Math.max(missing, count);
+  // An outage that answers with less is no clean-up, however few rows the list has.
+  const collapses = 2 * left < stored + lost;
+  return lost + Math.max(missing, count) <= limit && !(collapses && unsettled > 0);
 }

@@ -14,10 +14,12 @@ export interface MissingRow {
   readonly since: string;
   /** The stored row's value of the requested field; null without one. */
   readonly value: string | null;
+  /** A record that could not be read appeared when the row went missing: it may be the row. */
+  readonly unreadable?: boolean;
 }
 
 /** A row that was missing until now: the first slice that lacked it, and since when. */
-export type SeenRow = Pick<MissingRow, 'key' | 'slice' | 'since'>;
+export type SeenRow = Pick<MissingRow, 'key' | 'slice' | 'since' | 'unreadable'>;
 
 /** Rows that were seen are not missing; returns those that were. */
 export async function markSeen(tx: Db, place: Place, keys: readonly string[]): Promise<SeenRow[]> {
@@ -27,7 +29,7 @@ export async function markSeen(tx: Db, place: Place, keys: readonly string[]): P
     .where('source', '=', place.source)
     .where('resource', '=', place.resource)
     .where('key', '=', anyOf(keys))
-    .returning(['key', 'slice', 'since'])
+    .returning(['key', 'slice', 'since', 'unreadable'])
     .execute();
 }
 
@@ -70,23 +72,26 @@ export async function findLeft(
 }
 
 /**
- * Marks rows missing; returns those that were missing before, with the first slice that lacked each. SQL: one array parameter, and one
+ * `unreadable`: the reading had records that could not be read; a reading without any ends the doubt whether a row was one of them.
+ * Marks rows missing, or counts another reading that lacked them; returns those that were missing before, with the first slice that lacked each. SQL: one array parameter, and one
  * statement, whose SELECT sees the table as it was before its INSERT.
  */
 export async function markMissing(
   tx: Db,
   place: Place,
   keys: readonly string[],
-  slice: string,
-  since: string,
+  { slice, since, unreadable }: { slice: string; since: string; unreadable?: 'old' | 'new' | undefined },
 ): Promise<SeenRow[]> {
   if (keys.length === 0) return [];
   const { rows } = await sql<SeenRow>`
     with marked as (
-      insert into sluice.missing (source, resource, key, slice, since)
-      select ${place.source}, ${place.resource}, k, ${slice}, cast(${since} as timestamptz) from unnest(cast(${keys} as text[])) k
-      on conflict do nothing)
-    select key, slice, since from sluice.missing
+      insert into sluice.missing as m (source, resource, key, slice, since, unreadable)
+      select ${place.source}, ${place.resource}, k, ${slice}, cast(${since} as timestamptz), ${unreadable === 'new'}
+      from (select distinct unnest(cast(${keys} as text[]))) as given(k)
+      on conflict (source, resource, key) do update set readings = m.readings + 1,
+        since = case when m.unreadable and ${!unreadable} then excluded.since else m.since end, unreadable = m.unreadable and ${!!unreadable}
+      where m.since < excluded.since)
+    select key, slice, since, unreadable from sluice.missing
     where source = ${place.source} and resource = ${place.resource} and key = any(cast(${keys} as text[]))`.execute(tx);
   return rows;
 }
@@ -96,7 +101,7 @@ export async function missingAmong(tx: Db, place: Place, keys: readonly string[]
   if (keys.length === 0) return [];
   return tx
     .selectFrom('sluice.missing')
-    .select(['key', 'slice', 'since'])
+    .select(['key', 'slice', 'since', 'unreadable'])
     .where('source', '=', place.source)
     .where('resource', '=', place.resource)
     .where('key', '=', anyOf(keys))
@@ -121,7 +126,7 @@ export async function listMissing(db: Db, place: Place, table: Table, field: str
       ? sql`null`
       : sql`(select t.${sql.id(field)}::text from ${sql.id(table.schema, table.name)} t
     where t.${sql.id(table.key.name)} = cast(m.key as ${sql.raw(table.key.type)}))`;
-  const { rows } = await sql<MissingRow>`select key, slice, since, ${value} as value from sluice.missing m
+  const { rows } = await sql<MissingRow>`select key, slice, since, unreadable, ${value} as value from sluice.missing m
     where source = ${place.source} and resource = ${place.resource} order by since, key`.execute(db);
   return rows;
 }

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { anyOf } from '../database/any-of.ts';
 import type { Db } from '../database/database.ts';
 import { covering } from '../ledgers/coverage.ts';
 import type { Place } from '../ledgers/place.ts';
@@ -35,6 +36,25 @@ export async function quarantine(tx: Db, place: Place, slice: string, records: r
       last_seen = excluded.last_seen, attempts = q.attempts + 1, resolved_at = null
     returning attempts = 1 as fresh`.execute(tx);
   return rows.filter(row => row.fresh).length;
+}
+
+/** How many of the records were there at that moment (epoch ms) already. */
+export async function quarantinedBefore(
+  tx: Db,
+  { source, resource }: Place,
+  keys: readonly string[],
+  atMs: number,
+): Promise<number> {
+  if (!Number.isFinite(atMs)) return 0;
+  const { count } = await tx
+    .selectFrom('sluice.quarantine')
+    .select(eb => eb.fn.countAll<string>().as('count'))
+    .where('source', '=', source)
+    .where('resource', '=', resource)
+    .where('key', '=', anyOf(keys))
+    .where('first_seen', '<=', new Date(atMs).toISOString())
+    .executeTakeFirstOrThrow();
+  return Number(count);
 }
 
 export async function holdsQuarantine(db: Db, place: Place): Promise<boolean> {

@@ -30,5 +30,18 @@ test.each([
     within: true,
   },
 ])('$why: $within', ({ missing, lost, count, accepted, within }) => {
-  expect(withinDeletionLimit({ missing, lost, limit: 20 }, { count, accepted })).toBe(within);
+  expect(withinDeletionLimit({ missing, lost, limit: 20, stored: 1000, unsettled: count }, { count, accepted })).toBe(
+    within,
+  );
+});
+
+test.each([
+  { why: 'less than half of a small list is left', missing: 3, lost: 0, stored: 5, unsettled: 3, within: false },
+  { why: 'half of it is left', missing: 2, lost: 0, stored: 4, unsettled: 2, within: true },
+  { why: 'the only row is gone', missing: 1, lost: 0, stored: 1, unsettled: 1, within: false },
+  { why: 'other rows were lost today', missing: 3, lost: 4, stored: 6, unsettled: 3, within: false },
+  { why: 'it has shown the same for long', missing: 3, lost: 0, stored: 5, unsettled: 0, within: true },
+])('$why: $within', ({ within, ...limit }) => {
+  expect(withinDeletionLimit({ ...limit, limit: 20 }, { count: limit.missing, accepted: 0 })).toBe(within);
+  expect(withinDeletionLimit({ ...limit, limit: 20 }, { count: limit.missing, accepted: limit.missing })).toBe(true);
 });

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { HOUR } from '../../../src/clock.ts';
+import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+const OF_FIVE = 'that is more than half of 5, which is believed after 3 readings over 24 hours';
+
+test('a small list that suddenly shows nothing keeps its rows, is believed after three readings over a day, and is revived', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z');
+    const size = { customers: 5, invoices: 5, transactions: 5 };
+    const sandbox = await openSandbox({ size, rateLimit: 0, clock, latencyMs: 5 });
+    const engine = await openEngine(database, sandbox, { clock, limit: 100_000 });
+    const sync = async () => (await serveOrders(engine, 'sync')).map(({ state, reason }) => reason ?? state);
+    const stored = async () =>
+      (
+        await database.query<{ n: number }>(
+          `select ((select count(*) from warehouse.customers) + (select count(*) from warehouse.invoices)
+          + (select count(*) from warehouse.transactions))::int as n`,
+        )
+      ).rows[0]?.n;
+    expect(await sync()).toEqual(['done', 'done', 'done']);
+
+    sandbox.setVariants({ visible: 'none' });
+    for (const hours of [0, 1, 20]) {
+      await clock.advance(hours * HOUR + 1000);
+      for (const reason of await sync()) expect(reason).toContain(OF_FIVE);
+      expect(await stored()).toBe(15);
+    }
+    // The outage ends: nothing was lost.
+    sandbox.setVariants({ visible: 'all' });
+    await clock.advance(HOUR);
+    expect(await sync()).toEqual(['done', 'done', 'done']);
+    expect(await differences(database, sandbox)).toEqual([]);
+
+    // Now it lasts.
+    sandbox.setVariants({ visible: 'none' });
+    for (const hours of [1, 12, 11]) {
+      await clock.advance(hours * HOUR);
+      for (const reason of await sync()) expect(reason).toContain(OF_FIVE);
+    }
+    await clock.advance(2 * HOUR);
+    expect(await sync()).toEqual(['done', 'done', 'done']);
+    expect(await stored()).toBe(0);
+    await engine.close();
+    await sandbox.close();
+  });
+});

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+
+const SIZE = { customers: 60, invoices: 60, transactions: 60 };
+
+test('a record that cannot be read, and was there before, keeps no row from being deleted', async () => {
+  const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants: { 'null-rows': 'yes', order: 'shuffled' } });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000 });
+    await serveOrders(engine, 'sync');
+    for (const kind of ['customer-deleted', 'invoice-deleted', 'transaction-deleted'] as const)
+      for (let times = 0; times < 3; times++) sandbox.change(kind);
+    expect((await serveOrders(engine, 'sync')).map(({ state }) => state)).toEqual(['done', 'done', 'done']);
+    expect(await differences(database, sandbox)).toEqual([]);
+    const verified = await serveOrders(engine, 'verify');
+    expect(verified.map(({ report }) => (report as { unreadable: string[] }).unreadable.length)).toEqual([1, 1, 1]);
+    await engine.close();
+  });
+  await sandbox.close();
+});
+
+test('a row that went missing when such a record appeared may be that record: it stays until its own address denies it', async () => {
+  const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants: { order: 'shuffled' } });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['customers', 'transactions'] });
+    await serveOrders(engine, 'sync');
+    sandbox.setVariants({ 'null-rows': 'yes' });
+    sandbox.change('customer-deleted');
+    const { id } = sandbox.change('transaction-deleted');
+    for (let times = 0; times < 3; times++) await serveOrders(engine, 'sync');
+    expect(await differences(database, sandbox, 5, ['customers'])).toEqual([]);
+    const { rows } = await database.query('select key, unreadable from sluice.missing');
+    expect(rows).toEqual([{ key: String(id), unreadable: true }]);
+
+    sandbox.setVariants({ 'null-rows': 'no' });
+    for (let times = 0; times < 3; times++) await serveOrders(engine, 'sync');
+    expect(await differences(database, sandbox, 5, ['transactions'])).toEqual([]);
+    await engine.close();
+  });
+  await sandbox.close();
+});
