@@ -88,7 +88,7 @@ export function planOf(seed: number, given: Given = {}): Plan {
   const others = given.others ?? othersOf(seed);
   const chosen = given.only
     ? { ...given.variants }
-    : chooseVariants(random, given.variants ?? {}, { others: others.length > 0 });
+    : chooseVariants(random, given.variants ?? {}, { others: others.length > 0, seed });
   const variants = { ...chosen, ...(given.faults ? { fault: given.faults } : {}) };
   if (isHuge(variants.fault) && !given.faults && !given.variants?.fault) variants.fault = 'none';
   const hourly = random.chance(0.08);
