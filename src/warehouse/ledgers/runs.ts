@@ -120,13 +120,19 @@ export async function setRunWaiting(db: Db, ids: readonly string[], waitMs: numb
     .execute();
 }
 
-/** Ends a run. Its slot is released when the run was stopped or the warehouse failed. */
+/** Ends a run. Its slot is released when the run was stopped or the warehouse failed, unless the next slot goes on with it. */
 export async function endRun(
   db: Db,
   id: string,
-  end: { state: RunState; reason?: string | undefined; next?: string | undefined; failure?: string | undefined },
+  end: {
+    state: RunState;
+    reason?: string | undefined;
+    next?: string | undefined;
+    failure?: string | undefined;
+    keepsSlot?: boolean;
+  },
 ): Promise<void> {
-  const { state, reason = null, next = null, failure = null } = end;
+  const { state, reason = null, next = null, failure = null, keepsSlot = false } = end;
   await db
     .with('ended', query =>
       query
@@ -142,7 +148,8 @@ export async function endRun(
       eb
         .selectFrom('ended')
         .select('id')
-        .where(ended => ended.or([ended('state', '=', 'stopped'), ended('failure', '=', 'database')])),
+        .where(ended => ended.or([ended('state', '=', 'stopped'), ended('failure', '=', 'database')]))
+        .where(sql<boolean>`not ${keepsSlot}`),
     )
     .execute();
 }

@@ -23,18 +23,37 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
   loop.tasks = loop.tasks.filter(each => each !== task);
   const doubtful = failForDoubts(task);
   await countAgain(kysely, task);
-  const state = task.failure ? 'failed' : 'done';
-  const { kind: failure, message: reason = task.absent ? NOT_OFFERED : undefined, next } = task.failure ?? {};
-  await endRun(kysely, task.runId, { state, reason, next, failure });
+  const unread = task.failure ? null : leftUnread(task);
+  const state = task.failure ? 'failed' : unread === null ? 'done' : 'stopped';
+  const {
+    kind: failure,
+    message: reason = task.absent ? NOT_OFFERED : (unread ?? undefined),
+    next,
+  } = task.failure ?? {};
+  await endRun(kysely, task.runId, { state, reason, next, failure, keepsSlot: unread !== null });
   if (task.orderId !== null) {
     const again = serves.slots && isKind(task.failure, 'unavailable');
-    await setOrderState(kysely, task.orderId, ['waiting', 'running'], again ? 'waiting' : state, {
-      reason: reason && next ? `${sentence(reason)} ${next}` : (reason ?? null),
-      ...(task.kind === 'verify' ? { report: reportOf(task, doubtful) } : {}),
-    });
+    await setOrderState(
+      kysely,
+      task.orderId,
+      ['waiting', 'running'],
+      again ? 'waiting' : task.failure ? 'failed' : 'done',
+      {
+        reason: reason && next ? `${sentence(reason)} ${next}` : (reason ?? null),
+        ...(task.kind === 'verify' ? { report: reportOf(task, doubtful) } : {}),
+      },
+    );
   }
   handOnAllowance(loop, task);
   engine.onEvent?.({ kind: 'ended', task, state });
+}
+
+/** Why a slot is not done: parts of the list were never read. The next slot goes on with them. */
+function leftUnread({ kind, resource, absent, overtaken }: Task): string | null {
+  const unread = kind === 'slot' && !absent ? partition(resource).filter(entry => entry.provenAt === null).length : 0;
+  if (unread === 0) return null;
+  const why = overtaken ? 'a newer tick took over' : 'its share of the request limit was used up';
+  return `${unread} ${unread === 1 ? 'slice was' : 'slices were'} never read: ${why}. The next tick continues.`;
 }
 
 /** Fails the task if slices never added up in several readings, and returns them. */
