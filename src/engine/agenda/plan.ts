@@ -1,6 +1,6 @@
 import { DAY } from '../../clock.ts';
 import { foundAbsentAt, type List, partition, watched } from '../coverage/list.ts';
-import { slicingOf } from '../job.ts';
+import { mayBeAbsent, slicingOf } from '../job.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { subtract } from '../slices/id-ranges.ts';
 import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../slices/slice.ts';
@@ -10,10 +10,13 @@ import { chainIds, gatherDates } from './gather.ts';
 import { nextSlice, pooledPrior } from './next-slice.ts';
 import { totalToAsk } from './totals.ts';
 
-/** A list known not to be offered: a schedule asks again once a day; a report has nothing to compare. */
+/**
+ * A list known not to be offered: a schedule asks again once a day; a report has nothing to compare. A list that every source has is
+ * only empty, so each tick asks for it.
+ */
 export function isKnownAbsent(list: List, { kind, reportOnly }: Wish, now: number): boolean {
   const absentAt = foundAbsentAt(list);
-  return absentAt !== null && (reportOnly || (kind === 'slot' && now - absentAt < DAY));
+  return absentAt !== null && (reportOnly || (kind === 'slot' && mayBeAbsent(list.job) && now - absentAt < DAY));
 }
 
 /** What hints point to and can still be read: a window that was cut in the meantime would be cut once more. */

@@ -63,6 +63,9 @@ export function wholeCost(list: List): number {
 export const isOffered = (list: List): boolean =>
   !mayBeAbsent(list.job) || partition(list).some(entry => entry.provenAt !== null);
 
+/** No reading has shown a row. */
+export const holdsNothing = (list: List): boolean => partition(list).every(({ rows }) => rows === null || rows === 0);
+
 /** When the source was last asked for a list that it does not offer (epoch ms); null where it does, or was never asked. */
 export function foundAbsentAt(list: List): number | null {
   const [part] = partition(list);

@@ -1,17 +1,23 @@
 import { isKind, SluiceError } from '../../errors.ts';
-import { isOffered } from '../coverage/list.ts';
+import { holdsNothing, isOffered } from '../coverage/list.ts';
 import type { Resource } from '../resource.ts';
 
 /** Statuses for a list that does not exist, or that this key may not read. */
 const NOT_THERE: ReadonlySet<number | undefined> = new Set([403, 404, 405]);
 
-/** `absent` for an optional list that was never read. Any other list must exist. */
+/**
+ * `absent` for an optional list that was never read, and for a list that has no rows: some sources answer 404 for an empty list. Any
+ * other list must exist.
+ */
 export const noSuchList = (resource: Resource): SluiceError =>
-  isOffered(resource)
-    ? new SluiceError('failed', `The source has no ${resource.job.path}.`, {
-        next: 'Check the address in SOURCE_URL, and whether this installation offers the list.',
-      })
+  isOffered(resource) && !holdsNothing(resource)
+    ? listIsGone(resource)
     : new SluiceError('absent', `The source does not offer ${resource.job.path}.`);
+
+export const listIsGone = ({ job }: Resource): SluiceError =>
+  new SluiceError('failed', `The source has no ${job.path}.`, {
+    next: 'Check the address in SOURCE_URL, and whether this installation offers the list.',
+  });
 
 /** Returns `absent` if the error means that the source does not offer an optional list, else the error itself. */
 export const orAbsent = (resource: Resource, error: unknown): unknown =>

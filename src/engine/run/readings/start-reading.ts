@@ -3,8 +3,11 @@ import { isKind } from '../../../errors.ts';
 import type { Choice } from '../../agenda/choice.ts';
 import { openTargets } from '../../agenda/plan.ts';
 import { partition } from '../../coverage/list.ts';
+import { mayBeAbsent } from '../../job.ts';
+import { listIsGone } from '../../read/absent-list.ts';
 import type { Reader } from '../../read/fetch-page.ts';
 import type { Resource } from '../../resource.ts';
+import { NOT_OFFERED } from '../../slices/coverage-entry.ts';
 import { overlap, type Slice, sliceText } from '../../slices/slice.ts';
 import { comparedSoFar, noteTry } from '../../task/progress.ts';
 import { fail, type Task, type UnderWay } from '../../task/task.ts';
@@ -63,6 +66,13 @@ async function noteFailure(
   error: unknown,
 ): Promise<void> {
   const { choice, before, underWay, now } = reading;
+  if (isKind(error, 'absent') && !mayBeAbsent(task.resource.job) && !addressIsKnown(loop, task.resource)) {
+    // Another list may still be answered; if none is, the address is wrong.
+    const slice = sliceText(choice.slice);
+    noteTry(task.progress, slice);
+    if (task.progress.done.has(slice)) fail(task, listIsGone(task.resource));
+    return;
+  }
   if (isKind(error, 'absent')) {
     return await leaveOut(loop.engine, task, now).catch((cause: unknown) => {
       loop.fatal ??= cause;
@@ -80,6 +90,14 @@ async function noteFailure(
   if (task.kind === 'hint') task.targets = [choice.slice, ...task.targets];
   loop.fatal ??= error;
 }
+
+/** Another list of the source was read. */
+const addressIsKnown = ({ engine }: Loop, resource: Resource): boolean =>
+  engine.resources.some(
+    other =>
+      other !== resource &&
+      [...other.entries.values()].some(({ readAt, dueReason }) => readAt !== null && dueReason !== NOT_OFFERED),
+  );
 
 /** `places`: the admissions that its answers hold. The caller releases them when the reading ends or fails. */
 function stoppable(reader: Reader, { room, abort }: UnderWay, places: Set<() => void>): Reader {

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+
+test('a list that answers 404 while it is empty fails no run, and is read as soon as it has rows', async () => {
+  const size = { customers: 0, invoices: 40, transactions: 0 };
+  const sandbox = await openSandbox({ size, rateLimit: 0, variants: { 'no-rows': '404' } });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000 });
+    const states = async () => (await serveOrders(engine, 'sync')).map(({ state }) => state);
+    expect(await states()).toEqual(['done', 'done', 'done']);
+    expect(await states()).toEqual(['done', 'done', 'done']);
+    for (let times = 0; times < 3; times++) {
+      sandbox.change('customer-new');
+      sandbox.change('transaction-new');
+    }
+    expect(await states()).toEqual(['done', 'done', 'done']);
+    expect(await differences(database, sandbox)).toEqual([]);
+    await engine.close();
+  });
+  await sandbox.close();
+});
+
+test('if every list answers 404, the address is wrong', async () => {
+  const sandbox = await openSandbox({ size: { customers: 5, invoices: 5, transactions: 5 }, rateLimit: 0 });
+  await withDatabase(async database => {
+    const elsewhere = { ...sandbox, url: `${sandbox.url}/old` } as Sandbox;
+    const engine = await openEngine(database, elsewhere, { limit: 100_000 });
+    for (const { reason } of await serveOrders(engine, 'sync'))
+      expect(reason).toMatch(/^The source has no .*SOURCE_URL/);
+    expect(sandbox.stats.total).toBeLessThan(30);
+    await engine.close();
+  });
+  await sandbox.close();
+});
