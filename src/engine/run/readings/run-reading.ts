@@ -1,5 +1,6 @@
 import type { Choice } from '../../agenda/choice.ts';
 import { slicingOf } from '../../job.ts';
+import { unproven } from '../../read/end-of-reading.ts';
 import type { Reader } from '../../read/fetch-page.ts';
 import { readIds } from '../../read/ids/read-ids.ts';
 import { readMonths } from '../../read/read-months.ts';
@@ -9,6 +10,7 @@ import { readPages } from '../../read/read-pages.ts';
 import { readTotal } from '../../read/read-total.ts';
 import { readWindow } from '../../read/read-window.ts';
 import type { Committed, Step } from '../../read/step.ts';
+import { isWasteful, type Spent } from '../../read/wasted-requests.ts';
 import { windowReading } from '../../read/window-reading.ts';
 import { dayIn } from '../../slices/date-windows.ts';
 import type { Task } from '../../task/task.ts';
@@ -18,23 +20,42 @@ import type { Loop } from '../engine.ts';
 export async function read(loop: Loop, task: Task, choice: Choice, now: number): Promise<void> {
   const steps = stepsOf(loop, task, choice, now);
   const commits: Promise<Committed>[] = [];
+  let spent: Spent = { requests: 0, pages: 0 };
   try {
     let next = await steps.next({ changed: 0 });
     while (!next.done) {
       const step = next.value;
       if (choice.counted) task.allowance -= step.requests;
+      const showsRows = step.rows.length + step.bad.length > 0;
+      spent = { requests: spent.requests + step.requests, pages: spent.pages + Number(showsRows) };
       const committed = loop.committer.add(step).finally(step.release);
       // Handled in `finally`; until then it must not be an unhandled rejection.
       committed.catch(() => undefined);
       commits.push(committed);
       // Only the newest end needs the result of the last commit; for other slices, pages are gathered into fewer commits.
       next = await steps.next(choice.slice.by === 'newest' ? await committed : { changed: 0 });
+      if (!next.done && isWasteful(spent)) {
+        commits.push(loop.committer.add(givenUp(next.value, spent)).finally(next.value.release));
+        return;
+      }
     }
   } finally {
     await steps.return();
     await Promise.all(commits);
   }
 }
+
+/** The end of a reading that spent too many requests on too few rows. */
+const givenUp = (next: Step, { requests, pages }: Spent): Step => ({
+  ...next,
+  rows: [],
+  bad: [],
+  learnt: [],
+  end: {
+    ...unproven(`${requests} requests brought only ${pages} pages of rows`, new Date(0).toISOString()),
+    givenUp: true,
+  },
+});
 
 function stepsOf(loop: Loop, task: Task, choice: Choice, now: number): AsyncGenerator<Step, void, Committed> {
   const { engine } = loop;
