@@ -1,7 +1,7 @@
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { type List, needsUnfiltered, oldestProof, partition, unfilteredReadAt } from '../coverage/list.ts';
-import { confirmationOf } from '../deletion/is-deleted.ts';
+import { confirmationOf, READINGS_OF_HALF } from '../deletion/is-deleted.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice } from '../slices/slice.ts';
 import { idle, type Next, type PlanFacts, single } from './choice.ts';
@@ -65,8 +65,9 @@ function questionFor({ strategy }: List, row: MissingRow): Slice | null {
 }
 
 /**
- * Where the last way to confirm has just been lost, the cover may be read already: one part of it concludes. The smallest, as one that
- * has become too large would be cut instead.
+ * The cover may be read already: where the last way to confirm has just been lost, and where half of a slice went missing, which takes
+ * one reading of it more. One part of the cover concludes: the slice that lacked half, else the smallest, as one that has become too
+ * large would be cut instead.
  */
 function confirmByCover({ list, wish, missing }: PlanFacts, counted: boolean): Next {
   const since = latestLack(lackingSlices(list, missing));
@@ -74,6 +75,9 @@ function confirmByCover({ list, wish, missing }: PlanFacts, counted: boolean): N
   if (!covered || list.reading.size > 0 || wish.progress.coverAsked) return idle(list);
   if (needsUnfiltered(list) && unfilteredReadAt(list) < since) return single({ by: 'newest' }, counted);
   const size = ({ rows }: Entry) => rows ?? Number.POSITIVE_INFINITY;
-  const part = partition(list).reduce((least, each) => (size(each) < size(least) ? each : least));
+  const halved = missing.filter(({ half, readings = 1 }) => half && readings < READINGS_OF_HALF).map(row => row.slice);
+  const lacking = partition(list).filter(({ slice }) => halved.some(text => overlap(slice, parseSlice(text))));
+  const parts = lacking.length > 0 ? lacking : partition(list);
+  const part = parts.reduce((least, each) => (size(each) < size(least) ? each : least));
   return { ...single(part.slice, counted), answers: Number.POSITIVE_INFINITY, asks: 'cover' };
 }

@@ -44,7 +44,8 @@ export async function concludeProven(
     return;
   }
   const unreadable = lacked.length > 0 ? await unreadableIn(tx, effects, { slice, seen }) : undefined;
-  await settleLacked(tx, effects, task, { ...end, unreadable }, lacked, counts);
+  const half = lacked.length > 0 && lacked.length >= new Set(seen).size;
+  await settleLacked(tx, effects, task, { ...end, unreadable, half }, lacked, counts);
   if (slice.by !== resource.strategy.partition) return;
   if (task.reportOnly) {
     const compared = partsIn(resourceIn(effects), slice).map(entry => sliceText(entry.slice));

@@ -73,7 +73,7 @@ export async function settleLacked(
   tx: Db,
   effects: TransactionEffects,
   task: Task,
-  { slice, startedAt, unreadable }: Pick<FullReading, 'slice' | 'startedAt'> & Pick<Lack, 'unreadable'>,
+  { slice, startedAt, unreadable, half }: Pick<FullReading, 'slice' | 'startedAt'> & Pick<Lack, 'unreadable' | 'half'>,
   lacked: readonly string[],
   counts: Counts,
 ): Promise<void> {
@@ -83,7 +83,7 @@ export async function settleLacked(
     return;
   }
   const { resource } = effects;
-  const reading = { slice: sliceText(slice), since: startedAt, unreadable };
+  const reading = { slice: sliceText(slice), since: startedAt, unreadable, half: half ?? false };
   const before = await markMissing(tx, placeOf(resource), lacked, reading);
   counts.missing += lacked.length - before.length;
   resource.holdsMissing = true;
@@ -140,7 +140,12 @@ export async function settleCovered(tx: Db, effects: TransactionEffects, task: T
 }
 
 /** Claims about a missing row: the slice that lacked it first. */
-export const rowClaims = (row: MissingRow): RowClaims => ({ key: row.key, value: row.value, lacks: [firstLack(row)] });
+export const rowClaims = (row: MissingRow): RowClaims => ({
+  key: row.key,
+  value: row.value,
+  lacks: [{ ...firstLack(row), half: row.half }],
+  readings: row.readings,
+});
 
 const firstLack = ({ slice, since, unreadable }: SeenRow): Lack => ({
   slice: parseSlice(slice),

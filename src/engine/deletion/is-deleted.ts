@@ -13,6 +13,8 @@ export interface RowClaims {
   readonly lacks: readonly Lack[];
   /** *denies(key)*: the row's own address answered that there is none. */
   readonly denied?: boolean;
+  /** Readings of its slice that lacked it, where that is known. */
+  readonly readings?: number | undefined;
 }
 
 /** A reading of a slice that should have shown the row, and did not. */
@@ -24,6 +26,8 @@ export interface Lack {
    * row.
    */
   readonly unreadable?: 'old' | 'new' | undefined;
+  /** The reading lacked at least half of its slice. */
+  readonly half?: boolean | undefined;
 }
 
 /** What readings claim of the list as a whole. */
@@ -64,7 +68,7 @@ export function isDeleted(row: RowClaims, list: ListClaims, strategy: Strategy):
     case 'neighbours':
       return lacks.length > 1 && lacks.at(-1)?.slice.by === 'id';
     case 'cover':
-      return isLackedByCover({ lacks }, list) && countsNoMore(list, strategy);
+      return isLackedByCover({ ...row, lacks }, list) && countsNoMore(list, strategy);
   }
 }
 
@@ -86,9 +90,17 @@ function isLackedByRelated({ lacks, value }: RowClaims, { relatedBy }: Strategy)
   return slices.includes(related) && slices.some(slice => slice !== related);
 }
 
+/** Readings that must lack a row which went missing together with half of its slice. */
+export const READINGS_OF_HALF = 3;
+
 /** Every slice was read again since it went missing: the one that lacked it has lacked it again, and none of the others shows it. */
-export function isLackedByCover({ lacks }: Pick<RowClaims, 'lacks'>, { coveredSince }: ListClaims): boolean {
+export function isLackedByCover(
+  { lacks, readings = 1 }: Pick<RowClaims, 'lacks' | 'readings'>,
+  { coveredSince }: ListClaims,
+): boolean {
   const since = lacks[0]?.at;
+  // Half of a slice at once is likelier a faulty answer, and there may be two of them.
+  if (lacks[0]?.half && readings < READINGS_OF_HALF) return false;
   return since !== undefined && coveredSince !== null && since < coveredSince;
 }
 

@@ -85,6 +85,7 @@ export const BOOKKEEPING_TABLES = {
     slice: 'text',
     since: 'timestamp with time zone',
     readings: 'integer default',
+    half: 'boolean default',
     unreadable: 'boolean default',
   },
   'sluice.orders': {

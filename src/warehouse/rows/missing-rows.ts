@@ -16,6 +16,10 @@ export interface MissingRow {
   readonly value: string | null;
   /** A record that could not be read appeared when the row went missing: it may be the row. */
   readonly unreadable?: boolean;
+  /** The first reading that lacked the row lacked at least half of its slice. */
+  readonly half?: boolean;
+  /** Readings that lacked the row. */
+  readonly readings?: number;
 }
 
 /** A row that was missing until now: the first slice that lacked it, and since when. */
@@ -31,6 +35,14 @@ export async function markSeen(tx: Db, place: Place, keys: readonly string[]): P
     .where('key', '=', anyOf(keys))
     .returning(['key', 'slice', 'since', 'unreadable'])
     .execute();
+}
+
+/** A reading that lacked rows. */
+export interface MissingReading {
+  readonly slice: string;
+  readonly since: string;
+  readonly unreadable?: 'old' | 'new' | undefined;
+  readonly half?: boolean;
 }
 
 /** Unmarks the rows that one wrong reading lacked; returns their keys. */
@@ -80,13 +92,13 @@ export async function markMissing(
   tx: Db,
   place: Place,
   keys: readonly string[],
-  { slice, since, unreadable }: { slice: string; since: string; unreadable?: 'old' | 'new' | undefined },
+  { slice, since, unreadable, half = false }: MissingReading,
 ): Promise<SeenRow[]> {
   if (keys.length === 0) return [];
   const { rows } = await sql<SeenRow>`
     with marked as (
-      insert into sluice.missing as m (source, resource, key, slice, since, unreadable)
-      select ${place.source}, ${place.resource}, k, ${slice}, cast(${since} as timestamptz), ${unreadable === 'new'}
+      insert into sluice.missing as m (source, resource, key, slice, since, half, unreadable)
+      select ${place.source}, ${place.resource}, k, ${slice}, cast(${since} as timestamptz), ${half}, ${unreadable === 'new'}
       from (select distinct unnest(cast(${keys} as text[]))) as given(k)
       on conflict (source, resource, key) do update set readings = m.readings + 1,
         since = case when m.unreadable and ${!unreadable} then excluded.since else m.since end, unreadable = m.unreadable and ${!!unreadable}
@@ -126,7 +138,8 @@ export async function listMissing(db: Db, place: Place, table: Table, field: str
       ? sql`null`
       : sql`(select t.${sql.id(field)}::text from ${sql.id(table.schema, table.name)} t
     where t.${sql.id(table.key.name)} = cast(m.key as ${sql.raw(table.key.type)}))`;
-  const { rows } = await sql<MissingRow>`select key, slice, since, unreadable, ${value} as value from sluice.missing m
+  const { rows } =
+    await sql<MissingRow>`select key, slice, since, unreadable, half, readings, ${value} as value from sluice.missing m
     where source = ${place.source} and resource = ${place.resource} order by since, key`.execute(db);
   return rows;
 }
