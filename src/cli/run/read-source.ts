@@ -20,14 +20,14 @@ export function readSource(
   },
   requests: readonly OrderRequest[],
 ): Promise<OrderResult[]> {
-  const { terminal, clock, log, jobs, signal, settings } = session;
+  const { command, terminal, clock, log, jobs, signal, settings } = session;
   const { database, source, progress, noWait, inTurn } = given;
   const { retention } = settings;
   const { onEvent } = progress;
   const { name, timeZone } = source;
   return completeOrders(
     {
-      ...{ terminal, database, source: name, timeZone, clock, signal, noWait, progress, inTurn },
+      ...{ command, terminal, database, source: name, timeZone, clock, signal, noWait, progress, inTurn },
       isServiceRunning: () => isServiceRunning(database, name),
       openEngine: () => openSourceEngine({ database, source, jobs, retention, clock, log, noWait, onEvent }),
     },

@@ -9,12 +9,14 @@ export async function readUnderLock(
   reading: {
     database: Database;
     source: string;
+    /** What others are told reads the source; null for a service. */
+    command: string | null;
     signal: AbortSignal;
     openEngine(): Promise<Engine & { close(): Promise<void> }>;
   },
   serves: Parameters<typeof runLoop>[1],
 ): Promise<boolean> {
-  const lock = await acquireSourceLock(reading.database, reading.source);
+  const lock = await acquireSourceLock(reading.database, reading.source, reading.command);
   if (!lock) return false;
   try {
     const engine = await reading.openEngine();
