@@ -167,7 +167,14 @@ const KEPT_BY: Record<string, string> = {
   'pino-pretty': 'src/log.ts',
   bottleneck: 'src/budget/limiter.ts',
 };
-const LEAVES = ['src/errors.ts', 'src/log.ts', 'src/clock.ts', 'src/loopback.ts', 'src/next-steps.ts'];
+const LEAVES = [
+  'src/errors.ts',
+  'src/log.ts',
+  'src/clock.ts',
+  'src/loopback.ts',
+  'src/next-steps.ts',
+  'src/nearest-name.ts',
+];
 const FOLDERS = [
   'config',
   'budget',
