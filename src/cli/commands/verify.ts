@@ -50,6 +50,8 @@ function showReport({ terminal }: Session, read: ReadResult): Outcome {
   const differs = isRepairable || quarantined > 0;
   const equal = !differs && !error;
   terminal.show({ equal, resources, ...(error ? { error } : {}) }, () => {
+    if (!error && resources.every(isUnread))
+      return 'Nothing was read yet, so there is nothing to compare. Next: sluice sync';
     const nameOf = resourceNames(resources);
     const unproven = resources.flatMap(each => each.unproven.map(slice => `${nameOf(each)} ${slice}`));
     return [
@@ -84,6 +86,10 @@ function compare(result: ReadResult['results'][number]) {
   const quarantined = Math.max(result.work?.quarantinedNow ?? 0, unreadable.length);
   return { source, resource, order, state, reason, requests, seconds, absent, different, extra, unproven, quarantined };
 }
+
+/** No part of it was ever read in full: without a request, nothing was compared. */
+const isUnread = ({ unproven, requests, quarantined }: ReturnType<typeof compare>): boolean =>
+  unproven.length > 0 && requests === 0 && quarantined === 0;
 
 function differenceRow(name: string, each: ReturnType<typeof compare>): string[] {
   // An incomplete comparison that found nothing does not prove that nothing differs.

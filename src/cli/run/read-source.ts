@@ -1,4 +1,5 @@
 import type { LimitFunction } from 'p-limit';
+import type { LoopEvent } from '../../engine/run/engine.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Progress } from '../output/progress.ts';
 import type { Session } from '../session/session.ts';
@@ -23,7 +24,10 @@ export function readSource(
   const { command, terminal, clock, log, jobs, signal, settings } = session;
   const { database, source, progress, noWait, inTurn } = given;
   const { retention } = settings;
-  const { onEvent } = progress;
+  // The schedule of a running service is served too, without a word: its progress is in the log of the service.
+  const onEvent = (event: LoopEvent) => {
+    if (!('task' in event) || event.task.orderId !== null) progress.onEvent(event);
+  };
   const { name, timeZone } = source;
   return completeOrders(
     {
