@@ -65,13 +65,13 @@ function chooseFormat(isJson: boolean, { format, expanded }: Options): CreateFor
 }
 
 async function writeFile(
-  { terminal, openDatabase }: Session,
+  session: Session,
   query: Parameters<typeof readQuery>[1],
   create: CreateFormat,
   path: string,
 ): Promise<0> {
   const format = create({ colors: PLAIN, width: null });
-  const database = await openDatabase();
+  const database = await session.openDatabase();
   const file = await openResultFile(path);
   let rowCount = 0;
   try {
@@ -84,7 +84,7 @@ async function writeFile(
   } finally {
     await file.close();
   }
-  terminal.show({ file: path, rows: rowCount }, () => `${plural(rowCount, 'row')} written to ${path}`);
+  session.terminal.show({ file: path, rows: rowCount }, () => `${plural(rowCount, 'row')} written to ${path}`);
   return 0;
 }
 
