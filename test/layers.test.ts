@@ -124,7 +124,15 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
     ['http'],
     ['sandbox.ts'],
   ],
-  'src/cli': [['session'], ['output'], ['run'], ['backfill', 'demo', 'push', 'start'], ['commands'], ['program.ts']],
+  'src/cli': [
+    ['session'],
+    ['output'],
+    ['estimate'],
+    ['run'],
+    ['backfill', 'demo', 'push', 'start'],
+    ['commands'],
+    ['program.ts'],
+  ],
 };
 
 /** The only files of a layer that a room may import: the source's client, for one, must not see the store in Postgres. */

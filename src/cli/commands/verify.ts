@@ -1,16 +1,24 @@
 import type { Command } from 'commander';
 import { count, plural } from '../../service/format.ts';
+import { showDryRun } from '../estimate/show-dry-run.ts';
 import { table } from '../output/table.ts';
 import { type ReadResult, readSources } from '../run/read-sources.ts';
 import { failuresOf, outcomeOf, resourceNames, showSummary, summarise } from '../run/summary.ts';
-import { selectResources } from '../session/cli-options.ts';
-import { NO_WAIT, newCommand } from '../session/new-command.ts';
+import { selectResources, wholeNumber } from '../session/cli-options.ts';
+import { DRY_RUN, MAX_REQUESTS, NO_WAIT, newCommand } from '../session/new-command.ts';
 import type { Cli, Outcome, Session } from '../session/session.ts';
 
 const EXAMPLES = `sluice verify                     report differences; change nothing
 sluice verify invoices --repair   make the warehouse equal to the source`;
 /** Keys or slices named in a list of differences. */
 const MOST_NAMED = 5;
+
+interface Options {
+  readonly wait: boolean;
+  readonly repair?: boolean;
+  readonly dryRun?: boolean;
+  readonly maxRequests?: number;
+}
 
 interface Report {
   readonly absent: readonly string[];
@@ -24,19 +32,20 @@ export function verifyCommand(cli: Cli): Command {
   return newCommand('verify', 'Compare every slice with the source; exit with 1 if anything differs', EXAMPLES)
     .argument('[resource...]', 'resources to compare (default: all)')
     .option('--repair', 'make the warehouse equal to the source')
+    .option('--dry-run', DRY_RUN)
+    .option('--max-requests <n>', MAX_REQUESTS, wholeNumber('--max-requests', 1, 1_000_000))
     .option('--no-wait', NO_WAIT)
-    .action(
-      cli.action({ source: true }, async (session, names: string[], options: { wait: boolean; repair?: boolean }) => {
-        const repair = options.repair ?? false;
-        const requests = selectResources(session.jobs, names).map(resource => ({
-          resource,
-          kind: 'verify' as const,
-          repair,
-        }));
-        const read = await readSources(session, requests, { noWait: !options.wait });
-        return repair ? showSummary(session, read) : showReport(session, read);
-      }),
-    );
+    .action(cli.action({ source: true }, verify));
+}
+
+async function verify(session: Session, names: string[], options: Options): Promise<Outcome> {
+  const { repair = false, maxRequests = null } = options;
+  const resources = selectResources(session.jobs, names);
+  const work = { kind: 'verify', resources, whole: true } as const;
+  if (options.dryRun) return showDryRun(session, work, maxRequests);
+  const requests = resources.map(resource => ({ resource, kind: 'verify' as const, repair }));
+  const read = await readSources(session, requests, { noWait: !options.wait, maxRequests, announced: work });
+  return repair ? showSummary(session, read) : showReport(session, read);
 }
 
 function showReport({ terminal }: Session, read: ReadResult): Outcome {

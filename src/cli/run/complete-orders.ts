@@ -7,7 +7,7 @@ import { databaseNow } from '../../warehouse/database/now.ts';
 import { findReader } from '../../warehouse/database/source-lock.ts';
 import type { Order } from '../../warehouse/ledgers/orders.ts';
 import { readOrders } from '../../warehouse/ledgers/orders.ts';
-import { type OrderWork, orderWork } from '../../warehouse/reports/report.ts';
+import { type OrderProgress, type OrderWork, orderProgress, orderWork } from '../../warehouse/reports/report.ts';
 import { momentWithZone } from '../output/moments.ts';
 import type { Progress } from '../output/progress.ts';
 import type { Terminal } from '../session/terminal.ts';
@@ -21,6 +21,8 @@ const LOOK_FOR_SERVICE_MS = 10 * SECOND;
 export interface OrderResult {
   readonly order: Order;
   readonly work: OrderWork | undefined;
+  /** Slices of its range, those proven since it was created, and what the others would cost. */
+  readonly progress: OrderProgress;
 }
 
 export interface Reading {
@@ -66,7 +68,12 @@ export async function completeOrders(reading: Reading, requests: readonly OrderR
   const last = idsOf(placed.map(order => fresh.find(other => other.resource === order.resource) ?? order));
   const work = await orderWork(database.kysely, last, since);
   const orders = await readOrders(database.kysely, last);
-  return orders.map(order => ({ order, work: work.find(each => each.orderId === order.id) }));
+  const results: OrderResult[] = [];
+  for (const order of orders) {
+    const progress = await orderProgress(database.kysely, order.id);
+    results.push({ order, work: work.find(each => each.orderId === order.id), progress });
+  }
+  return results;
 }
 
 const idsOf = (orders: readonly Order[]): string[] => orders.map(order => order.id);

@@ -1,4 +1,5 @@
 import type { LimitFunction } from 'p-limit';
+import type { Budget } from '../../budget/budget.ts';
 import type { LoopEvent } from '../../engine/run/engine.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Progress } from '../output/progress.ts';
@@ -17,12 +18,13 @@ export function readSource(
     source: OpenSource;
     progress: Progress;
     noWait: boolean;
+    limited?: ((budget: Budget) => Budget) | undefined;
     inTurn?: LimitFunction | undefined;
   },
   requests: readonly OrderRequest[],
 ): Promise<OrderResult[]> {
   const { command, terminal, clock, log, jobs, signal, settings } = session;
-  const { database, source, progress, noWait, inTurn } = given;
+  const { database, source, progress, noWait, limited, inTurn } = given;
   const { retention } = settings;
   // The schedule of a running service is served too, without a word: its progress is in the log of the service.
   const onEvent = (event: LoopEvent) => {
@@ -33,7 +35,7 @@ export function readSource(
     {
       ...{ command, terminal, database, source: name, timeZone, clock, signal, noWait, progress, inTurn },
       isServiceRunning: () => isServiceRunning(database, name),
-      openEngine: () => openSourceEngine({ database, source, jobs, retention, clock, log, noWait, onEvent }),
+      openEngine: () => openSourceEngine({ database, source, jobs, retention, clock, log, noWait, limited, onEvent }),
     },
     requests,
   );

@@ -1,12 +1,13 @@
 import { explain } from '../../errors.ts';
-import { count } from '../../service/format.ts';
+import { sourceOption } from '../../next-steps.ts';
+import { count, plural } from '../../service/format.ts';
 import { table } from '../output/table.ts';
 import type { Outcome, Session } from '../session/session.ts';
 import type { OrderResult } from './complete-orders.ts';
 import type { ReadResult } from './read-sources.ts';
 
 /** One order as `--json` shows it. */
-export function summarise({ order, work }: OrderResult) {
+export function summarise({ order, work, progress }: OrderResult) {
   return {
     source: order.source,
     resource: order.resource,
@@ -20,6 +21,8 @@ export function summarise({ order, work }: OrderResult) {
     deleted: work?.deleted ?? 0,
     missing: work?.missingNow ?? 0,
     quarantined: work?.quarantined ?? 0,
+    slices: progress.slices,
+    proven: progress.proven,
     requests: work?.requests ?? 0,
     seconds: Math.round((work?.seconds ?? 0) * 10) / 10,
   };
@@ -79,10 +82,35 @@ export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult
   const resources = read.results.map(summarise);
   const error = failuresOf(resources, read.failed);
   terminal.show({ resources, ...(error ? { error } : {}) }, () => summaryTable(session, resources));
+  if (!terminal.json) for (const line of unreadLines(read.results)) terminal.note(line);
   const nameOf = resourceNames(resources);
   for (const each of resources)
     if (each.state === 'done' && each.reason !== null && !terminal.json)
       terminal.note(`${nameOf(each)}: ${each.reason}`);
   if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
   return outcomeOf(error, read);
+}
+
+/** What syncs that did not read everything left unread, and what that would cost; a line for each source. */
+export function unreadLines(results: readonly OrderResult[]): string[] {
+  const bySource = new Map<string, OrderResult[]>();
+  for (const result of results) {
+    const { kind, state, reason, source } = result.order;
+    if (kind !== 'sync' || state !== 'done' || reason !== null || result.progress.proven >= result.progress.slices)
+      continue;
+    bySource.set(source, [...(bySource.get(source) ?? []), result]);
+  }
+  return [...bySource].map(([source, parts]) => {
+    const sum = (of: (progress: OrderResult['progress']) => number) =>
+      parts.reduce((all, each) => all + of(each.progress), 0);
+    const slices = sum(each => each.slices);
+    const unread = slices - sum(each => each.proven);
+    const names = parts.map(each => each.order.resource).join(', ');
+    const cost = plural(
+      sum(each => each.requestsLeft),
+      'request',
+    );
+    const command = `sluice sync --full${sourceOption(source)}`;
+    return `Not read again, so not proven as of now: ${count(unread)} of ${plural(slices, 'part')} of ${names}. To read them too: ${command} (about ${cost}; waits as long as it takes)`;
+  });
 }

@@ -42,8 +42,9 @@ const readsAll = ({ wish, affordable }: PlanFacts): boolean =>
 /** A sync that reads only what is left of the limit: it ends where it would have to wait. */
 const isFrugal = ({ wish, affordable }: PlanFacts): boolean => wish.kind === 'sync' && affordable === false;
 
-/** Whether the allowance pays for this reading of what was read before, as far as its cost is known. */
-const isPaid = (facts: PlanFacts, { requests }: Entry): boolean => !isFrugal(facts) || requests <= facts.wish.allowance;
+/** Whether the allowance pays for this reading of what was read before, as far as its cost is known. The newest rows are always read. */
+const isPaid = (facts: PlanFacts, entry: Entry): boolean =>
+  !isFrugal(facts) || entry.slice.by === 'newest' || isNewestEnd(entry) || entry.requests <= facts.wish.allowance;
 
 /** Requests of a slot, and of a frugal sync, count against its allowance. */
 const counts = (facts: PlanFacts): boolean => facts.wish.kind === 'slot' || isFrugal(facts);
