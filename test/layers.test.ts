@@ -182,6 +182,7 @@ const LEAVES = [
   'src/loopback.ts',
   'src/next-steps.ts',
   'src/nearest-name.ts',
+  'src/any-signal.ts',
 ];
 const FOLDERS = [
   'config',

@@ -88,6 +88,20 @@ test('requests of doctor before the first migration are not shown as those of ot
   await empty.drop();
 });
 
+test('a row that comes back counts once as new', async () => {
+  await withInstallation({}, async ({ sandbox, database, sluice }) => {
+    await sluice('sync', 'customers');
+    const [customer] = sandbox.rows('customers');
+    const id = customer?.id as number;
+    sandbox.remove('customers', id);
+    expect((await sluice('sync', 'customers', '--json')).json().resources).toMatchObject([{ deleted: 1 }]);
+    sandbox.restore('customers', id);
+    expect((await sluice('sync', 'customers', '--json')).json().resources).toMatchObject([{ new: 1, deleted: 0 }]);
+    const { rows } = await database.query('select inserted, revived from sluice.runs order by id desc limit 1');
+    expect(rows).toEqual([{ inserted: '1', revived: '1' }]);
+  });
+});
+
 test('verify counts quarantined records, and calls nothing equal while there are any', async () => {
   await withInstallation({}, async ({ sandbox, sluice }) => {
     const [invoice] = sandbox.rows('invoices');

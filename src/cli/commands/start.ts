@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
+import { withAnySignal } from '../../any-signal.ts';
 import type { SourceConfig } from '../../config/config.ts';
 import { refuseUnprotectedHost } from '../../service/access/token-guard.ts';
 import { type Planned, startSchedule } from '../../service/schedule/schedule.ts';
 import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
 import { startWakeUps } from '../../service/schedule/wake-ups.ts';
-import { withAnySignal } from '../../source/http/any-signal.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { limitConnections } from '../run/limit-connections.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';

@@ -1,6 +1,6 @@
+import { withAnySignal } from '../../any-signal.ts';
 import type { Engine } from '../../engine/run/engine.ts';
 import { runLoop } from '../../engine/run/loop.ts';
-import { withAnySignal } from '../../source/http/any-signal.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
 

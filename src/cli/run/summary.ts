@@ -15,7 +15,8 @@ export function summarise({ order, work, progress }: OrderResult) {
     kind: order.kind,
     state: order.state,
     reason: order.reason,
-    new: (work?.inserted ?? 0) + (work?.revived ?? 0),
+    // Revived rows are among the inserted.
+    new: work?.inserted ?? 0,
     changed: work?.updated ?? 0,
     unchanged: work?.unchanged ?? 0,
     deleted: work?.deleted ?? 0,
