@@ -102,6 +102,30 @@ test('a row that comes back counts once as new', async () => {
   });
 });
 
+test('a sync of which more than a tenth cannot be parsed fails, and a repair fails while records are in quarantine', async () => {
+  await withInstallation({ faults: { 'rows-unreadable': 1 } }, async ({ sandbox, sluice }) => {
+    for (const time of ['first', 'second']) {
+      const sync = await sluice('sync', 'customers');
+      expect([time, sync.code, sync.stderr]).toEqual([
+        time,
+        1,
+        expect.stringMatching(
+          /^customers failed: 30 of \d+ records that were read could not be parsed and are in quarantine\. See: sluice quarantine$/m,
+        ),
+      ]);
+    }
+    const repair = await sluice('verify', 'customers', '--repair', '--json');
+    expect([repair.code, repair.json()]).toMatchObject([
+      1,
+      {
+        resources: [{ quarantined: 30 }],
+        error: { message: expect.stringContaining('30 records could not') as string },
+      },
+    ]);
+    expect(sandbox.stats.total).toBeGreaterThan(0);
+  });
+});
+
 test('verify counts quarantined records, and calls nothing equal while there are any', async () => {
   await withInstallation({}, async ({ sandbox, sluice }) => {
     const [invoice] = sandbox.rows('invoices');

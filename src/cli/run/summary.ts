@@ -4,6 +4,7 @@ import { count, plural } from '../../service/format.ts';
 import { table } from '../output/table.ts';
 import type { Outcome, Session } from '../session/session.ts';
 import type { OrderResult } from './complete-orders.ts';
+import { problemOf } from './judge-order.ts';
 import type { ReadResult } from './read-sources.ts';
 
 /** One order as `--json` shows it. */
@@ -21,7 +22,10 @@ export function summarise({ order, work, progress }: OrderResult) {
     unchanged: work?.unchanged ?? 0,
     deleted: work?.deleted ?? 0,
     missing: work?.missingNow ?? 0,
-    quarantined: work?.quarantined ?? 0,
+    // A sync shows the new ones; after a repair, what still is there counts.
+    quarantined: (order.kind === 'verify' ? work?.quarantinedNow : work?.quarantined) ?? 0,
+    read: work?.rowsRead ?? 0,
+    unreadable: work?.quarantinedSince ?? 0,
     slices: progress.slices,
     proven: progress.proven,
     requests: work?.requests ?? 0,
@@ -52,8 +56,9 @@ export function resourceNames(
 export function failuresOf(
   all: readonly OrderSummary[],
   failed: ReadResult['failed'] = [],
+  isBad: (each: OrderSummary) => boolean = each => problemOf(each) !== null,
 ): { kind: string; message: string } | null {
-  const bad = all.filter(each => each.state !== 'done');
+  const bad = all.filter(each => each.state !== 'done' || isBad(each));
   if (bad.length + failed.length === 0) return null;
   const nameOf = resourceNames(all);
   const lines = [
@@ -70,7 +75,10 @@ export function outcomeOf(error: object | null, { results, failed }: ReadResult)
   return isQuota && results.every(each => each.order.state === 'done') ? 75 : 1;
 }
 
-function failureText({ state, reason, order }: OrderSummary): string {
+function failureText(summary: OrderSummary): string {
+  const { state, reason, order } = summary;
+  const problem = problemOf(summary);
+  if (problem !== null) return problem;
   if (state === 'paused') return `was paused. To continue: sluice backfill resume ${order}`;
   if (state === 'waiting' && reason !== null)
     return `failed; the running service tries again in ten minutes. Reason: ${reason}`;
