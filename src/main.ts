@@ -91,6 +91,7 @@ function openSession(
   }
 
   return {
+    command: name,
     terminal,
     settings,
     signal: stopping.signal,

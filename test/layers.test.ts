@@ -124,7 +124,15 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
     ['http'],
     ['sandbox.ts'],
   ],
-  'src/cli': [['session'], ['output'], ['run'], ['backfill', 'demo', 'push', 'start'], ['commands'], ['program.ts']],
+  'src/cli': [
+    ['session'],
+    ['output'],
+    ['estimate'],
+    ['run'],
+    ['backfill', 'demo', 'push', 'start'],
+    ['commands'],
+    ['program.ts'],
+  ],
 };
 
 /** The only files of a layer that a room may import: the source's client, for one, must not see the store in Postgres. */
@@ -167,7 +175,15 @@ const KEPT_BY: Record<string, string> = {
   'pino-pretty': 'src/log.ts',
   bottleneck: 'src/budget/limiter.ts',
 };
-const LEAVES = ['src/errors.ts', 'src/log.ts', 'src/clock.ts', 'src/loopback.ts', 'src/next-steps.ts'];
+const LEAVES = [
+  'src/errors.ts',
+  'src/log.ts',
+  'src/clock.ts',
+  'src/loopback.ts',
+  'src/next-steps.ts',
+  'src/nearest-name.ts',
+  'src/any-signal.ts',
+];
 const FOLDERS = [
   'config',
   'budget',

@@ -11,6 +11,8 @@ export interface Usage {
   readonly used: number;
   /** Requests that the server counts beyond ours, e.g. those of another program on the same key. */
   readonly withheld: number;
+  /** The ledger counts for less than a window: what was sent before, such as by `sluice doctor` without tables, is withheld. */
+  readonly isNew: boolean;
   readonly free: number;
   readonly blockedUntil: string | null;
   /** When the live lane gets its next request; null when it can have one now. */
@@ -43,6 +45,7 @@ export async function readUsage(database: Database, ledger: LedgerKey): Promise<
     limit: state.capacity,
     used: state.used,
     withheld: state.withheld,
+    isNew: rows[0]?.is_new ?? true,
     free: Math.max(0, freeOf(state)),
     blockedUntil: rows[0]?.blocked_until ?? null,
     nextFreeAt: waitMs > 0 ? (rows[0]?.next_free_at ?? null) : null,
@@ -55,6 +58,7 @@ interface UsageRow {
   readonly [column: string]: unknown;
   readonly blocked_until: string | null;
   readonly next_free_at: string;
+  readonly is_new: boolean;
   readonly lane: Lane | null;
   readonly purpose: string | null;
   readonly requests: number;
@@ -69,5 +73,6 @@ const USAGE = `
     group by 1, 2)
   select (select blocked_until from sluice.budgets where key = $1 and blocked_until > now) as blocked_until,
     now + $3::float8 * interval '1 millisecond' as next_free_at,
+    not exists (select from sluice.requests where key = $1 and granted_at <= now - $2::float8 * interval '1 millisecond') as is_new,
     lane, purpose, coalesce(requests, 0) as requests
   from clock left join spent on true`;

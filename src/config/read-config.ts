@@ -7,7 +7,8 @@ import { describeRejected, findSecrets, showValue, withoutSecrets } from './reda
 import { readResourceSettings } from './resource-settings.ts';
 import { SCHEMA, SETTING_NAMES, type SettingName, type SettingTexts, type SettingValues } from './schema.ts';
 import { readSourceEntry } from './source-entry.ts';
-import { findDuplicates, readSourcesFile } from './sources-file.ts';
+import { findDuplicates, readSourcesFile, type SourceEntry } from './sources-file.ts';
+import { findUnknownSettings } from './unknown-settings.ts';
 import { wrongSettings } from './wrong-settings.ts';
 
 /**
@@ -44,6 +45,7 @@ export function readConfig(options: {
     ...environment.problems,
     ...rejectedSettings(parsed.error?.issues ?? [], texts),
     ...perResource.problems,
+    ...findUnknownSettings(environment, file ? new Set(file.entries.map(keyVariable)) : null),
     ...(file?.problems ?? []),
     ...(needsSource && !file ? missingSource(texts) : []),
     ...(entries?.flatMap(entry => entry.problems) ?? []),
@@ -61,6 +63,8 @@ export function readConfig(options: {
     ],
   });
 }
+
+const keyVariable = ({ fields }: SourceEntry): string => String(fields.api_key_from);
 
 function rejectedSettings(issues: readonly { path: PropertyKey[]; message: string }[], texts: SettingTexts): string[] {
   return issues.map(({ path, message }) => {

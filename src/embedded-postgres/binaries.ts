@@ -1,9 +1,10 @@
 import { chmodSync, lchownSync } from 'node:fs';
-import { cp, lstat, mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { cp, lstat, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { codeOf, SluiceError } from '../errors.ts';
 import { exists } from './home-files.ts';
+import { makeFolder } from './make-folder.ts';
 import { USE_OWN_POSTGRES } from './server-errors.ts';
 import type { ServerUser } from './server-user.ts';
 
@@ -83,7 +84,7 @@ async function copyOnce(native: string, to: string, user: ServerUser): Promise<s
   const partial = `${to}.part-${process.pid}`;
   await rm(partial, { recursive: true, force: true });
   // The paths in `pg-symlinks.json` start with `native/`, so the copy must have that name too.
-  await mkdir(partial, { recursive: true });
+  await makeFolder(partial);
   const inner = join(partial, 'native');
   await cp(native, inner, { recursive: true, verbatimSymlinks: true, filter: path => !path.endsWith('.a') });
   await createLinks(inner);

@@ -7,7 +7,6 @@
  * 0700), it is `/var/lib/sluice/<hash of the data dir>`, recorded in `SLUICE_DATA_DIR/postgres.location`: a temporary folder
  * would not survive a reboot, and the modes of the parent folders are not Sluice's to change.
  */
-import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Log } from '../log.ts';
 import { attach } from './attach.ts';
@@ -15,6 +14,7 @@ import { prepareBinaries, removeOldCopies } from './binaries.ts';
 import { defaultHome, findHome, prepareHome, serverUserOf } from './home.ts';
 import { dataFolder, exists } from './home-files.ts';
 import { ensureCluster } from './initdb.ts';
+import { makeFolder } from './make-folder.ts';
 import { findPostmaster, readPidFile } from './postmaster-pid.ts';
 import { explainFileErrors, startError } from './server-errors.ts';
 import { type PostgresSettings, refuseShellCharacters, startServer, stopServer } from './server-process.ts';
@@ -42,7 +42,7 @@ export async function openEmbedded(options: {
     const known = await findHome(base);
     const running = known && (await attach(known));
     if (running) return { url: running, started: false };
-    await mkdir(base, { recursive: true });
+    await makeFolder(base);
     return withStartLock(base, async () => {
       const { home, user } = await prepareHome(base, log);
       // Another process may have started it while this one waited for the lock.

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { chown, mkdir, realpath, rmdir, stat, writeFile } from 'node:fs/promises';
+import { chown, realpath, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { dataFolder, exists, readIfPresent } from './home-files.ts';
+import { makeFolder } from './make-folder.ts';
 import { runProgram } from './run-program.ts';
 import { type ServerUser, type UserIds, unprivilegedUser } from './server-user.ts';
 
@@ -28,7 +29,7 @@ export async function prepareHome(base: string, log: Log): Promise<{ home: strin
     log.warn({ home: known }, 'the embedded Postgres is missing; creating a new one');
   if (process.getuid?.() === 0) return createAsRoot(base);
   const home = known ?? defaultHome(base);
-  await mkdir(home, { recursive: true, mode: 0o700 });
+  await makeFolder(home, 0o700);
   return { home, user: undefined };
 }
 
@@ -74,7 +75,7 @@ async function createAsRoot(base: string): Promise<{ home: string; user: UserIds
 }
 
 async function createFor(home: string, user: UserIds): Promise<boolean> {
-  await mkdir(home, { recursive: true, mode: 0o755 });
+  await makeFolder(home, 0o755);
   await chown(home, user.uid, user.gid);
   return canUse(home, user);
 }

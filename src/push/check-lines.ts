@@ -47,7 +47,7 @@ export async function checkLines(
 function checkBody(target: PushTarget, value: unknown): Pick<Line, 'body'> | { problem: string } {
   const parsed = target.body.safeParse(withoutNulls(value));
   if (!parsed.success) {
-    const fields = Object.entries(fieldProblems(parsed.error));
+    const fields = Object.entries(fieldProblems(parsed.error, Object.keys(target.body.shape)));
     return { problem: fields.map(([field, problem]) => worded(field, problem)).join('; ') };
   }
   const unstorable = Object.entries(parsed.data).filter(([, text]) => jsonText(text).cleaned > 0);

@@ -26,8 +26,9 @@ export const provenText = (
 
 /** The request limit in one line: used, left, and when requests become free. */
 export function budgetLine(usage: Usage, at: (value: string | null) => string): string {
-  const { used, limit, free, withheld, blockedUntil, nextFreeAt } = usage;
-  const others = withheld > 0 ? ` (and ${count(withheld)} by other programs with this key)` : '';
+  const { used, limit, free, withheld, isNew, blockedUntil, nextFreeAt } = usage;
+  const whose = isNew ? 'sent without this warehouse' : 'by other programs with this key';
+  const others = withheld > 0 ? ` (and ${count(withheld)} ${whose})` : '';
   const blocked = blockedUntil ? `; the source asks to wait until ${at(blockedUntil)}` : '';
   const next = !blockedUntil && free === 0 && nextFreeAt ? `; next request free at ${at(nextFreeAt)}` : '';
   return `${count(used)} of ${count(limit)} used in this window${others}, ${count(free)} left${blocked}${next}`;

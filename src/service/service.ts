@@ -117,7 +117,7 @@ function createPage({ database, sources, hide, log }: ServiceOptions): () => Pro
     const at = await databaseNow(database);
     const read = await mapSources(sources, async source => {
       try {
-        return { source, status: await readSourceStatus(database, source) };
+        return { source, status: await readSourceStatus(database, { ...source, isServed: true }) };
       } catch (error) {
         log.warn({ source: source.name, err: error }, 'could not read the state of a source');
         return { source, status: { unreadable: hide(explain(error)) } };

@@ -275,6 +275,7 @@ test('usage reports requests by lane and purpose, and when the next one is free'
     expect(await ledger.usage()).toEqual({
       limit: 100,
       used: 50,
+      isNew: true,
       withheld: 0,
       free: 50,
       blockedUntil: null,

@@ -92,6 +92,19 @@ test('an impossible schedule is reported with its setting before anything starts
   });
 });
 
+test.skipIf(process.platform !== 'linux')(
+  'a data folder that cannot be created is one clear message at once',
+  async () => {
+    const ended = await run(['sync'], { env: { ...SETTINGS, SLUICE_DATA_DIR: '/proc/nope' } });
+    expect(ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        'The embedded Postgres needs /proc/nope, but no folder can be created there.\nSet SLUICE_DATA_DIR to a writable folder',
+      ) as string,
+    });
+  },
+);
+
 test('an unreachable source or database is one clear message and exit code 1', async () => {
   const nobody = await freePort();
   const url = `postgres://sluice:pass-5e1f@127.0.0.1:${nobody}/warehouse`;

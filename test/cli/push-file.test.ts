@@ -55,6 +55,18 @@ describe('CSV', () => {
     expect(read.problems).toEqual([{ line: 3, reason: 'items must be a list of items' }]);
   });
 
+  test('an unknown column is reported with the column that was probably meant', async () => {
+    const { problems } = await check('a.csv', 'acount,emial,fax\nA,a@x.io,1\n');
+    expect(problems).toMatchObject([
+      {
+        line: 1,
+        reason: expect.stringContaining(
+          'unknown columns "acount" (did you mean "account"?), "emial" (did you mean "email"?), "fax" in the header',
+        ) as string,
+      },
+    ]);
+  });
+
   test('an unknown column, a row of the wrong length and a misplaced quote are reported by line', async () => {
     const header = await check('a.csv', 'account;email\nA;a@x.io\n');
     expect(header.problems).toEqual([
@@ -113,7 +125,7 @@ describe('NDJSON', () => {
     expect(read.problems).toEqual([
       { line: 3, reason: 'is not JSON' },
       { line: 4, reason: 'the line must be an object' },
-      { line: 5, reason: "emial is not a field of the API's document" },
+      { line: 5, reason: `emial is not a field of the API's document (did you mean "email"?)` },
     ]);
     const row = '{"date":"2026-01-15","type":"Income","account_id":7,"amount":12345678901234567.89}';
     expect((await check('a.jsonl', row, transactions)).problems).toMatchObject([

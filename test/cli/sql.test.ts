@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest';
-import { begin, run, until, useBuild, withInstallation } from './run-command.ts';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { begin, hasTerminals, run, until, useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
 
@@ -16,11 +19,6 @@ test('sql prints tables, CSV and JSON exactly, and only reads', async () => {
     expect(piped.stdout).toContain('"n":12345678901234567.89,');
     expect(piped.json()).toMatchObject([{ nothing: null, t: 'a "b",\nc', yes: true }]);
 
-    const wide = await sluice('sql', "select repeat('x', 300) as wide");
-    expect(wide.stdout).toMatch(
-      /x…\n\(1 row; values ending in … are cut, --format csv or json shows them in full\)\n$/,
-    );
-
     const many = await sluice('sql', '--format', 'csv', 'select g from generate_series(1, 1234) g');
     expect(many.stdout.split('\r\n')).toHaveLength(1236);
     expect((await sluice('sql', '--json', 'select * from invoices')).json()).toEqual([]);
@@ -36,6 +34,71 @@ test('sql prints tables, CSV and JSON exactly, and only reads', async () => {
     expect((await sluice('sql', 'select 1; select 2')).stderr).toContain('Send one statement at a time.');
     expect((await sluice('sql', '--json', '--format', 'csv', 'select 1')).code).toBe(2);
     expect((await sluice('sql')).code).toBe(2);
+  });
+});
+
+test('sql cuts no value in a pipe, not even one of a later batch', async () => {
+  await withInstallation({}, async ({ env, sluice }) => {
+    const query =
+      "select g, repeat('x', case when g = 900 then 300 else 3 end) as wide, 'end' as last from generate_series(1, 1000) g";
+    const { stdout } = await sluice('sql', query);
+    const lines = stdout.split('\n');
+    expect([lines[0], lines[1], lines[900], lines.at(-2)]).toEqual([
+      '   g  wide  last',
+      '   1  xxx   end',
+      ` 900  ${'x'.repeat(300)}  end`,
+      '(1,000 rows)',
+    ]);
+    if (!hasTerminals) return;
+    const screen = await run(['sql', 'select repeat($$x$$, 300) as wide'], { env, terminal: true });
+    expect(screen.stdout).toContain('x…');
+    expect(screen.stdout).toContain(
+      '(1 row; values ending in … are cut, --expanded or --format csv shows them in full)',
+    );
+  });
+});
+
+test('sql writes one object a line, one column a line, and files that are complete or absent', async () => {
+  await withInstallation({}, async ({ env, sluice }) => {
+    const query = `select 1::int8 as id, E'a\nb' as note, null as nothing, '{"a":\n1}'::json as raw,
+      timestamptz '2026-01-15 10:00:00.123456+00' as at, timestamp '2026-01-15 10:00:00' as local, date '2026-01-15' as day`;
+    const row =
+      '{"id":1,"note":"a\\nb","nothing":null,"raw":{"a": 1},"at":"2026-01-15T10:00:00.123456Z","local":"2026-01-15T10:00:00","day":"2026-01-15"}';
+    expect((await sluice('sql', '--format', 'ndjson', query)).stdout).toBe(`${row}\n`);
+    expect((await sluice('sql', '--json', query)).json()).toEqual([JSON.parse(row)]);
+    expect((await sluice('sql', '--expanded', query)).stdout).toBe(
+      [
+        '-- row 1',
+        'id       1',
+        'note     a',
+        '         b',
+        'nothing  NULL',
+        'raw      {"a":',
+        '         1}',
+        'at       2026-01-15 10:00:00.123456+00',
+        'local    2026-01-15 10:00:00',
+        'day      2026-01-15',
+        '(1 row)\n',
+      ].join('\n'),
+    );
+    const cwd = mkdtempSync(join(tmpdir(), 'sluice-out-'));
+    onTestFinished(() => rmSync(cwd, { recursive: true }));
+    const written = await run(['sql', '--format', 'csv', '--out', 'a.csv', 'select 1 as one'], { env, cwd });
+    expect([written.code, written.stdout]).toEqual([0, '1 row written to a.csv\n']);
+    expect(readFileSync(join(cwd, 'a.csv'), 'utf8')).toBe('one\r\n1\r\n');
+    const json = await run(['sql', '--json', '--out', 'a.json', 'select 1 as one'], { env, cwd });
+    expect(json.json()).toEqual({ file: 'a.json', rows: 1 });
+    expect(JSON.parse(readFileSync(join(cwd, 'a.json'), 'utf8'))).toEqual([{ one: 1 }]);
+    // Fails at the 900th row, after a batch was written.
+    const failed = await run(['sql', '--out', 'a.csv', 'select 1 / (900 - g) from generate_series(1, 1000) g'], {
+      env,
+      cwd,
+    });
+    expect(failed.code).toBe(1);
+    expect(readdirSync(cwd).sort()).toEqual(['a.csv', 'a.json']);
+    expect(readFileSync(join(cwd, 'a.csv'), 'utf8')).toBe('one\r\n1\r\n');
+    expect((await run(['sql', '--out', '/nowhere/a.csv', 'select 1'], { env, cwd })).code).toBe(2);
+    expect((await sluice('sql', '--expanded', '--format', 'csv', 'select 1')).code).toBe(2);
   });
 });
 

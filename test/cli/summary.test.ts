@@ -14,6 +14,10 @@ const ENDED: OrderSummary = {
   deleted: 0,
   missing: 0,
   quarantined: 0,
+  read: 0,
+  unreadable: 0,
+  slices: 4,
+  proven: 4,
   requests: 0,
   seconds: 0,
 };

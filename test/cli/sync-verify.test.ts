@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
+import { openSandbox } from '../../src/sandbox/sandbox.ts';
+import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../support/compare.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { MAIN } from '../support/resources.ts';
-import { useBuild, withInstallation } from './run-command.ts';
+import { KEY, run, useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
 
@@ -23,10 +26,17 @@ test('sync reads everything, and the next sync finds nothing to write', async ()
 
 test('verify reports differences and exits with 1; --repair makes the warehouse equal', async () => {
   await withInstallation({}, async ({ sandbox, database, sluice }) => {
-    const unread = await sluice('verify', 'customers');
+    const unread = await sluice('verify');
     expect([unread.code, unread.stdout]).toEqual([
       1,
-      expect.stringMatching(/^Not compared, because never read in full \(next: sluice sync\) or .*\n {2}customers /m),
+      'Nothing was read yet, so there is nothing to compare. Next: sluice sync\n',
+    ]);
+    expect(sandbox.stats.total).toBe(0);
+    await sluice('sync', 'customers');
+    const half = await sluice('verify', 'customers', 'invoices');
+    expect([half.code, half.stdout]).toEqual([
+      1,
+      expect.stringMatching(/^Not compared, because never read in full \(next: sluice sync\) or .*\n {2}invoices /m),
     ]);
     await sluice('sync', ...MAIN);
     expect((await sluice('verify', ...MAIN, '--json')).json().equal).toBe(true);
@@ -43,6 +53,76 @@ test('verify reports differences and exits with 1; --repair makes the warehouse 
 
     expect((await sluice('verify', ...MAIN, '--repair')).code).toBe(0);
     expect(await differences(database, sandbox)).toEqual([]);
+  });
+});
+
+test('sync of one resource shows no progress of others, although it serves their schedule beside a service', async () => {
+  await withInstallation({}, async ({ database, test, sluice }) => {
+    const service = await test.open('sluice start');
+    await recordSlot(database.kysely, 'main', 'customers', new Date());
+    const { code, stdout, stderr } = await sluice('sync', 'users');
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^Takes .*\nusers: reading\nusers: done\n$/)]);
+    expect(stdout).not.toContain('customers');
+    const { rows } = await database.query("select state from sluice.runs where resource = 'customers'");
+    expect(rows).toEqual([{ state: 'done' }]);
+    await service.close();
+  });
+});
+
+test('requests of doctor before the first migration are not shown as those of other programs', async () => {
+  const sandbox = await openSandbox({ apiKey: KEY });
+  const empty = await createTestDatabase({ empty: true });
+  const env = { SOURCE_URL: sandbox.url, SOURCE_API_KEY: KEY, DATABASE_URL: empty.url };
+  expect((await run(['doctor'], { env })).code).toBe(0);
+  expect((await run(['sync', 'users'], { env })).code).toBe(0);
+  const requestsLine = async () =>
+    (await run(['status'], { env })).stdout.split('\n').find(line => line.startsWith('Requests'));
+  expect(await requestsLine()).toMatch(
+    /^Requests +\d+ of 1,000 used in this window \(and 1 sent without this warehouse\), /,
+  );
+  const database = await empty.open();
+  await database.query("update sluice.requests set granted_at = granted_at - interval '1 hour'");
+  expect(await requestsLine()).toContain('(and 1 by other programs with this key)');
+  await database.close();
+  await sandbox.close();
+  await empty.drop();
+});
+
+test('a row that comes back counts once as new', async () => {
+  await withInstallation({}, async ({ sandbox, database, sluice }) => {
+    await sluice('sync', 'customers');
+    const [customer] = sandbox.rows('customers');
+    const id = customer?.id as number;
+    sandbox.remove('customers', id);
+    expect((await sluice('sync', 'customers', '--json')).json().resources).toMatchObject([{ deleted: 1 }]);
+    sandbox.restore('customers', id);
+    expect((await sluice('sync', 'customers', '--json')).json().resources).toMatchObject([{ new: 1, deleted: 0 }]);
+    const { rows } = await database.query('select inserted, revived from sluice.runs order by id desc limit 1');
+    expect(rows).toEqual([{ inserted: '1', revived: '1' }]);
+  });
+});
+
+test('a sync of which more than a tenth cannot be parsed fails, and a repair fails while records are in quarantine', async () => {
+  await withInstallation({ faults: { 'rows-unreadable': 1 } }, async ({ sandbox, sluice }) => {
+    for (const time of ['first', 'second']) {
+      const sync = await sluice('sync', 'customers');
+      expect([time, sync.code, sync.stderr]).toEqual([
+        time,
+        1,
+        expect.stringMatching(
+          /^customers failed: 30 of \d+ records that were read could not be parsed and are in quarantine\. See: sluice quarantine$/m,
+        ),
+      ]);
+    }
+    const repair = await sluice('verify', 'customers', '--repair', '--json');
+    expect([repair.code, repair.json()]).toMatchObject([
+      1,
+      {
+        resources: [{ quarantined: 30 }],
+        error: { message: expect.stringContaining('30 records could not') as string },
+      },
+    ]);
+    expect(sandbox.stats.total).toBeGreaterThan(0);
   });
 });
 

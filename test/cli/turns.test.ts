@@ -40,6 +40,7 @@ test('a source that waits for its request limit lets the next source have its tu
           noWait: false,
           progress: { onEvent: () => undefined, update: () => undefined, waiting: () => undefined },
           inTurn,
+          command: 'sync',
           isServiceRunning: async () => false,
           openEngine: openIts,
         },

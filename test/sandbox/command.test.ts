@@ -85,6 +85,17 @@ test('activity changes all lists until a daily reset', async () => {
   await run(['--activity', '10', '--daily-reset'], use, clock);
 });
 
+test('--key sets the key that it accepts', async () => {
+  const use = async (url: string, key: string) => {
+    expect(key).toBe('other/key+1');
+    const statusOf = async (sent: string) =>
+      (await fetch(`${url}/api/v2/users`, { headers: { authorization: `Bearer ${sent}` } })).status;
+    expect([await statusOf('other/key+1'), await statusOf('sandbox-key')]).toEqual([200, 401]);
+  };
+  await run(['--key', 'other/key+1'], use);
+  expect(await refusal('--key', 'with space')).toContain('Expected: letters, digits and signs, without spaces.');
+});
+
 test('errors name what is wrong and what is expected', async () => {
   expect(await refusal('--variant', 'order=id-asc,paging=none')).toBe(
     'Unknown value "none" for variant "paging".\nValues of paging: meta, whole, no-meta, capped, ignored.',

@@ -43,6 +43,7 @@ export async function openEngine(
     apiKey,
     auth: 'bearer',
     budget: options.wrapBudget?.(ledger) ?? ledger,
+    free: async () => (await ledger.usage()).free,
     concurrency,
     timeoutMs,
     limit,
@@ -60,7 +61,7 @@ export async function openEngine(
 export async function serveOrders(
   engine: Engine,
   kind: OrderKind,
-  details: Partial<Pick<Order, 'repair' | 'acceptDeletes' | 'dateFrom' | 'dateTo'>> = {},
+  details: Partial<Pick<Order, 'repair' | 'whole' | 'acceptDeletes' | 'dateFrom' | 'dateTo'>> = {},
   signal: AbortSignal = new AbortController().signal,
 ): Promise<Order[]> {
   const ids: string[] = [];

@@ -1,13 +1,16 @@
 import { count, moment } from '../../service/format.ts';
+import { shownOrderState } from '../../service/status/shown-state.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
+import { findReader } from '../../warehouse/database/source-lock.ts';
 import { listOrders, type Order, openOrders } from '../../warehouse/ledgers/orders.ts';
 import { orderProgress } from '../../warehouse/reports/report.ts';
 import { zoneNote } from '../output/moments.ts';
-import { estimateRemaining, remainingText } from '../output/remaining-work.ts';
+import { estimateRemaining, type Pace, remainingText } from '../output/remaining-work.ts';
 import { table } from '../output/table.ts';
 import { hasBookkeeping } from '../run/pending-migrations.ts';
 import type { Session } from '../session/session.ts';
+import { openLedger, paceOf } from '../session/source-settings.ts';
 import { rangeText } from './range-text.ts';
 
 /** How many ended backfills are listed; open ones are always listed. */
@@ -27,24 +30,37 @@ export async function findBackfills(session: Session): Promise<{ database: Datab
 }
 
 export async function listBackfills(session: Session): Promise<0> {
-  const { terminal, settings } = session;
+  const { terminal } = session;
   const { database, orders } = await findBackfills(session);
   const open = orders.filter(order => order.endedAt === null && order.state !== 'paused');
   const now = open.length > 0 ? await databaseNow(database) : 0;
+  const states = await statesOf(session, database, new Set(open.map(order => order.source)));
   const listed = await Promise.all(
     orders.map(async order => {
-      const { id, source, resource, dateFrom, dateTo, state, requests, reason } = order;
+      const { id, source, resource, dateFrom, dateTo, requests, reason } = order;
       const progress = await orderProgress(database.kysely, id);
       const { slices, proven } = progress;
-      const named = settings.sources.find(each => each.name === source);
+      const known = open.includes(order) ? states.get(source) : undefined;
       const sharing = open.filter(other => other.source === source).length;
-      const left = named && open.includes(order) ? estimateRemaining(progress, named, now, sharing) : null;
+      const left = known ? estimateRemaining(progress, known.pace, now, sharing) : null;
+      const state = known ? shownOrderState(order.state, { isRead: known.isRead, isServed: false }) : order.state;
       const range = { from: dateFrom, to: dateTo };
       return { id: Number(id), source, resource, ...range, state, requests, slices, proven, left, reason };
     }),
   );
   terminal.show({ backfills: listed }, () => draw(session, listed));
   return 0;
+}
+
+/** How fast each of these sources can be read, and whether a process reads it. */
+async function statesOf({ settings }: Session, database: Database, names: ReadonlySet<string>) {
+  const states = new Map<string, { pace: Pace; isRead: boolean }>();
+  for (const source of settings.sources.filter(({ name }) => names.has(name))) {
+    const usage = source.settings ? await openLedger(database, source.name, source.settings).usage() : null;
+    const isRead = (await findReader(database, source.name)) !== null;
+    states.set(source.name, { pace: paceOf(source, usage), isRead });
+  }
+  return states;
 }
 
 interface Listed {

@@ -13,7 +13,8 @@ import { table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { newCommand } from '../session/new-command.ts';
 import type { Cli, Session } from '../session/session.ts';
-import { openLedger } from '../session/source-settings.ts';
+import { describeShared, SHARED_NEXT } from '../session/shared-sources.ts';
+import { isOpen, openLedger } from '../session/source-settings.ts';
 
 interface Check {
   readonly check: string;
@@ -42,6 +43,8 @@ export function doctorCommand(cli: Cli): Command {
         const found = database ? await readTraits(database.kysely, name) : [];
         traits.push(...found.map(trait => ({ source: name, ...trait })));
       }
+      for (const found of describeShared(settings.sources.filter(isOpen)))
+        note({ check: 'sources', ok: true, found, next: SHARED_NEXT });
       const ok = checks.every(check => check.ok);
       terminal.show({ ok, checks, settings: settings.shown, traits }, () => draw(session, checks, traits));
       return ok ? 0 : 1;

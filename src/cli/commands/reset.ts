@@ -34,7 +34,7 @@ async function reset(session: Session, name: string, options: Options): Promise<
   if (!options.yes) await confirm(session, name, options.source);
   const database = await session.openDatabase();
   await applyMigrations(session, database);
-  const lock = await acquireSourceLock(database, sourceName);
+  const lock = await acquireSourceLock(database, sourceName, 'reset');
   if (!lock) {
     throw new SluiceError('failed', 'Another process is reading the source, so nothing was reset.', {
       next: 'Stop that process or wait until it has finished, then run this command again.',

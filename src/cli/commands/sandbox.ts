@@ -5,7 +5,7 @@ import type { Size } from '../../sandbox/data/data.ts';
 import type { PlannedFault } from '../../sandbox/faults/choose-fault.ts';
 import { parseFaultPlan, parseFaultRates } from '../../sandbox/parse/parse-faults.ts';
 import { parseVariants } from '../../sandbox/parse/parse-variants.ts';
-import { openSandbox } from '../../sandbox/sandbox.ts';
+import { openSandbox, SANDBOX_KEY } from '../../sandbox/sandbox.ts';
 import { describeVariants } from '../../sandbox/variants/variants.ts';
 import { wholeNumber } from '../session/cli-options.ts';
 import { newCommand } from '../session/new-command.ts';
@@ -32,6 +32,7 @@ interface Options {
   readonly rateLimit: number;
   readonly latency: number;
   readonly port: number;
+  readonly key: string;
   readonly variant?: string[];
   readonly variants?: boolean;
   readonly faults?: string[];
@@ -53,6 +54,7 @@ export function sandboxCommand(cli: Cli): Command {
     .option('--rate-limit <n>', 'requests per hour; 0 for no limit', wholeNumber('--rate-limit', 0, most), 1000)
     .option('--latency <ms>', 'delay of each answer in milliseconds', wholeNumber('--latency', 0, 60_000), 0)
     .option('--port <port>', 'port to listen on; 0 for any free port', wholeNumber('--port', 0, 65_535), 0)
+    .option('--key <key>', 'the API key that it accepts', parseKey, SANDBOX_KEY)
     .option('--variant <name=value,..>', 'vary the behaviour; repeatable', collect)
     .option('--variants', 'list all variants and faults')
     .option('--faults <name=probability,..>', 'faults and their probability per request; repeatable', collect)
@@ -76,6 +78,7 @@ async function runSandbox({ terminal, signal, clock }: Session, options: Options
     rateLimit,
     latencyMs: options.latency,
     port,
+    apiKey: options.key,
     variants: parseVariants((options.variant ?? []).join(',')),
     faults: parseFaultRates((options.faults ?? []).join(',')),
     faultPlan: options.faultsScript === undefined ? [] : await readScript(options.faultsScript),
@@ -87,7 +90,7 @@ async function runSandbox({ terminal, signal, clock }: Session, options: Options
         `The sandbox listens at ${terminal.colors.bold(url)} (API key: ${apiKey}). Press Ctrl-C to stop it.`,
         '',
         'To read from it, run in another terminal:',
-        `  export SOURCE_URL=${url} SOURCE_API_KEY=${apiKey}`,
+        `  export SOURCE_URL=${url} SOURCE_API_KEY=${shellWord(apiKey)}`,
         '  npx sluice sync',
       ].join('\n'),
     );
@@ -115,3 +118,13 @@ function parseSize(text: string): Size {
   if (size) return size;
   throw new SluiceError('usage', `Unknown size "${text}".`, { next: `Sizes: ${SIZES.join(', ')}.` });
 }
+
+/** What SOURCE_API_KEY accepts. */
+function parseKey(text: string): string {
+  if (/^[\x21-\x7e]+$/.test(text)) return text;
+  throw new SluiceError('usage', '--key is not valid.', {
+    next: 'Expected: letters, digits and signs, without spaces.',
+  });
+}
+
+const shellWord = (text: string): string => (/^[\w./+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

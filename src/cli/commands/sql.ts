@@ -2,41 +2,89 @@ import { addAbortSignal } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import { SluiceError } from '../../errors.ts';
+import { plural } from '../../service/format.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';
-import { csv, json } from '../output/query-formats.ts';
+import { queryExpanded } from '../output/query-expanded.ts';
+import { csv, type Format, json, ndjson } from '../output/query-formats.ts';
 import { queryTable } from '../output/query-table.ts';
+import { openResultFile } from '../output/result-file.ts';
 import { newCommand } from '../session/new-command.ts';
 import type { Cli, Session } from '../session/session.ts';
+import { PLAIN, type Terminal } from '../session/terminal.ts';
 
 const EXAMPLES = `sluice sql "select status, count(*), sum(amount) from invoices group by status"
-sluice sql --format csv "select * from customers" > customers.csv
+sluice sql --format csv --out customers.csv "select * from customers"
+sluice sql --expanded "select * from invoices where id = 17"
 echo "select now()" | sluice sql --format json`;
+
+interface Options {
+  readonly format?: string;
+  readonly expanded?: boolean;
+  readonly out?: string;
+}
 
 export function sqlCommand(cli: Cli): Command {
   return newCommand('sql', 'Run a read-only query on the warehouse', EXAMPLES)
     .argument('[query]', 'one SQL statement (default: read from standard input)')
-    .addOption(new Option('--format <format>', 'output format').choices(['table', 'csv', 'json']))
+    .addOption(new Option('--format <format>', 'output format').choices(['table', 'csv', 'json', 'ndjson']))
+    .option('--expanded', 'one column a line instead of a table')
+    .option('--out <file>', 'write the result to this file')
     .action(cli.action({ source: false }, runQuery));
 }
 
-async function runQuery(session: Session, given: string | undefined, options: { format?: string }): Promise<0> {
+async function runQuery(session: Session, given: string | undefined, options: Options): Promise<0> {
   const { terminal, settings, signal } = session;
   const query = given ?? (process.stdin.isTTY ? '' : await readStandardInput(signal));
   if (query.trim() === '')
     throw new SluiceError('usage', 'No query was given.', {
       next: 'Example: sluice sql "select count(*) from invoices"',
     });
-  if (terminal.json && options.format !== undefined && options.format !== 'json')
-    throw new SluiceError('usage', `--json and --format ${options.format} contradict each other.`, {
-      next: 'Use only one of them.',
-    });
-  const name = terminal.json ? 'json' : (options.format ?? 'table');
-  const format = name === 'json' ? json() : name === 'csv' ? csv() : queryTable(terminal);
+  const create = chooseFormat(terminal.json, options);
+  const { schema } = settings;
+  if (options.out !== undefined) return writeFile(session, { query, schema, signal }, create, options.out);
+  const format = create(terminal);
   const database = await session.openDatabase();
-  await readQuery(database, { query, schema: settings.schema, signal }, (columns, rows) =>
-    terminal.write(format.write(columns, rows)),
-  );
+  await readQuery(database, { query, schema, signal }, (columns, rows) => terminal.write(format.write(columns, rows)));
   await terminal.write(format.end());
+  return 0;
+}
+
+type CreateFormat = (screen: Pick<Terminal, 'colors' | 'width'>) => Format;
+
+function chooseFormat(isJson: boolean, { format, expanded }: Options): CreateFormat {
+  const refuse = (flags: string): never => {
+    throw new SluiceError('usage', `${flags} contradict each other.`, { next: 'Use only one of them.' });
+  };
+  if (isJson && format !== undefined && format !== 'json') refuse(`--json and --format ${format}`);
+  if (expanded && (isJson || (format !== undefined && format !== 'table')))
+    refuse(`--expanded and ${isJson ? '--json' : `--format ${format}`}`);
+  if (isJson || format === 'json') return json;
+  if (format === 'csv') return csv;
+  if (format === 'ndjson') return ndjson;
+  return expanded ? ({ colors }) => queryExpanded(colors) : queryTable;
+}
+
+async function writeFile(
+  session: Session,
+  query: Parameters<typeof readQuery>[1],
+  create: CreateFormat,
+  path: string,
+): Promise<0> {
+  const format = create({ colors: PLAIN, width: null });
+  const database = await session.openDatabase();
+  const file = await openResultFile(path);
+  let rowCount = 0;
+  try {
+    await readQuery(database, query, (columns, rows) => {
+      rowCount += rows.length;
+      return file.write(format.write(columns, rows));
+    });
+    await file.write(format.end());
+    await file.complete();
+  } finally {
+    await file.close();
+  }
+  session.terminal.show({ file: path, rows: rowCount }, () => `${plural(rowCount, 'row')} written to ${path}`);
   return 0;
 }
 

@@ -1,16 +1,17 @@
 import type { Command } from 'commander';
+import { withAnySignal } from '../../any-signal.ts';
 import type { SourceConfig } from '../../config/config.ts';
 import { refuseUnprotectedHost } from '../../service/access/token-guard.ts';
 import { type Planned, startSchedule } from '../../service/schedule/schedule.ts';
 import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
 import { startWakeUps } from '../../service/schedule/wake-ups.ts';
-import { withAnySignal } from '../../source/http/any-signal.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { limitConnections } from '../run/limit-connections.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
 import { serviceName } from '../run/running-service.ts';
 import { newCommand } from '../session/new-command.ts';
 import type { Cli, Session } from '../session/session.ts';
+import { describeShared, SHARED_NEXT } from '../session/shared-sources.ts';
 import { isOpen, type OpenSource, schedulesOf } from '../session/source-settings.ts';
 import { checkSources } from '../start/check-sources.ts';
 import { keepEmbedded } from '../start/keep-embedded.ts';
@@ -39,6 +40,7 @@ async function start(session: Session): Promise<0> {
   }
   if (applied.length > 0) log.info({ applied }, 'migrations applied');
   await checkSources(database, sources, log);
+  for (const shared of describeShared(sources)) log.warn(`${shared}. ${SHARED_NEXT}`);
   const closing: (() => Promise<void>)[] = [];
   // The list is closed even if a later part fails to start: an open connection would keep the process alive.
   try {

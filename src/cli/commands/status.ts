@@ -15,7 +15,7 @@ import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { isServiceRunning } from '../run/running-service.ts';
 import { newCommand } from '../session/new-command.ts';
 import type { Cli, Session } from '../session/session.ts';
-import { openLedger, schedulesOf } from '../session/source-settings.ts';
+import { openLedger, paceOf, schedulesOf } from '../session/source-settings.ts';
 
 export function statusCommand(cli: Cli): Command {
   return newCommand(
@@ -62,19 +62,18 @@ async function readSource(session: Session, database: Database, source: SourceCo
   const { jobs } = session;
   const scheduled = [...schedulesOf(source, jobs).keys()];
   const usage = async () => (settings ? openLedger(database, name, settings).usage() : null);
-  return {
-    source,
-    service: await isServiceRunning(database, name),
-    status: await readSourceStatus(database, { name, schema, jobs, scheduled, usage }),
-  };
+  const service = await isServiceRunning(database, name);
+  const status = await readSourceStatus(database, { name, schema, jobs, scheduled, isServed: service, usage });
+  return { source, service, status };
 }
 
 /** The open orders, each with what it still needs. */
-function ordersOf({ source, status: { orders, readAt } }: SourceState) {
+function ordersOf({ source, status: { orders, readAt, usage } }: SourceState) {
   const abreast = orders.filter(order => order.state !== 'paused').length;
+  const pace = paceOf(source, usage);
   return orders.map(({ progress, ...order }) => ({
     ...order,
-    left: estimateRemaining(progress, source, readAt, abreast),
+    left: estimateRemaining(progress, pace, readAt, abreast),
   }));
 }
 
@@ -100,6 +99,7 @@ function sourceDocument(state: SourceState) {
     source: source.name,
     schema: source.schema,
     service,
+    reader: status.reader === null ? null : (status.reader.command ?? 'start'),
     resources: status.resources,
     runs: status.runs,
     failed: status.failed,
@@ -130,7 +130,7 @@ function drawSource(session: Session, state: SourceState): string[] {
   const { status, service } = state;
   const { timeZone } = state.source;
   const drawTable = ({ head, right, rows }: StatusTable) => table(colors, head, rows, { right });
-  const parts = [`${colors.bold('Service')}   ${service ? 'running' : 'not running (start it: sluice start)'}`];
+  const parts = [`${colors.bold('Service')}   ${serviceText(service, status.reader)}`];
   if (status.usage) parts.push(`${colors.bold('Requests')}  ${budgetLine(status.usage, at => moment(at, timeZone))}`);
   if (status.lastHour.length > 0) parts.push(`${colors.bold('Last hour')} ${spentLine(status.lastHour)}`);
   parts.push('', drawTable(resourceTable(status, timeZone)));
@@ -143,6 +143,13 @@ function drawSource(session: Session, state: SourceState): string[] {
   if (status.orders.length > 0) parts.push('', drawTable(orderTable(state)));
   for (const [problem, next] of problemsOf(state)) parts.push('', colors.red(problem), next ?? '');
   return parts;
+}
+
+/** A command that reads is named: what happens now is its doing. */
+function serviceText(service: boolean, reader: SourceStatus['reader']): string {
+  const command = reader?.command ? `sluice ${reader.command} is reading this source` : null;
+  if (service) return command ? `running; now ${command}` : 'running';
+  return command ? `none; ${command}` : 'not running (start it: sluice start)';
 }
 
 const someOf = (months: readonly string[]): string =>

@@ -1,13 +1,16 @@
 import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
+import { showDryRun } from '../estimate/show-dry-run.ts';
 import { readSources } from '../run/read-sources.ts';
 import { showSummary } from '../run/summary.ts';
 import { selectResources, wholeNumber } from '../session/cli-options.ts';
-import { NO_WAIT, newCommand } from '../session/new-command.ts';
+import { DRY_RUN, MAX_REQUESTS, NO_WAIT, newCommand } from '../session/new-command.ts';
 import type { Cli, Outcome, Session } from '../session/session.ts';
 
 const EXAMPLES = `sluice sync                       every resource
 sluice sync invoices              one resource
+sluice sync --dry-run             what it would cost
+sluice sync --full                everything, even if it takes hours
 sluice sync --no-wait             stop with exit code 75 at the request limit
 sluice sync invoices --accept-deletes 250
                                   the source really lost 250 invoices
@@ -15,6 +18,9 @@ sluice sync --source vienna       one source of several`;
 
 interface Options {
   readonly wait: boolean;
+  readonly full?: boolean;
+  readonly dryRun?: boolean;
+  readonly maxRequests?: number;
   readonly acceptDeletes?: number;
   readonly moved?: boolean;
 }
@@ -22,6 +28,9 @@ interface Options {
 export function syncCommand(cli: Cli): Command {
   return newCommand('sync', 'Read what is new and what may have changed', EXAMPLES)
     .argument('[resource...]', 'resources to read (default: all)')
+    .option('--full', 'read everything again, however long the request limit makes it wait')
+    .option('--dry-run', DRY_RUN)
+    .option('--max-requests <n>', MAX_REQUESTS, wholeNumber('--max-requests', 1, 1_000_000))
     .option('--no-wait', NO_WAIT)
     .option(
       '--accept-deletes <n>',
@@ -36,12 +45,13 @@ async function sync(session: Session, names: string[], options: Options): Promis
   const { acceptDeletes = 0, moved = false } = options;
   if (options.acceptDeletes !== undefined) requireOneSource(session, names, `--accept-deletes ${acceptDeletes}`);
   if (moved) requireOneSource(session, names, '--moved');
-  const requests = selectResources(session.jobs, names).map(resource => ({
-    resource,
-    kind: 'sync' as const,
-    acceptDeletes,
-  }));
-  return showSummary(session, await readSources(session, requests, { noWait: !options.wait, moved }));
+  const { full: whole = false, maxRequests = null } = options;
+  const resources = selectResources(session.jobs, names);
+  const work = { kind: 'sync', resources, whole } as const;
+  if (options.dryRun) return showDryRun(session, work, maxRequests);
+  const requests = resources.map(resource => ({ resource, kind: 'sync' as const, whole, acceptDeletes }));
+  const read = await readSources(session, requests, { noWait: !options.wait, moved, maxRequests, announced: work });
+  return showSummary(session, read);
 }
 
 /** A confirmation given for one installation must not apply to others. */

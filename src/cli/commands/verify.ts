@@ -1,16 +1,24 @@
 import type { Command } from 'commander';
 import { count, plural } from '../../service/format.ts';
+import { showDryRun } from '../estimate/show-dry-run.ts';
 import { table } from '../output/table.ts';
 import { type ReadResult, readSources } from '../run/read-sources.ts';
 import { failuresOf, outcomeOf, resourceNames, showSummary, summarise } from '../run/summary.ts';
-import { selectResources } from '../session/cli-options.ts';
-import { NO_WAIT, newCommand } from '../session/new-command.ts';
+import { selectResources, wholeNumber } from '../session/cli-options.ts';
+import { DRY_RUN, MAX_REQUESTS, NO_WAIT, newCommand } from '../session/new-command.ts';
 import type { Cli, Outcome, Session } from '../session/session.ts';
 
 const EXAMPLES = `sluice verify                     report differences; change nothing
 sluice verify invoices --repair   make the warehouse equal to the source`;
 /** Keys or slices named in a list of differences. */
 const MOST_NAMED = 5;
+
+interface Options {
+  readonly wait: boolean;
+  readonly repair?: boolean;
+  readonly dryRun?: boolean;
+  readonly maxRequests?: number;
+}
 
 interface Report {
   readonly absent: readonly string[];
@@ -24,24 +32,26 @@ export function verifyCommand(cli: Cli): Command {
   return newCommand('verify', 'Compare every slice with the source; exit with 1 if anything differs', EXAMPLES)
     .argument('[resource...]', 'resources to compare (default: all)')
     .option('--repair', 'make the warehouse equal to the source')
+    .option('--dry-run', DRY_RUN)
+    .option('--max-requests <n>', MAX_REQUESTS, wholeNumber('--max-requests', 1, 1_000_000))
     .option('--no-wait', NO_WAIT)
-    .action(
-      cli.action({ source: true }, async (session, names: string[], options: { wait: boolean; repair?: boolean }) => {
-        const repair = options.repair ?? false;
-        const requests = selectResources(session.jobs, names).map(resource => ({
-          resource,
-          kind: 'verify' as const,
-          repair,
-        }));
-        const read = await readSources(session, requests, { noWait: !options.wait });
-        return repair ? showSummary(session, read) : showReport(session, read);
-      }),
-    );
+    .action(cli.action({ source: true }, verify));
+}
+
+async function verify(session: Session, names: string[], options: Options): Promise<Outcome> {
+  const { repair = false, maxRequests = null } = options;
+  const resources = selectResources(session.jobs, names);
+  const work = { kind: 'verify', resources, whole: true } as const;
+  if (options.dryRun) return showDryRun(session, work, maxRequests);
+  const requests = resources.map(resource => ({ resource, kind: 'verify' as const, repair }));
+  const read = await readSources(session, requests, { noWait: !options.wait, maxRequests, announced: work });
+  return repair ? showSummary(session, read) : showReport(session, read);
 }
 
 function showReport({ terminal }: Session, read: ReadResult): Outcome {
   const resources = read.results.map(compare);
-  const error = failuresOf(read.results.map(summarise), read.failed);
+  // What differs is in the report.
+  const error = failuresOf(read.results.map(summarise), read.failed, () => false);
   const isRepairable = resources.some(each =>
     [each.absent, each.different, each.extra, each.unproven].some(keys => keys.length > 0),
   );
@@ -50,6 +60,8 @@ function showReport({ terminal }: Session, read: ReadResult): Outcome {
   const differs = isRepairable || quarantined > 0;
   const equal = !differs && !error;
   terminal.show({ equal, resources, ...(error ? { error } : {}) }, () => {
+    if (!error && resources.every(isUnread))
+      return 'Nothing was read yet, so there is nothing to compare. Next: sluice sync';
     const nameOf = resourceNames(resources);
     const unproven = resources.flatMap(each => each.unproven.map(slice => `${nameOf(each)} ${slice}`));
     return [
@@ -84,6 +96,10 @@ function compare(result: ReadResult['results'][number]) {
   const quarantined = Math.max(result.work?.quarantinedNow ?? 0, unreadable.length);
   return { source, resource, order, state, reason, requests, seconds, absent, different, extra, unproven, quarantined };
 }
+
+/** No part of it was ever read in full: without a request, nothing was compared. */
+const isUnread = ({ unproven, requests, quarantined }: ReturnType<typeof compare>): boolean =>
+  unproven.length > 0 && requests === 0 && quarantined === 0;
 
 function differenceRow(name: string, each: ReturnType<typeof compare>): string[] {
   // An incomplete comparison that found nothing does not prove that nothing differs.

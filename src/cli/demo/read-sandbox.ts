@@ -48,6 +48,7 @@ export async function readSandbox(demo: Demo, kind: OrderKind): Promise<(OrderSu
   const { onEvent } = progress;
   const results = await completeOrders(
     {
+      command: session.command,
       ...{ terminal, database, source: source.name, timeZone: source.timeZone, clock, signal, noWait: true, progress },
       isServiceRunning: async () => false,
       openEngine: () => openSourceEngine({ database, source, jobs, retention, clock, log, noWait: true, onEvent }),

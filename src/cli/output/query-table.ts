@@ -6,10 +6,13 @@ import { type Format, NUMBERS } from './query-formats.ts';
 import { draw, GAP } from './table.ts';
 
 const NARROWEST = 4;
-const CUT = '; values ending in … are cut, --format csv or json shows them in full';
+const CUT = '; values ending in … are cut, --expanded or --format csv shows them in full';
 
-/** A table that fits the terminal. The first batch sets the column widths; longer values are cut. */
-export function queryTable({ colors, width }: Terminal): Format {
+/**
+ * A table. On a terminal it fits the width: the first batch sets the column widths, and longer values are cut. Elsewhere nothing is cut,
+ * and a longer value of a later batch moves the rest of its line.
+ */
+export function queryTable({ colors, width }: Pick<Terminal, 'colors' | 'width'>): Format {
   let widths: number[] | undefined;
   let rowCount = 0;
   let cut = false;
@@ -17,20 +20,41 @@ export function queryTable({ colors, width }: Terminal): Format {
     write(columns, rows) {
       rowCount += rows.length;
       const first = widths === undefined;
-      widths ??= measureColumns(columns, rows, width);
+      widths ??= measureColumns(columns, rows, width ?? Number.POSITIVE_INFINITY);
       if (columns.length === 0 || (rows.length === 0 && !first)) return '';
-      cut ||= rows.some(row => row.some((value, at) => displayWidth(oneLine(value ?? 'NULL')) > (widths?.[at] ?? 0)));
       const cells = rows.map(row => row.map(value => (value === null ? colors.dim('NULL') : oneLine(value))));
+      const head = first ? [columns.map(column => colors.bold(column.name))] : [];
+      const aligns = columns.map(column => (NUMBERS.has(column.oid) ? ('right' as const) : ('left' as const)));
+      if (width === null) return drawWhole([...head, ...cells], widths, aligns);
+      cut ||= rows.some(row => row.some((value, at) => displayWidth(oneLine(value ?? 'NULL')) > (widths?.[at] ?? 0)));
       const drawn = draw(cells, {
         colWidths: widths,
-        colAligns: columns.map(column => (NUMBERS.has(column.oid) ? 'right' : 'left')),
+        colAligns: aligns,
         truncate: '…',
-        ...(first ? { head: columns.map(column => colors.bold(column.name)) } : {}),
+        ...(head[0] ? { head: head[0] } : {}),
       });
       return `${drawn}\n`;
     },
     end: () => colors.dim(`(${plural(rowCount, 'row')}${cut ? CUT : ''})`).concat('\n'),
   };
+}
+
+/** Without cutting; cli-table3 cuts whatever exceeds a column. */
+function drawWhole(
+  rows: readonly string[][],
+  widths: readonly number[],
+  aligns: readonly ('left' | 'right')[],
+): string {
+  const lines = rows.map(row =>
+    row
+      .map((cell, at) => {
+        const fill = ' '.repeat(Math.max((widths[at] ?? 0) - displayWidth(cell), 0));
+        return aligns[at] === 'right' ? fill + cell : cell + fill;
+      })
+      .join(' '.repeat(GAP))
+      .trimEnd(),
+  );
+  return lines.map(line => `${line}\n`).join('');
 }
 
 /** Shrinks the widest columns first. */
@@ -53,4 +77,4 @@ function measureColumns(columns: readonly ColumnInfo[], rows: readonly TextRow[]
 const oneLine = (value: string): string => value.replaceAll(/\r\n|\n|\r/g, '⏎').replaceAll('\t', ' ');
 
 /** string-width takes 60 µs for a cell of 24 characters, which is too long for 100,000 rows of plain ASCII. */
-const displayWidth = (text: string): number => (/^[\x20-\x7e]*$/.test(text) ? text.length : stringWidth(text));
+export const displayWidth = (text: string): number => (/^[\x20-\x7e]*$/.test(text) ? text.length : stringWidth(text));

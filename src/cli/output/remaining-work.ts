@@ -9,23 +9,29 @@ export interface RemainingWork {
   readonly finishesAt: number | null;
 }
 
+/** How fast a source can be read. */
+export interface Pace {
+  readonly limit: number;
+  readonly windowMs: number;
+  /** When the next request may be sent (epoch ms); null for now. */
+  readonly nextFreeAt: number | null;
+}
+
+/** When `requests` will have been sent, in epoch milliseconds: at the speed of the limit, from the next free request on. */
+export const finishTime = (requests: number, { limit, windowMs, nextFreeAt }: Pace, now: number): number =>
+  Math.round(Math.max(now, nextFreeAt ?? now) + Math.max((requests * windowMs) / limit, SECOND));
+
 /**
  * Lanes below live are paced at window / limit, so that is an order's speed once half of the window's requests are used.
  * `openOrders` orders share it.
  */
-export function estimateRemaining(
-  progress: OrderProgress,
-  source: { limit: number; windowMs: number },
-  now: number,
-  openOrders: number,
-): RemainingWork {
+export function estimateRemaining(progress: OrderProgress, pace: Pace, now: number, openOrders: number): RemainingWork {
   const { requestsLeft: requests, neverRead, slices } = progress;
   const isKnown = neverRead === 0 && slices > 0;
-  const durationMs = Math.max((requests * openOrders * source.windowMs) / source.limit, SECOND);
-  return { requests, finishesAt: isKnown ? Math.round(now + durationMs) : null };
+  return { requests, finishesAt: isKnown ? finishTime(requests * openOrders, pace, now) : null };
 }
 
 export function remainingText({ requests, finishesAt }: RemainingWork, at: (value: number) => string): string {
-  if (finishesAt === null) return `at least ${plural(requests, 'request')}`;
-  return `${count(requests)}, until about ${at(finishesAt).slice(0, 16)}`;
+  if (finishesAt !== null) return `${count(requests)}, until about ${at(finishesAt).slice(0, 16)}`;
+  return requests === 0 ? 'not known yet' : `at least ${plural(requests, 'request')}`;
 }

@@ -1,3 +1,6 @@
+import { HOUR } from '../../clock.ts';
+import { isAffordable, rereadCost } from '../../engine/agenda/affordable.ts';
+import { openResource } from '../../engine/resource.ts';
 import { SluiceError } from '../../errors.ts';
 import type { ReadBack } from '../../push/reconcile.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -20,7 +23,7 @@ export function createReadBack(given: {
   return async ask => {
     const request: OrderRequest =
       ask === 'newest'
-        ? { resource: name, kind: 'sync' }
+        ? { resource: name, kind: 'sync', whole: await isShort(session, database, source, name) }
         : { resource: name, kind: 'backfill', dateFrom: ask.from, dateTo: ask.to };
     const shown = createProgress({ terminal, clock });
     try {
@@ -37,4 +40,16 @@ export function createReadBack(given: {
       shown.stop();
     }
   };
+}
+
+/**
+ * The whole list costs at most half of the hourly limit. It is read then even if that means to wait: in some orders, a created row may
+ * stand anywhere.
+ */
+async function isShort({ jobs }: Session, database: Database, source: OpenSource, name: string): Promise<boolean> {
+  const job = jobs.get(name);
+  if (!job) return false;
+  const list = await openResource(database, { source: source.name, name, job, schema: source.schema });
+  const hourly = (source.limit * HOUR) / source.windowMs;
+  return isAffordable(rereadCost(list, Number.POSITIVE_INFINITY), { hourly, free: hourly });
 }

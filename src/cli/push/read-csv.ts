@@ -1,4 +1,5 @@
 import { parse } from 'csv-parse';
+import { didYouMean } from '../../nearest-name.ts';
 import type { RawLine } from '../../push/check-lines.ts';
 import type { PushTarget } from '../../push/targets.ts';
 import { plural } from '../../service/format.ts';
@@ -82,7 +83,7 @@ function headerProblem(header: readonly string[], { body }: PushTarget): string 
   const wrong = header.filter(name => !fields.includes(name));
   const twice = header.filter((name, index) => header.indexOf(name) < index);
   if (wrong.length > 0)
-    return `unknown ${wrong.length === 1 ? 'column' : 'columns'} ${wrong.map(name => `"${name}"`).join(', ')} in the header; allowed, separated by commas: ${fields.join(', ')}`;
+    return `unknown ${wrong.length === 1 ? 'column' : 'columns'} ${wrong.map(name => `"${name}"${didYouMean(name, fields)}`).join(', ')} in the header; allowed, separated by commas: ${fields.join(', ')}`;
   return twice.length > 0 ? `the header repeats ${twice.join(', ')}` : null;
 }
 

@@ -1,3 +1,4 @@
+import { linkSignals } from '../../any-signal.ts';
 import { SECOND } from '../../clock.ts';
 import { openResource } from '../../engine/resource.ts';
 import { isKind } from '../../errors.ts';
@@ -33,7 +34,8 @@ export async function sendLines(sending: Sending): Promise<Pushed> {
   const { clock, jobs, terminal } = session;
   const { kysely } = database;
   const place = { source: source.name, resource: name };
-  const signal = AbortSignal.any([session.signal, sending.lost]);
+  const linked = linkSignals([session.signal, sending.lost]);
+  const { signal } = linked;
   const noWait = !options.wait;
   const job = jobs.get(name);
   const resource = job ? await openResource(database, { source: source.name, name, job, schema: source.schema }) : null;
@@ -60,6 +62,7 @@ export async function sendLines(sending: Sending): Promise<Pushed> {
     await recordFailure(sending, { pushId, requests: sender.requests, error }).catch(() => undefined);
     throw error;
   } finally {
+    linked.unlink();
     await sender.close();
   }
 }

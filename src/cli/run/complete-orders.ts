@@ -4,9 +4,10 @@ import type { Engine } from '../../engine/run/engine.ts';
 import { SluiceError } from '../../errors.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
+import { findReader } from '../../warehouse/database/source-lock.ts';
 import type { Order } from '../../warehouse/ledgers/orders.ts';
 import { readOrders } from '../../warehouse/ledgers/orders.ts';
-import { type OrderWork, orderWork } from '../../warehouse/reports/report.ts';
+import { type OrderProgress, type OrderWork, orderProgress, orderWork } from '../../warehouse/reports/report.ts';
 import { momentWithZone } from '../output/moments.ts';
 import type { Progress } from '../output/progress.ts';
 import type { Terminal } from '../session/terminal.ts';
@@ -20,6 +21,8 @@ const LOOK_FOR_SERVICE_MS = 10 * SECOND;
 export interface OrderResult {
   readonly order: Order;
   readonly work: OrderWork | undefined;
+  /** Slices of its range, those proven since it was created, and what the others would cost. */
+  readonly progress: OrderProgress;
 }
 
 export interface Reading {
@@ -27,6 +30,8 @@ export interface Reading {
   readonly database: Database;
   /** The source's name in the bookkeeping. */
   readonly source: string;
+  /** The command that reads. */
+  readonly command: string;
   /** For times shown to people. */
   readonly timeZone: string;
   readonly clock: Clock;
@@ -63,7 +68,12 @@ export async function completeOrders(reading: Reading, requests: readonly OrderR
   const last = idsOf(placed.map(order => fresh.find(other => other.resource === order.resource) ?? order));
   const work = await orderWork(database.kysely, last, since);
   const orders = await readOrders(database.kysely, last);
-  return orders.map(order => ({ order, work: work.find(each => each.orderId === order.id) }));
+  const results: OrderResult[] = [];
+  for (const order of orders) {
+    const progress = await orderProgress(database.kysely, order.id);
+    results.push({ order, work: work.find(each => each.orderId === order.id), progress });
+  }
+  return results;
 }
 
 const idsOf = (orders: readonly Order[]): string[] => orders.map(order => order.id);
@@ -83,7 +93,11 @@ async function waitUntilEnded(reading: Reading, orders: readonly Order[], since:
     if (hasRead) await clock.sleep(MINUTE, signal);
     hasRead = await inTurn(() => readOrdersHere({ ...reading, inTurn }, ids));
     if (hasRead) continue;
-    if (!isReported) terminal.note('Another process is reading this source; following its progress.');
+    if (!isReported) {
+      const reader = await findReader(database, reading.source);
+      const name = reader ? ` (${reader.command ? `sluice ${reader.command}` : 'the service'})` : '';
+      terminal.note(`Another process is reading this source${name}; following its progress.`);
+    }
     isReported = true;
     await follow(reading, now, since);
     await clock.sleep(SECOND, signal);
@@ -92,7 +106,7 @@ async function waitUntilEnded(reading: Reading, orders: readonly Order[], since:
 
 /** Reads until nothing is due or another source gets its turn. False if another process reads this source. */
 async function readOrdersHere(reading: Reading & { inTurn: LimitFunction }, ids: readonly string[]): Promise<boolean> {
-  const { database, source, signal, inTurn, openEngine } = reading;
+  const { database, source, command, signal, inTurn, openEngine } = reading;
   if (signal.aborted) throw stopped(signal);
   const serves = {
     orders: (order: Order) => ids.includes(order.id),
@@ -103,7 +117,7 @@ async function readOrdersHere(reading: Reading & { inTurn: LimitFunction }, ids:
   };
   const over = new AbortController();
   const looking = lookForService(reading, serves, over.signal);
-  return readUnderLock({ database, source, signal, openEngine }, serves).finally(() => {
+  return readUnderLock({ database, source, command, signal, openEngine }, serves).finally(() => {
     over.abort();
     return looking;
   });

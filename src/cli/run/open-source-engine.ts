@@ -1,3 +1,4 @@
+import type { Budget } from '../../budget/budget.ts';
 import type { Clock } from '../../clock.ts';
 import type { Job } from '../../engine/job.ts';
 import type { Engine, LoopEvent } from '../../engine/run/engine.ts';
@@ -18,18 +19,22 @@ export function openSourceEngine(options: {
   log: Log;
   noWait: boolean;
   refusal?: SluiceError | null;
+  /** Bounds the requests of this process further. */
+  limited?: ((ledger: Budget) => Budget) | undefined;
   onEvent: (event: LoopEvent) => void;
 }): Promise<Engine & { close(): Promise<void> }> {
   const { source, ...given } = options;
   const { name, schema, settings, schedules } = source;
   // A resource whose schedule is off leaves its share of the requests to the others.
   const off = Object.keys(schedules).filter(resource => schedules[resource] === 'off');
+  const ledger = openLedger(given.database, name, settings);
   return openEngine({
     ...given,
     ...settings,
     source: name,
     schema,
     weights: { ...source.weights, ...Object.fromEntries(off.map(resource => [resource, 0])) },
-    budget: openLedger(given.database, name, settings),
+    budget: given.limited?.(ledger) ?? ledger,
+    free: async () => (await ledger.usage()).free,
   });
 }

@@ -9,14 +9,15 @@ export interface OrderRequest {
   readonly dateFrom?: string | null;
   readonly dateTo?: string | null;
   readonly repair?: boolean;
+  readonly whole?: boolean;
   readonly acceptDeletes?: number;
 }
 
 /** Creates the order, or adopts an equal open one. Kind `usage` if that one is paused: only `backfill resume` continues it. */
 export async function placeOrder(database: Database, source: string, request: OrderRequest): Promise<Order> {
   const { resource, kind } = request;
-  const { dateFrom = null, dateTo = null, repair = false, acceptDeletes = 0 } = request;
-  const order = { source, resource, kind, dateFrom, dateTo, repair, acceptDeletes };
+  const { dateFrom = null, dateTo = null, repair = false, whole = false, acceptDeletes = 0 } = request;
+  const order = { source, resource, kind, dateFrom, dateTo, repair, whole, acceptDeletes };
   const open = await adoptOrder(database.kysely, order);
   if (open?.state === 'paused') {
     throw new SluiceError('usage', `An equal ${kind} of ${resource} exists and is paused (order ${open.id}).`, {

@@ -1,4 +1,6 @@
 import type { LimitFunction } from 'p-limit';
+import type { Budget } from '../../budget/budget.ts';
+import type { LoopEvent } from '../../engine/run/engine.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Progress } from '../output/progress.ts';
 import type { Session } from '../session/session.ts';
@@ -16,20 +18,24 @@ export function readSource(
     source: OpenSource;
     progress: Progress;
     noWait: boolean;
+    limited?: ((budget: Budget) => Budget) | undefined;
     inTurn?: LimitFunction | undefined;
   },
   requests: readonly OrderRequest[],
 ): Promise<OrderResult[]> {
-  const { terminal, clock, log, jobs, signal, settings } = session;
-  const { database, source, progress, noWait, inTurn } = given;
+  const { command, terminal, clock, log, jobs, signal, settings } = session;
+  const { database, source, progress, noWait, limited, inTurn } = given;
   const { retention } = settings;
-  const { onEvent } = progress;
+  // The schedule of a running service is served too, without a word: its progress is in the log of the service.
+  const onEvent = (event: LoopEvent) => {
+    if (!('task' in event) || event.task.orderId !== null) progress.onEvent(event);
+  };
   const { name, timeZone } = source;
   return completeOrders(
     {
-      ...{ terminal, database, source: name, timeZone, clock, signal, noWait, progress, inTurn },
+      ...{ command, terminal, database, source: name, timeZone, clock, signal, noWait, progress, inTurn },
       isServiceRunning: () => isServiceRunning(database, name),
-      openEngine: () => openSourceEngine({ database, source, jobs, retention, clock, log, noWait, onEvent }),
+      openEngine: () => openSourceEngine({ database, source, jobs, retention, clock, log, noWait, limited, onEvent }),
     },
     requests,
   );

@@ -1,10 +1,13 @@
 import pLimit from 'p-limit';
 import { SluiceError } from '../../errors.ts';
+import { estimateText } from '../estimate/estimate-text.ts';
+import { estimateWork, type Work } from '../estimate/estimate-work.ts';
 import { createProgress } from '../output/progress.ts';
 import type { Session } from '../session/session.ts';
 import { isOpen, recognise } from '../session/source-settings.ts';
 import type { OrderResult } from './complete-orders.ts';
 import { limitConnections } from './limit-connections.ts';
+import { limitRequests } from './limit-requests.ts';
 import { applyMigrations } from './pending-migrations.ts';
 import type { OrderRequest } from './place-order.ts';
 import { readSource } from './read-source.ts';
@@ -15,6 +18,15 @@ export interface ReadResult {
   readonly failed: readonly { readonly source: string; readonly error: SluiceError }[];
 }
 
+export interface ReadOptions {
+  readonly noWait: boolean;
+  readonly moved?: boolean;
+  /** Stop with the kind `quota` after this many requests. */
+  readonly maxRequests?: number | null;
+  /** Say before the start what this costs. */
+  readonly announced?: Work;
+}
+
 /**
  * The common part of sync, backfill and verify: migrates, then completes the orders at every source. Sources are read side by
  * side, as many as Postgres has connections for, so that none waits for another's request limit. If there is only one source,
@@ -23,10 +35,10 @@ export interface ReadResult {
 export async function readSources(
   session: Session,
   requests: readonly OrderRequest[],
-  options: { noWait: boolean; moved?: boolean },
+  options: ReadOptions,
 ): Promise<ReadResult> {
   const { settings, terminal, clock, signal } = session;
-  const { noWait, moved = false } = options;
+  const { noWait, moved = false, maxRequests = null, announced } = options;
   const sources = settings.sources.filter(isOpen);
   const hasSeveral = sources.length > 1;
   const database = await session.openDatabase();
@@ -36,12 +48,17 @@ export async function readSources(
     terminal.note(
       `Reading ${atOnce} of ${sources.length} sources at a time, because Postgres has no connections for more.`,
     );
+  const limited = maxRequests === null ? undefined : limitRequests(maxRequests);
   const inTurn = pLimit(atOnce);
   const all = createProgress({ terminal, clock });
   const reading = sources.map(async source => {
     await recognise(database, source, moved);
+    if (announced) {
+      const text = estimateText(await estimateWork(session, database, source, announced), source.timeZone, maxRequests);
+      terminal.note(hasSeveral ? `${source.name}: ${text}` : text);
+    }
     const progress = all.of(hasSeveral ? source.name : null, source.timeZone);
-    return readSource(session, { database, source, progress, noWait, inTurn }, requests);
+    return readSource(session, { database, source, progress, noWait, limited, inTurn }, requests);
   });
   const ended = await Promise.allSettled(reading).finally(() => all.stop());
   const results: OrderResult[] = [];

@@ -1,6 +1,6 @@
+import { withAnySignal } from '../../any-signal.ts';
 import type { Engine } from '../../engine/run/engine.ts';
 import { runLoop } from '../../engine/run/loop.ts';
-import { withAnySignal } from '../../source/http/any-signal.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
 
@@ -9,12 +9,14 @@ export async function readUnderLock(
   reading: {
     database: Database;
     source: string;
+    /** What others are told reads the source; null for a service. */
+    command: string | null;
     signal: AbortSignal;
     openEngine(): Promise<Engine & { close(): Promise<void> }>;
   },
   serves: Parameters<typeof runLoop>[1],
 ): Promise<boolean> {
-  const lock = await acquireSourceLock(reading.database, reading.source);
+  const lock = await acquireSourceLock(reading.database, reading.source, reading.command);
   if (!lock) return false;
   try {
     const engine = await reading.openEngine();

@@ -1,12 +1,14 @@
 import { explain } from '../../errors.ts';
-import { count } from '../../service/format.ts';
+import { sourceOption } from '../../next-steps.ts';
+import { count, plural } from '../../service/format.ts';
 import { table } from '../output/table.ts';
 import type { Outcome, Session } from '../session/session.ts';
 import type { OrderResult } from './complete-orders.ts';
+import { problemOf } from './judge-order.ts';
 import type { ReadResult } from './read-sources.ts';
 
 /** One order as `--json` shows it. */
-export function summarise({ order, work }: OrderResult) {
+export function summarise({ order, work, progress }: OrderResult) {
   return {
     source: order.source,
     resource: order.resource,
@@ -14,12 +16,18 @@ export function summarise({ order, work }: OrderResult) {
     kind: order.kind,
     state: order.state,
     reason: order.reason,
-    new: (work?.inserted ?? 0) + (work?.revived ?? 0),
+    // Revived rows are among the inserted.
+    new: work?.inserted ?? 0,
     changed: work?.updated ?? 0,
     unchanged: work?.unchanged ?? 0,
     deleted: work?.deleted ?? 0,
     missing: work?.missingNow ?? 0,
-    quarantined: work?.quarantined ?? 0,
+    // A sync shows the new ones; after a repair, what still is there counts.
+    quarantined: (order.kind === 'verify' ? work?.quarantinedNow : work?.quarantined) ?? 0,
+    read: work?.rowsRead ?? 0,
+    unreadable: work?.quarantinedSince ?? 0,
+    slices: progress.slices,
+    proven: progress.proven,
     requests: work?.requests ?? 0,
     seconds: Math.round((work?.seconds ?? 0) * 10) / 10,
   };
@@ -48,8 +56,9 @@ export function resourceNames(
 export function failuresOf(
   all: readonly OrderSummary[],
   failed: ReadResult['failed'] = [],
+  isBad: (each: OrderSummary) => boolean = each => problemOf(each) !== null,
 ): { kind: string; message: string } | null {
-  const bad = all.filter(each => each.state !== 'done');
+  const bad = all.filter(each => each.state !== 'done' || isBad(each));
   if (bad.length + failed.length === 0) return null;
   const nameOf = resourceNames(all);
   const lines = [
@@ -66,7 +75,10 @@ export function outcomeOf(error: object | null, { results, failed }: ReadResult)
   return isQuota && results.every(each => each.order.state === 'done') ? 75 : 1;
 }
 
-function failureText({ state, reason, order }: OrderSummary): string {
+function failureText(summary: OrderSummary): string {
+  const { state, reason, order } = summary;
+  const problem = problemOf(summary);
+  if (problem !== null) return problem;
   if (state === 'paused') return `was paused. To continue: sluice backfill resume ${order}`;
   if (state === 'waiting' && reason !== null)
     return `failed; the running service tries again in ten minutes. Reason: ${reason}`;
@@ -79,10 +91,35 @@ export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult
   const resources = read.results.map(summarise);
   const error = failuresOf(resources, read.failed);
   terminal.show({ resources, ...(error ? { error } : {}) }, () => summaryTable(session, resources));
+  if (!terminal.json) for (const line of unreadLines(read.results)) terminal.note(line);
   const nameOf = resourceNames(resources);
   for (const each of resources)
     if (each.state === 'done' && each.reason !== null && !terminal.json)
       terminal.note(`${nameOf(each)}: ${each.reason}`);
   if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
   return outcomeOf(error, read);
+}
+
+/** What syncs that did not read everything left unread, and what that would cost; a line for each source. */
+export function unreadLines(results: readonly OrderResult[]): string[] {
+  const bySource = new Map<string, OrderResult[]>();
+  for (const result of results) {
+    const { kind, state, reason, source } = result.order;
+    if (kind !== 'sync' || state !== 'done' || reason !== null || result.progress.proven >= result.progress.slices)
+      continue;
+    bySource.set(source, [...(bySource.get(source) ?? []), result]);
+  }
+  return [...bySource].map(([source, parts]) => {
+    const sum = (of: (progress: OrderResult['progress']) => number) =>
+      parts.reduce((all, each) => all + of(each.progress), 0);
+    const slices = sum(each => each.slices);
+    const unread = slices - sum(each => each.proven);
+    const names = parts.map(each => each.order.resource).join(', ');
+    const cost = plural(
+      sum(each => each.requestsLeft),
+      'request',
+    );
+    const command = `sluice sync --full${sourceOption(source)}`;
+    return `Not read again, so not proven as of now: ${count(unread)} of ${plural(slices, 'part')} of ${names}. To read them too: ${command} (about ${cost}; waits as long as it takes)`;
+  });
 }

@@ -19,6 +19,8 @@ export interface Settings extends Omit<Config, 'secrets' | 'logLevel'> {
 
 /** What a command works with. Its databases are closed when the command ends, whether or not it succeeds. */
 export interface Session {
+  /** Name of the command, such as `sync`. */
+  readonly command: string;
   readonly terminal: Terminal;
   readonly settings: Settings;
   /** Aborted by Ctrl-C and SIGTERM; in a service, by the second of them or at the end of the drain period. */

@@ -1,7 +1,9 @@
 import { createLedger, type Ledger } from '../../budget/ledger.ts';
+import type { Usage } from '../../budget/ledger-usage.ts';
 import type { SourceConfig, SourceSettings } from '../../config/config.ts';
 import type { Job } from '../../engine/job.ts';
 import type { Database } from '../../warehouse/database/database.ts';
+import { stampMs } from '../../warehouse/database/stamp.ts';
 import { recogniseSource } from '../../warehouse/ledgers/sources.ts';
 
 /** A source whose address and key are set. */
@@ -24,3 +26,10 @@ export const openLedger = (database: Database, name: string, source: SourceSetti
 /** Kind `configuration` if the source under this name used to be another installation; `moved` confirms a new address. */
 export const recognise = (database: Database, { name, schema, settings }: OpenSource, moved = false): Promise<void> =>
   recogniseSource(database.kysely, { source: name, url: settings.url, schema, moved });
+
+/** How fast the source can be read, for estimates: its limit as it is now, and when its next request is free. */
+export const paceOf = ({ limit, windowMs }: Pick<SourceConfig, 'limit' | 'windowMs'>, usage: Usage | null) => ({
+  limit: usage?.limit ?? limit,
+  windowMs,
+  nextFreeAt: usage?.nextFreeAt ? stampMs(usage.nextFreeAt) : null,
+});

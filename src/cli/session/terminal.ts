@@ -1,7 +1,11 @@
 import pc from 'picocolors';
 import { hideSecrets } from '../../log.ts';
+import { isoTimes } from './iso-times.ts';
 
 export type Colors = ReturnType<typeof pc.createColors>;
+
+/** No colours, for files. */
+export const PLAIN: Colors = pc.createColors(false);
 
 /** A command's output: its result goes to stdout, everything else to stderr. */
 export interface Terminal {
@@ -9,8 +13,8 @@ export interface Terminal {
   readonly json: boolean;
   /** stderr is a terminal, so progress bars can be drawn. */
   readonly watched: boolean;
-  /** Columns of stdout; 100 if it is not a terminal. */
-  readonly width: number;
+  /** Columns of stdout; null if it is not a terminal, where no line need fit. */
+  readonly width: number | null;
   /** For stdout. */
   readonly colors: Colors;
   /** For stderr. */
@@ -53,11 +57,11 @@ export function createTerminal(options: { json: boolean; color: boolean }): Term
   return {
     json: options.json,
     watched: stderr.isTTY === true && process.env.TERM !== 'dumb',
-    width: Math.max(stdout.columns || 100, 60),
+    width: stdout.isTTY ? Math.max(stdout.columns || 100, 60) : null,
     colors: pc.createColors(colorful(stdout) && !options.json),
     noteColors: pc.createColors(colorful(stderr)),
     show(document, text) {
-      stdout.write(`${options.json ? JSON.stringify(document, null, 2) : text()}\n`);
+      stdout.write(`${options.json ? JSON.stringify(document, isoTimes, 2) : text()}\n`);
     },
     async write(text) {
       begun = true;

@@ -42,7 +42,7 @@ export async function readDue(
     if (!due.now && hinted.length === 0) return await nextWakeUp(database, due.at);
     try {
       const hasRead = await readUnderLock(
-        { database, source: source.name, signal, openEngine },
+        { database, source: source.name, command: null, signal, openEngine },
         { orders: () => true, slots: true, draining, yields: true },
       );
       if (!hasRead) return null;

@@ -33,6 +33,8 @@ export function plan(facts: PlanFacts): Next {
   const { list, wish } = facts;
   if (wish.absent) return idle(list);
   if (wish.kind === 'hint') return planHinted(facts);
+  // One after the other, so that the allowance holds.
+  if (isFrugal(facts) && list.reading.size > 0) return 'blocked';
   return planCount(facts) ?? planWatched(facts) ?? planDue(facts);
 }
 
@@ -40,8 +42,15 @@ export function plan(facts: PlanFacts): Next {
 const readsAll = ({ wish, affordable }: PlanFacts): boolean =>
   wish.kind === 'verify' || wish.kind === 'backfill' || (wish.kind === 'sync' && affordable === true);
 
-/** Requests of a slot count against its allowance. */
-const counts = ({ wish }: PlanFacts): boolean => wish.kind === 'slot';
+/** A sync that reads only what is left of the limit: it ends where it would have to wait. */
+const isFrugal = ({ wish, affordable }: PlanFacts): boolean => wish.kind === 'sync' && affordable === false;
+
+/** Whether the allowance pays for this reading of what was read before, as far as its cost is known. The newest rows are always read. */
+const isPaid = (facts: PlanFacts, entry: Entry): boolean =>
+  !isFrugal(facts) || entry.slice.by === 'newest' || isNewestEnd(entry) || entry.requests <= facts.wish.allowance;
+
+/** Requests of a slot, and of a frugal sync, count against its allowance. */
+const counts = (facts: PlanFacts): boolean => facts.wish.kind === 'slot' || isFrugal(facts);
 
 /** What is being read now may still change what is left to do. */
 const isQuiet = ({ list }: PlanFacts): boolean => list.reading.size === 0;
@@ -78,7 +87,11 @@ function planWatched(facts: PlanFacts): Next | null {
   const needless = ({ slice }: Entry) =>
     (covered && slice.by === 'value') || (monthly && (all || unread) && slice.by === 'newest');
   const due = watched(list).find(
-    entry => (entry.readAt ?? 0) < wish.since && !wish.progress.done.has(sliceText(entry.slice)) && !needless(entry),
+    entry =>
+      (entry.readAt ?? 0) < wish.since &&
+      !wish.progress.done.has(sliceText(entry.slice)) &&
+      !needless(entry) &&
+      isPaid(facts, entry),
   );
   if (!due) return null;
   if (!isFree(facts, due.slice)) return 'blocked';
@@ -117,6 +130,7 @@ function dueEntries(facts: PlanFacts, lacking: readonly LackingSlice[]): Entry[]
     // What was never read has nothing to be compared with; the report names it.
     if (wish.reportOnly) return entry.provenAt !== null;
     if (entry.provenAt === null) return wish.kind !== 'slot' || mayReread;
+    if (!isPaid(facts, entry)) return false;
     if ((canConfirm && entry.provenAt < latest) || isHinted(entry)) return true;
     return entry.provenAt < wish.since && (all || mayReread || isNewestEnd(entry));
   });

@@ -10,7 +10,8 @@ import { isBadData } from './bad-data.ts';
 export interface Written {
   readonly inserted: Set<string>;
   readonly updated: Set<string>;
-  readonly revived: number;
+  /** Those of `inserted` that had been deleted. */
+  readonly revived: ReadonlySet<string>;
   /** Keys of the rows that Postgres accepted. */
   readonly good: readonly string[];
   /** Rows that Postgres refused for their content. */
@@ -33,12 +34,12 @@ export async function writeOrSetAside(
   const inserted = new Set<string>();
   const updated = new Set<string>();
   const refused = new Map<string, BadRecord>();
-  let revived = 0;
+  const revived = new Set<string>();
   const write = async (batch: readonly Row[]) => {
     const result = await writeRows(tx, resource.table, batch, context);
     for (const key of result.inserted) inserted.add(key);
     for (const key of result.updated) updated.add(key);
-    revived += result.revived;
+    for (const key of result.revived) revived.add(key);
   };
   if (!rowByRow) await write(rows);
   else

@@ -65,7 +65,10 @@ async function storeSteps(
       resource.quarantined = true;
     }
     const { changed, edited } = takeChanges(step, written, {
-      inserted: () => counts.inserted++,
+      inserted: key => {
+        counts.inserted++;
+        if (written.revived.has(key)) counts.revived++;
+      },
       updated: () => counts.updated++,
       unchanged: () => counts.unchanged++,
     });
@@ -75,7 +78,6 @@ async function storeSteps(
     if (observed) await remember(tx, effects, step.task, observed);
     await conclude(tx, effects, step, { changed, bad: bad.map(record => record.key), counts });
   }
-  if (steps[0]) countsOf(effects, steps[0].task).revived += written.revived;
 }
 
 /** Writes the rows to see what would change, and rolls back. Only new sizes and splits of slices are kept. */

@@ -52,13 +52,6 @@ export const unfilteredReadAt = ({ entries }: List): number => entries.get(slice
 /** Rows a page holds: as observed, `unknown` before. */
 export const pageSize = ({ profile }: Pick<List, 'profile'>, unknown = 100): number => profile.pageSize ?? unknown;
 
-/** Requests that reading the whole list again would take, as far as known. */
-export function wholeCost(list: List): number {
-  const rows = partition(list).reduce((sum, entry) => sum + (entry.rows ?? 0), 0);
-  const targeted = watched(list).reduce((sum, entry) => sum + entry.requests, 0);
-  return Math.ceil((rows / pageSize(list)) * 1.1) + targeted;
-}
-
 /** The list is there, or must be: what was read once does not cease to be offered. */
 export const isOffered = (list: List): boolean =>
   !mayBeAbsent(list.job) || partition(list).some(entry => entry.provenAt !== null);

@@ -2,9 +2,10 @@ import { rankOf } from '../../budget/budget.ts';
 import { HOUR } from '../../clock.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import { listMissing, type MissingRow } from '../../warehouse/rows/missing-rows.ts';
+import { isAffordable, rereadCost } from '../agenda/affordable.ts';
 import type { Next } from '../agenda/choice.ts';
 import { isKnownAbsent, plan } from '../agenda/plan.ts';
-import { partition, wholeCost } from '../coverage/list.ts';
+import { partition } from '../coverage/list.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { dayIn } from '../slices/date-windows.ts';
 import { sliceText } from '../slices/slice.ts';
@@ -21,7 +22,7 @@ import { endTask } from './tasks/end-task.ts';
 export async function begin(loop: Loop, serves: Serves, now: number): Promise<boolean> {
   const { engine } = loop;
   let moved = false;
-  const affordable = isAffordable(engine, loop.tasks);
+  await decideSyncs(engine, loop.tasks);
   const lanes = [...loop.tasks].sort((a, b) => rank(a) - rank(b));
   // Until a live task of a resource can continue, nothing on a lower lane starts there; a backfill would always block it.
   const held = new Map<Resource, number>();
@@ -31,9 +32,9 @@ export async function begin(loop: Loop, serves: Serves, now: number): Promise<bo
     if (rank(task) > (held.get(task.resource) ?? Number.POSITIVE_INFINITY)) continue;
     const { resource } = task;
     await dropOtherPartitions(engine, resource);
-    const next = await nextFor(engine, task, affordable, now);
+    const next = await nextFor(engine, task, now);
     if (next === 'blocked') {
-      if (task.lane !== 'live' || resource.reading.size === 0 || waitsForOtherLists(task, affordable)) continue;
+      if (task.lane !== 'live' || resource.reading.size === 0 || waitsForOtherLists(task)) continue;
       held.set(resource, Math.min(rank(task), held.get(resource) ?? Number.POSITIVE_INFINITY));
       for (const reading of below(loop, task))
         reading.room.abort(new SluiceError('stopped', 'A live reading goes first.'));
@@ -47,7 +48,7 @@ export async function begin(loop: Loop, serves: Serves, now: number): Promise<bo
 }
 
 /** What the task reads next. */
-async function nextFor(engine: Engine, task: Task, affordable: boolean | null, now: number): Promise<Next> {
+async function nextFor(engine: Engine, task: Task, now: number): Promise<Next> {
   const { resource } = task;
   // Start nothing more if the source is down, if the list as a whole has changed, or if a newer tick waits.
   if (isKind(task.failure, 'unavailable', 'failed') || task.overtaken)
@@ -55,7 +56,7 @@ async function nextFor(engine: Engine, task: Task, affordable: boolean | null, n
   const missing = await missingOf(engine, resource);
   task.absent ||= isKnownAbsent(resource, task, now);
   const today = dayIn(now, engine.timeZone);
-  const next = plan({ list: resource, wish: task, missing, now, today, affordable });
+  const next = plan({ list: resource, wish: task, missing, now, today, affordable: task.readsAll });
   if (next !== 'done') return next;
   return (await distrustCounts(engine, task)) ? 'blocked' : recount(engine, task, missing);
 }
@@ -74,9 +75,8 @@ async function missingOf(engine: Engine, resource: Resource): Promise<readonly M
 
 const rank = (task: Task): number => (task.kind === 'hint' ? -1 : rankOf(task.lane));
 
-/** The task only waits for `affordable` to be known; no current reading blocks it. */
-const waitsForOtherLists = (task: Task, affordable: boolean | null): boolean =>
-  task.kind === 'sync' && affordable === null && !hasUnread(task);
+/** The task only waits until it is decided whether it reads everything; no current reading blocks it. */
+const waitsForOtherLists = (task: Task): boolean => task.kind === 'sync' && task.readsAll === null && !hasUnread(task);
 
 /** Readings of the task's resource on lower lanes. */
 const below = (loop: Loop, { resource, lane }: Task): UnderWay[] =>
@@ -84,13 +84,30 @@ const below = (loop: Loop, { resource, lane }: Task): UnderWay[] =>
     .filter(other => other.resource === resource && rankOf(other.lane) > rankOf(lane))
     .flatMap(other => [...other.underWay]);
 
-/** Whether everything to be synced can be read again for half the hourly limit; null until every part was read once. */
-function isAffordable(engine: Engine, tasks: readonly Task[]): boolean | null {
-  const hourly = (engine.limit * HOUR) / engine.windowMs;
+/**
+ * Decides once for each sync whether it reads everything again, as soon as every list was read in full for the first time. One that does
+ * not spends what is left of the limit.
+ */
+async function decideSyncs(engine: Engine, tasks: readonly Task[]): Promise<void> {
   const syncs = tasks.filter(task => task.kind === 'sync');
-  if (syncs.some(hasUnread)) return null;
-  const resources = new Set(syncs.map(task => task.resource));
-  return [...resources].reduce((sum, resource) => sum + wholeCost(resource), 0) <= hourly / 2;
+  const undecided = syncs.filter(task => task.readsAll === null);
+  if (undecided.length === 0 || syncs.some(hasUnread)) return;
+  const { limit, windowMs, weights = {} } = engine;
+  const free = (await engine.free?.()) ?? limit;
+  const requests = undecided.reduce((sum, { resource, since }) => sum + rereadCost(resource, since), 0);
+  const readsAll = isAffordable(requests, { hourly: (limit * HOUR) / windowMs, free });
+  const weightOf = ({ resource }: Task) => (weights[resource.name] ?? 1) || 1;
+  let all = undecided.reduce((sum, task) => sum + weightOf(task), 0);
+  let left = free;
+  for (const task of undecided) {
+    task.readsAll = readsAll;
+    if (readsAll) continue;
+    const share = Math.round((left * weightOf(task)) / all);
+    left -= share;
+    all -= weightOf(task);
+    // Rows whose deletion was accepted have to be confirmed, even if that means to wait.
+    task.allowance = task.accepted > 0 ? Math.max(share, 1) : share;
+  }
 }
 
 /** Whether parts of the list were never read and not given up. */

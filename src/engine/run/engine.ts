@@ -26,6 +26,8 @@ export interface Engine {
   /** Requests per window of `windowMs`. */
   readonly limit: number;
   readonly windowMs: number;
+  /** Requests that may be sent now. Default: the whole limit. */
+  readonly free?: () => Promise<number>;
   /** Weight of each resource in sharing the limit. Default: 1. */
   readonly weights?: Readonly<Record<string, number>>;
   readonly retention?: Retention;

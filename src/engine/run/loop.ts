@@ -1,3 +1,4 @@
+import { linkSignals } from '../../any-signal.ts';
 import type { Lane } from '../../budget/budget.ts';
 import { SECOND, stopped } from '../../clock.ts';
 import { isKind, SluiceError } from '../../errors.ts';
@@ -55,7 +56,8 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   // Live readings have their own admission: a backfill's answers hold theirs until they are committed.
   const live = createAdmission(engine.concurrency);
   const others = createAdmission(2 * engine.concurrency);
-  const over = AbortSignal.any([signal, abort.signal]);
+  const linked = linkSignals([signal, abort.signal]);
+  const over = linked.signal;
   const readerOf = (lane: Lane): Reader => ({
     client: engine.client,
     pageSize: engine.pageSize,
@@ -74,10 +76,12 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     }
   } catch (error) {
     loop.fatal ??= error;
+  } finally {
+    if (loop.fatal !== null) abort.abort(loop.fatal);
+    await Promise.allSettled(loop.running);
+    linked.unlink();
   }
   if (loop.fatal !== null) {
-    abort.abort(loop.fatal);
-    await Promise.allSettled(loop.running);
     await leaveTasks(loop, loop.fatal, serves);
     throw loop.fatal;
   }

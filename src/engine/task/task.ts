@@ -14,6 +14,8 @@ export interface Task extends Wish {
   readonly lane: Lane;
   /** Compare each column even if the hashes are equal. */
   readonly deep: boolean;
+  /** A sync reads everything again; null until that is decided, once for each. */
+  readsAll: boolean | null;
   targets: readonly Slice[];
   allowance: number;
   /** Rows that may be deleted beyond the deletion limit. */
@@ -61,6 +63,7 @@ export function createTask(
     reportOnly: false,
     deep: false,
     accepted: 0,
+    readsAll: null,
     targets: [],
     counts: noCounts(),
     findings: { absent: new Set(), different: new Set(), extra: new Set(), shown: new Set(), unreadable: new Set() },

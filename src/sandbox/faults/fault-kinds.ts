@@ -36,6 +36,7 @@ export const faultKinds = {
   'moved-total': 'a list whose total_records is off by three',
   'empty-list': 'a list without its rows, meta unchanged',
   'empty-list-zero': 'a list without its rows, and meta that counts no rows',
+  'rows-unreadable': 'a list in which every fifth row has a field whose value is of the wrong kind',
   'list-changes': 'rows are inserted, edited and deleted just before the list is returned',
 } as const;
 
@@ -52,6 +53,7 @@ export const listFaults = [
   'moved-total',
   'empty-list',
   'empty-list-zero',
+  'rows-unreadable',
   'list-changes',
 ] as const satisfies readonly Fault[];
 

@@ -4,11 +4,11 @@ import { failure, rowList, validationFailure } from '../envelopes/responses.ts';
 import type { ListFault } from '../faults/fault-kinds.ts';
 import type { Variants } from '../variants/variants.ts';
 import { choosePage } from './choose-page.ts';
-import { type ListedResource, listedResources } from './list-shapes.ts';
+import { type ListedResource, listedResources, listShapes } from './list-shapes.ts';
 import { createListing, type Listing } from './ordering.ts';
 import { dateErrors, readFilter } from './read-filter.ts';
 import { renderRow } from './render-row.ts';
-import { spoilPage } from './spoil-page.ts';
+import { spoilPage, spoilRow } from './spoil-page.ts';
 
 /** Answers `GET` on a list. `salt` varies by request, for orders and faults that do too. */
 export type AnswerList = (
@@ -47,8 +47,13 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     const table = data[resource];
     const sent = spoilPage(fault, page.to - page.from, page.meta, salt);
     const position = (index: number) => found[page.from + sent.sourceIndex(index)] as number;
-    const row = (index: number) =>
-      position(index) === NULL_ROW ? null : renderRow(resource, table.at(position(index)), variants, true);
+    const row = (index: number) => {
+      if (position(index) === NULL_ROW) return null;
+      const stored = table.at(position(index));
+      const rendered = renderRow(resource, stored, variants, true);
+      // Nothing is documented of the invented lists, so no value of theirs is of the wrong kind.
+      return listShapes[resource].invented ? rendered : spoilRow(fault, rendered, stored.id);
+    };
     return rowList(sent.count, row, sent.meta);
   };
 }

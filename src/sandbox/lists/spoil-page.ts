@@ -17,6 +17,7 @@ export function spoilPage(fault: ListFault | undefined, count: number, meta: Met
   switch (fault) {
     case undefined:
     case 'list-changes':
+    case 'rows-unreadable':
       return unchanged;
     case 'row-twice': {
       const repeated = Math.floor(count / 2);
@@ -36,4 +37,17 @@ export function spoilPage(fault: ListFault | undefined, count: number, meta: Met
     case 'empty-list-zero':
       return { ...unchanged, count: 0, meta: meta && { ...meta, total_pages: 1, total_records: 0 } };
   }
+}
+
+const EVERY_NTH = 5;
+
+/** Any row as it is sent, unless the fault hits it: then its first field beside the id holds an object. */
+export function spoilRow(
+  fault: ListFault | undefined,
+  row: Record<string, unknown>,
+  id: number,
+): Record<string, unknown> {
+  if (fault !== 'rows-unreadable' || id % EVERY_NTH !== 0) return row;
+  const [field] = Object.keys(row).filter(name => name !== 'id' && name !== 'items');
+  return field === undefined ? row : { ...row, [field]: { error: 'unreadable' } };
 }

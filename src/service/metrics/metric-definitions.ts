@@ -48,7 +48,7 @@ export const METRICS = {
   ],
   sluice_incidents_open: ['Open incidents, by kind.', 'source', 'kind'],
   sluice_webhooks_received_total: [
-    'Webhooks that this process received, by result: hint, nothing (concerns no resource), refused (wrong secret, too large, or database unavailable).',
+    'Webhooks that this process received, by result: hint, nothing (concerns no scheduled resource), refused (wrong secret, too large, or database unavailable).',
     'result',
   ],
 } as const satisfies Record<string, readonly [help: string, ...labels: string[]]>;

@@ -60,6 +60,8 @@ export function createReadingTurns(options: ReadingTurnOptions): ReadingTurns {
       }
     } while (self.again && !stopped && inTurn.pendingCount === 0);
     turns.delete(source);
+    // Woken while its next wake-up was being queued, perhaps for a later time.
+    if (self.again) await queueAgain(source, null).catch(error => log.error({ source }, explain(error)));
   }
 
   return {

@@ -4,7 +4,7 @@ import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { createReadingTurns, type ReadingTurns } from './reading-turns.ts';
-import { addWakeUp, runQueue, withQueueLock } from './wake-up-queue.ts';
+import { addWakeUp, runQueue, wakeUp, withQueueLock } from './wake-up-queue.ts';
 
 const AGAIN_MS = MINUTE;
 const RESTART_MS = 5 * SECOND;
@@ -33,7 +33,8 @@ export async function startWakeUps(options: WakeUpOptions): Promise<{
   stop(): Promise<void>;
 }> {
   const { database, sources, most, wake, turnMs, log } = options;
-  const queueAgain = (source: string, at: Date | null) => addWakeUp(database, source, at);
+  const queueAgain = (source: string, at: Date | null) =>
+    at === null ? wakeUp(database, source) : addWakeUp(database, source, at);
   const turns = createReadingTurns({ sources, most, wake, turnMs, queueAgain, log });
   const onWakeUp = (source: string) => turns.onWakeUp(source);
   const start = () => runQueue({ database, sources, most, onWakeUp, log });

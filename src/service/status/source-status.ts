@@ -1,6 +1,7 @@
 import type { Usage } from '../../budget/ledger-usage.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
+import { findReader, type SourceReader } from '../../warehouse/database/source-lock.ts';
 import { type Incident, openIncidents } from '../../warehouse/ledgers/incidents.ts';
 import { type Order, openOrders } from '../../warehouse/ledgers/orders.ts';
 import type { Run } from '../../warehouse/ledgers/runs.ts';
@@ -16,6 +17,7 @@ import {
   spending,
 } from '../../warehouse/reports/report.ts';
 import type { ServedSource } from './served-source.ts';
+import { type Presence, shownOrderState, shownRunState } from './shown-state.ts';
 
 /** Everything that `sluice status` and the status page show of one source. */
 export interface SourceStatus {
@@ -27,6 +29,8 @@ export interface SourceStatus {
   readonly recentFailures: readonly Run[];
   readonly incidents: readonly Incident[];
   readonly orders: readonly (Order & { readonly progress: OrderProgress })[];
+  /** Who reads the source now; null if nobody does. */
+  readonly reader: SourceReader | null;
   /** Null while the source's address or key is not set. */
   readonly usage: Usage | null;
   readonly lastHour: readonly Spending[];
@@ -38,25 +42,37 @@ const MOST_FAILURES = 5;
 
 export async function readSourceStatus(
   database: Database,
-  source: Pick<ServedSource, 'name' | 'schema' | 'jobs' | 'scheduled'> & { usage(): Promise<Usage | null> },
+  source: Pick<ServedSource, 'name' | 'schema' | 'jobs' | 'scheduled'> & {
+    /** A service runs for it. */
+    isServed: boolean;
+    usage(): Promise<Usage | null>;
+  },
 ): Promise<SourceStatus> {
   const { kysely } = database;
   const { name, schema, scheduled } = source;
   const names = [...source.jobs.keys()];
   const resources = [];
   for (const resource of names) resources.push(await resourceState(kysely, { source: name, resource, schema }));
+  // Before the reader: a run that begins in between is not taken for one without a process.
+  const runs = await runsUnderWay(kysely, name);
+  const open = await openOrders(kysely, name);
+  const reader = await findReader(database, name);
+  const presence: Presence = { isRead: reader !== null, isServed: source.isServed };
   const orders = [];
-  for (const order of await openOrders(kysely, name))
-    orders.push({ ...order, progress: await orderProgress(kysely, order.id) });
+  for (const order of open) {
+    const state = shownOrderState(order.state, presence);
+    orders.push({ ...order, state, progress: await orderProgress(kysely, order.id) });
+  }
   const failed = await failedLast(kysely, name, names);
   return {
     resources,
-    runs: await runsUnderWay(kysely, name),
+    runs: runs.map(run => ({ ...run, state: shownRunState(run.state, presence) })),
     // A resource without a schedule has no next slot that could succeed.
     failed: failed.filter(run => run.kind !== 'slot' || scheduled.includes(run.resource)),
     recentFailures: await lastFailures(kysely, name, names, MOST_FAILURES),
     incidents: await openIncidents(kysely, name),
     orders,
+    reader,
     usage: await source.usage(),
     lastHour: await spending(kysely, name),
     readAt: await databaseNow(database),

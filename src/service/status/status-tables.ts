@@ -1,3 +1,4 @@
+import type { RunState } from '../../warehouse/ledgers/runs.ts';
 import { count, moment, provenText } from '../format.ts';
 import type { SourceStatus } from './source-status.ts';
 
@@ -41,10 +42,12 @@ export function runTable({ runs, readAt }: SourceStatus, timeZone: string): Stat
     rows: runs.map(run => [
       run.resource,
       run.kind,
-      run.state === 'waiting' ? `waiting for the request limit until ${until(run.waitingUntil)}` : 'running',
+      run.state === 'waiting' ? `waiting for the request limit until ${until(run.waitingUntil)}` : stateText(run.state),
       count(run.rowsRead),
       count(run.requests),
       minute(run.startedAt, timeZone),
     ]),
   };
 }
+
+const stateText = (state: RunState): string => (state === 'stopped' ? 'stopped: its process ended' : state);

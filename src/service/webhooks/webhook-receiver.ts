@@ -40,7 +40,10 @@ export function createWebhookReceiver(options: {
       onWebhook('refused');
       return c.text('The message is larger than 64 kB.\n', 413);
     }
-    const hints = changeHintsIn(message, source.jobs).map(hint => ({ source: source.name, ...hint }));
+    // A resource whose schedule is off is read by nobody, whatever its webhooks say.
+    const hints = changeHintsIn(message, source.jobs)
+      .filter(({ resource }) => source.scheduled.includes(resource))
+      .map(hint => ({ source: source.name, ...hint }));
     inbox.add(hints);
     onWebhook(hints.length > 0 ? 'hint' : 'nothing');
     return c.text('ok\n');

@@ -1,10 +1,10 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { Agent, buildConnector, type Dispatcher, request } from 'undici';
+import { withAnySignal } from '../../any-signal.ts';
 import { SECOND } from '../../clock.ts';
 import { codeOf } from '../../errors.ts';
 import type { HttpAnswer } from '../answers/classify.ts';
-import { withAnySignal } from './any-signal.ts';
 
 export interface ExchangeOptions {
   agent: Agent;

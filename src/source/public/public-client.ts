@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { withAnySignal } from '../../any-signal.ts';
 import { createMemoryBudget } from '../../budget/memory-budget.ts';
 import { type Clock, HOUR, SECOND, systemClock } from '../../clock.ts';
 import { endpoints } from '../api/endpoints.ts';
 import { openClient } from '../client.ts';
-import { withAnySignal } from '../http/any-signal.ts';
 import { PROGRAM_WORDING } from '../http/wording.ts';
 import { createOperation, recordOperations } from './change-operations.ts';
 import { checkInput } from './check-input.ts';

@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events';
+import { withAnySignal } from '../../any-signal.ts';
 import type { Lane } from '../../budget/budget.ts';
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
 import type { Expected } from '../answers/classify.ts';
 import type { Address } from '../http/address.ts';
-import { withAnySignal } from '../http/any-signal.ts';
 import type { Wording } from '../http/wording.ts';
 import type { SendAttempt } from './attempt.ts';
 import type { Call } from './call.ts';

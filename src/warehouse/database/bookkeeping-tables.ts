@@ -96,6 +96,7 @@ export const BOOKKEEPING_TABLES = {
     date_from: 'date null',
     date_to: 'date null',
     repair: 'boolean default',
+    whole: 'boolean default',
     accept_deletes: 'bigint default',
     state: 'text in waiting|running|paused|done|failed|cancelled default',
     reason: 'text null',

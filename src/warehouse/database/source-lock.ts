@@ -1,6 +1,6 @@
 import { SECOND } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
-import type { Database } from './database.ts';
+import type { Database, Queryable } from './database.ts';
 import { explainDatabaseError } from './database-errors.ts';
 
 const HEARTBEAT_MS = 15 * SECOND;
@@ -12,12 +12,21 @@ export interface SourceLock {
   release(): Promise<void>;
 }
 
+/** The name of the session that holds the lock; Postgres cuts it at 63 bytes, so it fits a source of 40 and a command of 8. */
+const sessionName = (source: string, command: string | null): string =>
+  `sluice reads ${source}${command === null ? '' : `, ${command}`}`.slice(0, 63);
+
 /**
  * Takes the lock of `source` without waiting; null when another process holds it. It lives on its own connection, and Postgres releases
- * it when that ends, also after `kill -9`. Both sides notice a vanished machine within about half a minute.
+ * it when that ends, also after `kill -9`. Both sides notice a vanished machine within about half a minute. `command` is what
+ * `findReader` answers; null for a service.
  */
-export async function acquireSourceLock(database: Database, source: string): Promise<SourceLock | null> {
-  const client = await database.connect(`sluice reads ${source}`.slice(0, 63));
+export async function acquireSourceLock(
+  database: Database,
+  source: string,
+  command: string | null = null,
+): Promise<SourceLock | null> {
+  const client = await database.connect(sessionName(source, command));
   const gone = new AbortController();
   let released = false;
   const lose = (cause?: unknown) => {
@@ -60,6 +69,20 @@ export async function acquireSourceLock(database: Database, source: string): Pro
   return null;
 }
 
+/** The process that holds the lock of a source: its command, or null for a service. */
+export interface SourceReader {
+  readonly command: string | null;
+}
+
+/** Who reads `source` now; null if nobody does. Exact at any moment, because the lock ends with its session. */
+export async function findReader(database: Queryable, source: string): Promise<SourceReader | null> {
+  const { rows } = await database.query<{ name: string | null }>(HOLDER, [source]);
+  const [holder] = rows;
+  if (!holder) return null;
+  const prefix = sessionName(source, '');
+  return { command: holder.name?.startsWith(prefix) ? holder.name.slice(prefix.length) : null };
+}
+
 // How the server notices a vanished client: 15 s idle, as between two heartbeats, then 3 probes 5 s apart.
 const SETTINGS = `
   set tcp_keepalives_idle = 15; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3;
@@ -67,4 +90,10 @@ const SETTINGS = `
 
 // A two-key lock, because Kysely and `migrate` use one-key locks. 1936487779 is "sluc" as bytes.
 const LOCK = "select pg_try_advisory_lock(1936487779, hashtext('source ' || $1)) as locked";
+// A lock on two keys shows them as `classid` and `objid` with `objsubid` 2; `objid` is unsigned.
+const HOLDER = `
+  select a.application_name as name from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+  where l.locktype = 'advisory' and l.granted and l.objsubid = 2 and l.classid = 1936487779
+    and l.objid::bigint = hashtext('source ' || $1)::bigint & 4294967295
+    and l.database = (select oid from pg_database where datname = current_database())`;
 const UNLOCK = 'select pg_advisory_unlock_all()';

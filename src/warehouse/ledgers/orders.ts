@@ -17,6 +17,8 @@ export interface Order {
   readonly dateTo: string | null;
   /** `verify --repair`: correct what differs. */
   readonly repair: boolean;
+  /** `sync --full`: read everything, however long the request limit makes it wait. */
+  readonly whole: boolean;
   /** How many rows may be deleted beyond the deletion limit, and how many were deleted so far. */
   readonly acceptDeletes: number;
   readonly deleted: number;
@@ -46,6 +48,7 @@ const columns = (eb: ExpressionBuilder<SluiceTables, 'sluice.orders'>) =>
     'date_from as dateFrom',
     'date_to as dateTo',
     'repair',
+    'whole',
     'state',
     'reason',
     'report',
@@ -60,9 +63,10 @@ const columns = (eb: ExpressionBuilder<SluiceTables, 'sluice.orders'>) =>
 export async function createOrder(
   db: Db,
   order: Pick<Order, 'source' | 'resource' | 'kind'> &
-    Partial<Pick<Order, 'dateFrom' | 'dateTo' | 'repair' | 'acceptDeletes'>>,
+    Partial<Pick<Order, 'dateFrom' | 'dateTo' | 'repair' | 'whole' | 'acceptDeletes'>>,
 ): Promise<Order> {
-  const { source, resource, kind, dateFrom = null, dateTo = null, repair = false, acceptDeletes = 0 } = order;
+  const { source, resource, kind, dateFrom = null, dateTo = null, acceptDeletes = 0 } = order;
+  const { repair = false, whole = false } = order;
   return db
     .insertInto('sluice.orders')
     .values({
@@ -72,6 +76,7 @@ export async function createOrder(
       date_from: dateFrom,
       date_to: dateTo,
       repair,
+      whole,
       accept_deletes: acceptDeletes,
       created_at: NOW,
     })
@@ -82,9 +87,10 @@ export async function createOrder(
 /** The open order for exactly this, if any: the same command repeated after an interruption continues it at once. */
 export async function adoptOrder(
   db: Db,
-  order: Pick<Order, 'source' | 'resource' | 'kind' | 'dateFrom' | 'dateTo' | 'repair' | 'acceptDeletes'>,
+  order: Pick<Order, 'source' | 'resource' | 'kind' | 'dateFrom' | 'dateTo' | 'repair' | 'acceptDeletes'> &
+    Partial<Pick<Order, 'whole'>>,
 ): Promise<Order | null> {
-  const { source, resource, kind, dateFrom, dateTo, repair, acceptDeletes } = order;
+  const { source, resource, kind, dateFrom, dateTo, repair, whole = false, acceptDeletes } = order;
   const adopted = await db
     .updateTable('sluice.orders')
     .set({ accept_deletes: sql<string>`greatest(accept_deletes, deleted + ${acceptDeletes})`, reason: null })
@@ -97,6 +103,7 @@ export async function adoptOrder(
         .where('kind', '=', kind)
         .where('state', 'in', OPEN)
         .where('repair', '=', repair)
+        .where('whole', '=', whole)
         .where('date_from', 'is not distinct from', dateFrom)
         .where('date_to', 'is not distinct from', dateTo),
     )

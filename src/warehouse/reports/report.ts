@@ -18,6 +18,8 @@ export interface OrderWork extends Counts {
   readonly missingNow: number;
   /** Quarantined records of the resource now. */
   readonly quarantinedNow: number;
+  /** Those of them that were read since the work began. */
+  readonly quarantinedSince: number;
 }
 
 const COUNTERS = {
@@ -56,7 +58,9 @@ export async function orderWork(db: Db, ids: readonly string[], since: number): 
       ${epochMs("max(waiting_until) filter (where state = 'waiting')")} as "waitingUntil",
       (select count(*)::float8 from sluice.missing m where m.source = min(r.source) and m.resource = min(r.resource)) as "missingNow",
       (select count(*)::float8 from sluice.quarantine q where q.source = min(r.source) and q.resource = min(r.resource)
-        and q.resolved_at is null) as "quarantinedNow"
+        and q.resolved_at is null) as "quarantinedNow",
+      (select count(*)::float8 from sluice.quarantine q where q.source = min(r.source) and q.resource = min(r.resource)
+        and q.resolved_at is null and q.last_seen >= to_timestamp(${since} / 1000.0)) as "quarantinedSince"
     from sluice.runs r where order_id = any(cast(${ids} as bigint[]))
       and (ended_at is null or ended_at >= to_timestamp(${since} / 1000.0))
     group by order_id`.execute(db);

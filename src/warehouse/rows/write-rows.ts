@@ -31,7 +31,8 @@ export interface WriteResult {
   inserted: string[];
   updated: string[];
   unchanged: number;
-  revived: number;
+  /** Those of the inserted rows that had been deleted. */
+  revived: string[];
 }
 
 /** Rows per statement. 1000 give 85k rows/s on two connections; smaller batches lose a third, larger ones gain nothing. */
@@ -48,7 +49,7 @@ export async function writeRows(
   rows: readonly Row[],
   context: WriteContext,
 ): Promise<WriteResult> {
-  const result: WriteResult = { inserted: [], updated: [], unchanged: 0, revived: 0 };
+  const result: WriteResult = { inserted: [], updated: [], unchanged: 0, revived: [] };
   // Grant times are texts that sort chronologically.
   const latest = new Map<string, Row>();
   for (const row of rows) {
@@ -62,7 +63,7 @@ export async function writeRows(
     result.inserted.push(...written.inserted);
     result.updated.push(...written.updated);
     result.unchanged += batch.rows.length - written.inserted.length - written.updated.length;
-    result.revived += written.revived;
+    result.revived.push(...written.revived);
   }
   return result;
 }
@@ -118,7 +119,7 @@ async function writeBatch(
   batch: Batch,
   altered: ReadonlySet<string>,
   context: WriteContext,
-): Promise<{ inserted: string[]; updated: string[]; revived: number }> {
+): Promise<{ inserted: string[]; updated: string[]; revived: string[] }> {
   const target = sql.id(table.schema, table.name);
   const history = sql.id(table.schema, 'row_history');
   const key = sql.id(table.key.name);
@@ -139,7 +140,7 @@ async function writeBatch(
         from compared c join ${target} t on t.${key} = c.${key}, moment n where c.known and c.differs and c.known_read_at <= c._read_at)`
     : sql``;
 
-  const { rows } = await sql<{ inserted: string[] | null; updated: string[] | null; revived: number }>`
+  const { rows } = await sql<{ inserted: string[] | null; updated: string[] | null; revived: string[] | null }>`
     with moment as materialized (select sluice.now() as now),
     input as (
       select * from unnest(${sql.join(input.map(({ type, values }) => arrayOf(type, values)))})
@@ -158,10 +159,10 @@ async function writeBatch(
       returning ${key}
     ), revived as (
       delete from ${history} h using inserted i
-      where h.resource = ${context.resource} and h.key = i.${key}::text and h.ended_by = 'deleted' returning 1
+      where h.resource = ${context.resource} and h.key = i.${key}::text and h.ended_by = 'deleted' returning h.key
     )
     select (select array_agg(${key}::text) from inserted) as inserted, (select array_agg(${key}::text) from updated) as updated,
-      (select count(*)::int from revived) as revived`.execute(tx);
+      (select array_agg(key) from revived) as revived`.execute(tx);
   const row = rows[0];
-  return { inserted: row?.inserted ?? [], updated: row?.updated ?? [], revived: row?.revived ?? 0 };
+  return { inserted: row?.inserted ?? [], updated: row?.updated ?? [], revived: row?.revived ?? [] };
 }

@@ -29,6 +29,15 @@ describe('list faults', () => {
     expect(body).toEqual({ ...sound, data: sound.data.filter((_row: Body, index: number) => index % 2 === 1) });
   });
 
+  test('rows-unreadable', async () => {
+    const [sound, body] = await spoil('rows-unreadable');
+    const spoiled = sound.data.map((row: Body) =>
+      (row.id as number) % 5 === 0 ? { ...row, account: { error: 'unreadable' } } : row,
+    );
+    expect(body).toEqual({ ...sound, data: spoiled });
+    expect(spoiled).not.toEqual(sound.data);
+  });
+
   test('a fault for certain paths waits for one of them', async () => {
     const sandbox = await open();
     sandbox.failNext('empty-list', 1, /\/(users|products)\b/);

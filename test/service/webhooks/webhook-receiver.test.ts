@@ -45,6 +45,19 @@ test('a secret is created once, and a wrong one is answered 404', async () => {
   });
 });
 
+test('a message about a resource whose schedule is off leaves no hint', async () => {
+  await withDatabase(async database => {
+    const source = { ...servedSource(database), scheduled: ['customers', 'transactions'] };
+    await withService(database, { sources: [source] }, async service => {
+      const url = `${service.url}/webhooks/${await receiverSecret(database.kysely, 'main')}`;
+      for (const event of EVENTS) await ask(url, { method: 'POST', body: JSON.stringify({ event, data: { id: 17 } }) });
+      const { text } = await ask(`${service.url}/metrics`);
+      expect(text).toContain('sluice_webhooks_received_total{result="nothing"} 1');
+    });
+    expect(await hintsOf(database)).toEqual(['transactions newest']);
+  });
+});
+
 test('a message leaves only a change hint, repeated messages leave one, and a message that is too large is refused', async () => {
   await withDatabase(async database => {
     const woken: string[] = [];

@@ -6,7 +6,11 @@ import type { World } from './world.ts';
 const DATED: ReadonlySet<string> = new Set(['invoices', 'transactions']);
 
 /** Creates the orders or records the slots of an action; returns the ids of the orders. */
-export async function placeOrders(world: World, { kind, resources, range }: Action): Promise<string[]> {
+export async function placeOrders(
+  world: World,
+  { kind, resources, range }: Action,
+  { whole = false }: { whole?: boolean } = {},
+): Promise<string[]> {
   const { database, clock } = world;
   const ids: string[] = [];
   for (const resource of resources) {
@@ -16,7 +20,16 @@ export async function placeOrders(world: World, { kind, resources, range }: Acti
     }
     const dates = kind === 'backfill' && DATED.has(resource) ? range : {};
     const order = { source: 'main', resource, kind: kind === 'repair' ? ('verify' as const) : kind };
-    ids.push((await createOrder(database.kysely, { ...order, ...dates, repair: kind === 'repair' })).id);
+    ids.push(
+      (
+        await createOrder(database.kysely, {
+          ...order,
+          ...dates,
+          repair: kind === 'repair',
+          whole: whole && kind === 'sync',
+        })
+      ).id,
+    );
   }
   return ids;
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { acquireSourceLock, type SourceLock } from '../../../src/warehouse/database/source-lock.ts';
+import { acquireSourceLock, findReader, type SourceLock } from '../../../src/warehouse/database/source-lock.ts';
 import { withDatabase } from '../../support/database.ts';
 
 test('a source has one holder; the next gets the lock as soon as it is released', async () => {
@@ -21,6 +21,23 @@ test('a source has one holder; the next gets the lock as soon as it is released'
     } finally {
       await other.close();
     }
+  });
+});
+
+test('the holder of a lock is found under its command, whatever the length of the names', async () => {
+  await withDatabase(async database => {
+    const long = 's'.repeat(40);
+    expect(await findReader(database, long)).toBe(null);
+    const lock = (await acquireSourceLock(database, long, 'backfill')) as SourceLock;
+    expect([await findReader(database, long), await findReader(database, 'shop')]).toEqual([
+      { command: 'backfill' },
+      null,
+    ]);
+    await lock.release();
+    const service = (await acquireSourceLock(database, 'shop')) as SourceLock;
+    expect(await findReader(database, 'shop')).toEqual({ command: null });
+    await service.release();
+    expect(await findReader(database, 'shop')).toBe(null);
   });
 });
 

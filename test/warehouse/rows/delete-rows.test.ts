@@ -205,7 +205,7 @@ describe('a deleted row', () => {
         deep: false,
       }),
     );
-    expect(back).toMatchObject({ inserted: ['2'], revived: 1 });
+    expect(back).toMatchObject({ inserted: ['2'], revived: ['2'] });
     expect(await contentOf(database)).toEqual(before);
     expect(await count('warehouse.row_history')).toBe(0);
     expect(await count('warehouse.parcel_parts')).toBe(3);

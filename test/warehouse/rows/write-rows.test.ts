@@ -78,7 +78,7 @@ test('writing the same rows again writes nothing and locks nothing', async () =>
           inserted: [],
           updated: [],
           unchanged: rows.length,
-          revived: 0,
+          revived: [],
         });
         expect([await contentOf(database), await marksOf(database)]).toEqual(before);
       })

@@ -1,7 +1,6 @@
 import type { Choice } from '../../agenda/choice.ts';
 import { slicingOf } from '../../job.ts';
 import { unproven } from '../../read/end-of-reading.ts';
-import type { Reader } from '../../read/fetch-page.ts';
 import { readIds } from '../../read/ids/read-ids.ts';
 import { readMonths } from '../../read/read-months.ts';
 import { readNewest } from '../../read/read-newest.ts';
@@ -60,8 +59,7 @@ const givenUp = (next: Step, { requests, pages }: Spent): Step => ({
 function stepsOf(loop: Loop, task: Task, choice: Choice, now: number): AsyncGenerator<Step, void, Committed> {
   const { engine } = loop;
   const { slice } = choice;
-  const given = loop.readerOf(task.lane);
-  const reader: Reader = { ...given, signal: AbortSignal.any([given.signal, task.abort.signal]) };
+  const reader = loop.readerOf(task.lane);
   if (slicingOf(task.resource.job, 'month') && (slice.by === 'newest' || slice.by === 'whole'))
     return readMonths(reader, task, slice, { now, zone: engine.timeZone });
   switch (slice.by) {

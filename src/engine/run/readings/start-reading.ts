@@ -1,3 +1,4 @@
+import { linkSignals } from '../../../any-signal.ts';
 import { stopped } from '../../../clock.ts';
 import { isKind } from '../../../errors.ts';
 import type { Choice } from '../../agenda/choice.ts';
@@ -26,11 +27,14 @@ export function startReading(loop: Loop, task: Task, choice: Choice, now: number
   const underWay: UnderWay = { room: new AbortController(), abort: new AbortController() };
   task.underWay.add(underWay);
   const places = new Set<() => void>();
-  const readerOf: Loop['readerOf'] = lane => stoppable(loop.readerOf(lane), underWay, places);
+  const linked = linkSignals([loop.readerOf(task.lane).signal, underWay.abort.signal, task.abort.signal]);
+  const readerOf: Loop['readerOf'] = lane =>
+    stoppable({ ...loop.readerOf(lane), signal: linked.signal }, underWay, places);
   const reading = read({ ...loop, readerOf }, task, choice, now)
     .then(() => noteEnd(task, choice.slice, before, compared))
     .catch((error: unknown) => noteFailure(loop, task, { choice, before, underWay, now }, error))
     .finally(() => {
+      linked.unlink();
       for (const giveBack of places) giveBack();
       resource.reading.delete(choice.slice);
       task.underWay.delete(underWay);
@@ -100,10 +104,9 @@ const addressIsKnown = ({ engine }: Loop, resource: Resource): boolean =>
   );
 
 /** `places`: the admissions that its answers hold. The caller releases them when the reading ends or fails. */
-function stoppable(reader: Reader, { room, abort }: UnderWay, places: Set<() => void>): Reader {
+function stoppable(reader: Reader, { room }: UnderWay, places: Set<() => void>): Reader {
   return {
     ...reader,
-    signal: AbortSignal.any([reader.signal, abort.signal]),
     admit: async ask => {
       const { value, release } = await reader.admit(() => {
         if (room.signal.aborted) throw stopped(room.signal);

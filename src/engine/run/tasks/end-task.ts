@@ -90,10 +90,10 @@ function reportOf(task: Task, doubtful: readonly Entry[]) {
   };
 }
 
-/** Shares the remaining allowance among the other slots. */
+/** Shares the remaining allowance among the other slots, or among the other syncs. */
 function handOnAllowance(loop: Loop, task: Task): void {
-  const rest = loop.tasks.filter(each => each.kind === 'slot');
-  if (task.kind === 'slot' && task.allowance > 0)
+  const rest = loop.tasks.filter(each => each.kind === task.kind);
+  if ((task.kind === 'slot' || task.kind === 'sync') && task.allowance > 0)
     for (const other of rest) other.allowance += task.allowance / rest.length;
 }
 

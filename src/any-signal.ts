@@ -1,0 +1,46 @@
+import { setMaxListeners } from 'node:events';
+
+/** A controller that aborts as soon as one of several signals does. */
+export interface LinkedSignals {
+  readonly controller: AbortController;
+  readonly signal: AbortSignal;
+  /** Leaves the signals, which may live on; the linked one then stays as it is. */
+  unlink(): void;
+}
+
+/**
+ * Links a controller to `signals`; the caller unlinks it. `AbortSignal.any` retains memory for every derived signal as long as a source
+ * signal lives, here the whole process: 70 bytes each, and 1.2 kB where a listener was left on it (Node 20.20).
+ */
+export function linkSignals(signals: readonly (AbortSignal | undefined)[]): LinkedSignals {
+  const controller = new AbortController();
+  const links = signals.flatMap(signal => {
+    if (signal === undefined) return [];
+    // A signal may serve any number of calls; Node warns on stderr from the eleventh listener on it.
+    setMaxListeners(0, signal);
+    const abort = () => controller.abort(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    return [() => signal.removeEventListener('abort', abort)];
+  });
+  return {
+    controller,
+    signal: controller.signal,
+    unlink() {
+      for (const unlink of links) unlink();
+    },
+  };
+}
+
+/** Runs `work` with a controller that is linked to `signals` meanwhile. */
+export async function withAnySignal<T>(
+  signals: readonly (AbortSignal | undefined)[],
+  work: (controller: AbortController) => Promise<T>,
+): Promise<T> {
+  const linked = linkSignals(signals);
+  try {
+    return await work(linked.controller);
+  } finally {
+    linked.unlink();
+  }
+}

@@ -1,0 +1,85 @@
+import { HOUR, SECOND } from '../../clock.ts';
+import { countUnread, isAffordable, rereadCost } from '../../engine/agenda/affordable.ts';
+import { openResource } from '../../engine/resource.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { databaseNow } from '../../warehouse/database/now.ts';
+import { finishTime } from '../output/remaining-work.ts';
+import type { Session } from '../session/session.ts';
+import { type OpenSource, openLedger, paceOf } from '../session/source-settings.ts';
+
+/** The work of a command at one source. */
+export interface Work {
+  readonly kind: 'sync' | 'verify';
+  readonly resources: readonly string[];
+  /** A sync that reads everything, or a verification, which always does. */
+  readonly whole: boolean;
+}
+
+/** What it will cost, as far as known. */
+export interface WorkEstimate {
+  readonly source: string;
+  /** `part`: what is left of the limit is spent where changes are likeliest. */
+  readonly reads: 'everything' | 'part';
+  readonly resources: readonly { readonly resource: string; readonly requests: number; readonly neverRead: number }[];
+  /** Requests that the known parts take. */
+  readonly requests: number;
+  /** Parts that were never read: their cost is not known. */
+  readonly neverRead: number;
+  /** Requests that may be sent now, of the limit. */
+  readonly free: number;
+  readonly limit: number;
+  /** Epoch milliseconds; null while a part was never read. */
+  readonly finishesAt: number | null;
+}
+
+/** Without waiting, a request takes about this long: an answer, and its share of a commit. */
+const REQUEST_MS = SECOND / 2;
+
+/** Estimates from the bookkeeping alone; sends no request. `since` (epoch ms): what was proven since then is not read again. */
+export async function estimateWork(
+  { jobs }: Pick<Session, 'jobs'>,
+  database: Database,
+  source: OpenSource,
+  work: Work,
+  since = Number.POSITIVE_INFINITY,
+): Promise<WorkEstimate> {
+  const { name, schema, limit, windowMs } = source;
+  const resources: WorkEstimate['resources'][number][] = [];
+  for (const resource of work.resources) {
+    const job = jobs.get(resource);
+    if (!job) continue;
+    const list = await openResource(database, { source: name, name: resource, job, schema });
+    resources.push({ resource, requests: rereadCost(list, since), neverRead: countUnread(list) });
+  }
+  const usage = await openLedger(database, name, source.settings).usage();
+  const pace = paceOf(source, usage);
+  const facts = { hourly: (limit * HOUR) / windowMs, free: usage.free };
+  return summarise(name, resources, { ...pace, ...facts }, work, await databaseNow(database));
+}
+
+/** What nothing is known of yet. */
+export const unknownWork = (source: OpenSource, work: Work, now: number): WorkEstimate => {
+  const { limit, windowMs } = source;
+  const resources = work.resources.map(resource => ({ resource, requests: 0, neverRead: 1 }));
+  const facts = { hourly: (limit * HOUR) / windowMs, free: limit, limit, windowMs, nextFreeAt: null };
+  return summarise(source.name, resources, facts, work, now);
+};
+
+export function summarise(
+  source: string,
+  resources: WorkEstimate['resources'],
+  facts: { hourly: number; free: number; limit: number; windowMs: number; nextFreeAt: number | null },
+  { kind, whole }: Work,
+  now: number,
+): WorkEstimate {
+  const { free, limit } = facts;
+  const all = resources.reduce((sum, each) => sum + each.requests, 0);
+  const neverRead = resources.reduce((sum, each) => sum + each.neverRead, 0);
+  // While a part was never read, a sync reads it before it decides.
+  const reads = kind === 'verify' || whole || neverRead > 0 || isAffordable(all, facts) ? 'everything' : 'part';
+  // The newest rows of each list are read even if nothing is left.
+  const requests = reads === 'part' ? Math.max(Math.min(all, free), resources.length) : all;
+  const waiting = requests - free;
+  const finishesAt = waiting > 0 ? finishTime(waiting, facts, now) : Math.round(now + requests * REQUEST_MS);
+  return { source, reads, resources, requests, neverRead, free, limit, finishesAt: neverRead > 0 ? null : finishesAt };
+}

@@ -1,0 +1,32 @@
+import { count, plural } from '../../service/format.ts';
+import type { OrderState } from '../../warehouse/ledgers/orders.ts';
+
+/** What an order left behind, as far as it decides whether its command succeeded. */
+export interface Leftover {
+  readonly kind: string;
+  readonly state: OrderState;
+  /** Records read, and how many of them could not be parsed. */
+  readonly read: number;
+  readonly unreadable: number;
+  /** Of the resource, after the order. */
+  readonly missing: number;
+  readonly quarantined: number;
+}
+
+/** A sync fails if more than one of this many records could not be parsed: then something else than a few bad records is wrong. */
+const ONE_IN = 10;
+
+const SEE = 'See: sluice quarantine';
+
+/** Why a command fails although its order is done; to follow the resource's name. Null if it does not. */
+export function problemOf({ kind, state, read, unreadable, missing, quarantined }: Leftover): string | null {
+  if (state !== 'done') return null;
+  if (kind === 'sync' && unreadable * ONE_IN > read)
+    return `failed: ${count(unreadable)} of ${plural(read, 'record')} that were read could not be parsed and ${unreadable === 1 ? 'is' : 'are'} in quarantine. ${SEE}`;
+  if (kind !== 'verify' || missing + quarantined === 0) return null;
+  const rest = [
+    ...(quarantined > 0 ? [`${plural(quarantined, 'record')} could not be parsed`] : []),
+    ...(missing > 0 ? [`the deletion of ${plural(missing, 'missing row')} is not proven`] : []),
+  ];
+  return `still differs from the source: ${rest.join(', and ')}.${quarantined > 0 ? ` ${SEE}` : ''}`;
+}

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { estimateText } from '../../src/cli/estimate/estimate-text.ts';
+import { summarise } from '../../src/cli/estimate/estimate-work.ts';
+import { HOUR, MINUTE } from '../../src/clock.ts';
+import { differences } from '../support/compare.ts';
+import { MAIN } from '../support/resources.ts';
+import { run, useBuild, withInstallation } from './run-command.ts';
+
+useBuild();
+
+const NOW = Date.parse('2026-01-15T10:00:00Z');
+const FACTS = { hourly: 1000, free: 100, limit: 1000, windowMs: HOUR, nextFreeAt: null };
+const SYNC = { kind: 'sync', resources: ['invoices'], whole: false } as const;
+const of = (requests: number, neverRead = 0) => [{ resource: 'invoices', requests, neverRead }];
+
+test('what a command will cost follows from what is known and from what is left of the limit', () => {
+  expect(summarise('main', of(80), FACTS, SYNC, NOW)).toMatchObject({ reads: 'everything', requests: 80 });
+  expect(summarise('main', of(160), FACTS, SYNC, NOW)).toMatchObject({ reads: 'part', requests: 100 });
+  const full = summarise('main', of(160), FACTS, { ...SYNC, whole: true }, NOW);
+  expect(full).toMatchObject({ reads: 'everything', requests: 160, finishesAt: NOW + 3.6 * MINUTE });
+  const later = { ...FACTS, free: 0, nextFreeAt: NOW + 30 * MINUTE };
+  expect(summarise('main', of(100), later, { ...SYNC, kind: 'verify' }, NOW).finishesAt).toBe(NOW + 36 * MINUTE);
+  expect(summarise('main', of(0, 1), FACTS, SYNC, NOW)).toMatchObject({ reads: 'everything', finishesAt: null });
+  expect(estimateText(summarise('main', of(160), FACTS, SYNC, NOW), 'UTC', 5)).toBe(
+    'Reading everything again would take about 160 requests; 100 of 1,000 are left now, so this reads where changes are likeliest and does not wait. It stops after 5 requests.',
+  );
+  expect(estimateText(summarise('main', of(160), later, SYNC, NOW), 'UTC', null)).toBe(
+    'Reading everything again would take about 160 requests; 0 of 1,000 are left now, so this reads only the newest rows, until about 2026-01-15 10:30:03 UTC.',
+  );
+  expect(estimateText(summarise('main', of(0, 1), FACTS, SYNC, NOW), 'UTC', null)).toBe(
+    'Takes requests of a number that is not known yet (1 part was never read); 100 of 1,000 are left now.',
+  );
+});
+
+test('a dry run of sync and verify tells the cost and sends no request', async () => {
+  await withInstallation({}, async ({ sandbox, sluice }) => {
+    for (const command of ['sync', 'verify']) {
+      const first = await sluice(command, '--dry-run');
+      expect([first.code, first.stdout]).toEqual([
+        0,
+        expect.stringContaining('never read); 100,000 of 100,000 are left'),
+      ]);
+    }
+    expect(sandbox.stats.total).toBe(0);
+    const read = await sluice('sync', ...MAIN);
+    expect(read.stderr).toMatch(/^Takes at least \d+ requests \(3 parts were never read\)/);
+    const { total } = sandbox.stats;
+    const again = await sluice('verify', ...MAIN, '--dry-run', '--max-requests', '5');
+    expect(again.stdout).toMatch(/^Dry run of verify: no request was sent and nothing changed\.\n\nresource +requests/);
+    expect(again.stdout).toMatch(/Takes about \d+ requests, until about .* UTC; .* It stops after 5 requests\.\n$/);
+    expect((await sluice('sync', ...MAIN, '--dry-run', '--json')).json()).toMatchObject({
+      dryRun: true,
+      sources: [
+        { source: 'main', reads: 'everything', neverRead: 0, finishesAt: expect.stringMatching(/Z$/) as string },
+      ],
+    });
+    expect(sandbox.stats.total).toBe(total);
+  });
+});
+
+test('--max-requests stops after that many requests with 75, keeps what was read, and the next sync continues', async () => {
+  await withInstallation({}, async ({ sandbox, database, sluice }) => {
+    const stopped = await sluice('sync', ...MAIN, '--max-requests', '7', '--json');
+    expect([stopped.code, stopped.json().error]).toMatchObject([75, { kind: 'quota' }]);
+    expect(stopped.stderr).toContain('Stopped after 7 requests, as --max-requests says.');
+    expect(sandbox.stats.total).toBe(7);
+    const { rows } = await database.query('select sum(requests)::int as kept from sluice.runs');
+    expect(rows[0]?.kept).toBe(7);
+    expect((await sluice('sync', ...MAIN)).code).toBe(0);
+    expect(await differences(database, sandbox, 8, [...MAIN])).toEqual([]);
+  });
+});
+
+test('a sync beyond what is left ends without waiting and says what --full would cost', async () => {
+  await withInstallation({}, async ({ sandbox, env, sluice }) => {
+    expect((await sluice('sync', ...MAIN)).code).toBe(0);
+    const { total } = sandbox.stats;
+    const few = { env: { ...env, SOURCE_RATE_LIMIT: String(total + 8) } };
+    const second = await run(['sync', ...MAIN], few);
+    expect(second.code).toBe(0);
+    expect(second.stderr).toMatch(
+      /^Reading everything again would take about \d+ requests; 8 of \d+ are left now, so this reads/,
+    );
+    expect(second.stderr).toMatch(
+      /^Not read again, so not proven as of now: \d+ of \d+ parts of .*: sluice sync --full \(about \d+ requests; waits as long as it takes\)$/m,
+    );
+    expect(sandbox.stats.total - total).toBeLessThanOrEqual(8);
+  });
+});

@@ -1,0 +1,47 @@
+import { expect, test, vi } from 'vitest';
+import { MINUTE } from '../../../src/clock.ts';
+import { isAffordable } from '../../../src/engine/agenda/affordable.ts';
+import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+test('everything is read again only for half of the hourly limit, and only from what is left now', () => {
+  expect(isAffordable(500, { hourly: 1000, free: 1000 })).toBe(true);
+  expect(isAffordable(501, { hourly: 1000, free: 1000 })).toBe(false);
+  expect(isAffordable(400, { hourly: 1000, free: 400 })).toBe(true);
+  expect(isAffordable(400, { hourly: 1000, free: 399 })).toBe(false);
+});
+
+test('a second sync a minute after the first spends what is left and ends, and a whole one waits and reads everything', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const limit = 80;
+    const sandbox = await openSandbox({ clock, rateLimit: limit });
+    const engine = await openEngine(database, sandbox, { clock, limit });
+    const sync = async (details: { whole?: boolean } = {}) => {
+      await clock.advance(MINUTE);
+      const before = { time: clock.now(), requests: sandbox.stats.total };
+      const orders = await serveOrders(engine, 'sync', details);
+      expect(orders.map(order => order.state)).toEqual(['done', 'done', 'done']);
+      return { waitedMs: clock.now() - before.time, requests: sandbox.stats.total - before.requests };
+    };
+    // The second reads everything again, after which a few requests are left.
+    await sync();
+    await sync();
+    const left = limit - sandbox.stats.total;
+    expect(left).toBeLessThan(20);
+    sandbox.change('invoice-edited');
+    const third = await sync();
+    expect(third.waitedMs).toBe(0);
+    expect(third.requests).toBeGreaterThan(0);
+    expect(third.requests).toBeLessThanOrEqual(left);
+    expect((await sync({ whole: true })).waitedMs).toBeGreaterThan(30 * MINUTE);
+    expect(await differences(database, sandbox)).toEqual([]);
+    await engine.close();
+    await sandbox.close();
+  });
+});
