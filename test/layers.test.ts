@@ -87,7 +87,7 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
 const LADDERS: Record<string, readonly (readonly string[])[]> = {
   'src/budget': [
     ['budget.ts'],
-    ['policy.ts', 'lane-queue.ts', 'grant-pump.ts', 'waiting.ts'],
+    ['policy.ts', 'concurrency.ts', 'lane-queue.ts', 'grant-pump.ts', 'waiting.ts'],
     ['limiter.ts', 'memory-budget.ts', 'ledger-state.ts'],
     ['ledger-usage.ts'],
     ['ledger.ts'],
@@ -135,11 +135,13 @@ const ONLY: readonly { from: string; of: Layer; files: readonly string[] }[] = [
   { from: 'src/source/requests/', of: 'budget', files: ['src/budget/budget.ts', 'src/budget/limiter.ts'] },
   { from: 'src/source/client.ts', of: 'budget', files: ['src/budget/budget.ts', 'src/budget/limiter.ts'] },
   { from: 'src/source/public/', of: 'budget', files: ['src/budget/memory-budget.ts'] },
-  ...['budget', 'policy', 'lane-queue', 'grant-pump', 'waiting', 'limiter', 'memory-budget'].map(name => ({
-    from: `src/budget/${name}.ts`,
-    of: 'warehouse' as const,
-    files: [],
-  })),
+  ...['budget', 'policy', 'concurrency', 'lane-queue', 'grant-pump', 'waiting', 'limiter', 'memory-budget'].map(
+    name => ({
+      from: `src/budget/${name}.ts`,
+      of: 'warehouse' as const,
+      files: [],
+    }),
+  ),
 ];
 
 const PURE_BELOW = ['src/clock.ts', 'src/engine/job.ts', 'src/engine/slices/', 'src/warehouse/database/stamp.ts'];

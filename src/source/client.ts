@@ -18,8 +18,12 @@ export interface ClientOptions {
   apiKey: string;
   auth: 'bearer' | 'query';
   budget: Budget;
-  /** Requests in flight at once. */
+  /** Requests in flight at once, at most: fewer while the source refuses so many. */
   concurrency: number;
+  /** The number at which an earlier process ended. Default: `concurrency`. */
+  knownConcurrency?: number | undefined;
+  /** Called when the number changes, with the new one. */
+  onConcurrency?: (allowed: number) => void;
   /** For one attempt, from sending to the last byte. */
   timeoutMs: number;
   /** The largest accepted body, both compressed and decompressed. Default 64 MiB: 1000 rows of 64 KB each. */
@@ -78,7 +82,7 @@ export interface OpenClient extends Client {
  * await client.close();
  */
 export function openClient(options: ClientOptions): OpenClient {
-  const { budget, clock, concurrency, log, timeoutMs, onWait, onRetry } = options;
+  const { budget, clock, concurrency, knownConcurrency, log, timeoutMs, onWait, onRetry } = options;
   const { random = Math.random, wording = COMMAND_WORDING } = options;
   const address = createAddress(options);
   const agent = openAgent({ connections: concurrency, timeoutMs });
@@ -87,8 +91,13 @@ export function openClient(options: ClientOptions): OpenClient {
   const limiter = createLimiter({
     budget,
     concurrency,
+    knownConcurrency,
     clock,
     noWait: options.noWait ?? false,
+    onConcurrency(allowed) {
+      log?.info({ allowed, most: concurrency }, 'requests in flight at once');
+      options.onConcurrency?.(allowed);
+    },
     ...(onWait && { onWait }),
     onReleaseError: error => log?.warn({ err: error }, 'unused requests could not be released'),
   });

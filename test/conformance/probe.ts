@@ -40,6 +40,7 @@ export interface Report {
 
 /** Points that are never checked, and why. */
 const NEVER_CHECKED: Record<string, string> = {
+  concurrency: 'requests are sent one at a time',
   webhooks: 'a registration cannot be undone, so none is made',
   visible: 'a key with partial access looks like a smaller installation',
 };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { HOUR, MINUTE } from '../../src/clock.ts';
+import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
 import { classify, type Expected } from '../../src/source/answers/classify.ts';
 
-const time = { nowMs: Date.UTC(2026, 0, 15, 10), windowMs: HOUR };
+const time = { nowMs: Date.UTC(2026, 0, 15, 10), windowMs: HOUR, unused: 0 };
 const page = '<!doctype html><h1>Oops</h1>';
 const wrongKey = '{"success": false, "message": "Invalid API key"}';
 const invalid = '{"success": false, "message": "Validation failed", "errors": {"email": "Invalid email format"}}';
@@ -45,11 +45,9 @@ describe('success is 2xx with JSON, `success` not false and `data` of the expect
     [500, '{"success": false, "message": "x"}', 'list', 'HTTP 500'],
     [503, page, 'list', 'an HTML page'],
   ] as const)('%i %.50s, expected as %s, is retried', (status, text, expected, what) => {
-    expect(judge(status, text, expected)).toMatchObject({
-      kind: 'retry',
-      blocksKey: false,
-      what: expect.stringContaining(what),
-    });
+    const verdict = judge(status, text, expected);
+    expect(verdict).toMatchObject({ kind: 'retry', what: expect.stringContaining(what) });
+    expect(verdict).not.toHaveProperty('refusal');
   });
 });
 
@@ -112,7 +110,6 @@ describe('a redirect is retried, never followed, and shown without query and use
     expect(judge(302, page, 'list', { location })).toEqual({
       kind: 'retry',
       what: `HTTP 302, a redirect to ${shown}, not followed because no other address may receive the key`,
-      blocksKey: false,
       asks: 'another address',
     });
   });
@@ -126,10 +123,10 @@ describe('the minimum wait', () => {
   const reset = { 'x-ratelimit-reset': '600' };
   it('after a 429 is Retry-After, or else the reset', () => {
     expect(judge(429, page, 'list', { ...reset, 'retry-after': '120' })).toMatchObject({
-      blocksKey: true,
+      refusal: 'quota',
       minimumMs: 2 * MINUTE,
     });
-    expect(judge(429, '', 'list', reset)).toMatchObject({ blocksKey: true, minimumMs: 10 * MINUTE });
+    expect(judge(429, '', 'list', reset)).toMatchObject({ refusal: 'quota', minimumMs: 10 * MINUTE });
     expect(judge(429, '')).not.toHaveProperty('minimumMs');
   });
 
@@ -143,5 +140,19 @@ describe('the minimum wait', () => {
   it('after a server error is Retry-After, never the reset of the rate window', () => {
     expect(judge(503, '', 'list', { ...reset, 'retry-after': '120' })).toMatchObject({ minimumMs: 2 * MINUTE });
     expect(judge(503, '', 'list', reset)).not.toHaveProperty('minimumMs');
+  });
+});
+
+it('a refusal because of too many requests at once is 429 with requests left, or 503 with such a message', () => {
+  expect(judge(429, '', 'list', { 'x-ratelimit-remaining': '900' })).toEqual({
+    kind: 'retry',
+    what: 'HTTP 429, too many requests at once',
+    refusal: 'crowded',
+  });
+  expect(judge(503, '<h1>Too many connections</h1>', 'list', { 'retry-after': '1' })).toEqual({
+    kind: 'retry',
+    what: 'HTTP 503, too many requests at once',
+    refusal: 'crowded',
+    minimumMs: SECOND,
   });
 });

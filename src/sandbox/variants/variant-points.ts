@@ -95,6 +95,17 @@ export const variantPoints = {
     { no: 'it does not', yes: 'it does' },
     'no',
   ),
+  concurrency: point(
+    'How many requests are served at the same time. More are answered with Retry-After: 1 and a message about connections.',
+    {
+      any: 'any number',
+      '1': 'one; others get status 429',
+      '2': 'two; others get status 429',
+      '4': 'four; others get status 429',
+      '2-503': 'two; others get status 503',
+    },
+    'any',
+  ),
   'rejected-body': point('The body of a 429 response.', { json: 'the error envelope', html: 'an HTML page' }, 'json'),
   'shared-key': point(
     'Whether another tool uses the same key.',

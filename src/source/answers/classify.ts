@@ -1,5 +1,6 @@
 import { isObject, parseJson } from './json.ts';
 import { type Headers, parseRateHeaders } from './rate-headers.ts';
+import { namesConcurrency, type Refusal, refusalOf } from './refusal.ts';
 
 /** What `data` must be: an array, an object, or anything. Only for `any`, which changes ask for, a status without a body is a success. */
 export type Expected = 'list' | 'one' | 'any';
@@ -13,32 +14,40 @@ export interface HttpAnswer {
 
 /**
  * What to do about an answer. `what` describes the answer and `message` quotes the source, both for people and of any length. `asks` is
- * what the caller has to change when retries do not help: the address, or the amount requested. `gone`: 404.
+ * what the caller has to change when retries do not help: the address, or the amount requested. `refusal`: the source did not
+ * try, because its limit is used up or it serves too many requests. `gone`: 404.
  */
 export type Verdict =
   | { kind: 'success'; body: Record<string, unknown> }
-  | { kind: 'retry'; what: string; minimumMs?: number; blocksKey: boolean; asks?: 'another address' | 'less' }
+  | { kind: 'retry'; what: string; minimumMs?: number; refusal?: Refusal; asks?: 'another address' | 'less' }
   | { kind: 'refused'; message: string; fields?: Record<string, string> }
   | { kind: 'unauthorized'; message: string }
   | { kind: 'gone' };
+
+/** The moment, the length of the rate window, and the share of the limit that we have not used. */
+export interface Known {
+  readonly nowMs: number;
+  readonly windowMs: number;
+  readonly unused: number;
+}
 
 /**
  * Decides what an answer means. A success is 2xx with JSON, `success` not false and `data` of the expected type, or a change answered with
  * 204 or 205. The status alone proves nothing: errors also come as 200 with an HTML page or with `success: false`.
  */
-export function classify(answer: HttpAnswer, expected: Expected, time: { nowMs: number; windowMs: number }): Verdict {
+export function classify(answer: HttpAnswer, expected: Expected, known: Known): Verdict {
   const { status } = answer;
   if (status === 404) return { kind: 'gone' };
-  if (status === 429) return retryBlocked(answer, time);
-  if (status === 408 || status >= 500) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, time);
-  if (status >= 300 && status < 400) return redirected(answer, time);
+  if (status === 429) return refusedForNow(answer, known);
+  if (status === 408 || status >= 500) return serverFailed(answer, known);
+  if (status >= 300 && status < 400) return redirected(answer, known);
   if (NO_CONTENT.has(status) && expected === 'any') return { kind: 'success', body: {} };
   const body = envelope(answer.text);
   if (status === 401 || status === 403) return { kind: 'unauthorized', message: said(body, `HTTP ${status}`) };
   if (status >= 400) return rejection(body, answer);
-  if (body === undefined) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, time);
-  if (body.success === false) return failureInside(body, answer, time);
-  if (!holds(body.data, expected)) return retryLater(answer, `HTTP ${status} without ${NEEDS[expected]}`, time);
+  if (body === undefined) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, known);
+  if (body.success === false) return failureInside(body, answer, known);
+  if (!holds(body.data, expected)) return retryLater(answer, `HTTP ${status} without ${NEEDS[expected]}`, known);
   return { kind: 'success', body };
 }
 
@@ -53,40 +62,39 @@ function rejection(body: Record<string, unknown> | undefined, answer: HttpAnswer
   return { kind: 'refused', message: said(body, fallback), ...(fields && { fields }) };
 }
 
-function failureInside(
-  body: Record<string, unknown>,
-  answer: HttpAnswer,
-  time: { nowMs: number; windowMs: number },
-): Verdict {
+function failureInside(body: Record<string, unknown>, answer: HttpAnswer, known: Known): Verdict {
   const message = said(body, 'no message');
   if (refusesKey(body)) return { kind: 'unauthorized', message };
   const fields = fieldMessages(body);
   if (fields) return { kind: 'refused', message, fields };
-  return retryLater(answer, `HTTP ${answer.status} with success: false (${message})`, time);
+  return retryLater(answer, `HTTP ${answer.status} with success: false (${message})`, known);
 }
 
 /** If requests remain, it is not the limit that blocks, and the limit's reset is not what to wait for. */
-function retryBlocked(answer: HttpAnswer, time: { nowMs: number; windowMs: number }): Verdict {
-  const { retryAfterMs, resetMs, remaining = 0 } = parseRateHeaders(answer.headers, time);
-  const minimumMs = retryAfterMs ?? (remaining > 0 ? undefined : resetMs);
-  const what = 'HTTP 429, too many requests';
-  return { kind: 'retry', what, blocksKey: true, ...(minimumMs !== undefined && { minimumMs }) };
+function refusedForNow(answer: HttpAnswer, known: Known): Verdict {
+  const headers = parseRateHeaders(answer.headers, known);
+  const refusal = refusalOf(headers, answer.text, known.unused);
+  const minimumMs = headers.retryAfterMs ?? (refusal === 'quota' ? headers.resetMs : undefined);
+  const what = refusal === 'quota' ? 'HTTP 429, too many requests' : 'HTTP 429, too many requests at once';
+  return { kind: 'retry', what, refusal, ...(minimumMs !== undefined && { minimumMs }) };
+}
+
+function serverFailed(answer: HttpAnswer, known: Known): Verdict {
+  const verdict = retryLater(answer, `HTTP ${answer.status} with ${describe(answer)}`, known);
+  if (answer.status !== 503 || !namesConcurrency(answer.text)) return verdict;
+  return { ...verdict, what: 'HTTP 503, too many requests at once', refusal: 'crowded' };
 }
 
 /** Only `Retry-After` says when a failing server is back; the reset of the rate window does not. */
-function retryLater(
-  answer: HttpAnswer,
-  what: string,
-  time: { nowMs: number; windowMs: number },
-): Extract<Verdict, { kind: 'retry' }> {
-  const minimumMs = parseRateHeaders(answer.headers, time).retryAfterMs;
-  return { kind: 'retry', what, blocksKey: false, ...(minimumMs !== undefined && { minimumMs }) };
+function retryLater(answer: HttpAnswer, what: string, known: Known): Extract<Verdict, { kind: 'retry' }> {
+  const minimumMs = parseRateHeaders(answer.headers, known).retryAfterMs;
+  return { kind: 'retry', what, ...(minimumMs !== undefined && { minimumMs }) };
 }
 
 /** Redirects to a login or maintenance page may be temporary: they are retried, but never followed. */
-function redirected(answer: HttpAnswer, time: { nowMs: number; windowMs: number }): Verdict {
+function redirected(answer: HttpAnswer, known: Known): Verdict {
   const what = `HTTP ${answer.status}, a redirect to ${target(answer)}, not followed because no other address may receive the key`;
-  return { ...retryLater(answer, what, time), asks: 'another address' };
+  return { ...retryLater(answer, what, known), asks: 'another address' };
 }
 
 function envelope(text: string): Record<string, unknown> | undefined {

@@ -101,7 +101,7 @@ export function openSender(senderOptions: SenderOptions): Sender {
       }
       const { status, headers, text } = result;
       const at = clock.now();
-      const verdict = classify(result, options.expect ?? 'list', { nowMs: at, windowMs: HOUR });
+      const verdict = classify(result, options.expect ?? 'list', { nowMs: at, windowMs: HOUR, unused: 0 });
       const { data, meta } = parseEnvelope(text);
       const entries = Array.isArray(data) ? (data as unknown[]) : undefined;
       const [rows, count] = [entries?.filter(isRow), entries?.length ?? 0];
