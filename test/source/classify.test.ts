@@ -11,7 +11,7 @@ function judge(status: number, text: string, expected: Expected = 'list', header
   return classify({ status, headers, text }, expected, time);
 }
 
-describe('success is 2xx with JSON, `success` not false and `data` of the expected type', () => {
+describe('success is 2xx with JSON, `success` true or absent, no error and `data` of the expected type', () => {
   it.each([
     [200, '{"success": true, "data": []}', 'list'],
     [201, '{"success": true, "data": {"id": 1}}', 'one'],
@@ -19,6 +19,49 @@ describe('success is 2xx with JSON, `success` not false and `data` of the expect
     [200, '{"success": true}', 'any'],
   ] as const)('%i %s as %s', (status, text, expected) => {
     expect(judge(status, text, expected)).toEqual({ kind: 'success', body: JSON.parse(text) });
+  });
+
+  it.each(['true', '1', '"1"', '"true"', '"TRUE"', '"ok"', '"success"'])('`success: %s` is a success', success => {
+    expect(judge(200, `{"success": ${success}, "data": []}`)).toMatchObject({ kind: 'success' });
+  });
+
+  it.each(['false', '0', '"0"', '"false"', '"False"', '"no"', '""', 'null', '"error"', '[]', '{}'])(
+    '`success: %s` is a failure, never an empty list',
+    success => {
+      const said = `HTTP 200 with success: ${success} (Database busy)`;
+      const text = `{"success": ${success}, "data": [], "message": "Database busy"}`;
+      for (const expected of ['list', 'any'] as const)
+        expect(judge(200, text, expected)).toEqual({ kind: 'retry', what: said });
+    },
+  );
+
+  it.each(['null', 'false', '""', '0', '"0"', '[]', '{}', '{"code": 0, "message": ""}'])(
+    '`error: %s` and `errors` likewise are none',
+    empty => {
+      const text = `{"success": true, "data": [], "error": ${empty}, "errors": ${empty}}`;
+      expect(judge(200, text)).toMatchObject({ kind: 'success' });
+    },
+  );
+
+  it.each([
+    ['"error": "Database busy"', 'Database busy'],
+    ['"error": {"code": 17, "message": "Database busy"}', 'Database busy'],
+    ['"error": true', 'no message'],
+    ['"error": 1', 'no message'],
+    ['"errors": ["Database busy"]', 'no message'],
+    ['"success": true, "error": "Database busy"', 'Database busy'],
+  ])('an answer with %s is a failure, never an empty list', (error, said) => {
+    expect(judge(200, `{${error}, "data": []}`)).toEqual({ kind: 'retry', what: `HTTP 200 with an error (${said})` });
+  });
+
+  it('an error about the key refuses the key, and one by field refuses the request', () => {
+    expect(judge(200, '{"error": "Invalid API key", "data": []}').kind).toBe('unauthorized');
+    expect(judge(200, '{"success": 0, "errors": {"limit": "too large"}}')).toMatchObject({ kind: 'refused' });
+  });
+
+  it('a change that succeeded may report errors of parts of it', () => {
+    const text = '{"success": true, "data": [{"id": 1}], "errors": {"customers.1.email": "Invalid"}}';
+    expect(judge(201, text, 'any')).toMatchObject({ kind: 'success' });
   });
 
   it.each([204, 205])('or %i for a change without a body', status => {

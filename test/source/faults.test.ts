@@ -36,6 +36,8 @@ const SAID: Record<Exclude<Fault, ListFault>, string> = {
   'html-429-seconds': 'HTTP 429, too many requests at once',
   'html-429-date': 'HTTP 429, too many requests at once',
   'success-false': 'HTTP 200 with success: false (Temporarily out of order)',
+  'success-falsy': 'HTTP 200 with success: "" (Temporarily out of order)',
+  'error-200': 'HTTP 200 with an error (Temporarily out of order)',
   'html-200': 'HTTP 200 with an HTML page',
   'empty-200': 'HTTP 200 with an empty body',
   'cut-json': 'HTTP 200 with cut-off or invalid JSON',

@@ -1,6 +1,7 @@
 import { isObject, parseJson } from './json.ts';
 import { type Headers, parseRateHeaders } from './rate-headers.ts';
 import { namesConcurrency, type Refusal, refusalOf } from './refusal.ts';
+import { deniesSuccess, holdsError } from './says-failure.ts';
 
 /** What `data` must be: an array, an object, or anything. Only for `any`, which changes ask for, a status without a body is a success. */
 export type Expected = 'list' | 'one' | 'any';
@@ -32,8 +33,9 @@ export interface Known {
 }
 
 /**
- * Decides what an answer means. A success is 2xx with JSON, `success` not false and `data` of the expected type, or a change answered with
- * 204 or 205. The status alone proves nothing: errors also come as 200 with an HTML page or with `success: false`.
+ * Decides what an answer means. A success is 2xx with JSON, `success` true or absent, no error, and `data` of the expected type, or a change
+ * answered with 204 or 205. The status alone proves nothing: errors also come as 200 with an HTML page, with `success: 0`, or with
+ * `error` beside an empty list.
  */
 export function classify(answer: HttpAnswer, expected: Expected, known: Known): Verdict {
   const { status } = answer;
@@ -46,7 +48,7 @@ export function classify(answer: HttpAnswer, expected: Expected, known: Known): 
   if (status === 401 || status === 403) return { kind: 'unauthorized', message: said(body, `HTTP ${status}`) };
   if (status >= 400) return rejection(body, answer);
   if (body === undefined) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, known);
-  if (body.success === false) return failureInside(body, answer, known);
+  if (saysFailure(body, expected)) return failureInside(body, answer, known);
   if (!holds(body.data, expected)) return retryLater(answer, `HTTP ${status} without ${NEEDS[expected]}`, known);
   return { kind: 'success', body };
 }
@@ -62,12 +64,22 @@ function rejection(body: Record<string, unknown> | undefined, answer: HttpAnswer
   return { kind: 'refused', message: said(body, fallback), ...(fields && { fields }) };
 }
 
+/** A change that succeeded may report errors of parts of it, which its caller reads. */
+function saysFailure(body: Record<string, unknown>, expected: Expected): boolean {
+  if (deniesSuccess(body.success)) return true;
+  const isPartial = expected === 'any' && body.success !== undefined;
+  return !isPartial && (holdsError(body.error) || holdsError(body.errors));
+}
+
+const failureIn = ({ success }: Record<string, unknown>): string =>
+  deniesSuccess(success) ? `success: ${JSON.stringify(success)}` : 'an error';
+
 function failureInside(body: Record<string, unknown>, answer: HttpAnswer, known: Known): Verdict {
   const message = said(body, 'no message');
   if (refusesKey(body)) return { kind: 'unauthorized', message };
   const fields = fieldMessages(body);
   if (fields) return { kind: 'refused', message, fields };
-  return retryLater(answer, `HTTP ${answer.status} with success: false (${message})`, known);
+  return retryLater(answer, `HTTP ${answer.status} with ${failureIn(body)} (${message})`, known);
 }
 
 /** If requests remain, it is not the limit that blocks, and the limit's reset is not what to wait for. */
@@ -118,8 +130,9 @@ function holds(data: unknown, expected: Expected): boolean {
 
 /** As documented, an authentication error has a message and no `errors` object. */
 function refusesKey(body: Record<string, unknown>): boolean {
-  if (isObject(body.errors) || typeof body.message !== 'string') return false;
-  return REFUSES_KEY.test(body.message) && !/too many|rate.?limit|quota/i.test(body.message);
+  const message = messageIn(body);
+  if (isObject(body.errors) || message === undefined) return false;
+  return REFUSES_KEY.test(message) && !/too many|rate.?limit|quota/i.test(message);
 }
 
 const BAD = '(?:invalid|missing|unknown|expired|revoked|wrong|disabled|required|not valid|not found)';
@@ -145,7 +158,14 @@ function fieldMessages(body: Record<string, unknown> | undefined): Record<string
 }
 
 function said(body: Record<string, unknown> | undefined, fallback: string): string {
-  return typeof body?.message === 'string' && body.message.trim() ? oneLine(body.message) : fallback;
+  const message = body && messageIn(body);
+  return message === undefined ? fallback : oneLine(message);
+}
+
+/** The message of the envelope, or else that of its `error`. */
+function messageIn({ message, error }: Record<string, unknown>): string | undefined {
+  const texts = [message, error, isObject(error) ? error.message : undefined];
+  return texts.find((text): text is string => typeof text === 'string' && text.trim() !== '');
 }
 
 function describe({ headers, text }: HttpAnswer): string {
