@@ -30,7 +30,10 @@ const RESET_POLL_MS = 20;
 const spoilBy: Record<Exclude<ResponseFault, StatusFault>, Spoil> = {
   'success-false': response => withBody(response, '{"success":false,"message":"Temporarily out of order"}'),
   'success-falsy': (response, { now }) =>
-    withBody(response, `{"success":${FALSY[Math.floor(now) % FALSY.length]},"message":"Temporarily out of order",${EMPTY_LIST}}`),
+    withBody(
+      response,
+      `{"success":${FALSY[Math.floor(now) % FALSY.length]},"message":"Temporarily out of order",${EMPTY_LIST}}`,
+    ),
   'error-200': response => withBody(response, `{"error":"Temporarily out of order",${EMPTY_LIST}}`),
   'empty-200': response => withBody(response, ''),
   'cut-json': async response => withBody(response, firstHalf(await response.text())),
