@@ -4,6 +4,7 @@ import { type Clock, HOUR } from '../clock.ts';
 import { codeOf, isKind, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { type Meta, readMeta } from './answers/meta.ts';
+import type { Replaced, ReplacedFields } from './answers/replaced.ts';
 import { createAddress } from './http/address.ts';
 import { openAgent } from './http/exchange.ts';
 import { COMMAND_WORDING, type Wording } from './http/wording.ts';
@@ -45,10 +46,27 @@ export interface ClientOptions {
 }
 
 export type ListAnswer =
-  | { kind: 'rows'; rows: unknown[]; meta?: Meta; grantedAt: string; requests: number; bytes: number }
+  | {
+      kind: 'rows';
+      rows: unknown[];
+      meta?: Meta;
+      /** The rows in which U+FFFD replaces bytes that are invalid in the answer's encoding. */
+      replaced?: Replaced;
+      grantedAt: string;
+      requests: number;
+      bytes: number;
+    }
   | Gone;
 
-export type OneAnswer = { kind: 'one'; record: Record<string, unknown>; grantedAt: string; requests: number } | Gone;
+export type OneAnswer =
+  | {
+      kind: 'one';
+      record: Record<string, unknown>;
+      replaced?: ReplacedFields | undefined;
+      grantedAt: string;
+      requests: number;
+    }
+  | Gone;
 
 export interface Client {
   /** Requests one page of a list. */
@@ -140,7 +158,9 @@ function reading(request: SendRequest): Pick<Client, 'list' | 'get'> {
       const answer = await request({ method: 'GET', path, query, expect: 'one' }, context);
       if (answer.kind === 'gone') return answer;
       const { grantedAt, requests } = answer;
-      return { kind: 'one', record: answer.body.data as Record<string, unknown>, grantedAt, requests };
+      const record = answer.body.data as Record<string, unknown>;
+      const replaced = answer.replaced?.get(record);
+      return { kind: 'one', record, ...(replaced && { replaced }), grantedAt, requests };
     },
   };
 }

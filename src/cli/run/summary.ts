@@ -1,5 +1,5 @@
 import { explain } from '../../errors.ts';
-import { count } from '../../service/format.ts';
+import { count, plural } from '../../service/format.ts';
 import { table } from '../output/table.ts';
 import type { Outcome, Session } from '../session/session.ts';
 import type { OrderResult } from './complete-orders.ts';
@@ -20,6 +20,7 @@ export function summarise({ order, work }: OrderResult) {
     deleted: work?.deleted ?? 0,
     missing: work?.missingNow ?? 0,
     quarantined: work?.quarantined ?? 0,
+    replaced: work?.replaced ?? 0,
     requests: work?.requests ?? 0,
     seconds: Math.round((work?.seconds ?? 0) * 10) / 10,
   };
@@ -83,6 +84,11 @@ export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult
   for (const each of resources)
     if (each.state === 'done' && each.reason !== null && !terminal.json)
       terminal.note(`${nameOf(each)}: ${each.reason}`);
+  for (const each of resources)
+    if (each.replaced > 0 && !terminal.json)
+      terminal.note(
+        `${nameOf(each)}: ${plural(each.replaced, 'row')} came with bytes that are invalid in the encoding of the answer; U+FFFD replaces them. To find the rows: select * from ${each.resource} where _extra ? '(replaced)'`,
+      );
   if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
   return outcomeOf(error, read);
 }

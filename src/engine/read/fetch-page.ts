@@ -1,4 +1,5 @@
 import { isKind } from '../../errors.ts';
+import type { Replaced } from '../../source/answers/replaced.ts';
 import { type Client, isTimeout, type ListAnswer, type Meta } from '../../source/client.ts';
 import { endsBehindFullPage } from '../../source/paging/pager.ts';
 import { holdsRows, pageSize } from '../coverage/list.ts';
@@ -23,6 +24,8 @@ export interface Reader {
 export interface PageAnswer {
   readonly rows: readonly unknown[];
   readonly meta: Meta | undefined;
+  /** The rows in which U+FFFD replaces invalid bytes. */
+  readonly replaced?: Replaced | undefined;
   readonly grantedAt: string;
   readonly requests: number;
   readonly limit: number;
@@ -78,7 +81,7 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
       const { value: answer, release } = await request(question, { page, limit }, hasty);
       const { grantedAt, requests } = answer;
       const came = { grantedAt, requests, limit, page, refused, release };
-      if (answer.kind === 'rows') return { ...came, rows: answer.rows, meta: answer.meta };
+      if (answer.kind === 'rows') return { ...came, rows: answer.rows, meta: answer.meta, replaced: answer.replaced };
       // 404 past the end, or for a filter that matches nothing, means no rows. Page 1 of the unfiltered list must exist.
       if (page > 1 || Object.keys(question.query).length > 0) return { ...came, rows: [], meta: undefined };
       release();

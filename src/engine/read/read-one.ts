@@ -22,7 +22,7 @@ export async function* readOne(reader: Reader, task: Task, slice: Extract<Slice,
     yield { ...step, rows: [], bad: [], end: { kind: 'gone', key: slice.key, at: answer.grantedAt } };
     return;
   }
-  const parsed = resource.parse(answer.record, answer.grantedAt);
+  const parsed = resource.parse(answer.record, answer.grantedAt, answer.replaced);
   const end = { kind: 'targeted', complete: true, startedAt: answer.grantedAt } as const;
   yield 'row' in parsed ? { ...step, rows: [parsed.row], bad: [], end } : { ...step, rows: [], bad: [parsed.bad], end };
 }

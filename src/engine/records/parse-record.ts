@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { isObject } from '../../source/answers/json.ts';
+import type { ReplacedFields } from '../../source/answers/replaced.ts';
 import { BadValue } from '../../source/answers/values.ts';
 import type { ChildRow } from '../../warehouse/rows/child-rows.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
@@ -10,6 +11,8 @@ import { jsonText, uncleanIn, wholeJson } from '../storable-text.ts';
 
 /** Stands in `_extra` beside the unknown fields: how many characters were removed or replaced, by field. */
 const CLEANED = '(cleaned)';
+/** The same for the characters that replace invalid bytes. */
+const REPLACED = '(replaced)';
 
 export type Parsed = { readonly row: Row } | { readonly bad: BadRecord };
 
@@ -20,7 +23,7 @@ export type Parsed = { readonly row: Row } | { readonly bad: BadRecord };
 export function createRecordParser(
   job: Job,
   options: { hashed: boolean; contentKeyed: boolean },
-): (raw: unknown, readAt: string) => Parsed {
+): (raw: unknown, readAt: string, replaced?: ReplacedFields) => Parsed {
   const whole = wholeRowOf(job);
   const known = new Set([...Object.keys(job.record.shape), ...job.never]);
   const children = Object.keys(job.children).map(field => ({
@@ -30,7 +33,7 @@ export function createRecordParser(
   // Changes whenever the record's fields do, so that rows stored under an older declaration are compared as different.
   const version = [...known].sort().join();
 
-  return (raw, readAt) => {
+  const parse = (raw: unknown, readAt: string, replaced: ReplacedFields | undefined): Parsed => {
     if (!isObject(raw)) return { bad: badRecord(job, raw, { '(record)': 'expected an object' }) };
     const record = whole === undefined ? raw : { [job.key]: raw[job.key], [whole]: shown(job, raw) };
     const parsed = job.record.safeParse(record);
@@ -55,7 +58,7 @@ export function createRecordParser(
           extra: extraOf(rawItems?.[index] ?? {}, child.known, item),
         }));
       }
-      extra = extraOf(record, known, values);
+      extra = extraOf(record, known, values, whole === undefined ? replaced : replaced && { [whole]: sum(replaced) });
     } catch (error) {
       if (!(error instanceof BadValue)) throw error;
       return { bad: badRecord(job, raw, { '(unknown fields)': error.message }) };
@@ -63,6 +66,12 @@ export function createRecordParser(
     const digest = options.hashed ? digestOf([version, values, lists, extra]) : null;
     return { row: { key, values, children: lists, extra, hash: digest, readAt } };
   };
+  return (raw, readAt, replaced) => marked(parse(raw, readAt, replaced), replaced !== undefined);
+}
+
+function marked(parsed: Parsed, replaced: boolean): Parsed {
+  if (!replaced) return parsed;
+  return 'row' in parsed ? { row: { ...parsed.row, replaced } } : { bad: { ...parsed.bad, replaced } };
 }
 
 const digestOf = (value: unknown): string => hash('sha256', JSON.stringify(value)).slice(0, 32);
@@ -85,6 +94,7 @@ function extraOf(
   record: Record<string, unknown>,
   known: ReadonlySet<string>,
   values: Readonly<Record<string, string | null>>,
+  replaced?: ReplacedFields,
 ): string | null {
   const cleaned: [string, number][] = [];
   for (const name in values) {
@@ -93,14 +103,20 @@ function extraOf(
     if (unclean > 0) cleaned.push([name, unclean]);
   }
   const names = Object.keys(record).filter(name => !known.has(name));
-  if (names.length === 0 && cleaned.length === 0) return null;
+  if (names.length === 0 && cleaned.length === 0 && !replaced) return null;
   const unknown = Object.fromEntries(names.map(name => [name, record[name]]));
   const json = jsonText(unknown);
   if (json.cleaned > 0) cleaned.push(['(unknown fields)', json.cleaned]);
+  const counts = {
+    ...(cleaned.length > 0 && { [CLEANED]: Object.fromEntries(cleaned) }),
+    ...(replaced && { [REPLACED]: replaced }),
+  };
+  if (Object.keys(counts).length === 0) return json.text;
   // A field of the source's own with that name is worth more than our count.
-  if (cleaned.length === 0 || CLEANED in unknown) return json.text;
-  return jsonText({ ...unknown, [CLEANED]: Object.fromEntries(cleaned) }).text;
+  return jsonText({ ...counts, ...unknown }).text;
 }
+
+const sum = (counts: ReplacedFields): number => Object.values(counts).reduce((total, each) => total + each, 0);
 
 /** What may be kept of a row. */
 function shown(job: Job, raw: unknown): unknown {

@@ -1,4 +1,5 @@
 import type { Context, Hono } from 'hono';
+import { encodeBody } from '../envelopes/encode-body.ts';
 import { failure, htmlPage } from '../envelopes/responses.ts';
 import { breakConnection, isConnectionFault } from '../faults/break-connection.ts';
 import { isListFault } from '../faults/fault-kinds.ts';
@@ -54,6 +55,8 @@ export function addMiddleware(app: Hono<Env>, dependencies: AppDependencies): vo
       const { pathname, search } = new URL(c.req.url);
       c.res = await spoilResponse(fault, c.res, { target: pathname + search, socket, now: arrivedAt });
     }
+    // Faults read and replace the text.
+    if (fault === undefined || isListFault(fault)) c.res = await encodeBody(c.res, variants().charset);
     const headers = rateLimit.headers(verdict, arrivedAt, c.res.status);
     for (const [name, value] of Object.entries(headers)) c.res.headers.set(name, value);
     log.end(logged, c.res.status, !verdict.allowed);

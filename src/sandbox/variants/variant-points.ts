@@ -159,6 +159,15 @@ export const variantPoints = {
     },
     'numbers',
   ),
+  charset: point(
+    'The encoding of the JSON.',
+    {
+      'utf-8': 'UTF-8',
+      latin1: 'ISO-8859-1, as the Content-Type says; other characters are escaped',
+      broken: 'the Content-Type says UTF-8, but the letters from À to ÿ are sent as one byte each, as in ISO-8859-1',
+    },
+    'utf-8',
+  ),
   digits: point(
     'The digits of amounts (fixed at opening).',
     { double: 'no more than a double holds', beyond: 'some have more than a double holds' },

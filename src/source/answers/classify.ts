@@ -1,6 +1,7 @@
 import { isObject, parseJson } from './json.ts';
 import { type Headers, parseRateHeaders } from './rate-headers.ts';
 import { namesConcurrency, type Refusal, refusalOf } from './refusal.ts';
+import { type Replaced, replaceMarks } from './replaced.ts';
 import { deniesSuccess, holdsError } from './says-failure.ts';
 
 /** What `data` must be: an array, an object, or anything. Only for `any`, which changes ask for, a status without a body is a success. */
@@ -11,6 +12,8 @@ export interface HttpAnswer {
   status: number;
   headers: Headers;
   text: string;
+  /** Stands in the text of a 2xx for invalid bytes. */
+  mark?: string;
 }
 
 /**
@@ -19,7 +22,7 @@ export interface HttpAnswer {
  * try, because its limit is used up or it serves too many requests. `gone`: 404.
  */
 export type Verdict =
-  | { kind: 'success'; body: Record<string, unknown> }
+  | { kind: 'success'; body: Record<string, unknown>; replaced?: Replaced }
   | { kind: 'retry'; what: string; minimumMs?: number; refusal?: Refusal; asks?: 'another address' | 'less' }
   | { kind: 'refused'; message: string; fields?: Record<string, string> }
   | { kind: 'unauthorized'; message: string }
@@ -44,13 +47,13 @@ export function classify(answer: HttpAnswer, expected: Expected, known: Known): 
   if (status === 408 || status >= 500) return serverFailed(answer, known);
   if (status >= 300 && status < 400) return redirected(answer, known);
   if (NO_CONTENT.has(status) && expected === 'any') return { kind: 'success', body: {} };
-  const body = envelope(answer.text);
+  const { body, replaced } = envelope(answer);
   if (status === 401 || status === 403) return { kind: 'unauthorized', message: said(body, `HTTP ${status}`) };
   if (status >= 400) return rejection(body, answer);
   if (body === undefined) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, known);
   if (saysFailure(body, expected)) return failureInside(body, answer, known);
   if (!holds(body.data, expected)) return retryLater(answer, `HTTP ${status} without ${NEEDS[expected]}`, known);
-  return { kind: 'success', body };
+  return { kind: 'success', body, ...(replaced && { replaced }) };
 }
 
 const NO_CONTENT = new Set([204, 205]);
@@ -109,9 +112,10 @@ function redirected(answer: HttpAnswer, known: Known): Verdict {
   return { ...retryLater(answer, what, known), asks: 'another address' };
 }
 
-function envelope(text: string): Record<string, unknown> | undefined {
+function envelope({ text, mark }: HttpAnswer): { body: Record<string, unknown> | undefined; replaced?: Replaced } {
   const value = decoded(text);
-  return isObject(value) ? value : undefined;
+  if (!isObject(value)) return { body: undefined };
+  return mark === undefined ? { body: value } : replaceMarks(value, mark);
 }
 
 /** Returns undefined for text that is not JSON. */

@@ -3,6 +3,7 @@ import type { Lane } from '../../budget/budget.ts';
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
 import type { Expected } from '../answers/classify.ts';
+import type { Replaced } from '../answers/replaced.ts';
 import type { Address } from '../http/address.ts';
 import { withAnySignal } from '../http/any-signal.ts';
 import type { Wording } from '../http/wording.ts';
@@ -41,7 +42,15 @@ export interface Gone {
 }
 
 export type Answer =
-  | { kind: 'success'; body: Record<string, unknown>; grantedAt: string; requests: number; bytes: number }
+  | {
+      kind: 'success';
+      body: Record<string, unknown>;
+      /** The records of `data` in which U+FFFD replaces bytes that are invalid in the answer's encoding. */
+      replaced?: Replaced;
+      grantedAt: string;
+      requests: number;
+      bytes: number;
+    }
   | Gone;
 
 /** Sends a request, repeats it while that may help, and throws when it finally failed. */
@@ -60,6 +69,8 @@ export interface RequestOptions {
 
 /** An oversized answer stays oversized, and each attempt transfers it again; the second is for the one that was an accident. */
 const MAX_OVERSIZED = 2;
+
+const INVALID_BYTES = 'the answer has bytes that are invalid in its encoding; U+FFFD replaces them';
 
 export function createRequest(options: RequestOptions): SendRequest {
   const { attempt, clock, closing, random, wording, onRetry, log } = options;
@@ -82,7 +93,10 @@ export function createRequest(options: RequestOptions): SendRequest {
         const attempted = await attempt(call, context, tried.quota + 1);
         const { verdict, grantedAt, bytes } = attempted;
         if (attempted.sent) requests++;
-        if (verdict.kind === 'success') return { kind: 'success', body: verdict.body, grantedAt, requests, bytes };
+        if (verdict.kind === 'success') {
+          if (verdict.replaced) log?.warn({ request: call.label, records: verdict.replaced.size }, INVALID_BYTES);
+          return { ...verdict, grantedAt, requests, bytes };
+        }
         if (verdict.kind === 'gone') return { kind: 'gone', grantedAt, requests };
         if (verdict.kind !== 'retry') throw rejected(call, attempted.status, verdict, wording);
         const { refusal = 'failed' } = verdict;
