@@ -64,6 +64,20 @@ describe('success is 2xx with JSON, `success` true or absent, no error and `data
     expect(judge(201, text, 'any')).toMatchObject({ kind: 'success' });
   });
 
+  it.each(['{"0": {"id": 9}, "1": {"id": 7}}', '{"0": {"id": 9}, "2": {"id": 7}}'])(
+    'a list may arrive as the object %s',
+    data => {
+      const body = { data: [{ id: 9 }, { id: 7 }], meta: { total_records: 2 } };
+      const text = `{"data": ${data}, "meta": {"total_records": 2}}`;
+      expect(judge(200, text)).toEqual({ kind: 'success', body });
+      expect(judge(200, text, 'one')).toEqual({ kind: 'success', body: JSON.parse(text) });
+    },
+  );
+
+  it.each(['{"id": 9}', '{"0": {"id": 9}, "next": 2}', '{"00": {"id": 9}}', '{}'])('but not as the object %s', data => {
+    expect(judge(200, `{"data": ${data}}`)).toMatchObject({ kind: 'retry', what: 'HTTP 200 without a list in `data`' });
+  });
+
   it.each([204, 205])('or %i for a change without a body', status => {
     expect(judge(status, '', 'any')).toEqual({ kind: 'success', body: {} });
   });

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { isObject } from '../../source/answers/json.ts';
+import { asList } from '../../source/answers/list.ts';
 import type { ReplacedFields } from '../../source/answers/replaced.ts';
 import { BadValue } from '../../source/answers/values.ts';
 import type { ChildRow } from '../../warehouse/rows/child-rows.ts';
@@ -35,7 +36,8 @@ export function createRecordParser(
 
   const parse = (raw: unknown, readAt: string, replaced: ReplacedFields | undefined): Parsed => {
     if (!isObject(raw)) return { bad: badRecord(job, raw, { '(record)': 'expected an object' }) };
-    const record = whole === undefined ? raw : { [job.key]: raw[job.key], [whole]: shown(job, raw) };
+    const record =
+      whole === undefined ? withLists(raw, children) : { [job.key]: raw[job.key], [whole]: shown(job, raw) };
     const parsed = job.record.safeParse(record);
     if (!parsed.success) return { bad: badRecord(job, raw, reasonsOf(parsed.error)) };
 
@@ -67,6 +69,16 @@ export function createRecordParser(
     return { row: { key, values, children: lists, extra, hash: digest, readAt } };
   };
   return (raw, readAt, replaced) => marked(parse(raw, readAt, replaced), replaced !== undefined);
+}
+
+/** The record with its child lists as lists, where the source writes them as objects. */
+function withLists(
+  raw: Record<string, unknown>,
+  children: readonly { readonly field: string }[],
+): Record<string, unknown> {
+  const objects = children.filter(({ field }) => isObject(raw[field]));
+  if (objects.length === 0) return raw;
+  return { ...raw, ...Object.fromEntries(objects.map(({ field }) => [field, asList(raw[field])])) };
 }
 
 function marked(parsed: Parsed, replaced: boolean): Parsed {

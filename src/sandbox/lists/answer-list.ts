@@ -7,7 +7,7 @@ import { choosePage } from './choose-page.ts';
 import { type ListedResource, listedResources } from './list-shapes.ts';
 import { createListing, type Listing } from './ordering.ts';
 import { dateErrors, readFilter } from './read-filter.ts';
-import { renderRow } from './render-row.ts';
+import { formOf, renderRow } from './render-row.ts';
 import { spoilPage } from './spoil-page.ts';
 
 /** Answers `GET` on a list. `salt` varies by request, for orders and faults that do too. */
@@ -38,6 +38,6 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     const sent = spoilPage(fault, page.to - page.from, page.meta, salt);
     const position = (index: number) => found[page.from + sent.sourceIndex(index)] as number;
     const row = (index: number) => renderRow(resource, table.at(position(index)), variants, true);
-    return rowList(sent.count, row, sent.meta);
+    return rowList(sent.count, row, sent.meta, formOf(variants));
   };
 }

@@ -159,6 +159,15 @@ export const variantPoints = {
     },
     'numbers',
   ),
+  lists: point(
+    'How lists that are not empty are written, and the items of a row.',
+    {
+      array: 'JSON arrays',
+      object: 'objects whose names are the positions: {"0": .., "1": ..}',
+      gaps: 'objects whose names are positions with gaps: {"0": .., "2": ..}',
+    },
+    'array',
+  ),
   charset: point(
     'The encoding of the JSON.',
     {
@@ -175,7 +184,13 @@ export const variantPoints = {
   ),
   timestamps: point(
     'How timestamps are written.',
-    { z: '2026-01-15T10:00:00Z', micros: '2026-01-15T10:00:00.000000Z', zoneless: '2026-01-15 10:00:00' },
+    {
+      z: '2026-01-15T10:00:00Z',
+      micros: '2026-01-15T10:00:00.000000Z',
+      zoneless: '2026-01-15 10:00:00',
+      epoch: 'seconds since the epoch',
+      'epoch-ms': 'milliseconds since the epoch',
+    },
     'z',
   ),
   'date-to': point(

@@ -1,4 +1,5 @@
 import { isObject, parseJson } from './json.ts';
+import { asList } from './list.ts';
 import { type Headers, parseRateHeaders } from './rate-headers.ts';
 import { namesConcurrency, type Refusal, refusalOf } from './refusal.ts';
 import { type Replaced, replaceMarks } from './replaced.ts';
@@ -47,7 +48,7 @@ export function classify(answer: HttpAnswer, expected: Expected, known: Known): 
   if (status === 408 || status >= 500) return serverFailed(answer, known);
   if (status >= 300 && status < 400) return redirected(answer, known);
   if (NO_CONTENT.has(status) && expected === 'any') return { kind: 'success', body: {} };
-  const { body, replaced } = envelope(answer);
+  const { body, replaced } = envelope(answer, expected);
   if (status === 401 || status === 403) return { kind: 'unauthorized', message: said(body, `HTTP ${status}`) };
   if (status >= 400) return rejection(body, answer);
   if (body === undefined) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, known);
@@ -112,10 +113,14 @@ function redirected(answer: HttpAnswer, known: Known): Verdict {
   return { ...retryLater(answer, what, known), asks: 'another address' };
 }
 
-function envelope({ text, mark }: HttpAnswer): { body: Record<string, unknown> | undefined; replaced?: Replaced } {
+function envelope(
+  { text, mark }: HttpAnswer,
+  expected: Expected,
+): { body: Record<string, unknown> | undefined; replaced?: Replaced } {
   const value = decoded(text);
   if (!isObject(value)) return { body: undefined };
-  return mark === undefined ? { body: value } : replaceMarks(value, mark);
+  const body = expected === 'list' && isObject(value.data) ? { ...value, data: asList(value.data) } : value;
+  return mark === undefined ? { body } : replaceMarks(body, mark);
 }
 
 /** Returns undefined for text that is not JSON. */
