@@ -42,6 +42,7 @@ export interface Report {
 /** Points that are never checked, and why. */
 const NEVER_CHECKED: Record<string, string> = {
   concurrency: 'requests are sent one at a time',
+  stale: 'a source at rest looks the same',
   webhooks: 'a registration cannot be undone, so none is made',
   visible: 'a key with partial access looks like a smaller installation',
 };

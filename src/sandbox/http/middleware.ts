@@ -9,6 +9,7 @@ import { createInFlight, crowdedResponse, hold } from '../rate-limit/in-flight.t
 import type { AppDependencies, Env } from './app-dependencies.ts';
 
 import { parseTarget, type RequestTarget } from './request-target.ts';
+import { createAnswerCache, lagOf } from './stale-answers.ts';
 
 const ROWS_CHANGED = 3;
 
@@ -16,6 +17,7 @@ const ROWS_CHANGED = 3;
 export function addMiddleware(app: Hono<Env>, dependencies: AppDependencies): void {
   const { log, rateLimit, faults, timeline, variants, clock } = dependencies;
   const inFlight = createInFlight();
+  const repeat = createAnswerCache();
   app.use('*', async (c, next) => {
     // A due reset first: activity after it belongs to the new dataset, and webhooks registered now are kept.
     timeline.dataset();
@@ -26,7 +28,8 @@ export function addMiddleware(app: Hono<Env>, dependencies: AppDependencies): vo
     const logged = log.begin(c.req.method, target.path, query, arrivedAt);
     const number = log.stats.total;
     const known = keyOf(c, target) === dependencies.apiKey;
-    const { concurrency } = variants();
+    const { concurrency, stale } = variants();
+    c.set('lagMs', lagOf(stale, number));
     const isCrowded = known && !inFlight.enter(concurrency);
     if (known && !isCrowded) c.env.outgoing.once('close', () => inFlight.leave());
     const verdict = isCrowded
@@ -50,6 +53,7 @@ export function addMiddleware(app: Hono<Env>, dependencies: AppDependencies): vo
     else if (isCrowded) c.res = crowdedResponse(variants(), arrivedAt);
     // A request answered with 429 must have no effect.
     else if (fault?.includes('-429')) c.res = rejection('json');
+    else if (c.req.method === 'GET' && stale === 'cache') await repeat(c, next, arrivedAt);
     else await next();
     if (fault !== undefined && !isListFault(fault)) {
       const { pathname, search } = new URL(c.req.url);

@@ -15,7 +15,8 @@ export type AnswerList = (
   resource: ListedResource,
   query: URLSearchParams,
   variants: Variants,
-  request: { salt: number; fault: ListFault | undefined },
+  /** `renderNow`: the rows change back once this returns. */
+  request: { salt: number; fault: ListFault | undefined; renderNow: boolean },
 ) => Response;
 
 export function createListAnswers(data: Data, seed: number): AnswerList {
@@ -23,7 +24,7 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
   for (const resource of listedResources) {
     listings.set(resource, createListing(data[resource] as Table<{ id: number }>, seed));
   }
-  return (resource, query, variants, { salt, fault }) => {
+  return (resource, query, variants, { salt, fault, renderNow }) => {
     const errors = dateErrors(resource, query);
     if (errors !== undefined) return validationFailure(Number(variants.validation), errors);
 
@@ -38,6 +39,8 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     const sent = spoilPage(fault, page.to - page.from, page.meta, salt);
     const position = (index: number) => found[page.from + sent.sourceIndex(index)] as number;
     const row = (index: number) => renderRow(resource, table.at(position(index)), variants, true);
-    return rowList(sent.count, row, sent.meta, formOf(variants));
+    if (!renderNow) return rowList(sent.count, row, sent.meta, formOf(variants));
+    const rows = Array.from({ length: sent.count }, (_, index) => row(index));
+    return rowList(sent.count, index => rows[index] as object, sent.meta, formOf(variants));
   };
 }

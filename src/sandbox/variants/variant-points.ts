@@ -228,6 +228,15 @@ export const variantPoints = {
     { none: 'no fault', ...faultKinds },
     'none',
   ),
+  stale: point(
+    'Whether reads show the latest changes.',
+    {
+      no: 'they do',
+      replica: 'each is answered from a state that is 3 to 60 seconds old, by the clock of the sandbox',
+      cache: 'an answer is repeated for the same address for up to 60 seconds',
+    },
+    'no',
+  ),
   visible: point(
     'Which rows the key may see.',
     { all: 'all', half: 'rows with an even id', none: 'none (every list is empty)' },

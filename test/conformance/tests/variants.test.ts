@@ -18,6 +18,9 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'webhooks=twice': 'a registration cannot be undone',
   'webhooks=swapped': 'a registration cannot be undone',
   'webhooks=never': 'a registration cannot be undone',
+  'stale=no': 'a source at rest looks the same',
+  'stale=replica': 'a source at rest looks the same',
+  'stale=cache': 'a source at rest looks the same',
   ...Object.fromEntries(
     Object.keys(variantPoints.concurrency.values).map(value => [
       `concurrency=${value}`,
@@ -95,6 +98,7 @@ test.for(['bearer', 'query'] as const)(
     const silent = [
       'cap',
       'concurrency',
+      'stale',
       'retry-after',
       'rejected-body',
       'rejected-count',
