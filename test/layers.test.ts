@@ -87,7 +87,7 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
 const LADDERS: Record<string, readonly (readonly string[])[]> = {
   'src/budget': [
     ['budget.ts'],
-    ['policy.ts', 'lane-queue.ts', 'grant-pump.ts', 'waiting.ts'],
+    ['policy.ts', 'concurrency.ts', 'lane-queue.ts', 'grant-pump.ts', 'waiting.ts'],
     ['limiter.ts', 'memory-budget.ts', 'ledger-state.ts'],
     ['ledger-usage.ts'],
     ['ledger.ts'],
@@ -143,11 +143,13 @@ const ONLY: readonly { from: string; of: Layer; files: readonly string[] }[] = [
   { from: 'src/source/requests/', of: 'budget', files: ['src/budget/budget.ts', 'src/budget/limiter.ts'] },
   { from: 'src/source/client.ts', of: 'budget', files: ['src/budget/budget.ts', 'src/budget/limiter.ts'] },
   { from: 'src/source/public/', of: 'budget', files: ['src/budget/memory-budget.ts'] },
-  ...['budget', 'policy', 'lane-queue', 'grant-pump', 'waiting', 'limiter', 'memory-budget'].map(name => ({
-    from: `src/budget/${name}.ts`,
-    of: 'warehouse' as const,
-    files: [],
-  })),
+  ...['budget', 'policy', 'concurrency', 'lane-queue', 'grant-pump', 'waiting', 'limiter', 'memory-budget'].map(
+    name => ({
+      from: `src/budget/${name}.ts`,
+      of: 'warehouse' as const,
+      files: [],
+    }),
+  ),
 ];
 
 const PURE_BELOW = ['src/clock.ts', 'src/engine/job.ts', 'src/engine/slices/', 'src/warehouse/database/stamp.ts'];
@@ -156,7 +158,12 @@ const PURE_BELOW = ['src/clock.ts', 'src/engine/job.ts', 'src/engine/slices/', '
 const PURE: Record<string, readonly string[]> = {
   'src/source/paging/': ['src/source/answers/meta.ts'],
   'src/engine/slices/': ['src/clock.ts', 'src/errors.ts'],
-  'src/engine/profile/': [...PURE_BELOW, 'src/source/answers/meta.ts', 'src/source/paging/'],
+  'src/engine/profile/': [
+    ...PURE_BELOW,
+    'src/source/answers/meta.ts',
+    'src/source/answers/values.ts',
+    'src/source/paging/',
+  ],
   'src/engine/coverage/': [...PURE_BELOW, 'src/engine/profile/'],
   'src/engine/deletion/': [...PURE_BELOW, 'src/engine/profile/', 'src/engine/coverage/'],
   'src/engine/agenda/': [

@@ -11,6 +11,8 @@ export interface Grant {
   readonly id: string;
   /** When it was granted, by the store's clock: a Postgres timestamptz text with microseconds and zone, e.g. `2026-01-15 10:00:00.123456+00`. */
   readonly grantedAt: string;
+  /** The share of the limit, by our own count, that was unused once this was granted with the others of its `take`: 0 to 1. */
+  readonly unused: number;
 }
 
 /** The answer to `take`. Without grants, `waitMs` (> 0) names the earliest moment at which one can be free. */
@@ -32,6 +34,8 @@ export interface Settlement {
   readonly limit?: number;
   /** How long the server refuses every request of this key (429). */
   readonly blockedForMs?: number;
+  /** The server refused the request because it serves too many at once, not because of its limit. */
+  readonly crowded?: true;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Database } from '../warehouse/database/database.ts';
 import type { Budget } from './budget.ts';
 import { type LedgerKey, readState, readUntilFreeMs, updateKey } from './ledger-state.ts';
 import { readUsage, type Usage } from './ledger-usage.ts';
-import { countOf, decide, deferred } from './policy.ts';
+import { countOf, decide, deferred, unusedAfter } from './policy.ts';
 
 export interface Ledger extends Budget {
   usage(): Promise<Usage>;
@@ -48,15 +48,21 @@ export function createLedger(options: {
             return deferred(await readUntilFreeMs(transaction, key, state, decision.missing));
           const parameters = [key, source, lane, state.now, timeoutMs + windowMs, decision.count];
           const { rows } = await transaction.query<GrantRow>(GRANT, parameters, 'ledger grant');
-          return { grants: rows.map(row => ({ id: row.id, grantedAt: row.granted_at })), waitMs: 0 };
+          const unused = unusedAfter(state, decision.count);
+          return { grants: rows.map(row => ({ id: row.id, grantedAt: row.granted_at, unused })), waitMs: 0 };
         },
         { seqscan: false, opening: lock(key) },
       ),
 
-    async settle(grant, { purpose, runId, status, remaining, limit: serverLimit, blockedForMs }) {
+    async settle(grant, { purpose, runId, status, remaining, limit: serverLimit, blockedForMs, crowded }) {
       await database.query(SETTLE, [grant.id, key, windowMs, purpose, runId ?? null, status]);
       if (remaining === undefined && serverLimit === undefined && blockedForMs === undefined) return;
-      const reported = [countOf(remaining) ?? null, countOf(serverLimit) ?? null, blockedForMs ?? null];
+      const reported = [
+        countOf(remaining) ?? null,
+        countOf(serverLimit) ?? null,
+        blockedForMs ?? null,
+        crowded ?? false,
+      ];
       await database.query(OBSERVE, [key, limit, windowMs, ...reported]);
     },
 
@@ -100,11 +106,12 @@ const SETTLE = `
 
 // The rule of `observe` in `policy.ts`. It writes only changes: most answers agree with our own count. A key that is refused again and
 // again stays blocked for as long as that has gone on: processes that come and go would each begin with the shortest wait, which made
-// 360 refusals an hour. `since` is null once a request granted later was answered; least() would ignore that.
+// 360 refusals an hour. `since` is when the first of them was answered, so that a single one that took long is none of these; it is null
+// once a request granted later was answered, and least() would ignore that.
 const OBSERVE = `
   with clock as materialized (select sluice.now() as now, $3::float8 * interval '1 millisecond' as window),
   refused as (
-    select min(granted_at) as since from sluice.requests, clock
+    select min(settled_at) as since from sluice.requests, clock
     where key = $1 and status = 429 and granted_at > clock.now - clock.window
       and id > coalesce((select max(id) from sluice.requests where key = $1 and status <> 429), 0)),
   seen as (
@@ -113,7 +120,8 @@ const OBSERVE = `
         - (select count(*)::int from sluice.requests where key = $1 and counts_until > clock.now)) as withheld,
       case when $5::int between 1 and $2::int - 1 then $5::int end as server_limit,
       case when $6::float8 is not null then now + greatest($6::float8 * interval '1 millisecond',
-        least(coalesce(now - (select since from refused), interval '0'), clock.window, interval '10 minutes')) end as blocked_until
+        case when $7::boolean then interval '0'
+          else least(coalesce(now - (select since from refused), interval '0'), clock.window, interval '10 minutes') end) end as blocked_until
     from clock)
   update sluice.budgets b
   set withheld = case when $4::int is null then b.withheld else seen.withheld end,

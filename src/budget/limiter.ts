@@ -2,13 +2,18 @@ import Bottleneck from 'bottleneck';
 import { type Clock, stopped } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
 import { type Budget, type Grant, type Lane, rankOf } from './budget.ts';
+import { afterAnswer, afterRefusal, type Sent, sentAt, startConcurrency } from './concurrency.ts';
 import { createGrantPump } from './grant-pump.ts';
 import { createLaneQueue, type Waiter } from './lane-queue.ts';
 
 export interface LimiterOptions {
   budget: Budget;
-  /** Requests in flight at once. */
+  /** Requests in flight at once, at most. */
   concurrency: number;
+  /** The number at which an earlier process ended. Default: `concurrency`. */
+  knownConcurrency?: number | undefined;
+  /** Called when the source's refusals or answers change the number. */
+  onConcurrency?: (allowed: number) => void;
   clock: Clock;
   /** Refuse with the kind `quota` instead of waiting more than 5 s for a limit that is used up. Default false. */
   noWait?: boolean;
@@ -18,9 +23,24 @@ export interface LimiterOptions {
   onReleaseError?: (error: unknown) => void;
 }
 
+/** One of the requests that may be in flight at once. */
+export interface Place {
+  /** Reports that the source served the request, or refused it because it serves too many at once. */
+  report(outcome: 'served' | 'crowded'): void;
+}
+
+interface Permit {
+  readonly grant: Grant;
+  readonly place: Place;
+}
+
 export interface Limiter {
   /** Runs `send` as soon as its lane has a grant and a free place. The grant is then the caller's to settle or release. */
-  schedule<T>(lane: Lane, signal: AbortSignal | undefined, send: (grant: Grant) => Promise<T>): Promise<T>;
+  schedule<T>(
+    lane: Lane,
+    signal: AbortSignal | undefined,
+    send: (grant: Grant, place: Place) => Promise<T>,
+  ): Promise<T>;
   /** Returns grants that were never sent. */
   release(grants: readonly Grant[]): Promise<void>;
   /** Refuses everything that waits, releases unused grants, and resolves when nothing is in flight. */
@@ -37,10 +57,11 @@ export interface Limiter {
  * same few variables, which is why they share one closure of more than 60 lines.
  */
 export function createLimiter(options: LimiterOptions): Limiter {
-  const { budget, concurrency, clock, noWait = false } = options;
+  const { budget, clock, noWait = false } = options;
   // No refresh options and never updateSettings(): its refresh is a fixed window, forgets at restart, and dies on updates.
-  const bottleneck = new Bottleneck({ maxConcurrent: concurrency, reservoir: 0 });
-  const queue = createLaneQueue<Grant>();
+  const bottleneck = new Bottleneck({ maxConcurrent: options.concurrency, reservoir: 0 });
+  let concurrency = startConcurrency(options.concurrency, options.knownConcurrency);
+  const queue = createLaneQueue<Permit>();
   const busy = new Set<Promise<unknown>>();
   const grants: { lane: Lane; grant: Grant }[] = [];
   let queuedTurns = 0;
@@ -70,7 +91,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   });
 
   function shortage(): { lane: Lane; want: number } | undefined {
-    const places = concurrency - running - grants.length;
+    const places = concurrency.allowed - running - grants.length;
     if (closed || places <= 0) return undefined;
     const lacking = queue.beyond(grants.length);
     return lacking && { lane: lacking.lane, want: Math.min(lacking.count, places) };
@@ -91,7 +112,9 @@ export function createLimiter(options: LimiterOptions): Limiter {
     queuedTurns--;
     const waiter = queue.first();
     // A grant taken for a higher lane may come out of that lane's reserve; a lower lane must not use it.
-    const usable = waiter ? grants.findIndex(({ lane }) => rankOf(lane) >= rankOf(waiter.lane)) : -1;
+    // The number of places may have been lowered since the grant was taken.
+    const isFree = running < concurrency.allowed;
+    const usable = waiter && isFree ? grants.findIndex(({ lane }) => rankOf(lane) >= rankOf(waiter.lane)) : -1;
     const [taken] = grants.splice(Math.max(usable, 0), 1);
     if (!waiter || !taken || usable < 0) {
       if (taken) void release([taken.grant]);
@@ -101,11 +124,21 @@ export function createLimiter(options: LimiterOptions): Limiter {
     queue.remove(waiter);
     running++;
     try {
-      await track(waiter.start(taken.grant));
+      await track(waiter.start({ grant: taken.grant, place: placeOf(sentAt(concurrency, running)) }));
     } finally {
       running--;
       continueServing();
     }
+  }
+
+  function placeOf(sent: Sent): Place {
+    return {
+      report(outcome) {
+        const before = concurrency.allowed;
+        concurrency = (outcome === 'served' ? afterAnswer : afterRefusal)(concurrency, sent);
+        if (concurrency.allowed !== before) options.onConcurrency?.(concurrency.allowed);
+      },
+    };
   }
 
   async function release(unused: readonly Grant[]): Promise<void> {
@@ -138,12 +171,12 @@ export function createLimiter(options: LimiterOptions): Limiter {
           queue.remove(waiter);
         };
         const onAbort = () => waiter.refuse(stopped(signal));
-        const waiter: Waiter<Grant> = {
+        const waiter: Waiter<Permit> = {
           lane,
-          async start(grant) {
+          async start({ grant, place }) {
             leave();
             try {
-              resolve(await send(grant));
+              resolve(await send(grant, place));
             } catch (error) {
               reject(error);
             }

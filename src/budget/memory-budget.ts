@@ -1,6 +1,6 @@
 import { type Clock, HOUR } from '../clock.ts';
 import type { Budget, Grant } from './budget.ts';
-import { decide, deferred, type Facts, longestHoldMs, observe, untilFreeMs } from './policy.ts';
+import { decide, deferred, type Facts, longestHoldMs, observe, untilFreeMs, unusedAfter } from './policy.ts';
 
 /** What is known about the key. Moments are milliseconds since the epoch. */
 interface Key {
@@ -21,7 +21,8 @@ interface CountedRequest {
   /** In the order of the grants. */
   readonly number: number;
   readonly grantedMs: number;
-  readonly settled: boolean;
+  /** When it was answered or given up. */
+  readonly settledMs: number | null;
   readonly status: number | null;
   /** `Infinity` while it is in flight. */
   readonly countsUntilMs: number;
@@ -37,13 +38,13 @@ export function createMemoryBudget(options: { clock: Clock; limit: number; windo
   let issued = 0;
   let lastMicros = 0;
 
-  function grant(nowMs: number): Grant {
+  function grant(nowMs: number, unused: number): Grant {
     const number = ++issued;
     const countsUntilMs = Number.POSITIVE_INFINITY;
-    key.requests.set(String(number), { number, grantedMs: nowMs, settled: false, status: null, countsUntilMs });
+    key.requests.set(String(number), { number, grantedMs: nowMs, settledMs: null, status: null, countsUntilMs });
     // Strictly increasing: the order of grants decides which of two readings is newer.
     lastMicros = Math.max(Math.round(nowMs * 1000), lastMicros + 1);
-    return { id: String(number), grantedAt: timestamptz(lastMicros) };
+    return { id: String(number), grantedAt: timestamptz(lastMicros), unused };
   }
 
   return {
@@ -57,15 +58,16 @@ export function createMemoryBudget(options: { clock: Clock; limit: number; windo
       if (decision.kind === 'full')
         return Promise.resolve(deferred(untilFreeMs(facts, nextFreeMs(key, nowMs, decision.missing))));
       if (lane !== 'live') key.pacedMs = nowMs;
-      return Promise.resolve({ grants: Array.from({ length: decision.count }, () => grant(nowMs)), waitMs: 0 });
+      const unused = unusedAfter(facts, decision.count);
+      return Promise.resolve({ grants: Array.from({ length: decision.count }, () => grant(nowMs, unused)), waitMs: 0 });
     },
     settle({ id }, settlement) {
       const nowMs = clock.now();
       forgetPast(key, nowMs);
       const { status } = settlement;
       const request = key.requests.get(id);
-      if (request && !request.settled) {
-        key.requests.set(id, { ...request, settled: true, status, countsUntilMs: nowMs + key.windowMs });
+      if (request?.settledMs === null) {
+        key.requests.set(id, { ...request, settledMs: nowMs, status, countsUntilMs: nowMs + key.windowMs });
         if (status !== null && status !== 429) key.lastAccepted = Math.max(key.lastAccepted, request.number);
       }
       const { limit, windowMs, requests } = key;
@@ -82,7 +84,7 @@ export function createMemoryBudget(options: { clock: Clock; limit: number; windo
       return Promise.resolve();
     },
     release(grants) {
-      for (const { id } of grants) if (key.requests.get(id)?.settled === false) key.requests.delete(id);
+      for (const { id } of grants) if (key.requests.get(id)?.settledMs === null) key.requests.delete(id);
       return Promise.resolve();
     },
   };
@@ -107,7 +109,7 @@ function forgetPast({ requests }: Key, nowMs: number): void {
 function clampToClock(key: Key, nowMs: number): void {
   const windowEndMs = nowMs + key.windowMs;
   for (const [id, request] of key.requests)
-    if (request.settled && request.countsUntilMs > windowEndMs)
+    if (request.settledMs !== null && request.countsUntilMs > windowEndMs)
       key.requests.set(id, { ...request, countsUntilMs: windowEndMs });
   const longestMs = nowMs + longestHoldMs(key.windowMs);
   key.withheld.untilMs = Math.min(key.withheld.untilMs, longestMs);
@@ -137,12 +139,12 @@ function nextFreeMs({ requests, windowMs }: Key, nowMs: number, missing: number)
   return ends.sort((a, b) => a - b)[missing - 1];
 }
 
-/** How long ago the oldest request of the last window was granted after which every answer was a 429. */
+/** How long ago the first 429 came, among the requests of the last window, after which every answer was one. */
 function refusedForMs({ requests, lastAccepted, windowMs }: Key, nowMs: number): number {
   const refused = [...requests.values()].filter(
     ({ number, status, grantedMs }) => status === 429 && number > lastAccepted && grantedMs > nowMs - windowMs,
   );
-  return Math.max(0, ...refused.map(({ grantedMs }) => nowMs - grantedMs));
+  return Math.max(0, ...refused.map(({ settledMs }) => nowMs - (settledMs ?? nowMs)));
 }
 
 function timestamptz(micros: number): string {

@@ -27,6 +27,10 @@ export type Decision =
 /** Requests that may still be sent in the current window; negative when a lowered limit is already exceeded. */
 export const freeOf = ({ capacity, withheld, used }: Facts): number => capacity - withheld - used;
 
+/** The share of the capacity that is unused once `count` more requests are granted. */
+export const unusedAfter = (facts: Facts, count: number): number =>
+  Math.max(0, freeOf(facts) - count) / Math.max(1, facts.capacity);
+
 /** The requests that only live may use: 1% of the capacity, rounded up. A capacity of one request has no reserve. */
 export const reserveOf = (capacity: number): number => Math.min(Math.ceil(capacity / 100), capacity - 1);
 
@@ -62,7 +66,7 @@ export function deferred(waitMs: number, paced = false): Taken {
   return paced ? { ...wait, paced } : wait;
 }
 
-/** No key is blocked longer than the server asked for because of earlier refusals, beyond this. */
+/** The longest that earlier refusals block a key beyond what the server asked for. */
 export const MAX_REPEATED_BLOCK_MS = 10 * MINUTE;
 
 /** The longest that anything an answer reported can hold; a later end dates from before the clock was set back. */
@@ -79,16 +83,17 @@ export interface Observation {
 }
 
 /**
- * What an answer reports about the limit. `used` and `refusedForMs` (how long the key has been refused without one answer in between)
- * include this answer. The statement OBSERVE in `ledger.ts` is the same rule in SQL.
+ * What an answer reports about the limit. `used` includes this answer. `refusedForMs`: time since the first of the refusals, this one
+ * among them, that came without another answer in between; 0 for a single one. A source that serves too many requests at once is no
+ * reason to wait longer than it asks. The statement OBSERVE in `ledger.ts` is the same rule in SQL.
  */
 export function observe(
-  { remaining, limit, blockedForMs }: Pick<Settlement, 'remaining' | 'limit' | 'blockedForMs'>,
+  { remaining, limit, blockedForMs, crowded }: Pick<Settlement, 'remaining' | 'limit' | 'blockedForMs' | 'crowded'>,
   key: { limit: number; windowMs: number; used: number; refusedForMs: number },
 ): Observation {
   const left = countOf(remaining);
   const serverLimit = countOf(limit);
-  const repeatedMs = Math.min(key.refusedForMs, key.windowMs, MAX_REPEATED_BLOCK_MS);
+  const repeatedMs = crowded ? 0 : Math.min(key.refusedForMs, key.windowMs, MAX_REPEATED_BLOCK_MS);
   return {
     withheld:
       left === undefined ? undefined : Math.max(0, Math.min(key.limit, serverLimit ?? key.limit) - left - key.used),

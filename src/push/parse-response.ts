@@ -1,4 +1,5 @@
 import { isObject } from '../source/answers/json.ts';
+import { deniesSuccess } from '../source/answers/says-failure.ts';
 import { shorten } from '../source/answers/shorten.ts';
 
 /** What the answer to a batch reports about one entry; `unknown`: nothing reliable. */
@@ -43,9 +44,11 @@ export function parseBatch(
 function parseEntry(result: object, hide: (text: string) => string): EntryResult {
   const { success, errors, error, data } = result as Readonly<Record<string, unknown>>;
   const reported = errors ?? error;
-  if (success === false || isFilled(reported)) return { kind: 'refused', message: errorText(reported, hide) };
+  // Null says too little to repeat the entry; it is looked up.
+  if ((success !== null && deniesSuccess(success)) || isFilled(reported))
+    return { kind: 'refused', message: errorText(reported, hide) };
   const sourceId = idOf(result) ?? (isObject(data) ? idOf(data) : null);
-  return success === true || sourceId !== null ? { kind: 'created', sourceId } : UNKNOWN;
+  return (success !== null && success !== undefined) || sourceId !== null ? { kind: 'created', sourceId } : UNKNOWN;
 }
 
 /** The entries that a refused batch names in its field messages, such as `customers.3.email` or `customers[3].email`, by index. */

@@ -177,7 +177,14 @@ function startTimeline(
   });
 }
 
-type DataControl = 'now' | 'rows' | 'change' | 'changeRandom' | 'changeOther' | 'changeOthers' | keyof Edits;
+type DataControl =
+  | 'now'
+  | 'rows'
+  | 'change'
+  | 'changeRandom'
+  | 'changeOther'
+  | 'changeOthers'
+  | Exclude<keyof Edits, 'asOf'>;
 
 /** What a test does with the rows. */
 function dataControls(timeline: Timeline): Pick<Sandbox, DataControl> {

@@ -4,6 +4,7 @@ import { type Clock, HOUR } from '../clock.ts';
 import { codeOf, isKind, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { type Meta, readMeta } from './answers/meta.ts';
+import type { Replaced, ReplacedFields } from './answers/replaced.ts';
 import { createAddress } from './http/address.ts';
 import { openAgent } from './http/exchange.ts';
 import { COMMAND_WORDING, type Wording } from './http/wording.ts';
@@ -18,8 +19,12 @@ export interface ClientOptions {
   apiKey: string;
   auth: 'bearer' | 'query';
   budget: Budget;
-  /** Requests in flight at once. */
+  /** Requests in flight at once, at most: fewer while the source refuses so many. */
   concurrency: number;
+  /** The number at which an earlier process ended. Default: `concurrency`. */
+  knownConcurrency?: number | undefined;
+  /** Called when the number changes, with the new one. */
+  onConcurrency?: (allowed: number) => void;
   /** For one attempt, from sending to the last byte. */
   timeoutMs: number;
   /** The largest accepted body, both compressed and decompressed. Default 64 MiB: 1000 rows of 64 KB each. */
@@ -41,10 +46,27 @@ export interface ClientOptions {
 }
 
 export type ListAnswer =
-  | { kind: 'rows'; rows: unknown[]; meta?: Meta; grantedAt: string; requests: number; bytes: number }
+  | {
+      kind: 'rows';
+      rows: unknown[];
+      meta?: Meta;
+      /** The rows in which U+FFFD replaces bytes that are invalid in the answer's encoding. */
+      replaced?: Replaced;
+      grantedAt: string;
+      requests: number;
+      bytes: number;
+    }
   | Gone;
 
-export type OneAnswer = { kind: 'one'; record: Record<string, unknown>; grantedAt: string; requests: number } | Gone;
+export type OneAnswer =
+  | {
+      kind: 'one';
+      record: Record<string, unknown>;
+      replaced?: ReplacedFields | undefined;
+      grantedAt: string;
+      requests: number;
+    }
+  | Gone;
 
 export interface Client {
   /** Requests one page of a list. */
@@ -78,7 +100,7 @@ export interface OpenClient extends Client {
  * await client.close();
  */
 export function openClient(options: ClientOptions): OpenClient {
-  const { budget, clock, concurrency, log, timeoutMs, onWait, onRetry } = options;
+  const { budget, clock, concurrency, knownConcurrency, log, timeoutMs, onWait, onRetry } = options;
   const { random = Math.random, wording = COMMAND_WORDING } = options;
   const address = createAddress(options);
   const agent = openAgent({ connections: concurrency, timeoutMs });
@@ -87,8 +109,13 @@ export function openClient(options: ClientOptions): OpenClient {
   const limiter = createLimiter({
     budget,
     concurrency,
+    knownConcurrency,
     clock,
     noWait: options.noWait ?? false,
+    onConcurrency(allowed) {
+      log?.info({ allowed, most: concurrency }, 'requests in flight at once');
+      options.onConcurrency?.(allowed);
+    },
     ...(onWait && { onWait }),
     onReleaseError: error => log?.warn({ err: error }, 'unused requests could not be released'),
   });
@@ -131,7 +158,9 @@ function reading(request: SendRequest): Pick<Client, 'list' | 'get'> {
       const answer = await request({ method: 'GET', path, query, expect: 'record' }, context);
       if (answer.kind === 'gone') return answer;
       const { grantedAt, requests } = answer;
-      return { kind: 'one', record: answer.body.data as Record<string, unknown>, grantedAt, requests };
+      const record = answer.body.data as Record<string, unknown>;
+      const replaced = answer.replaced?.get(record);
+      return { kind: 'one', record, ...(replaced && { replaced }), grantedAt, requests };
     },
   };
 }

@@ -27,7 +27,7 @@ export function countingBudget(inner?: Budget): CountingBudget {
       const answer = inner
         ? await inner.take(lane, want)
         : {
-            grants: Array.from({ length: want }, () => ({ id: `g${++issued}`, grantedAt: `at ${issued}` })),
+            grants: Array.from({ length: want }, () => ({ id: `g${++issued}`, grantedAt: `at ${issued}`, unused: 1 })),
             waitMs: 0,
           };
       for (const grant of answer.grants) open.add(grant.id);

@@ -90,7 +90,9 @@ describe('limiter', () => {
     const paced: Budget = {
       ...countingBudget(),
       take: async lane =>
-        lane === 'live' ? { grants: [{ id: 'l', grantedAt: 'now' }], waitMs: 0 } : { grants: [], waitMs: HOUR },
+        lane === 'live'
+          ? { grants: [{ id: 'l', grantedAt: 'now', unused: 1 }], waitMs: 0 }
+          : { grants: [], waitMs: HOUR },
     };
     const waits: [Lane, number][] = [];
     const limiter = open({ budget: paced, clock, onWait: (lane, ms) => waits.push([lane, ms]) });
@@ -108,7 +110,8 @@ describe('limiter', () => {
       ...countingBudget(),
       take(lane) {
         asked.push(lane);
-        if (asked.length > 1) return Promise.resolve({ grants: [{ id: lane, grantedAt: 'now' }], waitMs: 0 });
+        if (asked.length > 1)
+          return Promise.resolve({ grants: [{ id: lane, grantedAt: 'now', unused: 1 }], waitMs: 0 });
         return new Promise(resolve => {
           answer = resolve;
         });

@@ -168,6 +168,12 @@ describe('an answer', () => {
     expect(blockedMs(HOUR, MINUTE)).toBe(MINUTE);
   });
 
+  test('that refuses too many requests at once blocks only as long as the server asked, however often', () => {
+    const again = { ...key, refusedForMs: HOUR };
+    expect(observe({ blockedForMs: SECOND, crowded: true }, again).blockedMs).toBe(SECOND);
+    expect(observe({ crowded: true }, again).blockedMs).toBeUndefined();
+  });
+
   test('changes nothing by a header that is not a count', () => {
     for (const wrong of [-1, 1.5, Number.NaN, 2 ** 31]) {
       expect(countOf(wrong)).toBeUndefined();

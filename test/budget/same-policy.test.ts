@@ -21,6 +21,12 @@ const answered = report.map(reported => ({ purpose: 'page', status: 200, ...repo
 const refused = fc
   .integer({ min: SECOND, max: 15 * MINUTE })
   .map(blockedForMs => ({ purpose: 'page', status: 429, blockedForMs }));
+const crowded = fc.option(fc.integer({ min: SECOND, max: 15 * MINUTE }), { nil: undefined }).map(blockedForMs => ({
+  purpose: 'page',
+  status: 429,
+  crowded: true as const,
+  ...(blockedForMs && { blockedForMs }),
+}));
 const unanswered = fc.constant({ purpose: 'page', status: null });
 const nth = fc.nat(1000);
 
@@ -41,6 +47,7 @@ const step = fc.oneof<fc.WeightedArbitrary<Step>[]>(
       settlement: fc.oneof<fc.WeightedArbitrary<Settlement>[]>(
         { weight: 5, arbitrary: answered },
         { weight: 2, arbitrary: refused },
+        { weight: 1, arbitrary: crowded },
         { weight: 1, arbitrary: unanswered },
       ),
     }),
@@ -75,6 +82,47 @@ async function play(budget: Budget, steps: readonly Step[], advance: (ms: number
   }
   return answers;
 }
+
+test('a single refusal blocks as long as the server asked, however slow it was, in both stores', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const ms = fc.integer({ min: SECOND, max: 15 * MINUTE });
+    let key = 0;
+    const steps = fc.tuple(ms, ms, fc.boolean()).map(([slowMs, blockedForMs, isCrowded]): Step[] => [
+      { kind: 'take', lane: 'live', want: 1 },
+      { kind: 'advance', ms: slowMs },
+      {
+        kind: 'settle',
+        nth: 0,
+        settlement: { purpose: 'page', status: 429, blockedForMs, ...(isCrowded && { crowded: true }) },
+      },
+      { kind: 'take', lane: 'live', want: 1 },
+      { kind: 'advance', ms: blockedForMs },
+      { kind: 'take', lane: 'live', want: 1 },
+    ]);
+    await fc.assert(
+      fc.asyncProperty(steps, async each => {
+        const asked = each[4]?.kind === 'advance' ? each[4].ms : 0;
+        const expected = [
+          { grants: 1, waitMs: 0 },
+          { grants: 0, waitMs: asked },
+          { grants: 1, waitMs: 0 },
+        ];
+        const options = { source: 'shop', apiKey: `single ${key++}`, limit: 40, windowMs: HOUR, timeoutMs: 30 * DAY };
+        expect(await play(createLedger({ database, ...options }), each, passed => clock.advance(passed))).toEqual(
+          expected,
+        );
+        let nowMs = clock.now();
+        const memory = createMemoryBudget({ clock: { ...clock, now: () => nowMs }, limit: 40 });
+        const advance = (passed: number) => {
+          nowMs += passed;
+        };
+        expect(await play(memory, each, advance)).toEqual(expected);
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
 
 test('the memory store and the ledger give the same grants and waits to any sequence of requests and answers', async () => {
   await withDatabase(async database => {

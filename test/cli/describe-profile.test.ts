@@ -24,6 +24,14 @@ test('each list is described in one sentence, with its traits always in the same
   );
 });
 
+test('what concerns the whole source is described beside its lists', () => {
+  const atOnce = (value: string) => describeProfile([trait('(source)', 'requests at once', value)]);
+  expect(atOnce('2')).toEqual([
+    { list: '(source)', words: 'serves at most 2 requests at once; SOURCE_CONCURRENCY may be lowered to that' },
+  ]);
+  expect(atOnce('as set')[0]?.words).toBe('serves as many requests at once as SOURCE_CONCURRENCY says');
+});
+
 test('a trait or value without words is shown as stored', () => {
   const any = fc.constantFrom(
     'order',

@@ -43,3 +43,12 @@ test('a noticeable wait for a retry shows the reason and the time of the next at
     'customers: HTTP 503; next attempt at 2026-07-15 22:30:13 UTC',
   ]);
 });
+
+test('a source that serves few requests at once is reported with the setting', () => {
+  const { terminal, lines } = notes();
+  const progress = createProgress({ terminal, clock: systemClock }).of('graz', 'UTC');
+  progress.onEvent({ kind: 'crowded', allowed: 2, concurrency: 4 });
+  expect(lines).toEqual([
+    'graz the source refuses 4 requests at once; sending at most 2. To start with that: SOURCE_CONCURRENCY=2',
+  ]);
+});

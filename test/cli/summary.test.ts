@@ -14,6 +14,7 @@ const ENDED: OrderSummary = {
   deleted: 0,
   missing: 0,
   quarantined: 0,
+  replaced: 0,
   read: 0,
   unreadable: 0,
   slices: 4,

@@ -1,5 +1,6 @@
 import { explain, isKind, SluiceError } from '../../src/errors.ts';
 import { variantPoints } from '../../src/sandbox/variants/variant-points.ts';
+import { checkCharset } from './checks/check-charset.ts';
 import { checkDates } from './checks/check-dates.ts';
 import { checkFaults, checkHiddenFailures, checkKey, checkNotFound, checkOtherLists } from './checks/check-errors.ts';
 import { checkFields } from './checks/check-fields.ts';
@@ -40,6 +41,8 @@ export interface Report {
 
 /** Points that are never checked, and why. */
 const NEVER_CHECKED: Record<string, string> = {
+  concurrency: 'requests are sent one at a time',
+  stale: 'a source at rest looks the same',
   webhooks: 'a registration cannot be undone, so none is made',
   visible: 'a key with partial access looks like a smaller installation',
 };
@@ -72,7 +75,12 @@ export async function probe(options: ProbeOptions): Promise<Report> {
       return null;
     });
     if (lists) await runChecks(requester, lists, options, { found, written, attempt });
-    found.push(...checkRateLimit(requester), checkHiddenFailures(requester), checkFaults(requester));
+    found.push(
+      checkCharset(requester),
+      ...checkRateLimit(requester),
+      checkHiddenFailures(requester),
+      checkFaults(requester),
+    );
     const missing = Object.keys(variantPoints).filter(point => !found.some(finding => finding.point === point));
     found.push(...missing.map(point => undetermined(point, NEVER_CHECKED[point] ?? stopped ?? 'no answer showed it')));
     const findings = applyExclusions(found);

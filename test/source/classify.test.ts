@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { HOUR, MINUTE } from '../../src/clock.ts';
+import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
 import { classify, type Expected } from '../../src/source/answers/classify.ts';
 
-const time = { nowMs: Date.UTC(2026, 0, 15, 10), windowMs: HOUR };
+const time = { nowMs: Date.UTC(2026, 0, 15, 10), windowMs: HOUR, unused: 0 };
 const page = '<!doctype html><h1>Oops</h1>';
 const wrongKey = '{"success": false, "message": "Invalid API key"}';
 const invalid = '{"success": false, "message": "Validation failed", "errors": {"email": "Invalid email format"}}';
@@ -11,7 +11,7 @@ function judge(status: number, text: string, expected: Expected = 'list', header
   return classify({ status, headers, text }, expected, time);
 }
 
-describe('success is 2xx with JSON, `success` not false and `data` of the expected type', () => {
+describe('success is 2xx with JSON, `success` true or absent, no error and `data` of the expected type', () => {
   it.each([
     [200, '{"success": true, "data": []}', 'list'],
     [201, '{"success": true, "data": {"id": 1}}', 'one'],
@@ -19,6 +19,63 @@ describe('success is 2xx with JSON, `success` not false and `data` of the expect
     [200, '{"success": true}', 'any'],
   ] as const)('%i %s as %s', (status, text, expected) => {
     expect(judge(status, text, expected)).toEqual({ kind: 'success', body: JSON.parse(text) });
+  });
+
+  it.each(['true', '1', '"1"', '"true"', '"TRUE"', '"ok"', '"success"'])('`success: %s` is a success', success => {
+    expect(judge(200, `{"success": ${success}, "data": []}`)).toMatchObject({ kind: 'success' });
+  });
+
+  it.each(['false', '0', '"0"', '"false"', '"False"', '"no"', '""', 'null', '"error"', '[]', '{}'])(
+    '`success: %s` is a failure, never an empty list',
+    success => {
+      const said = `HTTP 200 with success: ${success} (Database busy)`;
+      const text = `{"success": ${success}, "data": [], "message": "Database busy"}`;
+      for (const expected of ['list', 'any'] as const)
+        expect(judge(200, text, expected)).toEqual({ kind: 'retry', what: said });
+    },
+  );
+
+  it.each(['null', 'false', '""', '0', '"0"', '[]', '{}', '{"code": 0, "message": ""}'])(
+    '`error: %s` and `errors` likewise are none',
+    empty => {
+      const text = `{"success": true, "data": [], "error": ${empty}, "errors": ${empty}}`;
+      expect(judge(200, text)).toMatchObject({ kind: 'success' });
+    },
+  );
+
+  it.each([
+    ['"error": "Database busy"', 'Database busy'],
+    ['"error": {"code": 17, "message": "Database busy"}', 'Database busy'],
+    ['"error": true', 'no message'],
+    ['"error": 1', 'no message'],
+    ['"errors": ["Database busy"]', 'no message'],
+    ['"success": true, "error": "Database busy"', 'Database busy'],
+  ])('an answer with %s is a failure, never an empty list', (error, said) => {
+    expect(judge(200, `{${error}, "data": []}`)).toEqual({ kind: 'retry', what: `HTTP 200 with an error (${said})` });
+  });
+
+  it('an error about the key refuses the key, and one by field refuses the request', () => {
+    expect(judge(200, '{"error": "Invalid API key", "data": []}').kind).toBe('unauthorized');
+    expect(judge(200, '{"success": 0, "errors": {"limit": "too large"}}')).toMatchObject({ kind: 'refused' });
+  });
+
+  it('a change that succeeded may report errors of parts of it', () => {
+    const text = '{"success": true, "data": [{"id": 1}], "errors": {"customers.1.email": "Invalid"}}';
+    expect(judge(201, text, 'any')).toMatchObject({ kind: 'success' });
+  });
+
+  it.each(['{"0": {"id": 9}, "1": {"id": 7}}', '{"0": {"id": 9}, "2": {"id": 7}}'])(
+    'a list may arrive as the object %s',
+    data => {
+      const body = { data: [{ id: 9 }, { id: 7 }], meta: { total_records: 2 } };
+      const text = `{"data": ${data}, "meta": {"total_records": 2}}`;
+      expect(judge(200, text)).toEqual({ kind: 'success', body });
+      expect(judge(200, text, 'one')).toEqual({ kind: 'success', body: JSON.parse(text) });
+    },
+  );
+
+  it.each(['{"id": 9}', '{"0": {"id": 9}, "next": 2}', '{"00": {"id": 9}}', '{}'])('but not as the object %s', data => {
+    expect(judge(200, `{"data": ${data}}`)).toMatchObject({ kind: 'retry', what: 'HTTP 200 without a list in `data`' });
   });
 
   it.each([204, 205])('or %i for a change without a body', status => {
@@ -45,11 +102,9 @@ describe('success is 2xx with JSON, `success` not false and `data` of the expect
     [500, '{"success": false, "message": "x"}', 'list', 'HTTP 500'],
     [503, page, 'list', 'an HTML page'],
   ] as const)('%i %.50s, expected as %s, is retried', (status, text, expected, what) => {
-    expect(judge(status, text, expected)).toMatchObject({
-      kind: 'retry',
-      blocksKey: false,
-      what: expect.stringContaining(what),
-    });
+    const verdict = judge(status, text, expected);
+    expect(verdict).toMatchObject({ kind: 'retry', what: expect.stringContaining(what) });
+    expect(verdict).not.toHaveProperty('refusal');
   });
 });
 
@@ -140,7 +195,6 @@ describe('a redirect is retried, never followed, and shown without query and use
     expect(judge(302, page, 'list', { location })).toEqual({
       kind: 'retry',
       what: `HTTP 302, a redirect to ${shown}, not followed because no other address may receive the key`,
-      blocksKey: false,
       asks: 'another address',
     });
   });
@@ -154,10 +208,10 @@ describe('the minimum wait', () => {
   const reset = { 'x-ratelimit-reset': '600' };
   it('after a 429 is Retry-After, or else the reset', () => {
     expect(judge(429, page, 'list', { ...reset, 'retry-after': '120' })).toMatchObject({
-      blocksKey: true,
+      refusal: 'quota',
       minimumMs: 2 * MINUTE,
     });
-    expect(judge(429, '', 'list', reset)).toMatchObject({ blocksKey: true, minimumMs: 10 * MINUTE });
+    expect(judge(429, '', 'list', reset)).toMatchObject({ refusal: 'quota', minimumMs: 10 * MINUTE });
     expect(judge(429, '')).not.toHaveProperty('minimumMs');
   });
 
@@ -171,5 +225,19 @@ describe('the minimum wait', () => {
   it('after a server error is Retry-After, never the reset of the rate window', () => {
     expect(judge(503, '', 'list', { ...reset, 'retry-after': '120' })).toMatchObject({ minimumMs: 2 * MINUTE });
     expect(judge(503, '', 'list', reset)).not.toHaveProperty('minimumMs');
+  });
+});
+
+it('a refusal because of too many requests at once is 429 with requests left, or 503 with such a message', () => {
+  expect(judge(429, '', 'list', { 'x-ratelimit-remaining': '900' })).toEqual({
+    kind: 'retry',
+    what: 'HTTP 429, too many requests at once',
+    refusal: 'crowded',
+  });
+  expect(judge(503, '<h1>Too many connections</h1>', 'list', { 'retry-after': '1' })).toEqual({
+    kind: 'retry',
+    what: 'HTTP 503, too many requests at once',
+    refusal: 'crowded',
+    minimumMs: SECOND,
   });
 });

@@ -29,13 +29,15 @@ const SAID: Record<Exclude<Fault, ListFault>, string> = {
   'html-503': 'HTTP 503 with an HTML page',
   'json-503-seconds': 'HTTP 503 with a JSON error',
   'html-503-date': 'HTTP 503 with an HTML page',
-  'json-429': 'HTTP 429, too many requests',
-  'json-429-seconds': 'HTTP 429, too many requests',
-  'json-429-date': 'HTTP 429, too many requests',
-  'html-429': 'HTTP 429, too many requests',
-  'html-429-seconds': 'HTTP 429, too many requests',
-  'html-429-date': 'HTTP 429, too many requests',
+  'json-429': 'HTTP 429, too many requests at once',
+  'json-429-seconds': 'HTTP 429, too many requests at once',
+  'json-429-date': 'HTTP 429, too many requests at once',
+  'html-429': 'HTTP 429, too many requests at once',
+  'html-429-seconds': 'HTTP 429, too many requests at once',
+  'html-429-date': 'HTTP 429, too many requests at once',
   'success-false': 'HTTP 200 with success: false (Temporarily out of order)',
+  'success-falsy': 'HTTP 200 with success: "" (Temporarily out of order)',
+  'error-200': 'HTTP 200 with an error (Temporarily out of order)',
   'html-200': 'HTTP 200 with an HTML page',
   'empty-200': 'HTTP 200 with an empty body',
   'cut-json': 'HTTP 200 with cut-off or invalid JSON',
@@ -111,7 +113,10 @@ describe('a lasting fault ends in an error that says what failed, where, and wha
       const said = SAID[fault].replace('{port}', String(sandbox.port)).replace('{path}', path);
       expect(error.message).toBe(`GET ${PATH}?page=1 failed ${tries} times: ${said}`);
       expect(error.kind).toBe(fault.startsWith('huge') ? 'refused' : 'unavailable');
-      expect(error.next).toMatch(fault.startsWith('huge') ? /SOURCE_PAGE_SIZE/ : /SOURCE_URL.*the next run continues/);
+      const setting = fault.startsWith('huge') ? 'PAGE_SIZE' : fault.includes('-429') ? 'CONCURRENCY' : 'URL';
+      expect(error.next).toMatch(
+        new RegExp(`SOURCE_${setting}${setting === 'PAGE_SIZE' ? '' : '.*the next run continues'}`),
+      );
       expect(isTimeout(error)).toBe(isEndless(fault));
       expect([sandbox.stats.total, budget.open(), budget.settled.length]).toEqual([tries, 0, tries]);
       const shown = [error.message, error.stack, error.next, String(error.cause), JSON.stringify(error)].join('\n');

@@ -152,12 +152,14 @@ export async function differences(
   const found: string[] = [];
   // Text columns keep the "" that such a source writes for null.
   const plain = (content: string) => (sandbox.variants.none === 'empty' ? content.replaceAll('""', 'null') : content);
+  const received = (content: string) =>
+    sandbox.variants.charset === 'broken' ? content.replace(/[À-ÿ]/g, '\ufffd') : content;
   for (const resource of resources) {
     const { source, warehouse, key, bare } = COMPARISONS[resource];
     const counted = (rows: Iterable<readonly [string, unknown]>) => {
       const byKey = new Map<string, string>();
       for (const [id, row] of rows) {
-        const content = plain(JSON.stringify(row));
+        const content = received(plain(JSON.stringify(row)));
         let name = bare?.(sandbox.variants) ? content : id;
         while (byKey.has(name)) name += '+';
         byKey.set(name, content);

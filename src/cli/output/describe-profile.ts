@@ -1,8 +1,9 @@
 import type { Traits } from '../../engine/profile/observation.ts';
+import type { SourceTraits } from '../../engine/profile/source-traits.ts';
 import type { Trait } from '../../warehouse/ledgers/traits.ts';
 
 /** The words for a value of each trait, in the order in which a sentence lists them. */
-const WORDS: { readonly [Name in keyof Traits]: WordsOf<Traits[Name]> } = {
+const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits & SourceTraits)[Name]> } = {
   order: {
     'id-desc': 'newest id first',
     'id-asc': 'oldest id first',
@@ -39,6 +40,10 @@ const WORDS: { readonly [Name in keyof Traits]: WordsOf<Traits[Name]> } = {
     'other rules': 'the monthly report follows other rules and is not used',
     absent: 'no monthly report',
   },
+  'requests at once': value =>
+    value === 'as set'
+      ? 'serves as many requests at once as SOURCE_CONCURRENCY says'
+      : `serves at most ${value} requests at once; SOURCE_CONCURRENCY may be lowered to that`,
 };
 
 type WordsOf<Value extends string> = string extends Value

@@ -6,7 +6,7 @@ import type { LoopEvent } from '../../engine/run/engine.ts';
 import type { Task } from '../../engine/task/task.ts';
 import { count, plural } from '../../service/format.ts';
 import type { Terminal } from '../session/terminal.ts';
-import { limitText, NOTICED_MS, retryText, SAME_WAIT_MS } from './wait-note.ts';
+import { crowdedText, limitText, NOTICED_MS, retryText, SAME_WAIT_MS } from './wait-note.ts';
 
 /** Progress of one resource. `share`: the part of its rows that has been read, 0 to 1; null if unknown. */
 export interface Standing {
@@ -29,6 +29,8 @@ interface Shown {
   /** Applies to every resource whose name starts with `prefix`. */
   waiting(text: string, prefix: string, until: number): void;
   ended(resource: string, state: string): void;
+  /** A line that stays. */
+  note(text: string): void;
   stop(): void;
 }
 
@@ -51,6 +53,7 @@ export function createProgress(options: { terminal: Terminal; clock: Clock }): {
       waiting,
       onEvent(event) {
         if (event.kind === 'waiting') return waiting(clock.now() + event.waitMs);
+        if (event.kind === 'crowded') return shown.note(`${prefix}${crowdedText(event.allowed, event.concurrency)}`);
         if (event.kind === 'retrying') {
           const at = clock.now() + event.waitMs;
           if (event.waitMs >= NOTICED_MS) shown.waiting(retryText(event.came, at, timeZone), prefix, at);
@@ -101,6 +104,7 @@ function createLines(terminal: Terminal, clock: Clock): Shown {
       last.delete(resource);
       terminal.note(`${resource}: ${state}`);
     },
+    note: text => terminal.note(text),
     stop: () => undefined,
   };
 }
@@ -134,6 +138,7 @@ function createBars(): Shown {
       for (const resource of all.keys()) if (resource.startsWith(prefix)) set(resource, null, { note });
     },
     ended: (resource, state) => set(resource, state === 'done' ? 100 : null, { note: state }),
+    note: text => multi.log(`${text}\n`),
     stop: () => multi.stop(),
   };
 }

@@ -11,6 +11,10 @@ export const SAME_WAIT_MS = 5 * SECOND;
 export const limitText = (at: number, timeZone: string): string =>
   `waiting for the request limit until ${momentWithZone(at, timeZone)}`;
 
+/** The source serves fewer requests at once than configured. */
+export const crowdedText = (allowed: number, concurrency: number): string =>
+  `the source refuses ${concurrency} requests at once; sending at most ${allowed}. To start with that: SOURCE_CONCURRENCY=${allowed}`;
+
 /** `came`: what came instead of an answer. */
 export const retryText = (came: string, at: number, timeZone: string): string =>
   `${came}; next attempt at ${momentWithZone(at, timeZone)}`;

@@ -24,6 +24,7 @@ export function summarise({ order, work, progress }: OrderResult) {
     missing: work?.missingNow ?? 0,
     // A sync shows the new ones; after a repair, what still is there counts.
     quarantined: (order.kind === 'verify' ? work?.quarantinedNow : work?.quarantined) ?? 0,
+    replaced: work?.replaced ?? 0,
     read: work?.rowsRead ?? 0,
     unreadable: work?.quarantinedSince ?? 0,
     slices: progress.slices,
@@ -96,6 +97,11 @@ export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult
   for (const each of resources)
     if (each.state === 'done' && each.reason !== null && !terminal.json)
       terminal.note(`${nameOf(each)}: ${each.reason}`);
+  for (const each of resources)
+    if (each.replaced > 0 && !terminal.json)
+      terminal.note(
+        `${nameOf(each)}: ${plural(each.replaced, 'row')} came with bytes that are invalid in the encoding of the answer; U+FFFD replaces them. To find the rows: select * from ${each.resource} where _extra ? '(replaced)'`,
+      );
   if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
   return outcomeOf(error, read);
 }

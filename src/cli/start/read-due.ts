@@ -7,6 +7,7 @@ import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { dueHints } from '../../warehouse/ledgers/hints.ts';
 import { whatIsDue } from '../../warehouse/reports/due.ts';
+import { crowdedText } from '../output/wait-note.ts';
 import { openSourceEngine } from '../run/open-source-engine.ts';
 import { readUnderLock } from '../run/read-under-lock.ts';
 import type { Session } from '../session/session.ts';
@@ -66,6 +67,7 @@ function logEvent(log: Log, event: LoopEvent): void {
     // Lanes below live are paced: a wait of seconds is normal.
     log[event.waitMs > MINUTE ? 'info' : 'debug']({ waitMs: event.waitMs, until }, 'waiting for the request limit');
   }
+  if (event.kind === 'crowded') log.warn(crowdedText(event.allowed, event.concurrency));
   if (event.kind !== 'ended') return;
   const { task, state } = event;
   const facts = { resource: task.resource.name, kind: task.kind, run: task.runId, order: task.orderId, ...task.counts };

@@ -1,3 +1,4 @@
+import { stampText } from '../../source/answers/values.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import { isId } from '../slices/id-ranges.ts';
 import type { Observation, Order } from './observation.ts';
@@ -27,11 +28,19 @@ export function orderOfRows(profile: SourceProfile, { rows }: ObservedPage, keyF
     const order = orderOfIds(ids.map(BigInt), profile.order);
     if (order !== 'none') return order;
   }
-  const stamps = records.map(record =>
-    typeof record?.updated_at === 'string' ? stampMs(record.updated_at) : Number.NaN,
-  );
+  const stamps = records.map(record => momentOf(record?.updated_at));
   const isFalling = stamps.every((stamp, index) => index === 0 || stamp <= (stamps[index - 1] as number));
   return isFalling ? 'updated-desc' : 'none';
+}
+
+/** NaN for what is no time stamp. */
+function momentOf(value: unknown): number {
+  try {
+    const stamp = stampText(value ?? null);
+    return stamp === null ? Number.NaN : stampMs(stamp);
+  } catch {
+    return Number.NaN;
+  }
 }
 
 /** The order that a page of the unfiltered list shows. */

@@ -1,4 +1,5 @@
 import { isKind } from '../../errors.ts';
+import type { Replaced } from '../../source/answers/replaced.ts';
 import { type Client, isTimeout, type ListAnswer, type Meta } from '../../source/client.ts';
 import { endsBehindFullPage } from '../../source/paging/pager.ts';
 import { holdsRows, pageSize } from '../coverage/list.ts';
@@ -24,6 +25,8 @@ export interface Reader {
 export interface PageAnswer {
   readonly rows: readonly unknown[];
   readonly meta: Meta | undefined;
+  /** The rows in which U+FFFD replaces invalid bytes. */
+  readonly replaced?: Replaced | undefined;
   readonly grantedAt: string;
   readonly requests: number;
   readonly limit: number;
@@ -82,7 +85,7 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
       const isFiltered = Object.keys(question.query).length > 0;
       if (answer.kind === 'rows') {
         const meta = believedMeta(resource.profile, answer.meta, { isFiltered });
-        return { ...came, rows: answer.rows, meta };
+        return { ...came, rows: answer.rows, meta, replaced: answer.replaced };
       }
       // 404 past the end, or for a filter that matches nothing, means no rows. Page 1 of the unfiltered list must exist.
       if (page > 1 || isFiltered) return { ...came, rows: [], meta: undefined };

@@ -4,6 +4,7 @@ import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { groupBy } from '../group-by.ts';
 import type { Resource } from '../resource.ts';
+import type { PageAnswer } from './fetch-page.ts';
 
 export interface ParsedRows {
   readonly rows: Row[];
@@ -15,7 +16,7 @@ export interface ParsedRows {
 /** Parses the rows of an answer. Equal rows without an id are numbered, continuing after those in `seen`. */
 export function parseRows(
   resource: Resource,
-  answer: { readonly rows: readonly unknown[]; readonly grantedAt: string },
+  answer: Pick<PageAnswer, 'rows' | 'grantedAt' | 'replaced'>,
   seen: { has(key: string): boolean },
 ): ParsedRows {
   const rows: Row[] = [];
@@ -23,7 +24,7 @@ export function parseRows(
   const bare: Row[] = [];
   const listed = fieldsOf(resource, answer.rows);
   for (const raw of answer.rows) {
-    const parsed = resource.parse(raw, answer.grantedAt, listed);
+    const parsed = resource.parse(raw, answer.grantedAt, { listed, replaced: answer.replaced?.get(raw) });
     if ('bad' in parsed) bad.push(parsed.bad);
     else if (isContentKey(parsed.row.key)) bare.push(parsed.row);
     else rows.push(parsed.row);

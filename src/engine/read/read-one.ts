@@ -22,7 +22,7 @@ export async function* readOne(reader: Reader, task: Task, slice: Extract<Slice,
   if (instead !== undefined) yield { ...step, end, learnt: [hidesDeletion(slice.key, instead)] };
   else if (answer.kind === 'gone') yield { ...step, end: { kind: 'gone', key: slice.key, at: grantedAt } };
   else {
-    const parsed = resource.parse(answer.record, grantedAt);
+    const parsed = resource.parse(answer.record, grantedAt, { replaced: answer.replaced });
     yield 'row' in parsed ? { ...step, rows: [parsed.row], end } : { ...step, bad: [parsed.bad], end };
   }
 }

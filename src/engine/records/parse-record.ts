@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { isObject } from '../../source/answers/json.ts';
+import { asList } from '../../source/answers/list.ts';
+import type { ReplacedFields } from '../../source/answers/replaced.ts';
 import { BadValue } from '../../source/answers/values.ts';
 import type { ChildRow } from '../../warehouse/rows/child-rows.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
@@ -10,11 +12,20 @@ import { jsonText, uncleanIn, wholeJson } from '../storable-text.ts';
 
 /** Stands in `_extra` beside the unknown fields: how many characters were removed or replaced, by field. */
 const CLEANED = '(cleaned)';
+/** The same for the characters that replace invalid bytes. */
+const REPLACED = '(replaced)';
 
 export type Parsed = { readonly row: Row } | { readonly bad: BadRecord };
 
-/** `listed`: fields that other rows of the list carry. Where this row omits one, it is empty. */
-export type RecordParser = (raw: unknown, readAt: string, listed?: ReadonlySet<string>) => Parsed;
+/** What is known of a record beside its content. */
+export interface Beside {
+  /** Fields that other rows of the list carry. Where this row omits one, it is empty. */
+  readonly listed?: ReadonlySet<string>;
+  /** Its fields that came with bytes that are invalid in the answer's encoding. */
+  readonly replaced?: ReplacedFields | undefined;
+}
+
+export type RecordParser = (raw: unknown, readAt: string, beside?: Beside) => Parsed;
 
 /**
  * Turns rows of an answer into rows of the warehouse, or into records for quarantine. `contentKeyed`: a row without its key field
@@ -30,9 +41,10 @@ export function createRecordParser(job: Job, options: { hashed: boolean; content
   // Changes whenever the record's fields do, so that rows stored under an older declaration are compared as different.
   const version = [...known].sort().join();
 
-  return (raw, readAt, listed) => {
+  const parse = (raw: unknown, readAt: string, { listed, replaced }: Beside): Parsed => {
     if (!isObject(raw)) return { bad: badRecord(job, raw, { '(record)': 'expected an object' }) };
-    const record = whole === undefined ? raw : { [job.key]: raw[job.key], [whole]: shown(job, raw) };
+    const record =
+      whole === undefined ? withLists(raw, children) : { [job.key]: raw[job.key], [whole]: shown(job, raw) };
     const parsed = job.record.safeParse(record);
     if (!parsed.success) return { bad: badRecord(job, raw, reasonsOf(parsed.error)) };
 
@@ -60,7 +72,7 @@ export function createRecordParser(job: Job, options: { hashed: boolean; content
           extra: extraOf(rawItems?.[index] ?? {}, child.known, item),
         }));
       }
-      extra = extraOf(record, known, values);
+      extra = extraOf(record, known, values, whole === undefined ? replaced : replaced && { [whole]: sum(replaced) });
     } catch (error) {
       if (!(error instanceof BadValue)) throw error;
       return { bad: badRecord(job, raw, { '(unknown fields)': error.message }) };
@@ -68,6 +80,22 @@ export function createRecordParser(job: Job, options: { hashed: boolean; content
     const digest = options.hashed ? digestOf([version, values, lists, extra]) : null;
     return { row: { key, values, children: lists, extra, hash: digest, readAt } };
   };
+  return (raw, readAt, beside = {}) => marked(parse(raw, readAt, beside), beside.replaced !== undefined);
+}
+
+/** The record with its child lists as lists, where the source writes them as objects. */
+function withLists(
+  raw: Record<string, unknown>,
+  children: readonly { readonly field: string }[],
+): Record<string, unknown> {
+  const objects = children.filter(({ field }) => isObject(raw[field]));
+  if (objects.length === 0) return raw;
+  return { ...raw, ...Object.fromEntries(objects.map(({ field }) => [field, asList(raw[field])])) };
+}
+
+function marked(parsed: Parsed, replaced: boolean): Parsed {
+  if (!replaced) return parsed;
+  return 'row' in parsed ? { row: { ...parsed.row, replaced } } : { bad: { ...parsed.bad, replaced } };
 }
 
 const digestOf = (value: unknown): string => hash('sha256', JSON.stringify(value)).slice(0, 32);
@@ -90,6 +118,7 @@ function extraOf(
   record: Record<string, unknown>,
   known: ReadonlySet<string>,
   values: Readonly<Record<string, string | null>>,
+  replaced?: ReplacedFields,
 ): string | null {
   const cleaned: [string, number][] = [];
   for (const name in values) {
@@ -98,14 +127,20 @@ function extraOf(
     if (unclean > 0) cleaned.push([name, unclean]);
   }
   const names = Object.keys(record).filter(name => !known.has(name));
-  if (names.length === 0 && cleaned.length === 0) return null;
+  if (names.length === 0 && cleaned.length === 0 && !replaced) return null;
   const unknown = Object.fromEntries(names.map(name => [name, record[name]]));
   const json = jsonText(unknown);
   if (json.cleaned > 0) cleaned.push(['(unknown fields)', json.cleaned]);
+  const counts = {
+    ...(cleaned.length > 0 && { [CLEANED]: Object.fromEntries(cleaned) }),
+    ...(replaced && { [REPLACED]: replaced }),
+  };
+  if (Object.keys(counts).length === 0) return json.text;
   // A field of the source's own with that name is worth more than our count.
-  if (cleaned.length === 0 || CLEANED in unknown) return json.text;
-  return jsonText({ ...unknown, [CLEANED]: Object.fromEntries(cleaned) }).text;
+  return jsonText({ ...counts, ...unknown }).text;
 }
+
+const sum = (counts: ReplacedFields): number => Object.values(counts).reduce((total, each) => total + each, 0);
 
 /** What may be kept of a row. */
 function shown(job: Job, raw: unknown): unknown {

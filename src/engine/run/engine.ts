@@ -41,6 +41,8 @@ export type LoopEvent =
   | { readonly kind: 'begun' | 'ended'; readonly task: Task; readonly state?: 'done' | 'failed' | 'stopped' | 'paused' }
   | { readonly kind: 'committed'; readonly task: Task; readonly step: Step }
   | { readonly kind: 'waiting'; readonly waitMs: number }
+  /** The source refuses so many requests at once that fewer are sent than configured. */
+  | { readonly kind: 'crowded'; readonly allowed: number; readonly concurrency: number }
   /** `came`: what was received instead of an answer. */
   | { readonly kind: 'retrying'; readonly came: string; readonly waitMs: number };
 

@@ -4,6 +4,7 @@ import { type ClientOptions, openClient } from '../../source/client.ts';
 import type { Job } from '../job.ts';
 import { openResource } from '../resource.ts';
 import type { Engine } from './engine.ts';
+import { rememberConcurrency } from './remember-concurrency.ts';
 
 export interface EngineOptions
   extends Omit<Engine, 'resources' | 'client' | 'waiting'>,
@@ -27,12 +28,15 @@ export async function openEngine(options: EngineOptions): Promise<Engine & { clo
     [...jobs].map(([name, job]) => openResource(database, { source, name, job, schema })),
   );
   const waiting = createWaiting(clock);
+  const inFlight = await rememberConcurrency({ database, source, concurrency, log, onEvent });
   const client = openClient({
     url,
     apiKey,
     auth,
     timeoutMs,
     concurrency,
+    knownConcurrency: inFlight.known,
+    onConcurrency: inFlight.onChange,
     windowMs,
     budget,
     noWait,
@@ -41,5 +45,14 @@ export async function openEngine(options: EngineOptions): Promise<Engine & { clo
     clock,
     log,
   });
-  return { ...engine, resources, client, waiting, close: () => client.close() };
+  return {
+    ...engine,
+    resources,
+    client,
+    waiting,
+    async close() {
+      await client.close();
+      await inFlight.stored();
+    },
+  };
 }

@@ -1,7 +1,8 @@
-import { SECOND } from '../../clock.ts';
+import { MINUTE, SECOND } from '../../clock.ts';
 import { stampOf } from '../data/calendar.ts';
 import type { Data } from '../data/data.ts';
 import type { Resource, Rows } from '../data/rows.ts';
+import { createHistory, type History } from './history.ts';
 
 export const eventKinds = ['invoice.created', 'payment.received'] as const;
 export type EventKind = (typeof eventKinds)[number];
@@ -16,7 +17,11 @@ export interface Edits {
   update<R extends Resource>(resource: R, id: number, patch: Partial<Rows[R]>): Rows[R] | undefined;
   remove(resource: Resource, id: number): boolean;
   restore(resource: Resource, id: number): boolean;
+  /** Runs `read` on the rows as they were at a moment of the latest minute, in milliseconds since the epoch. */
+  readonly asOf: History['asOf'];
 }
+
+const KEPT_MS = MINUTE;
 
 /**
  * The document does not say when events occur. Here a payment is an invoice that becomes paid or partially paid, or a new
@@ -24,9 +29,16 @@ export interface Edits {
  */
 export function createEdits(data: Data, now: () => number, emit: EmitEvent): Edits {
   const seconds = () => Math.floor(now() / SECOND);
+  const history = createHistory(KEPT_MS);
+  const removal = (resource: Resource, id: number) => ({
+    remove: () => void data[resource].remove(id),
+    restore: () => void data[resource].restore(id),
+  });
   return {
     insert(resource, row) {
       const inserted = data[resource].insert(row, seconds());
+      const { remove, restore } = removal(resource, inserted.id);
+      history.record({ at: now(), undo: remove, redo: restore });
       if (resource === 'invoices') emit('invoice.created', 'invoices', inserted as Rows['invoices']);
       if (resource === 'transactions' && 'type' in inserted && inserted.type === 'Income')
         emit('payment.received', 'transactions', inserted as Rows['transactions']);
@@ -34,13 +46,32 @@ export function createEdits(data: Data, now: () => number, emit: EmitEvent): Edi
     },
     update(resource, id, patch) {
       const stamped = resource === 'customers' ? { updated_at: stampOf(seconds()), ...patch } : patch;
-      const updated = data[resource].update(id, stamped, seconds());
+      const [before, changedBefore] = [data[resource].get(id), data[resource].changedAt(id)];
+      const changed = seconds();
+      const updated = data[resource].update(id, stamped, changed);
+      if (before && updated)
+        history.record({
+          at: now(),
+          undo: () => void data[resource].update(id, before, changedBefore),
+          redo: () => void data[resource].update(id, updated, changed),
+        });
       const status = resource === 'invoices' && 'status' in patch ? patch.status : undefined;
       if (updated && (status === 'Paid' || status === 'Partially Paid'))
         emit('payment.received', 'invoices', updated as Rows['invoices']);
       return updated;
     },
-    remove: (resource, id) => data[resource].remove(id),
-    restore: (resource, id) => data[resource].restore(id),
+    remove(resource, id) {
+      const removed = data[resource].remove(id);
+      const { remove, restore } = removal(resource, id);
+      if (removed) history.record({ at: now(), undo: restore, redo: remove });
+      return removed;
+    },
+    restore(resource, id) {
+      const restored = data[resource].restore(id);
+      const { remove, restore } = removal(resource, id);
+      if (restored) history.record({ at: now(), undo: remove, redo: restore });
+      return restored;
+    },
+    asOf: (at, read) => history.asOf(at, read),
   };
 }

@@ -40,6 +40,8 @@ export interface Table<Row extends { id: number }> {
   isLive(position: number): boolean;
   /** Positions of the matching live rows, by ascending id. */
   select(filter: Filter): Int32Array;
+  /** Time of the last change of a live row, in seconds since the epoch. */
+  changedAt(id: number): number;
   insert(row: Omit<Row, 'id'>, seconds: number): Row;
   update(id: number, patch: Partial<Row>, seconds: number): Row | undefined;
   remove(id: number): boolean;
@@ -149,6 +151,7 @@ export function createTable<Row extends { id: number }>(source: TableSource<Row>
       const stateAt = state === undefined ? undefined : states.indexOf(state);
       return scanColumns(columns, { live, length, size }, { ...filter, state: stateAt }, matches);
     },
+    changedAt: id => columns.changed[livePosition(id)] ?? 0,
     insert(row, seconds) {
       if (length === columns.ids.length) grow();
       const id = nextId();

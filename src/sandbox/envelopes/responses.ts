@@ -25,14 +25,28 @@ export function validationFailure(status: number, errors: Record<string, string>
   return failure(status, 'Validation failed', errors);
 }
 
+/** How a list is written: as an array, or as an object whose names are this many times the position. */
+export type ListForm = 'array' | 1 | 2;
+
 /** A list of `count` rows. A long one is rendered and sent in chunks, so that a million rows are never one string. */
-export function rowList(count: number, row: (index: number) => object | null, meta: Meta | undefined): Response {
-  const end = meta === undefined ? ']}' : `],"meta":${JSON.stringify(meta)}}`;
+export function rowList(
+  count: number,
+  row: (index: number) => object | null,
+  meta: Meta | undefined,
+  form: ListForm = 'array',
+): Response {
+  const isArray = form === 'array' || count === 0;
+  const [opening, closing] = isArray ? ['[', ']'] : ['{', '}'];
+  const nameOf = (index: number) => (isArray ? '' : `"${index * Number(form)}":`);
+  const end = meta === undefined ? `${closing}}` : `${closing},"meta":${JSON.stringify(meta)}}`;
   const chunkFrom = (from: number) => {
     const texts: string[] = [];
-    for (let index = from; index < Math.min(count, from + ROWS_PER_CHUNK); index += 1) texts.push(toJson(row(index)));
+    for (let index = from; index < Math.min(count, from + ROWS_PER_CHUNK); index += 1)
+      texts.push(nameOf(index) + toJson(row(index)));
     return (
-      (from === 0 ? '{"success":true,"data":[' : ',') + texts.join(',') + (from + ROWS_PER_CHUNK >= count ? end : '')
+      (from === 0 ? `{"success":true,"data":${opening}` : ',') +
+      texts.join(',') +
+      (from + ROWS_PER_CHUNK >= count ? end : '')
     );
   };
   if (count <= ROWS_PER_CHUNK) return new Response(chunkFrom(0), { headers: JSON_TYPE });

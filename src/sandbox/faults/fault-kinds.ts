@@ -15,6 +15,8 @@ export const faultKinds = {
   'html-429-seconds': 'like html-429, with Retry-After: 5',
   'html-429-date': 'like html-429, with a Retry-After date 5 seconds ahead',
   'success-false': 'status 200 with success false',
+  'success-falsy': 'status 200 with an empty list and success 0, "0", "false", "no", "" or null',
+  'error-200': 'status 200 with an empty list and an error, without success',
   'html-200': 'status 200 with an HTML page',
   'empty-200': 'status 200 with an empty body',
   'cut-json': 'status 200 with truncated JSON',

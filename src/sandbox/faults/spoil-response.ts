@@ -21,12 +21,20 @@ interface Exchange {
 
 type Spoil = (response: Response, exchange: Exchange) => Response | Promise<Response>;
 
+const FALSY = ['0', '"0"', '"false"', '"no"', '""', 'null'];
+const EMPTY_LIST = '"data":[],"meta":{"current_page":1,"total_pages":1,"total_records":0}';
 const RETRY_SECONDS = 5;
 const DRIP_MS = 100;
 const RESET_POLL_MS = 20;
 
 const spoilBy: Record<Exclude<ResponseFault, StatusFault>, Spoil> = {
   'success-false': response => withBody(response, '{"success":false,"message":"Temporarily out of order"}'),
+  'success-falsy': (response, { now }) =>
+    withBody(
+      response,
+      `{"success":${FALSY[Math.floor(now) % FALSY.length]},"message":"Temporarily out of order",${EMPTY_LIST}}`,
+    ),
+  'error-200': response => withBody(response, `{"error":"Temporarily out of order",${EMPTY_LIST}}`),
   'empty-200': response => withBody(response, ''),
   'cut-json': async response => withBody(response, firstHalf(await response.text())),
   'hang-body': async response => unfinished(response, firstHalf(await response.text()), () => new Promise(() => {})),

@@ -8,8 +8,8 @@ import type { Timeline } from '../timeline/timeline.ts';
 import type { Variants } from '../variants/variants.ts';
 import type { RequestLog } from './request-log.ts';
 
-/** The types of a Hono app: Node's request and response, and the list fault that the middleware chose. */
-export type Env = { Bindings: HttpBindings; Variables: { fault?: ListFault } };
+/** The types of a Hono app: Node's request and response, the list fault that the middleware chose, and how old a state it reads. */
+export type Env = { Bindings: HttpBindings; Variables: { fault?: ListFault; lagMs: number } };
 
 /** What the routes and the middleware work with. */
 export interface AppDependencies {

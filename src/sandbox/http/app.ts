@@ -40,8 +40,9 @@ function addListRoutes(app: Hono<Env>, { timeline, variants, log }: AppDependenc
       if (offered === '405') return failure(405, 'Method not allowed');
       if (current.forbidden === resource) return failure(403, `You do not have permission to view ${resource}`);
       const { query } = parseTarget(c.req.url);
-      const request = { salt: log.stats.total, fault: c.get('fault') };
-      return timeline.dataset().answerList(resource, query, current, request);
+      const lagMs = c.get('lagMs');
+      const request = { salt: log.stats.total, fault: c.get('fault'), renderNow: lagMs > 0 };
+      return timeline.readBehind(lagMs, dataset => dataset.answerList(resource, query, current, request));
     });
   }
 }
@@ -57,7 +58,9 @@ function addReportRoute(app: Hono<Env>, { timeline, variants }: AppDependencies)
     if (!Number.isInteger(year) || year < 1000 || year > 9998) errors.year = 'Invalid year';
     if (month !== undefined && !(Number.isInteger(month) && month >= 1 && month <= 12)) errors.month = 'Invalid month';
     if (Object.keys(errors).length > 0) return validationFailure(Number(current.validation), errors);
-    return success(renderSums(financialReport(timeline.dataset().data, year, month, current.report), current));
+    const report = current.report;
+    const sums = timeline.readBehind(c.get('lagMs'), ({ data }) => financialReport(data, year, month, report));
+    return success(renderSums(sums, current));
   });
 }
 

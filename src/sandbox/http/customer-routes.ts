@@ -11,10 +11,10 @@ export function addCustomerRoutes(app: Hono<Env>, { timeline, variants }: AppDep
   const path = '/api/v2/customers/:id{[0-9]+}';
   const notFound = () => failure(404, 'Customer not found');
   const render = (row: Customer) => renderRow('customers', row, variants(), false);
-  const find = (c: Context<Env>) => {
+  const find = (c: Context<Env>, lagMs = 0) => {
     const id = Number(c.req.param('id'));
     const visible = variants().visible === 'all' || (variants().visible === 'half' && id % 2 === 0);
-    return visible ? timeline.dataset().data.customers.get(id) : undefined;
+    return visible ? timeline.readBehind(lagMs, ({ data }) => data.customers.get(id)) : undefined;
   };
 
   const missing = (id: number) => {
@@ -34,7 +34,7 @@ export function addCustomerRoutes(app: Hono<Env>, { timeline, variants }: AppDep
   };
 
   app.get(path, c => {
-    const row = find(c);
+    const row = find(c, c.get('lagMs'));
     return row === undefined ? missing(Number(c.req.param('id'))) : success(render(row));
   });
   app.put(path, async c => {

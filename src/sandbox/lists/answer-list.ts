@@ -7,7 +7,7 @@ import { choosePage } from './choose-page.ts';
 import { type ListedResource, listedResources, listShapes } from './list-shapes.ts';
 import { createListing, type Listing } from './ordering.ts';
 import { dateErrors, readFilter } from './read-filter.ts';
-import { renderRow } from './render-row.ts';
+import { formOf, renderRow } from './render-row.ts';
 import { spoilPage, spoilRow } from './spoil-page.ts';
 
 /** Answers `GET` on a list. `salt` varies by request, for orders and faults that do too. */
@@ -15,7 +15,8 @@ export type AnswerList = (
   resource: ListedResource,
   query: URLSearchParams,
   variants: Variants,
-  request: { salt: number; fault: ListFault | undefined },
+  /** `renderNow`: the rows change back once this returns. */
+  request: { salt: number; fault: ListFault | undefined; renderNow: boolean },
 ) => Response;
 
 /** The position of a row that is null. */
@@ -26,7 +27,7 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
   for (const resource of listedResources) {
     listings.set(resource, createListing(data[resource] as Table<{ id: number }>, seed));
   }
-  return (resource, query, variants, { salt, fault }) => {
+  return (resource, query, variants, { salt, fault, renderNow }) => {
     const errors = dateErrors(resource, query, variants);
     if (errors !== undefined) return validationFailure(Number(variants.validation), errors);
 
@@ -54,6 +55,8 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
       // Nothing is documented of the invented lists, so no value of theirs is of the wrong kind.
       return listShapes[resource].invented ? rendered : spoilRow(fault, rendered, stored.id);
     };
-    return rowList(sent.count, row, sent.meta);
+    if (!renderNow) return rowList(sent.count, row, sent.meta, formOf(variants));
+    const rows = Array.from({ length: sent.count }, (_, index) => row(index));
+    return rowList(sent.count, index => rows[index] ?? null, sent.meta, formOf(variants));
   };
 }

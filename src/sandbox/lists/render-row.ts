@@ -1,6 +1,8 @@
+import { SECOND } from '../../clock.ts';
 import { mix } from '../data/random.ts';
 import type { Amount, Item, Resource, Rows } from '../data/rows.ts';
 import { exactNumber } from '../envelopes/json-text.ts';
+import type { ListForm } from '../envelopes/responses.ts';
 import type { Variants } from '../variants/variants.ts';
 
 const DATES = new Set(['date', 'due_date', 'valid_until', 'placed_on']);
@@ -41,6 +43,7 @@ function isUnchangedBy(variants: Variants, listed: boolean): boolean {
     variants.numbers === 'numbers' &&
     variants.none === 'null' &&
     variants.timestamps === 'z' &&
+    variants.lists === 'array' &&
     variants['extra-fields'] === 'no' &&
     variants['customer-fields'] === 'full' &&
     (variants['invoice-fields'] === 'full' || !listed) &&
@@ -71,16 +74,17 @@ function renderField(rendered: Json, name: string, value: unknown, variants: Var
     rendered[name] =
       variants.none === 'empty' ? '' : variants.none === 'zero-date' && DATES.has(name) ? '0000-00-00' : null;
   } else if (name === 'items' && Array.isArray(value)) {
-    rendered[name] = (value as (Item | null)[]).map(item => {
+    const items = (value as (Item | null)[]).map(item => {
       if (item === null || typeof item !== 'object') return item;
       const line: Json = {};
       for (const [field, content] of Object.entries(item)) renderField(line, field, content, variants, quoted);
       return line;
     });
+    rendered[name] = asForm(items, formOf(variants));
   } else if (AMOUNTS.has(name)) {
     rendered[name] = renderAmount(value as Amount, quoted.amounts);
   } else if (STAMPS.has(name)) {
-    rendered[name] = renderStamp(value, variants.timestamps);
+    rendered[name] = renderStamp(value, variants.timestamps, quoted.others);
   } else {
     const isQuoted = /(?:^|_)id$/.test(name) ? quoted.ids : quoted.others;
     rendered[name] = isQuoted && typeof value === 'number' ? String(value) : value;
@@ -96,8 +100,22 @@ function renderAmount(value: Amount, quoted: boolean): unknown {
   return !quoted && /^-?\d+(\.\d+)?$/.test(value) ? exactNumber(value) : value;
 }
 
-function renderStamp(value: unknown, style: Variants['timestamps']): unknown {
+/** How this source writes lists. */
+export function formOf({ lists }: Variants): ListForm {
+  return lists === 'array' ? 'array' : lists === 'object' ? 1 : 2;
+}
+
+function asForm(items: readonly unknown[], form: ListForm): unknown {
+  if (form === 'array' || items.length === 0) return items;
+  return Object.fromEntries(items.map((item, index) => [index * form, item]));
+}
+
+function renderStamp(value: unknown, style: Variants['timestamps'], quoted: boolean): unknown {
   if (typeof value !== 'string' || style === 'z') return value;
+  if (style === 'epoch' || style === 'epoch-ms') {
+    const moment = Date.parse(value) / (style === 'epoch' ? SECOND : 1);
+    return Number.isNaN(moment) ? value : quoted ? String(moment) : moment;
+  }
   return style === 'micros' ? value.replace('Z', '.000000Z') : value.replace('T', ' ').replace('Z', '');
 }
 

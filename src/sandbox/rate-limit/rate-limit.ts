@@ -13,6 +13,8 @@ export interface RateLimit {
   admit(now: number): Verdict;
   /** The verdict on a request without a valid key, which is not counted. */
   admitUncounted(now: number): Verdict;
+  /** The verdict on a request beyond the concurrency: counted if rejections count. */
+  admitCrowded(now: number): Verdict;
   /** Counts requests of another tool with the same key. */
   spend(count: number, now: number): void;
   headers(verdict: Verdict, now: number, status: number): Record<string, string>;
@@ -34,6 +36,10 @@ export function createRateLimit(options: { limit: number; windowMs: number; vari
       return limiter.take(now);
     },
     admitUncounted: unlimited,
+    admitCrowded(now) {
+      if (limit === 0) return unlimited(now);
+      return rejectedCount ? limiter.take(now) : limiter.look(now);
+    },
     spend(count, now) {
       for (let index = 0; index < count && limit > 0; index += 1) limiter.take(now);
     },
@@ -66,7 +72,8 @@ function resetText(resetAt: number, now: number, style: Variants['rate-reset']):
   }
 }
 
-function retryText(resetAt: number, now: number, style: Variants['retry-after']): string | undefined {
+/** The value of Retry-After; undefined if it is not sent. */
+export function retryText(resetAt: number, now: number, style: Variants['retry-after']): string | undefined {
   if (style === 'absent') return undefined;
   return style === 'seconds' ? secondsRemaining(resetAt, now) : httpDate(resetAt);
 }

@@ -11,6 +11,8 @@ export interface Timeline {
   /** The source's time, in milliseconds since the epoch. */
   readonly now: () => number;
   readonly dataset: () => Dataset;
+  /** Reads the dataset as it was some time ago, at most a minute. The result must not read it later. */
+  readonly readBehind: <T>(lagMs: number, read: (dataset: Dataset) => T) => T;
   /** Makes the changes that are due. */
   readonly catchUp: () => void;
   /** All changes so far, oldest first, resets notwithstanding. */
@@ -79,6 +81,10 @@ export function createTimeline({ data, now, emit, ...options }: TimelineOptions)
   return {
     now,
     dataset,
+    readBehind(lagMs, read) {
+      const current = dataset();
+      return lagMs === 0 ? read(current) : current.edits.asOf(now() - lagMs, () => read(current));
+    },
     catchUp: activity.catchUp,
     changes,
     otherChanges,

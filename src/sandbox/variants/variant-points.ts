@@ -95,6 +95,17 @@ export const variantPoints = {
     { no: 'it does not', yes: 'it does' },
     'no',
   ),
+  concurrency: point(
+    'How many requests are served at the same time. More are answered with Retry-After: 1 and a message about connections.',
+    {
+      any: 'any number',
+      '1': 'one; others get status 429',
+      '2': 'two; others get status 429',
+      '4': 'four; others get status 429',
+      '2-503': 'two; others get status 503',
+    },
+    'any',
+  ),
   'rejected-body': point('The body of a 429 response.', { json: 'the error envelope', html: 'an HTML page' }, 'json'),
   'shared-key': point(
     'Whether another tool uses the same key.',
@@ -148,6 +159,24 @@ export const variantPoints = {
     },
     'numbers',
   ),
+  lists: point(
+    'How lists that are not empty are written, and the items of a row.',
+    {
+      array: 'JSON arrays',
+      object: 'objects whose names are the positions: {"0": .., "1": ..}',
+      gaps: 'objects whose names are positions with gaps: {"0": .., "2": ..}',
+    },
+    'array',
+  ),
+  charset: point(
+    'The encoding of the JSON.',
+    {
+      'utf-8': 'UTF-8',
+      latin1: 'ISO-8859-1, as the Content-Type says; other characters are escaped',
+      broken: 'the Content-Type says UTF-8, but the letters from À to ÿ are sent as one byte each, as in ISO-8859-1',
+    },
+    'utf-8',
+  ),
   digits: point(
     'The digits of amounts (fixed at opening).',
     { double: 'no more than a double holds', beyond: 'some have more than a double holds' },
@@ -155,7 +184,13 @@ export const variantPoints = {
   ),
   timestamps: point(
     'How timestamps are written.',
-    { z: '2026-01-15T10:00:00Z', micros: '2026-01-15T10:00:00.000000Z', zoneless: '2026-01-15 10:00:00' },
+    {
+      z: '2026-01-15T10:00:00Z',
+      micros: '2026-01-15T10:00:00.000000Z',
+      zoneless: '2026-01-15 10:00:00',
+      epoch: 'seconds since the epoch',
+      'epoch-ms': 'milliseconds since the epoch',
+    },
     'z',
   ),
   'date-to': point(
@@ -192,6 +227,15 @@ export const variantPoints = {
     'The fault of every tenth request (--faults takes any of these with a probability).',
     { none: 'no fault', ...faultKinds },
     'none',
+  ),
+  stale: point(
+    'Whether reads show the latest changes.',
+    {
+      no: 'they do',
+      replica: 'each is answered from a state that is 3 to 60 seconds old, by the clock of the sandbox',
+      cache: 'an answer is repeated for the same address for up to 60 seconds',
+    },
+    'no',
   ),
   visible: point(
     'Which rows the key may see.',

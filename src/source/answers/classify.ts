@@ -1,5 +1,9 @@
 import { isObject, parseJson } from './json.ts';
+import { asList } from './list.ts';
 import { type Headers, parseRateHeaders } from './rate-headers.ts';
+import { namesConcurrency, type Refusal, refusalOf } from './refusal.ts';
+import { type Replaced, replaceMarks } from './replaced.ts';
+import { deniesSuccess, holdsError } from './says-failure.ts';
 
 /** What `data` must be: an array, an object, the object at its own address, or anything. Only for `any`, which changes ask for, a status without a body is a success. */
 export type Expected = 'list' | 'one' | 'record' | 'any';
@@ -9,40 +13,51 @@ export interface HttpAnswer {
   status: number;
   headers: Headers;
   text: string;
+  /** Stands in the text of a 2xx for invalid bytes. */
+  mark?: string;
 }
 
 /**
  * What to do about an answer. `what` describes the answer and `message` quotes the source, both for people and of any length. `asks` is
- * what the caller has to change when retries do not help: the address, or the amount requested. `gone`: 404 or 410; `instead` is what the address of a
- * record says in place of these.
+ * what the caller has to change when retries do not help: the address, or the amount requested. `refusal`: the source did not
+ * try, because its limit is used up or it serves too many requests. `gone`: 404 or 410; `instead` is what the address of a record
+ * says in place of these.
  */
 export type Verdict =
-  | { kind: 'success'; body: Record<string, unknown> }
-  | { kind: 'retry'; what: string; minimumMs?: number; blocksKey: boolean; asks?: 'another address' | 'less' }
+  | { kind: 'success'; body: Record<string, unknown>; replaced?: Replaced }
+  | { kind: 'retry'; what: string; minimumMs?: number; refusal?: Refusal; asks?: 'another address' | 'less' }
   | { kind: 'refused'; message: string; fields?: Record<string, string> }
   | { kind: 'unauthorized'; message: string }
   | { kind: 'gone'; instead?: string };
 
+/** The moment, the length of the rate window, and the share of the limit that we have not used. */
+export interface Known {
+  readonly nowMs: number;
+  readonly windowMs: number;
+  readonly unused: number;
+}
+
 /**
- * Decides what an answer means. A success is 2xx with JSON, `success` not false and `data` of the expected type, or a change answered with
- * 204 or 205. The status alone proves nothing: errors also come as 200 with an HTML page or with `success: false`.
+ * Decides what an answer means. A success is 2xx with JSON, `success` true or absent, no error, and `data` of the expected type, or a change
+ * answered with 204 or 205. The status alone proves nothing: errors also come as 200 with an HTML page, with `success: 0`, or with
+ * `error` beside an empty list.
  */
-export function classify(answer: HttpAnswer, expected: Expected, time: { nowMs: number; windowMs: number }): Verdict {
+export function classify(answer: HttpAnswer, expected: Expected, known: Known): Verdict {
   const { status } = answer;
   if (status === 404 || status === 410) return { kind: 'gone' };
-  if (status === 429) return retryBlocked(answer, time);
-  if (status === 408 || status >= 500) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, time);
-  if (status >= 300 && status < 400) return redirected(answer, time);
+  if (status === 429) return refusedForNow(answer, known);
+  if (status === 408 || status >= 500) return serverFailed(answer, known);
+  if (status >= 300 && status < 400) return redirected(answer, known);
   if (NO_CONTENT.has(status) && expected === 'any') return { kind: 'success', body: {} };
-  const body = envelope(answer.text);
+  const { body, replaced } = envelope(answer, expected);
   if (status === 401) return { kind: 'unauthorized', message: said(body, `HTTP ${status}`) };
   const instead = expected === 'record' ? saysNoRecord(body, status) : null;
   if (instead !== null) return { kind: 'gone', instead };
   if (status >= 400) return rejection(body, answer);
-  if (body === undefined) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, time);
-  if (body.success === false) return failureInside(body, answer, time);
-  if (!holds(body.data, expected)) return retryLater(answer, `HTTP ${status} without ${NEEDS[expected]}`, time);
-  return { kind: 'success', body };
+  if (body === undefined) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, known);
+  if (saysFailure(body, expected)) return failureInside(body, answer, known);
+  if (!holds(body.data, expected)) return retryLater(answer, `HTTP ${status} without ${NEEDS[expected]}`, known);
+  return { kind: 'success', body, ...(replaced && { replaced }) };
 }
 
 /** How the address of a record that does not exist may answer, other than by its status; null for any other answer. */
@@ -72,46 +87,60 @@ function rejection(body: Record<string, unknown> | undefined, answer: HttpAnswer
   return { kind: 'refused', message: said(body, fallback), ...(fields && { fields }) };
 }
 
-function failureInside(
-  body: Record<string, unknown>,
-  answer: HttpAnswer,
-  time: { nowMs: number; windowMs: number },
-): Verdict {
+/** A change that succeeded may report errors of parts of it, which its caller reads. */
+function saysFailure(body: Record<string, unknown>, expected: Expected): boolean {
+  if (deniesSuccess(body.success)) return true;
+  const isPartial = expected === 'any' && body.success !== undefined;
+  return !isPartial && (holdsError(body.error) || holdsError(body.errors));
+}
+
+const failureIn = ({ success }: Record<string, unknown>): string =>
+  deniesSuccess(success) ? `success: ${JSON.stringify(success)}` : 'an error';
+
+function failureInside(body: Record<string, unknown>, answer: HttpAnswer, known: Known): Verdict {
   const message = said(body, 'no message');
   if (refusesKey(body)) return { kind: 'unauthorized', message };
   const fields = fieldMessages(body);
   if (fields) return { kind: 'refused', message, fields };
   if (DENIES_ACCESS.test(message)) return { kind: 'refused', message };
-  return retryLater(answer, `HTTP ${answer.status} with success: false (${message})`, time);
+  return retryLater(answer, `HTTP ${answer.status} with ${failureIn(body)} (${message})`, known);
 }
 
 /** If requests remain, it is not the limit that blocks, and the limit's reset is not what to wait for. */
-function retryBlocked(answer: HttpAnswer, time: { nowMs: number; windowMs: number }): Verdict {
-  const { retryAfterMs, resetMs, remaining = 0 } = parseRateHeaders(answer.headers, time);
-  const minimumMs = retryAfterMs ?? (remaining > 0 ? undefined : resetMs);
-  const what = 'HTTP 429, too many requests';
-  return { kind: 'retry', what, blocksKey: true, ...(minimumMs !== undefined && { minimumMs }) };
+function refusedForNow(answer: HttpAnswer, known: Known): Verdict {
+  const headers = parseRateHeaders(answer.headers, known);
+  const refusal = refusalOf(headers, answer.text, known.unused);
+  const minimumMs = headers.retryAfterMs ?? (refusal === 'quota' ? headers.resetMs : undefined);
+  const what = refusal === 'quota' ? 'HTTP 429, too many requests' : 'HTTP 429, too many requests at once';
+  return { kind: 'retry', what, refusal, ...(minimumMs !== undefined && { minimumMs }) };
+}
+
+function serverFailed(answer: HttpAnswer, known: Known): Verdict {
+  const verdict = retryLater(answer, `HTTP ${answer.status} with ${describe(answer)}`, known);
+  if (answer.status !== 503 || !namesConcurrency(answer.text)) return verdict;
+  return { ...verdict, what: 'HTTP 503, too many requests at once', refusal: 'crowded' };
 }
 
 /** Only `Retry-After` says when a failing server is back; the reset of the rate window does not. */
-function retryLater(
-  answer: HttpAnswer,
-  what: string,
-  time: { nowMs: number; windowMs: number },
-): Extract<Verdict, { kind: 'retry' }> {
-  const minimumMs = parseRateHeaders(answer.headers, time).retryAfterMs;
-  return { kind: 'retry', what, blocksKey: false, ...(minimumMs !== undefined && { minimumMs }) };
+function retryLater(answer: HttpAnswer, what: string, known: Known): Extract<Verdict, { kind: 'retry' }> {
+  const minimumMs = parseRateHeaders(answer.headers, known).retryAfterMs;
+  return { kind: 'retry', what, ...(minimumMs !== undefined && { minimumMs }) };
 }
 
 /** Redirects to a login or maintenance page may be temporary: they are retried, but never followed. */
-function redirected(answer: HttpAnswer, time: { nowMs: number; windowMs: number }): Verdict {
+function redirected(answer: HttpAnswer, known: Known): Verdict {
   const what = `HTTP ${answer.status}, a redirect to ${target(answer)}, not followed because no other address may receive the key`;
-  return { ...retryLater(answer, what, time), asks: 'another address' };
+  return { ...retryLater(answer, what, known), asks: 'another address' };
 }
 
-function envelope(text: string): Record<string, unknown> | undefined {
+function envelope(
+  { text, mark }: HttpAnswer,
+  expected: Expected,
+): { body: Record<string, unknown> | undefined; replaced?: Replaced } {
   const value = decoded(text);
-  return isObject(value) ? value : undefined;
+  if (!isObject(value)) return { body: undefined };
+  const body = expected === 'list' && isObject(value.data) ? { ...value, data: asList(value.data) } : value;
+  return mark === undefined ? { body } : replaceMarks(body, mark);
 }
 
 /** Returns undefined for text that is not JSON. */
@@ -130,8 +159,9 @@ function holds(data: unknown, expected: Expected): boolean {
 
 /** The key itself is refused; what it may not read is refused by itself. As documented, such an error has a message and no `errors` object. */
 function refusesKey(body: Record<string, unknown>): boolean {
-  if (isObject(body.errors) || typeof body.message !== 'string') return false;
-  return REFUSES_KEY.test(body.message) && !/too many|rate.?limit|quota/i.test(body.message);
+  const message = messageIn(body);
+  if (isObject(body.errors) || message === undefined) return false;
+  return REFUSES_KEY.test(message) && !/too many|rate.?limit|quota/i.test(message);
 }
 
 const BAD = '(?:invalid|missing|unknown|expired|revoked|wrong|disabled|required|not valid|not found)';
@@ -160,7 +190,14 @@ function fieldMessages(body: Record<string, unknown> | undefined): Record<string
 }
 
 function said(body: Record<string, unknown> | undefined, fallback: string): string {
-  return typeof body?.message === 'string' && body.message.trim() ? oneLine(body.message) : fallback;
+  const message = body && messageIn(body);
+  return message === undefined ? fallback : oneLine(message);
+}
+
+/** The message of the envelope, or else that of its `error`. */
+function messageIn({ message, error }: Record<string, unknown>): string | undefined {
+  const texts = [message, error, isObject(error) ? error.message : undefined];
+  return texts.find((text): text is string => typeof text === 'string' && text.trim() !== '');
 }
 
 function describe({ headers, text }: HttpAnswer): string {

@@ -1,6 +1,6 @@
 /**
  * Normal forms of an answer's single values, as exact text. Each function returns the text, or null for an empty value (`null`; for
- * numbers, dates and time stamps also `""`; for dates and time stamps also `0000-00-00`). It throws `BadValue` for anything else.
+ * numbers, dates and time stamps also `""`; for dates and time stamps also `0000-00-00`; for time stamps also 0). It throws `BadValue` for anything else.
  */
 export class BadValue extends Error {}
 
@@ -59,14 +59,28 @@ export function dateText(value: unknown): string | null {
   return text.slice(0, 10);
 }
 
-/** An ISO time stamp. One without a zone keeps none, and is interpreted in the source's zone when it is stored. */
+/**
+ * An ISO time stamp; a number, or text of digits, is one since the epoch. One without a zone keeps none, and is interpreted in the source's
+ * zone when it is stored.
+ */
 export function stampText(value: unknown): string | null {
   if (value === null || value === '') return null;
-  if (typeof value !== 'string') throw new BadValue(`expected a time stamp, got ${kindOf(value)}`);
-  const text = value.trim();
-  if (NO_DATE.test(text)) return null;
+  if (typeof value !== 'string' && typeof value !== 'number')
+    throw new BadValue(`expected a time stamp, got ${kindOf(value)}`);
+  const text = String(value).trim();
+  if (NO_DATE.test(text) || text === '0') return null;
+  const epoch = EPOCH.exec(text);
+  if (epoch) return epochText(epoch);
   if (!isStamp(text)) throw new BadValue('expected a time stamp such as 2026-01-15T10:00:00Z');
   return text;
+}
+
+/** Seconds or milliseconds of the years 1973 to 2286; shorter or longer digits may be something else, such as 20260115. */
+const EPOCH = /^([1-9]\d{8,9})(?:(\d{3})|(\.\d{1,9}))?$/;
+
+function epochText([, seconds, millis, fraction]: RegExpExecArray): string {
+  const digits = millis === undefined ? (fraction ?? '') : `.${millis}`;
+  return `${new Date(Number(seconds) * 1000).toISOString().slice(0, 19)}${digits.replace(/\.?0*$/, '')}Z`;
 }
 
 function isStamp(text: string): boolean {

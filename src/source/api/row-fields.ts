@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { checked, field } from '../answers/field.ts';
+import { asList } from '../answers/list.ts';
 import { BadValue, dateText, decimalText, integerText, kindOf, stampText } from '../answers/values.ts';
 
 /**
@@ -21,7 +22,9 @@ export const date = () => field(dateText);
 export const stamp = () => field(stampText);
 /** A list of records. */
 export const list = <S extends z.ZodType>(record: S) =>
-  z.preprocess(value => (value === '' ? null : value), z.array(record, 'expected a list').nullable()).optional();
+  z
+    .preprocess(value => (value === '' ? null : asList(value)), z.array(record, 'expected a list').nullable())
+    .optional();
 
 function anyText(value: unknown): string | null {
   if (value === null || typeof value === 'string') return value;

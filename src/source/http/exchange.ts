@@ -5,6 +5,7 @@ import { withAnySignal } from '../../any-signal.ts';
 import { SECOND } from '../../clock.ts';
 import { codeOf } from '../../errors.ts';
 import type { HttpAnswer } from '../answers/classify.ts';
+import { decodeText } from '../answers/text.ts';
 
 export interface ExchangeOptions {
   agent: Agent;
@@ -100,14 +101,17 @@ async function sendAndRead(options: ExchangeOptions, signal: AbortSignal): Promi
   const { bytes, whole } = await readBody(response, options.maxBodyBytes);
   const decoded = whole ? await decode(bytes, headers['content-encoding'], options.maxBodyBytes) : undefined;
   if (decoded === undefined) return { kind: 'too large', status, headers };
-  return { kind: 'answer', status, headers, text: decoded.toString('utf8'), bytes: decoded.length };
+  return { kind: 'answer', status, headers, ...decodeText(decoded, headers['content-type']), bytes: decoded.length };
 }
 
 /** The status alone classifies an error, so a body that breaks off, hangs or cannot be decoded does no harm. */
 async function readErrorText(response: Dispatcher.ResponseData, signal: AbortSignal): Promise<string> {
   try {
     const { bytes } = await readBody(response, ERROR_BODY_BYTES);
-    return (await decode(bytes, response.headers['content-encoding'], ERROR_BODY_BYTES))?.toString('utf8') ?? '';
+    const decoded = await decode(bytes, response.headers['content-encoding'], ERROR_BODY_BYTES);
+    if (decoded === undefined) return '';
+    const { text, mark } = decodeText(decoded, response.headers['content-type']);
+    return mark === undefined ? text : text.replaceAll(mark, '\ufffd');
   } catch (error) {
     if (isAborted(signal)) throw error;
     return '';

@@ -3,6 +3,7 @@ export interface Wording {
   readonly url: string;
   readonly exampleUrl: string;
   readonly apiKey: string;
+  readonly concurrency: string;
   /** The next step after an answer that is too large. */
   readonly askForLess: string;
   /** How the work continues when the source is back. */
@@ -13,6 +14,7 @@ export const COMMAND_WORDING: Wording = {
   url: 'SOURCE_URL',
   exampleUrl: 'SOURCE_URL=https://books.example.com',
   apiKey: 'SOURCE_API_KEY',
+  concurrency: 'SOURCE_CONCURRENCY',
   askForLess: 'Request fewer rows at a time: lower SOURCE_PAGE_SIZE.',
   later: 'the next run continues where this one stopped.',
 };
@@ -21,6 +23,7 @@ export const PROGRAM_WORDING: Wording = {
   url: '`url`',
   exampleUrl: "url: 'https://books.example.com'",
   apiKey: '`apiKey`',
+  concurrency: '`concurrency`',
   askForLess: 'Request fewer rows at a time: lower `limit`.',
   later: 'try again later.',
 };

@@ -30,7 +30,7 @@ export interface SluiceClientOptions {
   limit?: number;
   /** The window's length in milliseconds. Default an hour. */
   windowMs?: number;
-  /** Requests in flight at once. Default 4. */
+  /** Requests in flight at once, at most: fewer for a source that refuses so many. Default 4. */
   concurrency?: number;
   /** For one attempt, from sending to the last byte, in milliseconds. Default 30,000. */
   timeoutMs?: number;

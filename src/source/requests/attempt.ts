@@ -1,5 +1,5 @@
 import type { Agent } from 'undici';
-import type { Budget, Lane, Settlement } from '../../budget/budget.ts';
+import type { Budget, Grant, Lane, Settlement } from '../../budget/budget.ts';
 import type { Limiter } from '../../budget/limiter.ts';
 import { type Clock, stopped } from '../../clock.ts';
 import { codeOf } from '../../errors.ts';
@@ -25,7 +25,7 @@ export interface Attempt {
   readonly cause?: Error;
 }
 
-/** `blocks`: how many 429 answers in a row the call will have had if this is one. */
+/** `blocks`: how many answers in a row the call will have had that refuse it for the limit, if this is one. */
 export type SendAttempt = (call: Call, context: AttemptContext, blocks: number) => Promise<Attempt>;
 
 export interface AttemptOptions {
@@ -56,7 +56,7 @@ interface AttemptContext {
 export function createAttempt(options: AttemptOptions): SendAttempt {
   const { address, limiter, budget, clock, closing, log } = options;
   return (call, context, blocks) =>
-    limiter.schedule(context.lane, context.signal, async grant => {
+    limiter.schedule(context.lane, context.signal, async (grant, place) => {
       const startedMs = clock.now();
       const outcome = await exchange({
         agent: options.agent,
@@ -68,7 +68,9 @@ export function createAttempt(options: AttemptOptions): SendAttempt {
         timeoutMs: options.timeoutMs,
         maxBodyBytes: options.maxBodyBytes,
       });
-      const verdict = verdictOf(outcome, call, options);
+      const verdict = verdictOf(outcome, call, grant, options);
+      if (verdict.kind !== 'retry') place.report('served');
+      else if (verdict.refusal === 'crowded') place.report('crowded');
       const sent = outcome.kind !== 'failed' || outcome.reachedServer;
       if (sent) await budget.settle(grant, settlementOf(outcome, verdict, { context, blocks }, options));
       else await limiter.release([grant]);
@@ -93,21 +95,21 @@ export function createAttempt(options: AttemptOptions): SendAttempt {
 const statusOf = (outcome: Exchange): number | null =>
   outcome.kind === 'answer' || outcome.kind === 'too large' ? outcome.status : null;
 
-function verdictOf(outcome: Exchange, call: Call, options: AttemptOptions): Verdict {
+function verdictOf(outcome: Exchange, call: Call, { unused }: Grant, options: AttemptOptions): Verdict {
   const { address, clock, windowMs, timeoutMs, maxBodyBytes } = options;
   switch (outcome.kind) {
     case 'answer':
-      return fitToShow(classify(outcome, call.expect, { nowMs: clock.now(), windowMs }), address.hide);
+      return fitToShow(classify(outcome, call.expect, { nowMs: clock.now(), windowMs, unused }), address.hide);
     case 'too large': {
       const what = `HTTP ${outcome.status} with a body of more than ${maxBodyBytes} bytes`;
-      return { kind: 'retry', what, blocksKey: false, asks: 'less' };
+      return { kind: 'retry', what, asks: 'less' };
     }
     case 'failed': {
       const place = { origin: address.origin, host: address.host, timeoutMs };
-      return { kind: 'retry', what: address.hide(describeFailure(outcome, place)), blocksKey: false };
+      return { kind: 'retry', what: address.hide(describeFailure(outcome, place)) };
     }
     case 'aborted':
-      return { kind: 'retry', what: 'stopped', blocksKey: false };
+      return { kind: 'retry', what: 'stopped' };
   }
 }
 
@@ -121,13 +123,17 @@ function settlementOf(
   const known = { purpose, ...(runId !== undefined && { runId }) };
   if (outcome.kind !== 'answer' && outcome.kind !== 'too large') return { ...known, status: null };
   const { limit, remaining } = parseRateHeaders(outcome.headers, { nowMs: clock.now(), windowMs });
-  const blocked = verdict.kind === 'retry' && verdict.blocksKey;
+  const { refusal, minimumMs } = verdict.kind === 'retry' ? verdict : {};
+  // A pause that is asked for because of too many requests at once is not made longer.
+  const pauseMs = outcome.status === 429 ? minimumMs : undefined;
+  const blockedForMs = refusal === 'quota' ? retryDelayMs(BLOCKED, blocks, random, minimumMs) : pauseMs;
   return {
     ...known,
     status: outcome.status,
     ...(limit !== undefined && { limit }),
     ...(remaining !== undefined && { remaining }),
-    ...(blocked && { blockedForMs: retryDelayMs(BLOCKED, blocks, random, verdict.minimumMs) }),
+    ...(blockedForMs !== undefined && { blockedForMs }),
+    ...(refusal === 'crowded' && { crowded: true }),
   };
 }
 

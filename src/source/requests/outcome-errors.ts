@@ -48,15 +48,20 @@ export function exhausted(
   const times = how.tries === 1 ? 'failed' : `failed ${how.tries} times`;
   const kind = verdict.asks === 'less' ? 'refused' : 'unavailable';
   return new SluiceError(kind, `${call.label} ${times}: ${verdict.what}`, {
-    next: how.unknown ? CHECK_FIRST : nextStep(verdict.asks, how.wording),
+    next: how.unknown ? CHECK_FIRST : nextStep(verdict, how.wording),
     outcomeUnknown: how.unknown,
     ...(last.status !== null && { status: last.status }),
     ...(last.cause && { cause: last.cause }),
   });
 }
 
-function nextStep(asks: 'another address' | 'less' | undefined, { url, askForLess, later }: Wording): string {
+function nextStep(
+  { asks, refusal }: Extract<Verdict, { kind: 'retry' }>,
+  { url, askForLess, concurrency, later }: Wording,
+): string {
   if (asks === 'less') return askForLess;
+  if (refusal === 'crowded')
+    return `Lower ${concurrency}, and check whether other programs send requests with this key; ${later}`;
   if (asks === undefined) return `Check that the source is up and ${url} is right; ${later}`;
   return `Set ${url} to the address that answers without a redirect. If it is right, the source is redirecting all requests for now; ${later}`;
 }

@@ -4,12 +4,13 @@ import type { Lane } from '../../budget/budget.ts';
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
 import type { Expected } from '../answers/classify.ts';
+import type { Replaced } from '../answers/replaced.ts';
 import type { Address } from '../http/address.ts';
 import type { Wording } from '../http/wording.ts';
 import type { SendAttempt } from './attempt.ts';
 import type { Call } from './call.ts';
 import { exhausted, rejected } from './outcome-errors.ts';
-import { BLOCKED, FAILURES, retryDelayMs } from './retry.ts';
+import { BLOCKED, CROWDED, FAILURES, type RetryLaw, retryDelayMs } from './retry.ts';
 import { unknownBefore } from './unknown-outcome.ts';
 
 export interface SourceRequest {
@@ -28,7 +29,7 @@ export interface RequestContext {
   purpose: string;
   runId?: string;
   signal?: AbortSignal;
-  /** Failed attempts before giving up; 429 answers do not count. Default 6. */
+  /** Failed attempts before giving up; answers that refuse the request for now do not count. Default 6. */
   attempts?: number;
 }
 
@@ -43,7 +44,15 @@ export interface Gone {
 }
 
 export type Answer =
-  | { kind: 'success'; body: Record<string, unknown>; grantedAt: string; requests: number; bytes: number }
+  | {
+      kind: 'success';
+      body: Record<string, unknown>;
+      /** The records of `data` in which U+FFFD replaces bytes that are invalid in the answer's encoding. */
+      replaced?: Replaced;
+      grantedAt: string;
+      requests: number;
+      bytes: number;
+    }
   | Gone;
 
 /** Sends a request, repeats it while that may help, and throws when it finally failed. */
@@ -63,6 +72,8 @@ export interface RequestOptions {
 /** An oversized answer stays oversized, and each attempt transfers it again; the second is for the one that was an accident. */
 const MAX_OVERSIZED = 2;
 
+const INVALID_BYTES = 'the answer has bytes that are invalid in its encoding; U+FFFD replaces them';
+
 export function createRequest(options: RequestOptions): SendRequest {
   const { attempt, clock, closing, random, wording, onRetry, log } = options;
 
@@ -76,28 +87,32 @@ export function createRequest(options: RequestOptions): SendRequest {
     if (context.signal) setMaxListeners(0, context.signal);
     const failing = { ...FAILURES, attempts: context.attempts ?? FAILURES.attempts };
     let requests = 0;
-    let failures = 0;
-    let blocks = 0;
+    const tried = { failed: 0, quota: 0, crowded: 0 };
     let oversized = 0;
     let unknown = false;
     try {
       for (;;) {
-        const attempted = await attempt(call, context, blocks + 1);
+        const attempted = await attempt(call, context, tried.quota + 1);
         const { verdict, grantedAt, bytes } = attempted;
         if (attempted.sent) requests++;
-        if (verdict.kind === 'success') return { kind: 'success', body: verdict.body, grantedAt, requests, bytes };
+        if (verdict.kind === 'success') {
+          if (verdict.replaced) log?.warn({ request: call.label, records: verdict.replaced.size }, INVALID_BYTES);
+          return { ...verdict, grantedAt, requests, bytes };
+        }
         if (verdict.kind === 'gone') return { ...verdict, grantedAt, requests };
         if (verdict.kind !== 'retry') throw rejected(call, attempted.status, verdict, wording);
-        const tries = verdict.blocksKey ? ++blocks : ++failures;
-        const law = verdict.blocksKey ? BLOCKED : failing;
-        // Repeating a POST that may have arrived could create a duplicate.
-        const mayRepeat = call.method !== 'POST' || verdict.blocksKey || !attempted.sent;
-        unknown ||= call.method !== 'GET' && attempted.sent && !verdict.blocksKey;
+        const { refusal = 'failed' } = verdict;
+        const tries = ++tried[refusal];
+        const law: RetryLaw = { failed: failing, quota: BLOCKED, crowded: CROWDED }[refusal];
+        // Repeating a POST that may have been carried out could create a duplicate.
+        const mayHaveEffect = attempted.sent && attempted.status !== 429;
+        const mayRepeat = call.method !== 'POST' || !mayHaveEffect;
+        unknown ||= call.method !== 'GET' && mayHaveEffect;
         if (verdict.asks === 'less') oversized++;
         const isOver = tries >= law.attempts || oversized >= MAX_OVERSIZED;
         if (isOver || !mayRepeat) throw exhausted(call, attempted, verdict, { tries, unknown, wording });
-        // After a 429 the budget itself holds back every request of the key, so the next grant is the wait.
-        const waitMs = verdict.blocksKey ? 0 : retryDelayMs(law, tries, random, verdict.minimumMs);
+        // While the limit is used up the budget itself holds back every request of the key, so the next grant is the wait.
+        const waitMs = refusal === 'quota' ? 0 : retryDelayMs(law, tries, random, verdict.minimumMs);
         log?.info({ request: call.label, attempt: tries, waitMs, failure: verdict.what }, 'retrying request');
         if (waitMs > 0) {
           onRetry?.(verdict.what, waitMs);

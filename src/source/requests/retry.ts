@@ -11,7 +11,10 @@ export interface RetryLaw {
 /** For failures: 5xx, a broken connection, text that is not JSON. Five waits, 16 to 31 s in all. */
 export const FAILURES: RetryLaw = { attempts: 6, baseMs: SECOND, capMs: MINUTE };
 
-/** For 429. Without headers its 23 waits outlast an hourly window: 137 minutes in all at the smallest jitter, 147 at the largest. */
+/** For a source that serves too many requests at once. Once fewer are sent, the first attempts succeed; 23 waits, 13 to 19 min in all. */
+export const CROWDED: RetryLaw = { attempts: 24, baseMs: SECOND, capMs: MINUTE };
+
+/** For a limit that is used up. Without headers its 23 waits outlast an hourly window: 137 minutes in all at the smallest jitter, 147 at the largest. */
 export const BLOCKED: RetryLaw = { attempts: 24, baseMs: SECOND, capMs: 10 * MINUTE };
 
 /**

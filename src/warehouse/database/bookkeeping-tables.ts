@@ -199,6 +199,7 @@ export const BOOKKEEPING_TABLES = {
     missing: 'bigint default',
     deleted: 'bigint default',
     quarantined: 'bigint default',
+    replaced: 'bigint default',
     failure: 'text null',
   },
   'sluice.slots': {

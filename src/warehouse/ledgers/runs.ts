@@ -15,6 +15,8 @@ export interface Counts {
   missing: number;
   deleted: number;
   quarantined: number;
+  /** Rows read in which U+FFFD replaces bytes that the source sent in no valid encoding. */
+  replaced: number;
 }
 
 export type RunState = 'running' | 'waiting' | 'done' | 'failed' | 'stopped';
@@ -42,6 +44,7 @@ export const noCounts = (): Counts => ({
   missing: 0,
   deleted: 0,
   quarantined: 0,
+  replaced: 0,
 });
 
 export function addCounts(to: Counts, more: Partial<Counts>): void {
@@ -98,7 +101,8 @@ export async function addToRun(tx: Db, id: string, orderId: string | null, more:
     update sluice.runs set requests = requests + ${counts.requests}, slices = slices + ${counts.slices},
       rows_read = rows_read + ${counts.rowsRead}, inserted = inserted + ${counts.inserted}, updated = updated + ${counts.updated},
       unchanged = unchanged + ${counts.unchanged}, revived = revived + ${counts.revived}, missing = missing + ${counts.missing},
-      deleted = deleted + ${counts.deleted}, quarantined = quarantined + ${counts.quarantined}, waiting_until = null,
+      deleted = deleted + ${counts.deleted}, quarantined = quarantined + ${counts.quarantined}, replaced = replaced + ${counts.replaced},
+      waiting_until = null,
       state = case when ended_at is null then 'running' else state end
     where id = cast(${id} as bigint)`.execute(tx);
 }

@@ -33,6 +33,7 @@ const COUNTERS = {
   missing: 'missing',
   deleted: 'deleted',
   quarantined: 'quarantined',
+  replaced: 'replaced',
 } as const satisfies Record<keyof Counts, keyof SluiceTables['sluice.runs']>;
 const eachCounter = <T>(fn: (name: keyof Counts, column: string) => T): T[] =>
   Object.entries(COUNTERS).map(([name, column]) => fn(name as keyof Counts, column));

@@ -18,6 +18,7 @@ export function checkValues(lists: ListReadings): Finding[] {
     numbers(cells),
     digits(lists, cells),
     timestamps(cells),
+    listForm(lists),
     ...checkNonObjects(lists),
     ...checkUnreadable(cells),
   ];
@@ -71,13 +72,15 @@ function digits(lists: ListReadings, cells: readonly Cell[]): Finding {
   if (amounts.length === 0) return undetermined('digits', 'no row has amounts');
   const quoted = amounts.find(({ value }) => typeof value === 'string' && isBeyond(value))?.value;
   const exact = lists.offered.flatMap(({ first, name }) =>
-    amountsOf((parseJson(first.text) as { data: unknown[] }).data.filter(isRow), name),
+    amountsOf(entriesOf(parseJson(first.text)).filter(isRow), name),
   );
   const plain = amounts.some(isNumber) ? exact.find(value => typeof value === 'string' && isBeyond(value)) : undefined;
   const beyond = quoted ?? plain;
   if (beyond !== undefined) return observed('digits', 'beyond', `an amount is ${String(beyond)}`);
   return observed('digits', 'double', `a double holds all of ${amounts.length} amounts`);
 }
+
+const entriesOf = (body: unknown): unknown[] => Object.values((body as { data: unknown[] }).data);
 
 const isBeyond = (value: string) => /^-?\d+(\.\d+)?$/.test(value) && typeof exactNumber(value) === 'string';
 
@@ -92,11 +95,31 @@ const STAMPS: Record<string, RegExp> = {
   z: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
   micros: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/,
   zoneless: /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?$/,
+  epoch: /^\d{9,10}$/,
+  'epoch-ms': /^\d{12,13}$/,
 };
+
+/** Whether lists and the items of rows are arrays, or objects as PHP writes them. */
+function listForm({ offered }: ListReadings): Finding {
+  const forms = offered.flatMap(({ first, rows }) => [first.data, ...rows.map(({ items }) => items)]).flatMap(formOf);
+  const seen = (['gaps', 'object', 'array'] as const).find(form => forms.includes(form));
+  if (seen === undefined) return undetermined('lists', 'every list is empty');
+  return observed(
+    'lists',
+    seen,
+    `${forms.filter(form => form !== 'array').length} of ${forms.length} lists are objects`,
+  );
+}
+
+function formOf(list: unknown): ('array' | 'object' | 'gaps')[] {
+  if (typeof list !== 'object' || list === null || Object.keys(list).length === 0) return [];
+  if (Array.isArray(list)) return ['array'];
+  return [Object.keys(list).every((name, index) => name === String(index)) ? 'object' : 'gaps'];
+}
 
 function timestamps(cells: readonly Cell[]): Finding {
   const stamps = cells.filter(
-    cell => cell.kind === 'stamp' && typeof cell.value === 'string' && /^[1-9]/.test(cell.value),
+    cell => cell.kind === 'stamp' && /^[1-9]/.test(typeof cell.value === 'object' ? '' : String(cell.value)),
   );
   const values = stamps.map(({ value }) => String(value));
   if (values.length === 0) return undetermined('timestamps', 'no row has timestamps');
@@ -135,7 +158,7 @@ function isBad({ kind, value }: Pick<Cell, 'kind' | 'value'>): boolean {
     else if (kind === 'amount' || kind === 'number') decimalText(value);
     else if (kind === 'date') dateText(value);
     else if (kind === 'stamp') stampText(value);
-    else if (kind === 'items' && !(Array.isArray(value) && value.every(isRow)))
+    else if (kind === 'items' && !(typeof value === 'object' && Object.values(value).every(isRow)))
       throw new BadValue('expected a list of objects');
     else if (kind === 'text' && typeof value === 'object') throw new BadValue('expected text');
     return false;

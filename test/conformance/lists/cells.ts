@@ -1,3 +1,4 @@
+import { asList } from '../../../src/source/answers/list.ts';
 import { isRow, type Row } from '../requests/send-request.ts';
 import { ITEM_FIELDS, type Kind, type ListName, shapeOf } from './documented-lists.ts';
 import type { ListReadings } from './read-lists.ts';
@@ -30,8 +31,9 @@ function cellsOfRow(
     if (!present.has(field)) return [];
     const value = row[field];
     const cell: Cell = { list, field, kind, value };
-    if (kind !== 'items' || !Array.isArray(value)) return [cell];
-    const items = (value as unknown[]).filter(isRow);
+    const entries = kind === 'items' ? asList(value) : undefined;
+    if (!Array.isArray(entries)) return [cell];
+    const items = (entries as unknown[]).filter(isRow);
     const inItems = fieldsOf(items);
     return [cell, ...items.flatMap(item => cellsOfRow(list, item, ITEM_FIELDS, inItems))];
   });

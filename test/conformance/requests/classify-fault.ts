@@ -16,7 +16,13 @@ export function classifyFault(result: Exchange, url: string): string {
   if (status >= 400) return `${body}-${status}${retryAfterForm(headers['retry-after'])}`;
   if (text.trim() === '') return 'empty-200';
   if (body === 'html') return 'html-200';
-  return isJson(text) ? 'success-false' : 'cut-json';
+  return isJson(text) ? failureIn(text) : 'cut-json';
+}
+
+function failureIn(text: string): string {
+  const { success } = parseJson(text) as { success?: unknown };
+  if (success === undefined || success === true) return 'error-200';
+  return success === false ? 'success-false' : 'success-falsy';
 }
 
 function redirect(location: string, url: string): string {

@@ -1,5 +1,6 @@
 import { type Clock, HOUR } from '../../../src/clock.ts';
 import { classify, type Expected, type Verdict } from '../../../src/source/answers/classify.ts';
+import { asList } from '../../../src/source/answers/list.ts';
 import { type Meta, readMeta } from '../../../src/source/answers/meta.ts';
 import type { Headers } from '../../../src/source/answers/rate-headers.ts';
 import { createAddress } from '../../../src/source/http/address.ts';
@@ -101,9 +102,10 @@ export function openSender(senderOptions: SenderOptions): Sender {
       }
       const { status, headers, text } = result;
       const at = clock.now();
-      const verdict = classify(result, options.expect ?? 'list', { nowMs: at, windowMs: HOUR });
+      const verdict = classify(result, options.expect ?? 'list', { nowMs: at, windowMs: HOUR, unused: 0 });
       const { data, meta } = parseEnvelope(text);
-      const entries = Array.isArray(data) ? (data as unknown[]) : undefined;
+      const listed = asList(data);
+      const entries = Array.isArray(listed) ? (listed as unknown[]) : undefined;
       const [rows, count] = [entries?.filter(isRow), entries?.length ?? 0];
       const withOwnKey = options.key === undefined;
       return { status, headers, text, verdict, data, rows, count, meta: readMeta(meta), at, withOwnKey };

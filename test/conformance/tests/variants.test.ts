@@ -18,6 +18,15 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'webhooks=twice': 'a registration cannot be undone',
   'webhooks=swapped': 'a registration cannot be undone',
   'webhooks=never': 'a registration cannot be undone',
+  'stale=no': 'a source at rest looks the same',
+  'stale=replica': 'a source at rest looks the same',
+  'stale=cache': 'a source at rest looks the same',
+  ...Object.fromEntries(
+    Object.keys(variantPoints.concurrency.values).map(value => [
+      `concurrency=${value}`,
+      'requests are sent one at a time',
+    ]),
+  ),
 };
 /** Shown only by the answer to a request beyond the limit. */
 const BEYOND_LIMIT = ['retry-after', 'rejected-body'];
@@ -86,7 +95,17 @@ test.for(['bearer', 'query'] as const)(
     const report = await run({ auth });
     expect(report).toMatchObject({ ok: true, stopped: null, written: { created: [], left: [], notOurs: [] } });
     const undetermined = report.findings.filter(({ seen }) => seen === null).map(({ point }) => point);
-    const silent = ['cap', 'retry-after', 'rejected-body', 'rejected-count', 'validation', 'batch', 'writes'];
+    const silent = [
+      'cap',
+      'concurrency',
+      'stale',
+      'retry-after',
+      'rejected-body',
+      'rejected-count',
+      'validation',
+      'batch',
+      'writes',
+    ];
     expect(undetermined.sort()).toEqual([...silent, 'webhooks', 'visible'].sort());
     for (const point of Object.keys(variantPoints))
       expect(findingsOf(report.findings, point).length).toBeGreaterThan(0);

@@ -103,7 +103,10 @@ const CUSTOMER_CASES: typeof INVOICE_CASES = [
   ['a stamp of the year 10000', 'created_at', '"10000-01-01T10:00:00Z"', quarantined('created_at', /time stamp/)],
   ['a stamp BC', 'created_at', '"0044-03-15 10:00:00 BC"', quarantined('created_at', /time stamp/)],
   ['no stamp', 'created_at', '"0000-00-00 00:00:00"', exact(null)],
-  ['a number as a stamp', 'created_at', '1740823200', quarantined('created_at', /time stamp, got number/)],
+  ['seconds since the epoch', 'created_at', '1740823200', exact('2025-03-01 10:00:00+00')],
+  ['milliseconds since the epoch', 'created_at', '"1740823200000"', exact('2025-03-01 10:00:00+00')],
+  ['a day as a number', 'created_at', '20250301', quarantined('created_at', /time stamp/)],
+  ['an object as a stamp', 'created_at', '{}', quarantined('created_at', /time stamp, got object/)],
 ];
 
 const good = (id: number, list: string): string =>

@@ -37,6 +37,23 @@ function badOf(raw: unknown) {
 const nameless = fc.string().filter(name => !(name in job.record.shape) && name !== 'password' && !name.includes('\0'));
 const json = fc.jsonValue().map(value => JSON.parse(JSON.stringify(value)) as unknown);
 
+test('a child list may arrive as an object whose names are positions, with gaps or without', () => {
+  const parts = fc.array(
+    fc.record({ label: fc.string().filter(label => !label.includes('\0')), colour: fc.string() }),
+    {
+      minLength: 1,
+    },
+  );
+  fc.assert(
+    fc.property(parts, fc.integer({ min: 1, max: 3 }), (items, step) => {
+      const written = items.map(({ label, colour }) => ({ label, colour: colour.replaceAll('\0', '') }));
+      const keyed = Object.fromEntries(written.map((item, index) => [index * step, item]));
+      expect(rowOf({ id: 1, parts: keyed }).children).toEqual(rowOf({ id: 1, parts: written }).children);
+    }),
+  );
+  expect(badOf({ id: 1, parts: { label: 'x' } }).reasons).toHaveProperty('parts');
+});
+
 test('all unknown fields are kept, and no others', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.oneof(nameless, fc.constant('__proto__')), json), unknown => {

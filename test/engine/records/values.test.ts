@@ -202,6 +202,30 @@ const stamp = fc
   .map(({ day, between, time, fraction, zone }) => `${day}${between}${time}${fraction}${zone}`);
 
 describe('time stamps', () => {
+  test('as seconds or milliseconds since the epoch, as a number or as text, are that moment', () => {
+    const moment = fc.integer({ min: 1e8, max: 1e10 - 1 });
+    fc.assert(
+      fc.property(moment, fc.integer({ min: 0, max: 999 }), (seconds, millis) => {
+        const whole = new Date(seconds * 1000).toISOString().replace('.000', '');
+        expect([stampText(seconds), stampText(String(seconds)), stampText(`${seconds}.0`)]).toEqual([
+          whole,
+          whole,
+          whole,
+        ]);
+        const ms = seconds * 1000 + millis;
+        const fine = stampText(ms);
+        expect([Date.parse(fine as string), stampText(String(ms))]).toEqual([ms, fine]);
+      }),
+    );
+    expect(stampText('1768471200.123456')).toBe('2026-01-15T10:00:00.123456Z');
+    expect([stampText(0), stampText('0')]).toEqual([null, null]);
+  });
+
+  test.each([[20260115], ['20260115'], ['20260115100000'], [-1768471200], [17684712001], ['1e9']])(
+    '%j is neither, and refused',
+    value => expect(() => stampText(value)).toThrow(BadValue),
+  );
+
   test('are kept as received, and Postgres reads them as the same moment', async () => {
     const samples = fc.sample(stamp, 500).filter(text => text > '0001-01-03' && text < '9999-12-30');
     for (const text of samples) expect(stampText(` ${text} `)).toBe(text);

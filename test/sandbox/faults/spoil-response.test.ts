@@ -65,6 +65,8 @@ describe('failing responses', () => {
     ['html-429-seconds', 429, '<!DOCTYPE html>', '5'],
     ['html-429-date', 429, '<!DOCTYPE html>', date],
     ['success-false', 200, '{"success":false,', null],
+    ['success-falsy', 200, '{"success":0,', null],
+    ['error-200', 200, '{"error":"Temporarily out of order","data":[]', null],
     ['html-200', 200, '<!DOCTYPE html>', null],
     ['empty-200', 200, '', null],
     ['cut-json', 200, '{"success":true,"data":[', null],

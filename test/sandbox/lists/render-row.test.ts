@@ -47,6 +47,29 @@ test.for([
   expect(dated.body.data).toHaveLength(rows.filter(row => row.date !== null).length);
 });
 
+test('lists and items as objects, with and without gaps', async () => {
+  for (const [lists, step] of [
+    ['object', 1],
+    ['gaps', 2],
+  ] as const) {
+    const sandbox = await openWith({ lists });
+    const { data } = (await request(sandbox, '/api/v2/invoices?limit=3')).body;
+    expect(Object.keys(data)).toEqual(['0', String(step), String(2 * step)]);
+    const real = [...sandbox.rows('invoices')].at(-1);
+    expect([data[0].id, Object.values(data[0].items)]).toEqual([real?.id, real?.items]);
+    expect(Object.keys(data[0].items)).toEqual(real?.items.map((_, index) => String(index * step)));
+    expect((await request(sandbox, '/api/v2/invoices?status=None')).body.data).toEqual([]);
+  }
+});
+
+test('timestamps since the epoch, as numbers or as text', async () => {
+  const stamp = async (variants: Partial<Variants>) => (await first(variants, '/api/v2/customers')).created_at;
+  const iso = await stamp({});
+  expect(await stamp({ timestamps: 'epoch' })).toBe(Date.parse(iso) / 1000);
+  expect(await stamp({ timestamps: 'epoch-ms' })).toBe(Date.parse(iso));
+  expect(await stamp({ timestamps: 'epoch', numbers: 'strings' })).toBe(String(Date.parse(iso) / 1000));
+});
+
 test('numbers as strings, in all rows or in every second one', async () => {
   const sandbox = await openWith({ numbers: 'strings', order: 'id-asc', paging: 'whole' });
   const rows = [...sandbox.rows('invoices')];

@@ -1,0 +1,43 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { SECOND } from '../../clock.ts';
+import { failure, htmlPage } from '../envelopes/responses.ts';
+import type { Variants } from '../variants/variants.ts';
+import { retryText } from './rate-limit.ts';
+
+/** The requests that are being served. */
+export interface InFlight {
+  /** Whether there is room for one more; it is then being served until `leave`. */
+  enter(concurrency: Variants['concurrency']): boolean;
+  leave(): void;
+}
+
+export function createInFlight(): InFlight {
+  let served = 0;
+  return {
+    enter(concurrency) {
+      if (concurrency !== 'any' && served >= Number(concurrency.split('-')[0])) return false;
+      served += 1;
+      return true;
+    },
+    leave() {
+      served -= 1;
+    },
+  };
+}
+
+const HOLD_MS = 10;
+const MESSAGE = 'Too many connections';
+
+/** Answers of this process are ready at once. If their number at a time matters, they take long enough to overlap. */
+export async function hold(concurrency: Variants['concurrency']): Promise<void> {
+  if (concurrency !== 'any') await delay(HOLD_MS);
+}
+
+/** The response to a request beyond the concurrency. */
+export function crowdedResponse(variants: Variants, now: number): Response {
+  const status = variants.concurrency.endsWith('-503') ? 503 : 429;
+  const response = variants['rejected-body'] === 'html' ? htmlPage(status, MESSAGE) : failure(status, MESSAGE);
+  const retry = retryText(now + SECOND, now, variants['retry-after']);
+  if (retry !== undefined) response.headers.set('Retry-After', retry);
+  return response;
+}

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+
+test('a source in ISO-8859-1 is read exactly', async () => {
+  await withDatabase(async database => {
+    const sandbox = await openSandbox({ variants: { charset: 'latin1' } });
+    const engine = await openEngine(database, sandbox);
+    try {
+      await serveOrders(engine, 'sync');
+      expect(await differences(database, sandbox)).toEqual([]);
+      const { rows } = await database.query('select sum(replaced)::int as replaced from sluice.runs');
+      expect(rows).toEqual([{ replaced: 0 }]);
+    } finally {
+      await engine.close();
+      await sandbox.close();
+    }
+  });
+});
+
+test('invalid bytes become U+FFFD, with a mark on the row and a count on the run, until the source sends them well', async () => {
+  await withDatabase(async database => {
+    const sandbox = await openSandbox({ variants: { charset: 'broken' } });
+    const engine = await openEngine(database, sandbox, { resources: ['customers', 'invoices', 'orders'] });
+    const marked = async (table: string) => {
+      const { rows } = await database.query<{ count: number }>(
+        `select count(*)::int as count from warehouse.${table} where _extra ? '(replaced)'`,
+      );
+      return rows[0]?.count;
+    };
+    const replaced = async () => {
+      const { rows } = await database.query<{ replaced: number }>(
+        'select coalesce(sum(replaced), 0)::int as replaced from sluice.runs',
+      );
+      return rows[0]?.replaced ?? 0;
+    };
+    try {
+      // Honest: the source itself holds this character.
+      sandbox.update('customers', 1, { account: 'Plain \ufffd', city: 'Bern', address: null, state: null });
+      sandbox.update('customers', 2, { account: 'Zürich', city: 'Genève', address: null, state: null });
+      await serveOrders(engine, 'sync');
+      expect(await differences(database, sandbox, 5, ['customers', 'invoices', 'orders'])).toEqual([]);
+      const { rows } = await database.query(
+        `select account, city, _extra->'(replaced)' as marks from warehouse.customers where id in (1, 2) order by id`,
+      );
+      expect(rows).toEqual([
+        { account: 'Plain \ufffd', city: 'Bern', marks: null },
+        { account: 'Z\ufffdrich', city: 'Gen\ufffdve', marks: { account: 1, city: 1 } },
+      ]);
+      expect(await marked('customers')).toBeGreaterThan(10);
+      expect(await replaced()).toBeGreaterThanOrEqual((await marked('customers')) ?? 0);
+
+      sandbox.setVariants({ charset: 'utf-8' });
+      const before = await replaced();
+      await serveOrders(engine, 'sync', { repair: true });
+      expect(await differences(database, sandbox, 5, ['customers', 'invoices', 'orders'])).toEqual([]);
+      expect([await marked('customers'), await marked('orders'), await replaced()]).toEqual([0, 0, before]);
+    } finally {
+      await engine.close();
+      await sandbox.close();
+    }
+  });
+});
