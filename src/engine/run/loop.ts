@@ -11,6 +11,7 @@ import { holdsQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { createCommitter } from '../apply/committer.ts';
 import type { Reader } from '../read/fetch-page.ts';
 import { placeOf, refreshResource } from '../resource.ts';
+import { fail, type Task } from '../task/task.ts';
 import { begin } from './begin.ts';
 import type { Engine, Loop } from './engine.ts';
 import { createAdmission } from './readings/admission.ts';
@@ -106,6 +107,7 @@ async function serve(
 ): Promise<number | null> {
   const { engine } = loop;
   let refreshedAt = Number.NEGATIVE_INFINITY;
+  let idleTurns = 0;
   for (;;) {
     if (loop.fatal !== null) throw loop.fatal;
     if (signal.aborted) throw stopped(signal);
@@ -122,6 +124,8 @@ async function serve(
     if (engine.refusal) throw engine.refusal;
     const begun = await begin(loop, serves, now);
     if (loop.tasks.length === 0 && loop.running.size === 0) return null;
+    idleTurns = begun || loop.running.size > 0 ? 0 : idleTurns + 1;
+    if (idleTurns > MOST_IDLE_TURNS) for (const task of loop.tasks) fail(task, standsStill(task));
     if (loop.running.size < engine.concurrency && (begun || loop.running.size === 0)) continue;
     // `idle` follows seconds in which no reading ended; by then every granted request was answered.
     const event = await nextEvent(loop, nextCommit);
@@ -131,6 +135,14 @@ async function serve(
     if (waitMs !== null) return waitMs;
   }
 }
+
+/** What changes how a list is read takes one turn; no list takes more. */
+const MOST_IDLE_TURNS = 10;
+
+const standsStill = ({ resource }: Task): SluiceError =>
+  new SluiceError('failed', `${resource.name}: a slice is left that cannot be read now, and nothing is being read.`, {
+    next: 'What was read is kept; the next run starts anew. Please report this as a bug in Sluice.',
+  });
 
 /**
  * Waits until a reading ends. While the limit blocks all of them it returns `idle` every few seconds, so that orders are
