@@ -47,14 +47,13 @@ try {
   await rm(built, { recursive: true, force: true });
 }
 
-/** Compiles Sluice, as the tests do, because compiled code is shipped. The folder must be below node_modules. */
+/** Bundles Sluice, as the tests do, because the bundle is shipped. The folder must be below node_modules. */
 async function build(): Promise<string> {
   const cache = join(root, 'node_modules/.cache');
   await mkdir(cache, { recursive: true });
   const folder = await mkdtemp(join(cache, 'sluice-fleet-'));
+  execFileSync(process.execPath, ['build.mjs', folder], { cwd: root });
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
-  const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '--noCheck', '--outDir', folder]);
   return folder;
 }
 

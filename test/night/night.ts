@@ -218,8 +218,7 @@ function build(): string {
   const cache = join(root, 'node_modules/.cache');
   mkdirSync(cache, { recursive: true });
   const out = mkdtempSync(join(cache, 'sluice-night-'));
+  execFileSync(process.execPath, ['build.mjs', out], { cwd: root });
   writeFileSync(join(out, 'package.json'), '{"type":"module"}');
-  const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', out]);
   return out;
 }

@@ -86,6 +86,7 @@ it('an installed package works in a program that is built separately, with its t
   const wrong = `// @ts-expect-error an amount is text\nvoid client.invoices.list().then(({ rows }) => rows[0]!.amount! * 2);\n`;
   await writeFile(join(folder, 'program.mts'), `${imports}${setUp?.code}${blocks.join('')}${wrong}`);
   const tsc = join(root, 'node_modules/.bin/tsc');
+  await run(process.execPath, [join(root, 'build.mjs'), join(installed, 'dist')], { cwd: root });
   await run(tsc, ['-p', join(folder, 'build.json')]);
   const { stdout } = await run(tsc, ['-p', folder]).catch((error: { stdout: string }) => error);
   expect(stdout).toBe('');
