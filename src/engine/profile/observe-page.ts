@@ -30,12 +30,19 @@ export function observePage(
   // come in its place since.
   const follows = turned !== null && page.page - 1 === turned.page && page.limit === turned.limit;
   const filled = follows && page.rows.length <= turned.rows.length ? turned : null;
-  const isFilledFirst = pages !== null && pages > page.page && page.page === 1 && isFull(profile, page);
+  const isFilledFirst =
+    pages !== null && pages > page.page && page.page === 1 && isFull(profile, page) && countsByOwnSize(page);
   return [
     ...observations,
     ...observeOwnSize(profile, filled !== null && filled.rows.length > filled.limit ? filled : page, filled),
     ...observePageSize(profile, page, isFilledFirst ? page : filled),
   ];
+}
+
+/** The source counts its pages by a smaller size than was asked for. A count that is somewhat too high promises another page, too. */
+function countsByOwnSize({ meta, limit, rows }: ObservedPage): boolean {
+  const byLimit = Math.ceil((meta?.totalRecords ?? 0) / limit);
+  return rows.length >= limit || (meta?.totalPages ?? 0) > byLimit;
 }
 
 /** `filled`: the page before, if it is known to have been full. */

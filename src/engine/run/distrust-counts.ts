@@ -2,8 +2,8 @@ import { writeTrait } from '../../warehouse/ledgers/traits.ts';
 import { doubtCounts } from '../profile/counts.ts';
 import { withObservation } from '../profile/source-profile.ts';
 import { adopt } from '../resource.ts';
-import { steadyMiscount } from '../task/progress.ts';
-import { lookAgain, type Task } from '../task/task.ts';
+import { startOver, steadyMiscount } from '../task/progress.ts';
+import type { Task } from '../task/task.ts';
 import type { Engine } from './engine.ts';
 
 /**
@@ -23,6 +23,6 @@ export async function distrustCounts(engine: Engine, task: Task): Promise<boolea
     { resource: resource.name, evidence: doubt.evidence },
     'the count of this list is wrong and no longer used',
   );
-  lookAgain(task);
+  startOver(progress);
   return true;
 }
