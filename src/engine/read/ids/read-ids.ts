@@ -233,7 +233,9 @@ function stepOf(
 ): Step {
   const { resource } = task;
   const learnt = observeAnswer(resource, answer, { pages: place.pages, previous });
-  if (place.order !== null && place.order !== resource.profile.order && answer.rows.length > 1) {
+  // One row shows no order, unless it has no readable id.
+  const showsOrder = answer.rows.length > 1 || page.ids === null;
+  if (place.order !== null && place.order !== resource.profile.order && showsOrder) {
     const evidence = `ids ${place.first} to ${place.last} on page ${answer.page}`;
     learnt.push({ trait: 'order', value: place.order, evidence });
   }
