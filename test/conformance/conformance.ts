@@ -8,7 +8,7 @@ import { type ProbeOptions, probe } from './probe.ts';
 
 const HELP = `npm run --silent conformance -- --url https://books.example.com [--key KEY] [--auth bearer|query] [--json] [--write]
 
-Determines how an installation behaves at the points that the API document leaves open, with at most 60 requests,
+Determines how an installation behaves at the points that the API document leaves open, with at most 80 requests,
 and whether Sluice handles that behaviour. It only reads, unless --write is given: then it also creates, changes and
 deletes customers, and reports any that it could not delete. docs/conformance.md explains the points.
 

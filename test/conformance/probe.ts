@@ -1,19 +1,29 @@
 import { explain, isKind, SluiceError } from '../../src/errors.ts';
 import { variantPoints } from '../../src/sandbox/variants/variant-points.ts';
 import { checkCharset } from './checks/check-charset.ts';
-import { checkDates } from './checks/check-dates.ts';
-import { checkFaults, checkHiddenFailures, checkKey, checkNotFound, checkOtherLists } from './checks/check-errors.ts';
+import {
+  checkFaults,
+  checkForbidden,
+  checkHiddenFailures,
+  checkKey,
+  checkNotFound,
+  checkOtherLists,
+} from './checks/check-errors.ts';
 import { checkFields } from './checks/check-fields.ts';
 import { checkFilters, checkSearch, checkStates } from './checks/check-filters.ts';
 import { checkLimit } from './checks/check-limit.ts';
+import { checkNoRows } from './checks/check-no-rows.ts';
 import { checkOrder } from './checks/check-order.ts';
 import { checkPaging, checkPastEnd } from './checks/check-paging.ts';
 import { checkRateLimit } from './checks/check-rate-limit.ts';
 import { checkReport } from './checks/check-report.ts';
-import { checkUndated } from './checks/check-undated.ts';
+import { checkTotals } from './checks/check-totals.ts';
 import { checkValues } from './checks/check-values.ts';
-import { checkWrites, MAX_WRITE_REQUESTS } from './checks/check-writes.ts';
-import type { Written } from './checks/own-customers.ts';
+import { checkDateBounds } from './checks/dates/check-date-bounds.ts';
+import { checkDates } from './checks/dates/check-dates.ts';
+import { checkUndated } from './checks/dates/check-undated.ts';
+import { checkWrites, MAX_WRITE_REQUESTS } from './checks/writes/check-writes.ts';
+import type { Written } from './checks/writes/own-customers.ts';
 import { applyExclusions, checkUnreadLists } from './findings/combinations.ts';
 import { type Attempt, type Finding, undetermined } from './findings/finding.ts';
 import { type ListReadings, readLists, throwIfStopped } from './lists/read-lists.ts';
@@ -49,7 +59,7 @@ const NEVER_CHECKED: Record<string, string> = {
 const NEEDS_WRITE = 'checked only with --write';
 
 /**
- * Determines how an installation behaves at the points that the API document leaves open, with at most 60 requests, one at a
+ * Determines how an installation behaves at the points that the API document leaves open, with at most 80 requests, one at a
  * time. Errors: `unauthorized` for an invalid key, `unavailable` if customers cannot be read, `configuration` for an invalid
  * address.
  */
@@ -109,7 +119,7 @@ async function runChecks(
   await attempt(['past-end'], () => checkPastEnd(requester, lists));
   await attempt(['limit-max'], () => checkLimit(requester, lists));
   await attempt(['order'], () => checkOrder(requester, lists));
-  found.push(...checkFields(lists), ...checkValues(lists), ...checkOtherLists(lists));
+  found.push(...checkFields(lists), ...checkValues(lists), ...checkOtherLists(lists), checkForbidden(lists));
   await attempt(['auth-error'], () => checkKey(requester));
   await attempt(['record', 'no-record', 'no-path'], () => checkNotFound(requester, lists));
   if (!write) found.push(...WRITE_POINTS.map(point => undetermined(point, NEEDS_WRITE)));
@@ -124,14 +134,18 @@ async function runChecks(
   await attempt(['date-filter', 'date-to'], () => checkDates(requester, lists));
   await attempt(['filters'], () => checkFilters(requester, lists));
   const windowsWork = isSeen('date-filter', 'honoured', 'pair-only');
-  await attempt(['undated'], () => checkUndated(requester, lists, windowsWork));
+  await attempt(['date-bounds'], () => checkDateBounds(requester, lists, windowsWork));
+  const farDatesWork = isSeen('date-bounds', 'any');
+  await attempt(['undated'], () => checkUndated(requester, lists, { windowsWork, farDatesWork }));
   await attempt(['report'], () => checkReport(requester, lists, windowsWork));
   await attempt(['states'], () => checkStates(requester, lists, isSeen('filters', 'honoured')));
   await attempt(['search'], () => checkSearch(requester, lists));
+  await attempt(['no-rows'], () => checkNoRows(requester, lists));
+  await attempt(['totals'], () => checkTotals(requester, lists));
   if (lists.offered.every(({ rows }) => rows.length === 0))
     found.push({ point: 'visible', seen: 'none', evidence: 'every list is empty', handled: 'yes' });
   const offered = lists.offered.map(({ name }) => name);
   found.push(...checkUnreadLists(offered, jobs));
 }
 
-const WRITE_POINTS = ['writes', 'validation', 'batch'];
+const WRITE_POINTS = ['writes', 'validation', 'batch', 'deleted-customer'];

@@ -1,15 +1,17 @@
 import {
   type Candidates,
   combineLists,
+  describeValue,
   type Finding,
   observed,
   undetermined,
   unrecognized,
 } from '../findings/finding.ts';
 import { pathOf, UNDOCUMENTED_LISTS } from '../lists/documented-lists.ts';
-import type { ListReadings } from '../lists/read-lists.ts';
+import type { ListReadings, MissingList } from '../lists/read-lists.ts';
 import type { Requester } from '../requests/requester.ts';
 import type { Answer } from '../requests/send-request.ts';
+import { saysGone } from './writes/deleted-customer.ts';
 
 const INVALID_KEY = 'no-key-of-this-installation';
 const UNUSED_ID = 2_147_483_646;
@@ -39,10 +41,10 @@ export async function checkNotFound(requester: Requester, lists: ListReadings): 
     else
       findings.push(unrecognized('record', evidence, 'not: deletions are confirmed by reading a customer by its id'));
   }
-  const gone = await requester.request(`${pathOf('customers')}/${UNUSED_ID}`, { expect: 'one' });
+  const gone = await requester.request(`${pathOf('customers')}/${UNUSED_ID}`, { expect: 'record' });
   const noRecord = `${describe(gone)} for a customer that does not exist`;
-  if (gone.verdict.kind === 'gone') findings.push(observed('no-record', '404', noRecord));
-  else findings.push(unrecognized('no-record', noRecord, 'not: only HTTP 404 proves that a customer was deleted'));
+  if (gone.status === 404) findings.push(observed('no-record', '404', noRecord));
+  else findings.push(unrecognized('no-record', noRecord, saysGone(gone) ? 'yes' : LOOKS_PRESENT));
 
   const path = await requester.request('/api/v2/no-such-list');
   const noPath = `${describe(path)} for a path that does not exist`;
@@ -58,6 +60,8 @@ export async function checkNotFound(requester: Requester, lists: ListReadings): 
   return findings;
 }
 
+const LOOKS_PRESENT = 'not: a deleted customer cannot be told from others by reading it';
+
 /** The statuses by which an optional list may say that it does not exist. */
 const NOT_OFFERED: readonly number[] = [403, 404, 405];
 
@@ -72,15 +76,29 @@ export function checkOtherLists(lists: ListReadings): Finding[] {
     const values = status === 404 || status === 405 ? [String(status)] : [];
     return { list, values, evidence: describe(answer), handled: understood ? 'yes' : READ_FAILS };
   });
-  const shown = lists.notOffered.filter(({ name }) => !UNDOCUMENTED_LISTS.includes(name));
+  const shown = lists.notOffered.filter(each => !UNDOCUMENTED_LISTS.includes(each.name) && !isForbidden(each));
   return [
     ...combineLists('other-lists', unshown),
-    ...lists.failed.map(({ name, message }) => ({ ...unrecognized('lists', message, READ_FAILS), lists: [name] })),
-    ...shown.map(({ name, answer }) => ({ ...unrecognized('lists', describe(answer), READ_FAILS), lists: [name] })),
+    ...lists.failed.map(({ name, message }) => ({ ...unrecognized('no-list', message, READ_FAILS), lists: [name] })),
+    ...shown.map(({ name, answer }) => ({ ...unrecognized('no-list', describe(answer), READ_FAILS), lists: [name] })),
   ];
 }
 
 const READ_FAILS = 'not: every read of such a list fails';
+
+/** `forbidden`: the documented lists that the key may not read. */
+export function checkForbidden({ offered, notOffered }: ListReadings): Finding {
+  const refused = notOffered.filter(each => !UNDOCUMENTED_LISTS.includes(each.name) && isForbidden(each));
+  const [first] = refused;
+  if (!first) return observed('forbidden', 'none', `the key may read all of ${offered.length} lists that answer`);
+  const names = refused.map(({ name }) => name).join(', ');
+  const evidence = `${names}: ${describe(first.answer)}`;
+  const isKnown = describeValue('forbidden', names) !== undefined;
+  return isKnown ? observed('forbidden', names, evidence) : unrecognized('forbidden', evidence, 'yes');
+}
+
+const isForbidden = ({ answer: { verdict, status } }: MissingList): boolean =>
+  verdict.kind === 'refused' && status === 403;
 
 /** Whether failures have HTTP status 200. */
 export function checkHiddenFailures({ answers }: Requester): Finding {

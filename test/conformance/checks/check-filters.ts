@@ -7,7 +7,7 @@ import {
   unrecognized,
 } from '../findings/finding.ts';
 import { type ListName, pathOf, shapeOf } from '../lists/documented-lists.ts';
-import { type ListReading, type ListReadings, requestCount, requestRows } from '../lists/read-lists.ts';
+import { countObjects, type ListReading, type ListReadings, requestCount, requestRows } from '../lists/read-lists.ts';
 import type { Requester } from '../requests/requester.ts';
 import type { Row } from '../requests/send-request.ts';
 
@@ -88,12 +88,13 @@ export async function checkStates(requester: Requester, lists: ListReadings, fil
 
 async function countOtherStates(requester: Requester, reading: ListReading): Promise<number> {
   const { field, values } = shapeOf(reading.name).state as { field: string; values: readonly string[] };
-  if (reading.total === undefined) return 0;
+  const objects = countObjects(reading);
+  if (objects === undefined) return 0;
   let sum = 0;
   for (const value of values) sum += (await requestCount(requester, reading, { [field]: value })) ?? 0;
-  if (sum === reading.total) return 0;
+  if (sum >= objects) return 0;
   // The list may have changed meanwhile.
-  return (await requestCount(requester, reading, {})) === reading.total ? reading.total - sum : 0;
+  return (await requestCount(requester, reading, {})) === reading.total ? objects - sum : 0;
 }
 
 /** `search` of customers; the document does not say which fields it covers. */

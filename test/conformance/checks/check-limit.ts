@@ -1,5 +1,5 @@
 import { type Finding, observed, undetermined, unrecognized } from '../findings/finding.ts';
-import { pathOf } from '../lists/documented-lists.ts';
+import { pathOf, SUSPICIOUS_COUNTS } from '../lists/documented-lists.ts';
 import { FEW, type ListReading, type ListReadings } from '../lists/read-lists.ts';
 import type { Requester } from '../requests/requester.ts';
 
@@ -23,7 +23,10 @@ export async function checkLimit(requester: Requester, { offered }: ListReadings
 
 async function checkMaximum(requester: Requester, offered: readonly ListReading[]): Promise<Finding> {
   const paged = offered.filter(isPaged);
-  const cut = paged.filter(hasMore);
+  const longer = paged.filter(hasMore);
+  // A count that is too high makes a list look cut at any number.
+  const round = longer.filter(({ first, limit }) => first.count === limit || SUSPICIOUS_COUNTS.includes(first.count));
+  const cut = round.length > 0 ? round : longer;
   const most = [...paged].sort((a, b) => b.first.count - a.first.count)[0];
   const clamped = [...cut].sort((a, b) => a.first.count - b.first.count)[0];
   if (!most || most.rows.length === 0) return undetermined('limit-max', 'no paged list has rows');
@@ -72,8 +75,8 @@ function isPaged({ first, second }: ListReading): boolean {
   return second?.rows !== undefined && second.count !== first.count;
 }
 
-function hasMore({ total, second, first: { count } }: ListReading): boolean {
-  if (total !== undefined) return total > count;
+function hasMore({ total, second, first: { count, meta } }: ListReading): boolean {
+  if (total !== undefined) return total > count && meta?.totalPages !== 1;
   // Without a count, only a full page suggests more rows.
   return second !== null && (count === 100 || count === 1000);
 }

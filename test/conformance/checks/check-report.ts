@@ -2,7 +2,7 @@ import { type Finding, observed, undetermined, unrecognized } from '../findings/
 import { type ListReadings, requestRows } from '../lists/read-lists.ts';
 import type { Requester } from '../requests/requester.ts';
 import type { Row } from '../requests/send-request.ts';
-import { dayOf, isComplete } from './check-dates.ts';
+import { dayOf, isComplete } from './dates/check-dates.ts';
 
 const PATH = '/api/v2/reports/financial';
 /** Longer months are not read. */

@@ -1,10 +1,11 @@
 import { exactNumber, parseJson } from '../../../src/source/answers/json.ts';
+import { asList } from '../../../src/source/answers/list.ts';
 import { BadValue, dateText, decimalText, integerText, stampText } from '../../../src/source/answers/values.ts';
 import { type Finding, observed, undetermined, unrecognized } from '../findings/finding.ts';
 import { type Cell, cellsOf } from '../lists/cells.ts';
 import type { Kind } from '../lists/documented-lists.ts';
-import type { ListReadings } from '../lists/read-lists.ts';
-import { isRow, type Row } from '../requests/send-request.ts';
+import type { ListReading, ListReadings } from '../lists/read-lists.ts';
+import { type Answer, isRow, type Row } from '../requests/send-request.ts';
 
 const isZeroDate = (value: unknown) => typeof value === 'string' && value.startsWith('0000-00-00');
 const isNumber = ({ value }: Cell) => typeof value === 'number';
@@ -19,6 +20,7 @@ export function checkValues(lists: ListReadings): Finding[] {
     digits(lists, cells),
     timestamps(cells),
     listForm(lists),
+    checkNullRows(lists),
     ...checkNonObjects(lists),
     ...checkUnreadable(cells),
   ];
@@ -133,11 +135,28 @@ function timestamps(cells: readonly Cell[]): Finding {
 
 const QUARANTINE = 'not: their rows go to quarantine';
 
-/** List entries that are not objects. */
+/** A null goes to quarantine like any entry that is not an object, but holds nothing that could be lost. */
+function checkNullRows({ offered }: ListReadings): Finding {
+  const entries = offered.reduce((sum, { first }) => sum + first.count, 0);
+  if (entries === 0) return undetermined('null-rows', 'every list is empty');
+  const some = offered.filter(({ first }) => nullsIn(first) > 0);
+  if (some.length === 0) return observed('null-rows', 'no', `none of ${entries} rows is null`);
+  const count = some.reduce((sum, { first }) => sum + nullsIn(first), 0);
+  const lists = some.map(({ name }) => name).join(', ');
+  return observed('null-rows', 'yes', `${count} ${count === 1 ? 'row' : 'rows'}, in ${lists}`);
+}
+
+function nullsIn({ data }: Answer): number {
+  const entries = asList(data);
+  return Array.isArray(entries) ? (entries as unknown[]).filter(entry => entry === null).length : 0;
+}
+
+/** List entries that are neither objects nor null. */
 function checkNonObjects({ offered }: ListReadings): Finding[] {
-  const some = offered.filter(({ first, rows }) => first.count > rows.length);
+  const countIn = ({ first, rows }: ListReading) => first.count - rows.length - nullsIn(first);
+  const some = offered.filter(reading => countIn(reading) > 0);
   if (some.length === 0) return [];
-  const entries = some.reduce((sum, { first, rows }) => sum + first.count - rows.length, 0);
+  const entries = some.reduce((sum, reading) => sum + countIn(reading), 0);
   const evidence = `${entries} ${entries === 1 ? 'entry is not an object' : 'entries are not objects'}, e.g. in ${some[0]?.name}`;
   return [unrecognized('values', evidence, QUARANTINE)];
 }

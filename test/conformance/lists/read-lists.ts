@@ -1,8 +1,9 @@
 import { isKind, SluiceError } from '../../../src/errors.ts';
 import { isTimeout } from '../../../src/source/client.ts';
 import type { Requester } from '../requests/requester.ts';
-import type { Answer, RequestOptions, Row } from '../requests/send-request.ts';
+import type { Answer, Row } from '../requests/send-request.ts';
 import { LIST_NAMES, type ListName, pathOf } from './documented-lists.ts';
+import { pageFault } from './page-fault.ts';
 
 /** What one list returned. */
 export interface ListReading {
@@ -33,7 +34,7 @@ export interface ListReadings {
   readonly failed: readonly FailedList[];
 }
 
-interface MissingList {
+export interface MissingList {
   readonly name: ListName;
   readonly answer: Answer;
 }
@@ -48,8 +49,6 @@ const LIMITS = [1000, 100, 20];
 /** A timeout at this limit or below has another cause. */
 const MAX_LIMIT_WITHOUT_BLAME = 100;
 export const FEW = 5;
-/** Rows inserted or deleted meanwhile change a count by at most so many. */
-const COUNT_TOLERANCE = 3;
 
 /**
  * Reads the first page of each list, and the second at another limit if it can tell more. Errors: `unauthorized` for an
@@ -84,9 +83,9 @@ async function readSecondPage(requester: Requester, name: ListName, page: FirstP
   const { first, limit } = page;
   const { rows = [], meta, count } = first;
   const reading = { ...page, name, rows, total: meta?.totalRecords };
-  if (rows.length === 0 || count === reading.total) return { ...reading, second: null };
+  if (rows.length === 0 || count === reading.total || meta?.totalPages === 1) return { ...reading, second: null };
   const query = { page: 2, limit: FEW };
-  const second = await requester.request(pathOf(name), { query, findFault: pageFault(first) });
+  const second = await requester.request(pathOf(name), { query, findFault: pageFault(name, first) });
   if (meta || !second.meta) return { ...reading, second };
   // Only one of the two pages has meta, so one of them had a fault.
   const again = await requestFirstPage(requester, name, limit);
@@ -95,7 +94,7 @@ async function readSecondPage(requester: Requester, name: ListName, page: FirstP
 }
 
 function requestFirstPage(requester: Requester, name: ListName, limit: number): Promise<Answer> {
-  return requester.request(pathOf(name), { query: { page: 1, limit }, findFault: pageFault() });
+  return requester.request(pathOf(name), { query: { page: 1, limit }, findFault: pageFault(name) });
 }
 
 /** The first page of a list, at the largest accepted limit up to `from`. */
@@ -115,8 +114,9 @@ async function readFirstPage(requester: Requester, name: ListName, from: number)
   }
 }
 
-/** HTTP 405 means that the list does not exist. */
-const mayRejectLimit = ({ verdict, status }: Answer): boolean => verdict.kind === 'refused' && status !== 405;
+/** HTTP 403 means that the key may not read the list, 405 that it does not exist. */
+const mayRejectLimit = ({ verdict, status }: Answer): boolean =>
+  verdict.kind === 'refused' && status !== 403 && status !== 405;
 const rejectionOf = ({ status }: Answer): string => `is rejected with HTTP ${status}`;
 
 /** Also checks that the limit is the largest accepted one. */
@@ -142,13 +142,18 @@ function assertAnswered({ verdict, status }: Answer): void {
   });
 }
 
+/** The rows that the list counts, without entries that are not objects: no filter matches those. */
+export function countObjects({ total, first, rows }: ListReading): number | undefined {
+  return total === undefined ? undefined : total - (first.count - rows.length);
+}
+
 /** Requests a page that must contain rows; an empty one is requested once more. */
 export function requestRows(
   requester: Requester,
   name: ListName,
   query: Record<string, string | number>,
 ): Promise<Answer> {
-  const faultOf = pageFault();
+  const faultOf = pageFault(name);
   return requester.request(pathOf(name), {
     query,
     findFault: answer => faultOf(answer) ?? (answer.rows?.length === 0 ? 'empty-list-zero' : null),
@@ -163,25 +168,7 @@ export async function requestCount(
 ): Promise<number | undefined> {
   const answer = await requester.request(pathOf(list.name), {
     query: { ...query, page: 1, limit: 1 },
-    findFault: pageFault(list.first),
+    findFault: pageFault(list.name, list.first),
   });
   return answer.verdict.kind === 'success' ? answer.meta?.totalRecords : undefined;
-}
-
-/** Finds a fault in a page itself, or in comparison with an earlier page of the same list. */
-export function pageFault(earlier?: Answer): NonNullable<RequestOptions['findFault']> {
-  return ({ rows = [], count, meta }) => {
-    const ids = rows.map(row => row.id).filter(id => id !== undefined && id !== null);
-    if (new Set(ids).size < ids.length) return 'row-twice';
-    if (earlier?.meta && !meta) return 'missing-meta';
-    const { currentPage = 1, totalPages, totalRecords } = meta ?? {};
-    if (totalPages === undefined || totalRecords === undefined || currentPage > totalPages) return null;
-    if (count === 0) return totalRecords > 0 ? 'empty-list' : earlier?.count ? 'empty-list-zero' : null;
-    const isFull = currentPage < totalPages;
-    const isConsistent = isFull
-      ? Math.ceil(totalRecords / count) === totalPages
-      : totalPages > 1 || count === totalRecords;
-    if (isConsistent) return null;
-    return Math.abs(totalRecords - count * totalPages) <= COUNT_TOLERANCE ? 'moved-total' : 'rows-missing';
-  };
 }

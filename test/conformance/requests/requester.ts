@@ -38,7 +38,7 @@ export interface Requester {
 }
 
 /** The maximum number of requests of one run. */
-export const MAX_REQUESTS = 60;
+export const MAX_REQUESTS = 80;
 const MAX_ATTEMPTS = 3;
 /** A suspicious answer that is repeated is believed. */
 const MAX_ATTEMPTS_IF_SUSPICIOUS = 2;
@@ -55,6 +55,8 @@ export function openRequester(options: SenderOptions): Requester {
   const sender = openSender(options);
   const answers: NumberedAnswer[] = [];
   const transientFaults: TransientFault[] = [];
+  /** Suspicions that a repetition confirmed, as fault and path: the source is like that, and later requests are not repeated. */
+  const confirmed = new Set<string>();
   let sent = 0;
   let remainingAtSource = Number.POSITIVE_INFINITY;
 
@@ -82,9 +84,12 @@ export function openRequester(options: SenderOptions): Requester {
         const fault = faultIn(result, sender, path, options);
         if (firstFault !== null && fault === null) transientFaults.push({ fault: firstFault, request: name });
         const failed = 'fault' in result || result.verdict.kind === 'retry';
+        const suspicion = fault === null || failed ? null : `${fault} ${path}`;
+        const isConfirmed = suspicion !== null && (confirmed.has(suspicion) || fault === firstFault);
+        if (isConfirmed) confirmed.add(suspicion);
         // A create is never repeated: it may have been carried out.
-        const isLast = attempt >= (failed ? MAX_ATTEMPTS : MAX_ATTEMPTS_IF_SUSPICIOUS) || options.method === 'POST';
-        if (fault === null || isLast) {
+        const mayRepeat = attempt < (failed ? MAX_ATTEMPTS : MAX_ATTEMPTS_IF_SUSPICIOUS) && options.method !== 'POST';
+        if (fault === null || isConfirmed || !mayRepeat) {
           if ('fault' in result) throw unavailableError(name, result);
           return result;
         }

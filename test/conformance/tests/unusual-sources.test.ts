@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isComplete } from '../checks/check-dates.ts';
+import { isComplete } from '../checks/dates/check-dates.ts';
 import type { Finding } from '../findings/finding.ts';
 import { LIST_NAMES, SUSPICIOUS_COUNTS } from '../lists/documented-lists.ts';
 import { MAX_REQUESTS } from '../requests/requester.ts';
@@ -30,10 +30,27 @@ describe('behaviour that is no known variant', () => {
       { handled: 'not: rows of this list are stored by their id' },
       (answer, path) => eachRow(answer, path, 'customers', row => ({ ...row, id: undefined })),
     ],
-    'status 200 for a customer that does not exist': [
+    'a customer for an id that does not exist': [
       'no-record',
-      { handled: 'not: only HTTP 404 proves that a customer was deleted' },
-      answer => (answer.status === 404 ? { status: 200, body: { success: true, data: null } } : answer),
+      { handled: 'not: a deleted customer cannot be told from others by reading it' },
+      (answer, path) =>
+        answer.status === 404 && /customers\/\d+$/.test(path)
+          ? { status: 200, body: { success: true, data: { id: 1, account: 'Deleted' } } }
+          : answer,
+    ],
+    'status 200 with an empty list for a customer that does not exist': [
+      'no-record',
+      { handled: 'yes' },
+      (answer, path) =>
+        answer.status === 404 && /customers\/\d+$/.test(path)
+          ? { status: 200, body: { success: true, data: [] } }
+          : answer,
+    ],
+    'two lists that the key may not read': [
+      'forbidden',
+      { handled: 'yes', evidence: 'quotes, users: HTTP 403 "Forbidden"' },
+      (answer, path) =>
+        /\/(?:quotes|users)$/.test(path) ? { status: 403, body: { success: false, message: 'Forbidden' } } : answer,
     ],
     'ids on half of the transactions': [
       'transaction-ids',
@@ -55,7 +72,7 @@ describe('behaviour that is no known variant', () => {
       (answer, path) => eachRow(answer, path, 'invoices', row => ({ ...row, items: [null] })),
     ],
     'a documented list that always fails': [
-      'lists',
+      'no-list',
       { lists: ['tickets'], handled: 'not: every read of such a list fails' },
       (answer, path) => (path === '/api/v2/tickets' ? { status: 500, body: { success: false } } : answer),
     ],
@@ -97,7 +114,7 @@ describe('limits that a list rejects', () => {
         : answer,
     );
     const { ok, findings, requests } = await run({ url });
-    expect(findingsOf(findings, 'lists')).toEqual([]);
+    expect(findingsOf(findings, 'no-list')).toEqual([]);
     expect(findingsOf(findings, 'limit-max')).toContainEqual(
       list === 'customers'
         ? expect.objectContaining({ seen: '100-reject', handled: 'yes' })
@@ -114,7 +131,7 @@ describe('limits that a list rejects', () => {
       path === `/api/v2/${list}` && Number(query.get('limit')) > 500 ? 'no answer' : answer,
     );
     const { ok, findings } = await run({ url, timeoutMs: 700 });
-    expect(findingsOf(findings, 'lists')).toEqual([]);
+    expect(findingsOf(findings, 'no-list')).toEqual([]);
     expect(findingsOf(findings, 'limit-max')).toContainEqual(
       expect.objectContaining({ handled: 'yes', evidence: 'limit=1000 timed out, 100 is accepted' }),
     );
@@ -129,7 +146,7 @@ describe('limits that a list rejects', () => {
         : answer,
     );
     const { findings, stopped, requests } = await run({ url });
-    expect(findingsOf(findings, 'lists').map(({ lists }) => lists?.[0])).toEqual(LIST_NAMES.slice(1, 7));
+    expect(findingsOf(findings, 'no-list').map(({ lists }) => lists?.[0])).toEqual(LIST_NAMES.slice(1, 7));
     expect(stopped).toBeNull();
     expect(requests).toBeLessThanOrEqual(MAX_REQUESTS);
   });
@@ -148,7 +165,6 @@ test('a byte order mark before the JSON has no effect', async () => {
 });
 
 test.for([
-  [null, 'customers'],
   ['text', 'customers'],
   [[1], 'invoices'],
 ] as const)('a list entry %j that is not an object is reported', async ([entry, list]) => {
@@ -164,6 +180,18 @@ test.for([
   ]);
   expect(findingsOf(findings, 'fault')).toMatchObject([{ seen: 'none' }]);
   expect(ok).toBe(false);
+});
+
+test('a row of one list that is null is reported and handled', async () => {
+  const { sandbox, run } = await openWith({});
+  const url = await openProxy(sandbox, (answer, { path, query }) => {
+    if (path === '/api/v2/invoices' && [...query.keys()].length === 2) answer.body.data[3] = null;
+    return answer;
+  });
+  const { findings, ok } = await run({ url });
+  expect(findingsOf(findings, 'null-rows')).toMatchObject([{ seen: 'yes', evidence: '1 row, in invoices' }]);
+  expect(findingsOf(findings, 'values')).toEqual([]);
+  expect(ok).toBe(true);
 });
 
 describe('ignored parameters are not mistaken for honoured ones', () => {

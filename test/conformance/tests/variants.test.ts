@@ -30,7 +30,7 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
 };
 /** Shown only by the answer to a request beyond the limit. */
 const BEYOND_LIMIT = ['retry-after', 'rejected-body'];
-const NEEDS_WRITE = ['validation', 'batch'];
+const NEEDS_WRITE = ['validation', 'batch', 'deleted-customer'];
 
 const all = Object.entries(variantPoints).flatMap(([point, { values }]) =>
   Object.keys(values).map(value => [point, value] as const),
@@ -105,6 +105,7 @@ test.for(['bearer', 'query'] as const)(
       'validation',
       'batch',
       'writes',
+      'deleted-customer',
     ];
     expect(undetermined.sort()).toEqual([...silent, 'webhooks', 'visible'].sort());
     for (const point of Object.keys(variantPoints))
@@ -116,6 +117,24 @@ test.for(['bearer', 'query'] as const)(
     expect(text).not.toContain(sandbox.apiKey);
   },
 );
+
+test('points that disturb the checks of others are determined together', async () => {
+  const given = {
+    'no-rows': '404',
+    forbidden: 'transactions',
+    totals: 'unfiltered',
+    'date-bounds': 'wrapped',
+    'deleted-customer': 'marked',
+    'null-rows': 'yes',
+  } as const;
+  const { sandbox, run } = await openWith(given);
+  const { findings, ok, stopped, written } = await run({ write: true });
+  expect([ok, stopped, written.left]).toEqual([true, null, []]);
+  for (const { point, seen } of findings)
+    if (seen !== null && point in sandbox.variants)
+      expect([point, seen]).toEqual([point, sandbox.variants[point as keyof Variants]]);
+  for (const point of Object.keys(given)) expect(findingsOf(findings, point)[0]?.seen).not.toBeNull();
+});
 
 test('a combination that Sluice cannot handle is reported', async () => {
   const { run } = await openWith({ paging: 'capped', cap: '100', 'date-filter': 'ignored' });

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { SluiceError } from '../../../src/errors.ts';
-import { pathOf } from '../lists/documented-lists.ts';
-import type { Requester } from '../requests/requester.ts';
-import type { Answer, Row } from '../requests/send-request.ts';
+import { SluiceError } from '../../../../src/errors.ts';
+import { pathOf } from '../../lists/documented-lists.ts';
+import type { Requester } from '../../requests/requester.ts';
+import type { Answer, Row } from '../../requests/send-request.ts';
+import { saysGone } from './deleted-customer.ts';
 
 /** What the run changed at the installation. */
 export interface Written {
@@ -22,8 +23,8 @@ export interface OwnCustomers {
   create(body: unknown, path?: string): Promise<Answer>;
   /** Those that a search by name finds. */
   search(): Promise<Row[]>;
-  /** Deletes all customers with our names. Never rejects. */
-  removeAll(): Promise<void>;
+  /** Deletes all customers with our names, and returns what the address of a deleted one answers, or null. Never rejects. */
+  removeAll(): Promise<Answer | null>;
 }
 
 export const CUSTOMERS = pathOf('customers');
@@ -66,7 +67,7 @@ export function createOwnCustomers(requester: Requester, written: Written): OwnC
       note(data);
       if (verdict.kind === 'retry') throw new SluiceError('unavailable', `POST ${path}: ${verdict.what}`);
       unsure = verdict.kind === 'success' && idsIn(data).length === 0;
-      if (verdict.kind === 'unauthorized')
+      if (verdict.kind === 'unauthorized' || (verdict.kind === 'refused' && status === 403))
         throw new SluiceError('unavailable', `this key may not create customers: HTTP ${status}`);
       return answer;
     },
@@ -78,32 +79,39 @@ export function createOwnCustomers(requester: Requester, written: Written): OwnC
     },
     async removeAll() {
       await findUnnamed();
+      let shown: Answer | null = null;
       for (const id of ids) {
         const outcome = await removeIfOwn(requester, id, isOwn);
+        if (typeof outcome === 'object') shown = outcome;
         if (outcome === 'not ours') written.notOurs.push(`customer ${id}, whose name does not start with "${mark}"`);
         else written.created.push(`customer ${id} (${mark})`);
         if (outcome === 'left') written.left.push(`customer ${id} (${mark})`);
       }
+      return shown;
     },
   };
 }
 
-/** An answer may contain the id of an existing customer, e.g. if an address is taken; only the name proves that one is ours. */
+/**
+ * Returns what the address answers once the customer is deleted. An answer may contain the id of an existing customer, e.g. if an
+ * address is taken; only the name proves that one is ours.
+ */
 async function removeIfOwn(
   requester: Requester,
   id: string,
   isOwn: (row: unknown) => boolean,
-): Promise<'removed' | 'left' | 'not ours'> {
+): Promise<Answer | 'left' | 'not ours'> {
   const path = `${CUSTOMERS}/${encodeURIComponent(id)}`;
-  const read = () => requester.request(path, { expect: 'one' });
+  const read = () => requester.request(path, { expect: 'record' });
   try {
     const before = await read();
-    if (before.verdict.kind !== 'success') return 'left';
+    if (before.verdict.kind !== 'success' || saysGone(before)) return 'left';
     if (!isOwn(before.data)) return 'not ours';
     const { verdict } = await requester.request(path, { method: 'DELETE', expect: 'any' });
     if (verdict.kind !== 'success' && verdict.kind !== 'gone') return 'left';
     // A delete counts only if reading the customer confirms it.
-    return (await read()).verdict.kind === 'gone' ? 'removed' : 'left';
+    const after = await read();
+    return saysGone(after) ? after : 'left';
   } catch {
     // The other customers must still be deleted.
     return 'left';

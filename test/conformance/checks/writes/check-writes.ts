@@ -1,6 +1,7 @@
-import { type Attempt, type Finding, observed, undetermined, unrecognized } from '../findings/finding.ts';
-import type { Requester } from '../requests/requester.ts';
-import type { RequestOptions, Row } from '../requests/send-request.ts';
+import { type Attempt, type Finding, observed, undetermined, unrecognized } from '../../findings/finding.ts';
+import type { Requester } from '../../requests/requester.ts';
+import type { Answer, RequestOptions, Row } from '../../requests/send-request.ts';
+import { checkDeletedCustomer } from './deleted-customer.ts';
 import { CUSTOMERS, createOwnCustomers, idsIn, type OwnCustomers, type Written } from './own-customers.ts';
 
 /** The maximum number of requests of the write checks, cleanup included; they do not start with fewer left. */
@@ -13,13 +14,15 @@ const INVALID_EMAIL = 'no e-mail address';
  */
 export async function checkWrites(requester: Requester, written: Written, attempt: Attempt): Promise<void> {
   const own = createOwnCustomers(requester, written);
+  let shown: Answer | null = null;
   try {
     await attempt(['writes'], () => checkOneCustomer(requester, own));
     await attempt(['validation'], () => checkValidation(own));
     await attempt(['batch'], () => checkBatch(own));
   } finally {
-    await own.removeAll();
+    shown = await own.removeAll();
   }
+  await attempt(['deleted-customer'], async () => checkDeletedCustomer(shown));
 }
 
 /** Creates, reads, changes and reads again. */

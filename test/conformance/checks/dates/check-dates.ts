@@ -1,9 +1,9 @@
-import { DAY } from '../../../src/clock.ts';
-import { type Candidates, combineLists, type Finding, undetermined } from '../findings/finding.ts';
-import { type ListName, SUSPICIOUS_COUNTS, shapeOf } from '../lists/documented-lists.ts';
-import { type ListReading, type ListReadings, requestRows } from '../lists/read-lists.ts';
-import type { Requester } from '../requests/requester.ts';
-import type { Answer, Row } from '../requests/send-request.ts';
+import { DAY } from '../../../../src/clock.ts';
+import { type Candidates, combineLists, type Finding, undetermined } from '../../findings/finding.ts';
+import { type ListName, SUSPICIOUS_COUNTS, shapeOf } from '../../lists/documented-lists.ts';
+import { type ListReading, type ListReadings, requestRows } from '../../lists/read-lists.ts';
+import type { Requester } from '../../requests/requester.ts';
+import type { Answer, Row } from '../../requests/send-request.ts';
 
 /** The effect of `date_from` and `date_to` on each dated list, and whether both ends are included. */
 export async function checkDates(requester: Requester, lists: ListReadings): Promise<Finding[]> {
