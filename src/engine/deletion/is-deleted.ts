@@ -56,10 +56,11 @@ const isContentKey = (key: string): boolean => key.startsWith('#');
 /** Whether the claims prove that the row was deleted at the source: the table of docs/coverage.md, line by line. */
 export function isDeleted(row: RowClaims, list: ListClaims, strategy: Strategy): boolean {
   if (row.denied) return true;
+  // Its slice shows other content now, and the content is the key.
+  if (isContentKey(row.key))
+    return row.lacks.some(({ slice, unreadable }) => provesRange(slice) && unreadable !== 'new');
   const lacks = withoutDoubt(row.lacks);
   if (lacks.length === 0) return false;
-  // Its slice shows other content now, and the content is the key.
-  if (isContentKey(row.key)) return lacks.some(({ slice }) => provesRange(slice));
   switch (confirmationOf(row, strategy)) {
     case 'address':
       return false;
