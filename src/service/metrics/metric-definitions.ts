@@ -5,7 +5,7 @@
 export const METRICS = {
   sluice_rows: ['Rows of the resource, counted when its slices were last read.', 'source', 'resource'],
   sluice_freshness_seconds: [
-    'Seconds since the start of the last successful sync. Absent before the first.',
+    'Seconds since the start of the last successful sync. Absent while a part was never read.',
     'source',
     'resource',
   ],

@@ -1,7 +1,8 @@
 import { type SqlBool, sql } from 'kysely';
+import { NOT_OFFERED } from '../../engine/slices/coverage-entry.ts';
 import type { Database, Db } from '../database/database.ts';
 import { daysAgo, NOW } from '../database/now.ts';
-import { notOffered } from './coverage.ts';
+import { covering, notOffered } from './coverage.ts';
 
 /**
  * - `unauthorized`, `unavailable`: the source refuses the key, or does not answer; for the whole source, or for one resource while
@@ -90,7 +91,10 @@ export interface Freshness {
   readonly isOutdated: boolean;
 }
 
-/** How fresh each resource is. A run without a request, e.g. one held up by the request limit, refreshes nothing. SQL: a lateral look-up. */
+/**
+ * How fresh each resource is. A run without a request, e.g. one held up by the request limit, refreshes nothing, and a list of which a part
+ * was never read is not fresh, however its runs ended. SQL: a lateral look-up.
+ */
 export async function freshness(db: Db, source: string, resources: readonly string[]): Promise<Freshness[]> {
   const { rows } = await sql<Freshness>`
     select name as resource, extract(epoch from sluice.now() - good.started_at)::float8 as "ageSeconds",
@@ -101,7 +105,10 @@ export async function freshness(db: Db, source: string, resources: readonly stri
         and not (select ${notOffered} from sluice.coverage where source = ${source} and resource = name)))::float8 as "overdueSeconds"
     from unnest(cast(${resources} as text[])) with ordinality as of_resource(name, place)
     left join lateral (select started_at, ended_at from sluice.runs where source = ${source} and resource = name
-      and kind in ('slot', 'sync') and state = 'done' and requests > 0 order by ended_at desc limit 1) good on true
+      and kind in ('slot', 'sync') and state = 'done' and requests > 0
+      and not exists (select from sluice.coverage where source = ${source} and resource = name and ${covering}
+        and proven_at is null and due_reason is distinct from ${NOT_OFFERED})
+      order by ended_at desc limit 1) good on true
     order by place`.execute(db);
   return rows;
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { HOUR } from '../../../../src/clock.ts';
 import { runLoop } from '../../../../src/engine/run/loop.ts';
 import { openSandbox } from '../../../../src/sandbox/sandbox.ts';
+import { freshness } from '../../../../src/warehouse/ledgers/incidents.ts';
 import { recordSlot } from '../../../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../../../support/compare.ts';
 import { withDatabase } from '../../../support/database.ts';
@@ -28,6 +29,10 @@ test('a slot that leaves parts of the list unread is not done; the slots after i
          from sluice.runs order by id desc limit 1`,
       );
       states.push(rows[0]?.state ?? '');
+      // The runs of this list that are done before it was read in full, if any, make nothing fresh.
+      await database.query(`update sluice.runs set state = 'done' where state = 'stopped'`);
+      const [fresh] = await freshness(database.kysely, 'main', ['transactions']);
+      expect(fresh?.ageSeconds === null).toBe(rows[0]?.unread !== 0);
       const expected = {
         state: 'stopped',
         reason: expect.stringMatching(/^\d+ slices? (was|were) never read: /) as string,
