@@ -113,6 +113,7 @@ describe('the address of a record', () => {
     [200, '{"success": true, "data": null}', 'HTTP 200 with data null'],
     [200, '{"success": true, "data": []}', 'HTTP 200 with data []'],
     [200, '{"success": false, "message": "Customer not found"}', 'HTTP 200: Customer not found'],
+    [200, '{"success": 0, "message": "Customer not found"}', 'HTTP 200: Customer not found'],
     [400, '{"success": false, "message": "No such customer"}', 'HTTP 400: No such customer'],
   ])('%i %s says that there is none', (status, text, instead) => {
     expect(judge(status, text, 'record')).toEqual({ kind: 'gone', instead });
@@ -120,6 +121,7 @@ describe('the address of a record', () => {
 
   it.each([
     [200, '{"success": false, "message": "Database busy"}', 'retry'],
+    [200, '{"success": true, "data": null, "error": "Database busy"}', 'retry'],
     [200, '{"success": false, "message": "API key not found"}', 'unauthorized'],
     [400, '{"success": false, "message": "Bad request"}', 'refused'],
   ])('%i %s says nothing of it', (status, text, kind) => {

@@ -63,7 +63,7 @@ export function classify(answer: HttpAnswer, expected: Expected, known: Known): 
 /** How the address of a record that does not exist may answer, other than by its status; null for any other answer. */
 function saysNoRecord(body: Record<string, unknown> | undefined, status: number): string | null {
   if (body === undefined || refusesKey(body)) return null;
-  const isRefused = status >= 400 || body.success === false;
+  const isRefused = status >= 400 || saysFailure(body, 'record');
   if (isRefused) return NO_RECORD.test(said(body, '')) ? `HTTP ${status}: ${said(body, '')}` : null;
   const isEmpty = body.data === null || body.data === false || (Array.isArray(body.data) && body.data.length === 0);
   return isEmpty ? `HTTP ${status} with data ${JSON.stringify(body.data)}` : null;
