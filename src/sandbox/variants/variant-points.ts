@@ -1,18 +1,12 @@
 import { faultKinds } from '../faults/fault-kinds.ts';
+import { point } from './point.ts';
+import { requestLimitPoints } from './request-limit-points.ts';
+import { rowPoints } from './row-points.ts';
 
-interface Point<V extends string> {
-  readonly about: string;
-  /** Value to description. */
-  readonly values: Readonly<Record<V, string>>;
-  /** The default: the behaviour most likely to be found. */
-  readonly likely: V;
-}
-
-function point<const V extends string>(about: string, values: Record<V, string>, likely: NoInfer<V>): Point<V> {
-  return { about, values, likely };
-}
-
-/** Every point that the API document leaves open, and how services of this kind are known to behave. */
+/**
+ * Every point that the API document leaves open, and how services of this kind are known to behave.
+ * Simulated seeds choose in the order of the points.
+ */
 export const variantPoints = {
   paging: point(
     'How lists other than customers are paged.',
@@ -60,139 +54,8 @@ export const variantPoints = {
     },
     'id-desc',
   ),
-  'rate-reset': point(
-    'The meaning of X-RateLimit-Reset.',
-    {
-      'epoch-s': 'seconds since the epoch',
-      'epoch-ms': 'milliseconds since the epoch',
-      seconds: 'seconds remaining',
-      'http-date': 'an HTTP date',
-      stale: 'a constant moment in the past',
-    },
-    'epoch-s',
-  ),
-  'rate-headers': point(
-    'Which responses carry the X-RateLimit headers.',
-    { always: 'all responses', 'only-429': 'rejections only' },
-    'always',
-  ),
-  'retry-after': point(
-    'The Retry-After header of a rejection.',
-    { seconds: 'seconds remaining', 'http-date': 'an HTTP date', absent: 'not sent' },
-    'seconds',
-  ),
-  'rate-window': point(
-    'How requests are counted against the limit (fixed at opening).',
-    {
-      sliding: 'over the window that ends now',
-      fixed: 'over windows that start at multiples of their length',
-      'token-bucket': 'a bucket of `rateLimit` tokens, refilled evenly',
-    },
-    'sliding',
-  ),
-  'rejected-count': point(
-    'Whether a request rejected with 429 counts against the limit (fixed at opening).',
-    { no: 'it does not', yes: 'it does' },
-    'no',
-  ),
-  concurrency: point(
-    'How many requests are served at the same time. More are answered with Retry-After: 1 and a message about connections.',
-    {
-      any: 'any number',
-      '1': 'one; others get status 429',
-      '2': 'two; others get status 429',
-      '4': 'four; others get status 429',
-      '2-503': 'two; others get status 503',
-    },
-    'any',
-  ),
-  'rejected-body': point('The body of a 429 response.', { json: 'the error envelope', html: 'an HTML page' }, 'json'),
-  'shared-key': point(
-    'Whether another tool uses the same key.',
-    { no: 'no other tool', yes: 'another tool sends one request for every four of ours' },
-    'no',
-  ),
-  'customer-fields': point(
-    'The fields of a customer row.',
-    { full: 'all documented fields', bare: 'without created_at and updated_at' },
-    'full',
-  ),
-  'invoice-fields': point(
-    'The fields of an invoice row in a list.',
-    { full: 'all documented fields', bare: 'without date and notes' },
-    'full',
-  ),
-  'transaction-ids': point('Whether listed transactions have an id.', { yes: 'they do', no: 'they do not' }, 'yes'),
-  'other-ids': point(
-    'Whether listed products, quotes, tickets and users have an id.',
-    { yes: 'they do', no: 'they do not' },
-    'yes',
-  ),
-  'extra-fields': point(
-    'Whether rows have undocumented fields.',
-    { no: 'they do not', yes: 'currency, custom_fields and tags (users: password)' },
-    'no',
-  ),
-  none: point(
-    'How a missing value is written.',
-    {
-      null: 'null',
-      empty: 'an empty string',
-      absent: 'the field is omitted',
-      'zero-date': '0000-00-00 in date fields, otherwise null',
-    },
-    'null',
-  ),
-  undated: point(
-    'Whether one in 50 invoices and transactions has no date (fixed at opening).',
-    { no: 'all have a date', yes: 'some have none' },
-    'no',
-  ),
-  numbers: point(
-    'How numbers and ids are written.',
-    {
-      numbers: 'JSON numbers',
-      strings: 'strings, amounts with at least two decimals',
-      mixed: 'strings in every second row',
-      'string-amounts': 'amounts as strings, other numbers as numbers',
-      'string-ids': 'ids as strings, other numbers as numbers',
-    },
-    'numbers',
-  ),
-  lists: point(
-    'How lists that are not empty are written, and the items of a row.',
-    {
-      array: 'JSON arrays',
-      object: 'objects whose names are the positions: {"0": .., "1": ..}',
-      gaps: 'objects whose names are positions with gaps: {"0": .., "2": ..}',
-    },
-    'array',
-  ),
-  charset: point(
-    'The encoding of the JSON.',
-    {
-      'utf-8': 'UTF-8',
-      latin1: 'ISO-8859-1, as the Content-Type says; other characters are escaped',
-      broken: 'the Content-Type says UTF-8, but the letters from À to ÿ are sent as one byte each, as in ISO-8859-1',
-    },
-    'utf-8',
-  ),
-  digits: point(
-    'The digits of amounts (fixed at opening).',
-    { double: 'no more than a double holds', beyond: 'some have more than a double holds' },
-    'double',
-  ),
-  timestamps: point(
-    'How timestamps are written.',
-    {
-      z: '2026-01-15T10:00:00Z',
-      micros: '2026-01-15T10:00:00.000000Z',
-      zoneless: '2026-01-15 10:00:00',
-      epoch: 'seconds since the epoch',
-      'epoch-ms': 'milliseconds since the epoch',
-    },
-    'z',
-  ),
+  ...requestLimitPoints,
+  ...rowPoints,
   'date-to': point(
     'Whether the range ends with the day of date_to or before it.',
     { inclusive: 'date_to is included', exclusive: 'date_to is excluded' },
