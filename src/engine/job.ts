@@ -130,3 +130,7 @@ export const mayBeAbsent = (job: Job): boolean =>
 
 /** A list of records, kept as child rows (see `children`). */
 export const list = (item: z.ZodObject) => z.array(item).nullable().optional();
+
+/** The declared fields of a record, without its key. */
+export const fieldsBesideKey = ({ record, key }: Job): string[] =>
+  Object.keys(record.shape).filter(field => field !== key);

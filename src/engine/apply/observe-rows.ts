@@ -2,8 +2,16 @@ import type { Db } from '../../warehouse/database/database.ts';
 import { countElsewhere, keepWindows } from '../../warehouse/rows/row-windows.ts';
 import { countUnchanged } from '../../warehouse/rows/stored-rows.ts';
 import { partition } from '../coverage/list.ts';
+import { fieldsBesideKey } from '../job.ts';
 import type { Observation } from '../profile/observation.ts';
-import { carriedFields, editsToCheck, staysInPlace, undatedRows, windowsIgnored } from '../profile/observe-rows.ts';
+import {
+  editsToCheck,
+  fieldsCarried,
+  newFields,
+  staysInPlace,
+  undatedRows,
+  windowsIgnored,
+} from '../profile/observe-rows.ts';
 import type { Step } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { wholeTime, widened } from '../slices/date-windows.ts';
@@ -40,10 +48,10 @@ export const observeUndated = ({ resource, rows }: Step): Observation[] => {
 export const observeFields = ({ resource, slice, rows }: Step): Observation[] =>
   slice.by === 'one'
     ? []
-    : carriedFields(
+    : fieldsCarried(
         resource.profile,
-        rows.map(row =>
-          [...Object.keys(row.values), ...Object.keys(row.children)].filter(name => name !== resource.job.key),
+        newFields(resource.profile, fieldsBesideKey(resource.job), field =>
+          rows.some(row => field in row.values || field in row.children),
         ),
       );
 

@@ -21,15 +21,17 @@ export function undatedRows(
   return undated > 0 ? [{ trait: 'undated', value: 'yes', evidence }] : [];
 }
 
-/** Known fields that rows carry and none was seen with before: where another row omits one of them, it is empty. */
-export function carriedFields({ fields }: SourceProfile, rows: readonly (readonly string[])[]): Observation[] {
-  const carried = new Set(fields);
-  for (const names of rows) for (const name of names) carried.add(name);
-  if (carried.size === fields.size) return [];
-  const value = [...carried].sort().join();
-  return [
-    { trait: 'fields', value, evidence: `${carried.size - fields.size} more fields came with ${rows.length} rows` },
-  ];
+/** The fields, out of `known`, that no row carried before and some row carries now: where another row omits one, it is empty. */
+export const newFields = (
+  { fields }: SourceProfile,
+  known: readonly string[],
+  isCarried: (field: string) => boolean,
+): string[] => known.filter(field => !fields.has(field) && isCarried(field));
+
+export function fieldsCarried({ fields }: SourceProfile, more: readonly string[]): Observation[] {
+  if (more.length === 0) return [];
+  const value = [...fields, ...more].sort().join();
+  return [{ trait: 'fields', value, evidence: `rows came with ${more.join(', ')}` }];
 }
 
 /** Windows that do not meet and return the same rows are no windows. `elsewhere`: rows that such a window returned before. */

@@ -3,6 +3,8 @@ import { contentOf, isContentKey, ordinalOf } from '../../source/paging/row-key.
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { groupBy } from '../group-by.ts';
+import { fieldsBesideKey } from '../job.ts';
+import { newFields } from '../profile/observe-rows.ts';
 import type { Resource } from '../resource.ts';
 import type { PageAnswer } from './fetch-page.ts';
 
@@ -45,8 +47,7 @@ export function parseRows(
 
 /** The fields that rows of the list carry. Those without an id are known by the content that they show. */
 function fieldsOf({ job, profile }: Resource, rows: readonly unknown[]): ReadonlySet<string> {
-  const unseen = Object.keys(job.record.shape).filter(field => field !== job.key && !profile.fields.has(field));
-  const here = unseen.filter(field => rows.some(raw => isObject(raw) && field in raw));
+  const here = newFields(profile, fieldsBesideKey(job), field => rows.some(raw => isObject(raw) && field in raw));
   return here.length === 0 ? profile.fields : new Set([...profile.fields, ...here]);
 }
 

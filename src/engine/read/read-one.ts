@@ -11,9 +11,14 @@ import type { Step } from './step.ts';
  * Reads one row by its key. A 404 proves that it was deleted. An address that says anything else of a deleted row proves nothing, and
  * is not asked again.
  */
-export async function* readOne(reader: Reader, task: Task, slice: Extract<Slice, { by: 'one' }>): AsyncGenerator<Step> {
+export async function* readOne(
+  reader: Reader,
+  task: Task,
+  slice: Extract<Slice, { by: 'one' }>,
+  startedAt: string,
+): AsyncGenerator<Step> {
   const { resource } = task;
-  const { answer, release } = await fetchOne(reader, task, slice);
+  const { answer, release } = await fetchOne(reader, task, slice, startedAt);
   const { requests, grantedAt } = answer;
   const step = { resource, task, slice, requests, release, rows: [], bad: [] };
   const end = { kind: 'targeted', complete: true, startedAt: grantedAt } as const;
@@ -31,6 +36,7 @@ async function fetchOne(
   reader: Reader,
   { resource, lane, runId }: Task,
   { key }: Extract<Slice, { by: 'one' }>,
+  startedAt: string,
 ): Promise<{ answer: OneAnswer; release: () => void }> {
   const slicing = slicingOf(resource.job, 'one');
   if (!slicing) throw new Error(`${resource.name} cannot be asked for one row`);
@@ -42,7 +48,7 @@ async function fetchOne(
   } catch (error) {
     if (!isKind(error, 'refused') || error.status === 403) throw error;
     // The list shows the others, so it is this row that the source cannot answer for.
-    const grantedAt = new Date(0).toISOString();
-    return { answer: { kind: 'gone', instead: error.message, grantedAt, requests: 0 }, release: () => undefined };
+    const gone = { kind: 'gone', instead: error.message, grantedAt: startedAt, requests: 0 } as const;
+    return { answer: gone, release: () => undefined };
   }
 }

@@ -8,7 +8,12 @@ import type { Step } from './step.ts';
 import type { PageReading } from './window-reading.ts';
 
 /** Reads a date window. If the source refuses one that is open on one side, the next readings send both dates. */
-export async function* readWindow(reader: Reader, task: Task, plan: PageReading): AsyncGenerator<Step> {
+export async function* readWindow(
+  reader: Reader,
+  task: Task,
+  plan: PageReading,
+  startedAt: string,
+): AsyncGenerator<Step> {
   try {
     yield* readPages(reader, task, plan);
   } catch (error) {
@@ -24,7 +29,7 @@ export async function* readWindow(reader: Reader, task: Task, plan: PageReading)
       requests: 0,
       release: () => undefined,
       learnt: [needsBothDates(error.message)],
-      end: unproven('the source refuses a window that is open on one side', new Date(0).toISOString()),
+      end: unproven('the source refuses a window that is open on one side', startedAt),
     };
   }
 }

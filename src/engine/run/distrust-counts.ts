@@ -1,10 +1,8 @@
-import { writeTrait } from '../../warehouse/ledgers/traits.ts';
 import { doubtCounts } from '../profile/counts.ts';
-import { withObservation } from '../profile/source-profile.ts';
-import { adopt } from '../resource.ts';
 import { startOver, steadyMiscount } from '../task/progress.ts';
 import type { Task } from '../task/task.ts';
 import type { Engine } from './engine.ts';
+import { learn } from './learn.ts';
 
 /**
  * At the end of a task: were the source's counts off by the same number in every reading? Returns true once they are not used any
@@ -16,8 +14,7 @@ export async function distrustCounts(engine: Engine, task: Task): Promise<boolea
   const doubt = miscount && doubtCounts(resource.profile, miscount.slice, miscount.by);
   if (!doubt) return false;
   progress.miscounts.clear();
-  await writeTrait(engine.database.kysely, engine.source, { resource: resource.name, ...doubt });
-  adopt(resource, withObservation(resource.profile, doubt));
+  await learn(engine, resource, doubt);
   if (doubt.value !== 'unreliable') return false;
   engine.log.warn(
     { resource: resource.name, evidence: doubt.evidence },

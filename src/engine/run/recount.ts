@@ -1,5 +1,4 @@
 import type { Database } from '../../warehouse/database/database.ts';
-import { writeTrait } from '../../warehouse/ledgers/traits.ts';
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { countQuarantined } from '../../warehouse/rows/quarantine.ts';
 import { countRows } from '../../warehouse/rows/stored-rows.ts';
@@ -8,10 +7,10 @@ import { rowClaims } from '../apply/settle-missing.ts';
 import { coveredSince } from '../coverage/list.ts';
 import { type Held, hiddenRows, mayHideRows } from '../coverage/recount.ts';
 import { confirmationOf, isLackedByCover } from '../deletion/is-deleted.ts';
-import { withObservation } from '../profile/source-profile.ts';
-import { adopt, placeOf, type Resource } from '../resource.ts';
+import { placeOf, type Resource } from '../resource.ts';
 import type { Task } from '../task/task.ts';
 import type { Engine } from './engine.ts';
+import { learn } from './learn.ts';
 
 /**
  * At the end of a task that reads everything: does the source count rows that its windows did not show? `missing`: all missing
@@ -26,9 +25,8 @@ export async function recount(engine: Engine, task: Task, missing: readonly Miss
   const hidden = hiddenRows(resource, { counted, countAsked: progress.countAsked }, held);
   if (hidden === 'none') return 'done';
   if (hidden === 'ask again') return { ...single({ by: 'newest' }, false), asks: 'count' };
-  await writeTrait(engine.database.kysely, engine.source, { resource: resource.name, ...hidden });
-  adopt(resource, withObservation(resource.profile, hidden));
-  // From now on the list is cut differently.
+  await learn(engine, resource, hidden);
+  // The list is cut differently now.
   return 'blocked';
 }
 

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { SECOND } from '../../../src/clock.ts';
+import type { Engine } from '../../../src/engine/run/engine.ts';
 import { parseVariants } from '../../../src/sandbox/parse/parse-variants.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
@@ -10,18 +12,25 @@ import { createVirtualClock } from '../../support/virtual-clock.ts';
 const LIMIT = 20;
 const WINDOW_MS = 10 * SECOND;
 
+async function withLimitedSource(
+  variants: string,
+  fn: (given: { database: Database; sandbox: Sandbox; engine: Engine }) => Promise<void>,
+): Promise<void> {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database, undefined, { quietMs: 10 });
+    const limited = { rateLimit: LIMIT, rateWindowMs: WINDOW_MS, clock };
+    const sandbox = await openSandbox({ ...limited, variants: parseVariants(variants) });
+    const engine = await openEngine(database, sandbox, { clock, limit: LIMIT, windowMs: WINDOW_MS });
+    await fn({ database, sandbox, engine });
+    await engine.close();
+    await sandbox.close();
+  });
+}
+
 test.each(['rate-window=sliding', 'rate-window=fixed', 'rate-window=token-bucket'])(
   '%s: a first sync far above the limit gets no 429 and ends equal',
   async text => {
-    await withDatabase(async database => {
-      const clock = await createVirtualClock(database, undefined, { quietMs: 10 });
-      const sandbox = await openSandbox({
-        rateLimit: LIMIT,
-        rateWindowMs: WINDOW_MS,
-        clock,
-        variants: parseVariants(text),
-      });
-      const engine = await openEngine(database, sandbox, { clock, limit: LIMIT, windowMs: WINDOW_MS });
+    await withLimitedSource(text, async ({ database, sandbox, engine }) => {
       const orders = await serveOrders(engine, 'sync');
       expect(orders.map(order => order.reason ?? order.state)).toEqual(['done', 'done', 'done']);
       expect(sandbox.stats.total).toBeGreaterThan(2 * LIMIT);
@@ -30,8 +39,6 @@ test.each(['rate-window=sliding', 'rate-window=fixed', 'rate-window=token-bucket
         over: false,
       });
       expect(await differences(database, sandbox)).toEqual([]);
-      await engine.close();
-      await sandbox.close();
     });
   },
 );
@@ -50,23 +57,13 @@ test.each([
 ])(
   '%s: when another tool has used up the limit, the run waits as long as the source says and ends equal',
   async text => {
-    await withDatabase(async database => {
-      const clock = await createVirtualClock(database, undefined, { quietMs: 10 });
-      const sandbox = await openSandbox({
-        rateLimit: LIMIT,
-        rateWindowMs: WINDOW_MS,
-        clock,
-        variants: parseVariants(text),
-      });
-      const engine = await openEngine(database, sandbox, { clock, limit: LIMIT, windowMs: WINDOW_MS });
+    await withLimitedSource(text, async ({ database, sandbox, engine }) => {
       sandbox.spend(LIMIT - 2);
       const orders = await serveOrders(engine, 'sync');
       expect(orders.map(order => order.reason ?? order.state)).toEqual(['done', 'done', 'done']);
       // The requests in flight at the first refusal, and at most one attempt after each wait.
       expect(sandbox.stats.rejected).toBeLessThan(LIMIT);
       expect(await differences(database, sandbox)).toEqual([]);
-      await engine.close();
-      await sandbox.close();
     });
   },
 );

@@ -36,6 +36,11 @@ try {
   await server.close();
 }
 if (values.write) {
-  writeFileSync(file, `[\n${found.map(each => `  ${JSON.stringify(each)}`).join(',\n')}\n]\n`);
+  // As the formatter writes it.
+  const lines = found.map(
+    ({ seed, requests, log, tables }) =>
+      `  { "seed": ${seed}, "requests": ${requests}, "log": "${log}", "tables": "${tables}" }`,
+  );
+  writeFileSync(file, `[\n${lines.join(',\n')}\n]\n`);
   process.exitCode = 0;
 }

@@ -9,15 +9,16 @@ import { readPages } from '../../read/read-pages.ts';
 import { readTotal } from '../../read/read-total.ts';
 import { readWindow } from '../../read/read-window.ts';
 import type { Committed, Step } from '../../read/step.ts';
-import { isWasteful, type Spent } from '../../read/wasted-requests.ts';
 import { windowReading } from '../../read/window-reading.ts';
 import { dayIn } from '../../slices/date-windows.ts';
 import type { Task } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
+import { isWasteful, type Spent } from './wasted-requests.ts';
 
 /** Runs the chosen reading. Resolves when all its steps are committed. */
 export async function read(loop: Loop, task: Task, choice: Choice, now: number): Promise<void> {
-  const steps = stepsOf(loop, task, choice, now);
+  const startedAt = new Date(now).toISOString();
+  const steps = stepsOf(loop, task, choice, { now, startedAt });
   const commits: Promise<Committed>[] = [];
   let spent: Spent = { requests: 0, pages: 0 };
   try {
@@ -34,7 +35,7 @@ export async function read(loop: Loop, task: Task, choice: Choice, now: number):
       // Only the newest end needs the result of the last commit; for other slices, pages are gathered into fewer commits.
       next = await steps.next(choice.slice.by === 'newest' ? await committed : { changed: 0 });
       if (!next.done && isWasteful(spent)) {
-        commits.push(loop.committer.add(givenUp(next.value, spent)).finally(next.value.release));
+        commits.push(loop.committer.add(givenUp(next.value, spent, startedAt)).finally(next.value.release));
         return;
       }
     }
@@ -45,18 +46,23 @@ export async function read(loop: Loop, task: Task, choice: Choice, now: number):
 }
 
 /** The end of a reading that spent too many requests on too few rows. */
-const givenUp = (next: Step, { requests, pages }: Spent): Step => ({
+const givenUp = (next: Step, { requests, pages }: Spent, startedAt: string): Step => ({
   ...next,
   rows: [],
   bad: [],
   learnt: [],
   end: {
-    ...unproven(`${requests} requests brought only ${pages} pages of rows`, new Date(0).toISOString()),
+    ...unproven(`${requests} requests brought only ${pages} pages of rows`, startedAt),
     givenUp: true,
   },
 });
 
-function stepsOf(loop: Loop, task: Task, choice: Choice, now: number): AsyncGenerator<Step, void, Committed> {
+function stepsOf(
+  loop: Loop,
+  task: Task,
+  choice: Choice,
+  { now, startedAt }: { now: number; startedAt: string },
+): AsyncGenerator<Step, void, Committed> {
   const { engine } = loop;
   const { slice } = choice;
   const reader = loop.readerOf(task.lane);
@@ -66,7 +72,12 @@ function stepsOf(loop: Loop, task: Task, choice: Choice, now: number): AsyncGene
     case 'id':
       return readIds(reader, engine.database, task, slice, choice.answers);
     case 'date':
-      return readWindow(reader, task, windowReading(task, slice, dayIn(now, engine.timeZone), choice.gathered));
+      return readWindow(
+        reader,
+        task,
+        windowReading(task, slice, dayIn(now, engine.timeZone), choice.gathered),
+        startedAt,
+      );
     case 'value':
       return readPages(reader, task, {
         slice,
@@ -84,6 +95,6 @@ function stepsOf(loop: Loop, task: Task, choice: Choice, now: number): AsyncGene
     case 'total':
       return readTotal(reader, task, slice);
     case 'one':
-      return readOne(reader, task, slice);
+      return readOne(reader, task, slice, startedAt);
   }
 }

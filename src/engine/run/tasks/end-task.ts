@@ -3,6 +3,7 @@ import type { Db } from '../../../warehouse/database/database.ts';
 import { returnHints } from '../../../warehouse/ledgers/hints.ts';
 import { setOrderState } from '../../../warehouse/ledgers/orders.ts';
 import { endRun } from '../../../warehouse/ledgers/runs.ts';
+import { countUnread } from '../../agenda/affordable.ts';
 import { wants } from '../../agenda/choice.ts';
 import { countAgain } from '../../apply/settle-missing.ts';
 import { partition } from '../../coverage/list.ts';
@@ -50,7 +51,7 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
 
 /** Why a slot is not done: parts of the list were never read. The next slot goes on with them. */
 function leftUnread({ kind, resource, absent, overtaken }: Task): string | null {
-  const unread = kind === 'slot' && !absent ? partition(resource).filter(entry => entry.provenAt === null).length : 0;
+  const unread = kind === 'slot' && !absent ? countUnread(resource) : 0;
   if (unread === 0) return null;
   const why = overtaken ? 'a newer tick took over' : 'its share of the request limit was used up';
   return `${unread} ${unread === 1 ? 'slice was' : 'slices were'} never read: ${why}. The next tick continues.`;
