@@ -17,5 +17,6 @@ export default defineJob({
     created_at: timestamp(),
     updated_at: timestamp(),
   }),
+  updatedAt: 'updated_at',
   slicings: [idRange(), one('/api/v2/customers/{key}')],
 });

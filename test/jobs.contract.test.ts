@@ -109,10 +109,26 @@ describe.each(jobs)('$name', ({ name, job }) => {
   test('its default export is a job', () => {
     expect(job.record).toBeInstanceOf(z.ZodObject);
     expect(Object.keys(job).sort()).toEqual(
-      ['children', 'control', 'events', 'history', 'key', 'never', 'path', 'record', 'schedule', 'slicings'].sort(),
+      [
+        'children',
+        'control',
+        'events',
+        'history',
+        'key',
+        'never',
+        'path',
+        'record',
+        'schedule',
+        'slicings',
+        'updatedAt',
+      ].sort(),
     );
     expect(job.path).toMatch(/^\/[\w/-]+$/);
     expect(job.record.shape).toHaveProperty(job.key);
+  });
+
+  test('the field that tells when a row was changed, if there is one, is a timestamp', () => {
+    if (job.updatedAt !== null) expect(kindOf(job.record.shape[job.updatedAt])).toBe('timestamp');
   });
 
   test('its name is a table name in snake case', () => {

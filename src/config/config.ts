@@ -9,6 +9,8 @@ export interface SourceSettings {
   readonly windowMs: number;
   readonly concurrency: number;
   readonly timeoutMs: number;
+  /** How far an answer may lag behind the source. */
+  readonly lagMs: number;
   readonly timeZone: string;
 }
 

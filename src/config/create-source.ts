@@ -17,6 +17,7 @@ export function createSource(
     ...limits,
     concurrency: data.SOURCE_CONCURRENCY,
     timeoutMs: data.SOURCE_TIMEOUT_SECONDS * SECOND,
+    lagMs: data.SOURCE_LAG_SECONDS * SECOND,
     timeZone,
   };
   return Object.freeze({

@@ -16,6 +16,7 @@ export const SOURCE_SHAPE = {
   SOURCE_RATE_WINDOW_SECONDS: wholeNumber(1, 86_400).default(3600),
   SOURCE_CONCURRENCY: wholeNumber(1, 32).default(4),
   SOURCE_TIMEOUT_SECONDS: wholeNumber(1, 600).default(30),
+  SOURCE_LAG_SECONDS: wholeNumber(0, 3600).default(60),
   WAREHOUSE_SCHEMA: checked(
     'a schema name such as books_2: at most 40 of a-z, 0-9 and _, no leading digit, not sluice, graphile_worker, information_schema or pg_*',
     text => /^[a-z_][a-z0-9_]{0,39}$/.test(text) && !/^(pg_.*|sluice|graphile_worker|information_schema)$/.test(text),

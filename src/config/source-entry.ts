@@ -16,6 +16,7 @@ const FIELDS = {
   rate_window_seconds: 'SOURCE_RATE_WINDOW_SECONDS',
   concurrency: 'SOURCE_CONCURRENCY',
   timeout_seconds: 'SOURCE_TIMEOUT_SECONDS',
+  lag_seconds: 'SOURCE_LAG_SECONDS',
   schema: 'WAREHOUSE_SCHEMA',
   schedule_timezone: 'SCHEDULE_TIMEZONE',
 } as const;

@@ -30,6 +30,8 @@ export interface Job {
   readonly events: Readonly<Record<string, readonly string[]>>;
   /** What the source says a month's rows sum up to; null: nothing. */
   readonly control: ControlTotals | null;
+  /** The field that tells when the source last changed the row; null: none does. */
+  readonly updatedAt: string | null;
   /** Keep earlier versions of changed rows in `row_history`. Default: only deleted rows are kept. */
   readonly history: boolean;
 }
@@ -88,13 +90,14 @@ export const monthly = (of: Pick<Monthly, 'query' | 'fields'>): Monthly => ({ by
 
 export function defineJob(
   declaration: Pick<Job, 'path' | 'record' | 'key' | 'slicings'> &
-    Partial<Pick<Job, 'schedule' | 'children' | 'never' | 'events' | 'control' | 'history'>>,
+    Partial<Pick<Job, 'schedule' | 'children' | 'never' | 'events' | 'control' | 'updatedAt' | 'history'>>,
 ): Job {
   return {
     schedule: '*/15 * * * *',
     children: {},
     never: [],
     control: null,
+    updatedAt: null,
     events: {},
     history: false,
     ...declaration,

@@ -24,6 +24,8 @@ export interface Resource extends List {
   readonly table: Table;
   readonly parse: ReturnType<typeof createRecordParser>;
   readonly dates: DateWindow | undefined;
+  /** How far an answer may lag behind the source, in milliseconds. */
+  readonly lagMs: number;
   /** What the list was observed to do; `adopt` replaces it together with the strategy. */
   profile: SourceProfile;
   strategy: Strategy;
@@ -46,9 +48,9 @@ export interface Resource extends List {
 
 export async function openResource(
   database: Database,
-  options: { source: string; name: string; job: Job; schema: string },
+  options: { source: string; name: string; job: Job; schema: string; lagMs?: number },
 ): Promise<Resource> {
-  const { source, name, job, schema } = options;
+  const { source, name, job, schema, lagMs = 0 } = options;
   const table = await readTable(database.kysely, tableDeclaration(name, job, schema));
   const resource: Resource = {
     source,
@@ -57,10 +59,11 @@ export async function openResource(
     table,
     parse: createRecordParser(job, { hashed: table.hashed, contentKeyed: isContentKeyed(table) }),
     dates: slicingOf(job, 'date'),
+    lagMs,
     profile: UNKNOWN,
     strategy: strategyFor(UNKNOWN, job),
     entries: new Map(),
-    cursor: { version: '0', readings: {} },
+    cursor: { version: '0', readings: {}, firstProvenAt: null },
     reading: new Set(),
     turn: 0,
     holdsMissing: true,

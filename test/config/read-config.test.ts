@@ -25,6 +25,7 @@ test('without any setting, the documented defaults apply', () => {
     windowMs: 3_600_000,
     concurrency: 4,
     timeoutMs: 30_000,
+    lagMs: 60_000,
     timeZone: 'UTC',
   });
 });

@@ -1,4 +1,4 @@
-import type { Choice, ListInUse, Next, Wish } from '../../src/engine/agenda/choice.ts';
+import { type Choice, isPause, type ListInUse, type Next, type Wish } from '../../src/engine/agenda/choice.ts';
 import { isKnownAbsent, openTargets, plan } from '../../src/engine/agenda/plan.ts';
 import { type IdSlice, parseSlice, sliceText } from '../../src/engine/slices/slice.ts';
 import { listOf, type RecordedPlan } from './recorded.ts';
@@ -13,6 +13,7 @@ export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown 
     done: new Set(settled.filter(each => !/^confirm |^recount$/.test(each))),
     asked: new Set(asked),
     coverAsked: settled.includes('confirm cover'),
+    pauses: new Set<number>(),
     intervals: intervals.map(parseSlice) as IdSlice[],
   };
   const open: Wish = {
@@ -31,13 +32,13 @@ export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown 
 }
 
 export function shown(next: Next) {
-  if (typeof next === 'string') return next;
+  if (typeof next === 'string' || isPause(next)) return next;
   const { slice, answers, gathered, counted } = next;
   return { slice: sliceText(slice), answers: Number.isFinite(answers) ? answers : 'inf', gathered, counted };
 }
 
 function settledBy(next: Next): string[] {
-  const asks: Choice['asks'] = typeof next === 'string' ? undefined : next.asks;
+  const asks: Choice['asks'] = typeof next === 'string' || isPause(next) ? undefined : next.asks;
   if (asks === undefined || asks === 'count') return [];
   return [asks === 'cover' ? 'confirm cover' : `confirm ${asks.row}`];
 }

@@ -5,7 +5,7 @@ import { createRandom, mix, type Random } from '../../src/sandbox/data/random.ts
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { begin, KEY, run, until } from '../cli/run-command.ts';
-import { createWatch } from '../simulation/play/watch.ts';
+import { createWatch, recordDeletions } from '../simulation/play/watch.ts';
 import { differences } from '../support/compare.ts';
 import { MAIN } from '../support/resources.ts';
 import { openWarehouse, withDataDir } from './own-server.ts';
@@ -185,6 +185,7 @@ function createLooks(sandbox: Sandbox, dataDir: string) {
         "select from pg_tables where schemaname = 'warehouse' and tablename = 'row_history'",
       );
       if (tables.length > 0) {
+        await recordDeletions(database);
         watch.look();
         await watch.lookAtAll(when);
         await watch.done();

@@ -27,6 +27,8 @@ export async function openEngine(
     noWait?: boolean;
     /** Real time for one attempt. Default 30 s. */
     timeoutMs?: number;
+    /** How far an answer may lag behind the source. Default 0: rows that come and go at once are believed. */
+    lagMs?: number;
     /** Wraps the ledger, for example to observe the requests. */
     wrapBudget?: (ledger: Budget) => Budget;
   } = {},
@@ -46,6 +48,7 @@ export async function openEngine(
     free: async () => (await ledger.usage()).free,
     concurrency,
     timeoutMs,
+    lagMs: options.lagMs ?? 0,
     limit,
     windowMs,
     pageSize: options.pageSize ?? 'auto',

@@ -31,6 +31,8 @@ export async function readSandbox(demo: Demo, kind: OrderKind): Promise<(OrderSu
     windowMs: HOUR,
     concurrency: 4,
     timeoutMs: 30 * SECOND,
+    // The sandbox answers with its latest state.
+    lagMs: 0,
     timeZone: 'UTC',
   };
   const source: OpenSource = {

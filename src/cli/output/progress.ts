@@ -6,7 +6,7 @@ import type { LoopEvent } from '../../engine/run/engine.ts';
 import type { Task } from '../../engine/task/task.ts';
 import { count, plural } from '../../service/format.ts';
 import type { Terminal } from '../session/terminal.ts';
-import { crowdedText, limitText, NOTICED_MS, retryText, SAME_WAIT_MS } from './wait-note.ts';
+import { crowdedText, limitText, NOTICED_MS, pauseText, retryText, SAME_WAIT_MS } from './wait-note.ts';
 
 /** Progress of one resource. `share`: the part of its rows that has been read, 0 to 1; null if unknown. */
 export interface Standing {
@@ -60,6 +60,10 @@ export function createProgress(options: { terminal: Terminal; clock: Clock }): {
           return;
         }
         const { task } = event;
+        if (event.kind === 'pausing') {
+          const at = clock.now() + event.waitMs;
+          return shown.note(`${prefix}${task.resource.name}: ${pauseText(at, timeZone)}`);
+        }
         const { rowsRead, requests } = task.counts;
         update({ resource: task.resource.name, rows: rowsRead, requests, share: shareOf(task) });
         if (event.kind === 'ended') shown.ended(`${prefix}${task.resource.name}`, event.state ?? 'done');

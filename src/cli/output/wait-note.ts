@@ -15,6 +15,10 @@ export const limitText = (at: number, timeZone: string): string =>
 export const crowdedText = (allowed: number, concurrency: number): string =>
   `the source refuses ${concurrency} requests at once; sending at most ${allowed}. To start with that: SOURCE_CONCURRENCY=${allowed}`;
 
+/** Rows that had just appeared were not shown. */
+export const pauseText = (at: number, timeZone: string): string =>
+  `rows that had just appeared are not shown; asking again at ${momentWithZone(at, timeZone)}, when answers no longer lag (SOURCE_LAG_SECONDS)`;
+
 /** `came`: what came instead of an answer. */
 export const retryText = (came: string, at: number, timeZone: string): string =>
   `${came}; next attempt at ${momentWithZone(at, timeZone)}`;

@@ -68,6 +68,8 @@ function logEvent(log: Log, event: LoopEvent): void {
     log[event.waitMs > MINUTE ? 'info' : 'debug']({ waitMs: event.waitMs, until }, 'waiting for the request limit');
   }
   if (event.kind === 'crowded') log.warn(crowdedText(event.allowed, event.concurrency));
+  if (event.kind === 'pausing')
+    log.info({ resource: event.task.resource.name, waitMs: event.waitMs }, 'waiting for answers that no longer lag');
   if (event.kind !== 'ended') return;
   const { task, state } = event;
   const facts = { resource: task.resource.name, kind: task.kind, run: task.runId, order: task.orderId, ...task.counts };

@@ -11,6 +11,8 @@ export interface Progress {
   readonly asked: ReadonlySet<string>;
   /** A part of a cover that was complete already was read once more, so that it confirms. */
   readonly coverAsked: boolean;
+  /** The moments (epoch ms) it paused until. */
+  readonly pauses: ReadonlySet<number>;
   /** Id ranges read by a task that only reports. */
   readonly intervals: readonly IdSlice[];
 }
@@ -68,8 +70,15 @@ export interface Choice {
   readonly asks?: { readonly row: string } | 'cover' | 'count';
 }
 
+/** Nothing is left before this moment (epoch ms): answers that lacked rows which had just appeared are asked for again then. */
+export interface Pause {
+  readonly until: number;
+}
+
+export const isPause = (next: Next): next is Pause => typeof next === 'object' && 'until' in next;
+
 /** `blocked`: something is left, but what is being read now is in its way. `done`: nothing is left. */
-export type Next = Choice | 'blocked' | 'done';
+export type Next = Choice | Pause | 'blocked' | 'done';
 
 /** A slice has at most this many answers, as long as it can be cut. */
 export const MOST_PAGES = 10;

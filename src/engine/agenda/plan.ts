@@ -4,7 +4,7 @@ import { mayBeAbsent, slicingOf } from '../job.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { subtract } from '../slices/id-ranges.ts';
 import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../slices/slice.ts';
-import { idle, MOST_PAGES, type Next, type PlanFacts, single, type Wish, wants } from './choice.ts';
+import { idle, MOST_PAGES, type Next, type Pause, type PlanFacts, single, type Wish, wants } from './choice.ts';
 import { confirm, hasLacked, type LackingSlice, lackingSlices, latestLack } from './confirm.ts';
 import { chainIds, gatherDates } from './gather.ts';
 import { nextSlice, pooledPrior } from './next-slice.ts';
@@ -30,12 +30,31 @@ export function openTargets(list: List, { targets }: Pick<Wish, 'targets'>): rea
  * the end the rows that went missing.
  */
 export function plan(facts: PlanFacts): Next {
+  const next = planNow(facts);
+  return next === 'done' ? (planPause(facts) ?? next) : next;
+}
+
+function planNow(facts: PlanFacts): Next {
   const { list, wish } = facts;
   if (wish.absent) return idle(list);
   if (wish.kind === 'hint') return planHinted(facts);
   // One after the other, so that the allowance holds.
   if (isFrugal(facts) && list.reading.size > 0) return 'blocked';
   return planCount(facts) ?? planWatched(facts) ?? planDue(facts);
+}
+
+/** Pauses of one task: a source that shows and hides a row again and again must not keep it waiting. */
+const MOST_PAUSES = 3;
+
+/** A repair waits until answers can no longer lag behind what it has just read; others leave that to the next run. */
+function planPause({ list, wish, now }: PlanFacts): Pause | null {
+  if (wish.kind !== 'verify' || wish.reportOnly || wish.failure) return null;
+  const due = partition(list).flatMap(({ slice, dueSince }) => (wants(wish, slice) ? (dueSince ?? []) : []));
+  const later = due.filter(at => at > now);
+  if (later.length === 0) return null;
+  const until = Math.max(...later);
+  const { pauses } = wish.progress;
+  return pauses.has(until) || pauses.size < MOST_PAUSES ? { until } : null;
 }
 
 /** The task may read everything, not only what its allowance pays for. */
@@ -116,7 +135,7 @@ function planDue(facts: PlanFacts): Next {
 
 /** The parts of the list that the task has to read. */
 function dueEntries(facts: PlanFacts, lacking: readonly LackingSlice[]): Entry[] {
-  const { list, wish } = facts;
+  const { list, wish, now } = facts;
   const all = readsAll(facts);
   const mayReread = wish.allowance > 0;
   const latest = latestLack(lacking);
@@ -131,7 +150,7 @@ function dueEntries(facts: PlanFacts, lacking: readonly LackingSlice[]): Entry[]
     if (wish.reportOnly) return entry.provenAt !== null;
     if (entry.provenAt === null) return wish.kind !== 'slot' || mayReread;
     if (!isPaid(facts, entry)) return false;
-    if ((canConfirm && entry.provenAt < latest) || isHinted(entry)) return true;
+    if ((canConfirm && entry.provenAt < latest) || isHinted(entry, now)) return true;
     return entry.provenAt < wish.since && (all || mayReread || isNewestEnd(entry));
   });
 }
@@ -141,7 +160,7 @@ function bestOf(facts: PlanFacts, due: readonly Entry[], lacking: readonly Lacki
   const { list, wish, now } = facts;
   const all = readsAll(facts);
   // The end where rows are added, and what a hint points to, come before all else.
-  const hinted = due.filter(entry => isHinted(entry) || isNewestEnd(entry));
+  const hinted = due.filter(entry => isHinted(entry, now) || isNewestEnd(entry));
   const urgent = hinted.length > 0 ? hinted : due;
   const startable = urgent.filter(entry => isFree(facts, entry.slice));
   // While any other is due, or being read, what lacked rows waits.
@@ -164,8 +183,9 @@ function bestOf(facts: PlanFacts, due: readonly Entry[], lacking: readonly Lacki
   return { ...single(slice, pays), answers: slice.by === 'whole' ? Number.POSITIVE_INFINITY : MOST_PAGES };
 }
 
-/** Something was seen to happen in it since it was last proven. */
-const isHinted = (entry: Entry): boolean => entry.dueSince !== null && entry.dueSince > (entry.provenAt ?? 0);
+/** Something was seen to happen in it since it was last proven, and is to be looked at now. */
+const isHinted = ({ dueSince, provenAt }: Entry, now: number): boolean =>
+  dueSince !== null && dueSince > (provenAt ?? 0) && dueSince <= now;
 
 /** Where a list in id order grows. */
 const isNewestEnd = ({ slice }: Entry): boolean => slice.by === 'id' && slice.to === null;

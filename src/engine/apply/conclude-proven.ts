@@ -4,6 +4,7 @@ import { countRows, valuesOf } from '../../warehouse/rows/stored-rows.ts';
 import {
   type CoverageChange,
   cutRanges,
+  dueAgain,
   partsIn,
   proveInterval,
   proveParts,
@@ -36,7 +37,7 @@ export async function concludeProven(
   const { resource, task, seen, end } = step;
   const { slice, startedAt } = end;
   const { counts } = outcome;
-  const lacked = await lackedRows(tx, resource, { slice, seen, startedAt });
+  const { lacked, askAgainAt } = await lackedRows(tx, resource, { slice, seen, startedAt });
   const doubts = task.reportOnly ? [] : await edgesInDoubt(tx, step, lacked);
   if (doubts.length > 0) {
     // The next reading pads these edges by a day; rows that it lacks as well are missing.
@@ -56,6 +57,7 @@ export async function concludeProven(
     return;
   }
   await changeCoverage(tx, effects, await proofOf(tx, resourceIn(effects), step, lacked.length, outcome.changed));
+  if (askAgainAt !== null) await changeCoverage(tx, effects, dueAgain(resourceIn(effects), slice, askAgainAt));
   if (resource.strategy.membership === 'window') await settleShownByNone(tx, effects, task, end, counts);
   await settleCovered(tx, effects, task, counts);
 }

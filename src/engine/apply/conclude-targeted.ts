@@ -27,7 +27,7 @@ export async function concludeTargeted(
   effects.afterCommit.push(() => task.progress.done.add(text));
   if (!end.complete || slice.by !== 'value' || task.reportOnly) return;
 
-  const left = await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt });
+  const { lacked: left } = await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt });
   if (left.length === 0) return;
   const before = await missingAmong(tx, placeOf(resource), left);
   const unreadable = await unreadableIn(tx, effects, { slice, seen });

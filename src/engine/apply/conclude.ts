@@ -2,9 +2,11 @@ import type { Db } from '../../warehouse/database/database.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import { REPORT } from '../../warehouse/ledgers/cursors.ts';
 import { forgetLacked, markMissing, markSeen } from '../../warehouse/rows/missing-rows.ts';
+import { readStoredAt } from '../../warehouse/rows/stored-rows.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
 import { contradictions, type SeenAgain, undatedRow } from '../deletion/contradiction.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
+import { believed } from '../deletion/lag.ts';
 import type { Step } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
@@ -13,7 +15,7 @@ import { concludeProven } from './conclude-proven.ts';
 import { concludeTargeted } from './conclude-targeted.ts';
 import { concludeTotal } from './conclude-total.ts';
 import type { Ended, Outcome } from './outcome.ts';
-import { remove } from './settle-missing.ts';
+import { answerAt, remove } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /** Applies what follows from a step, in the transaction that writes its rows: cursor, missing rows, deletions, coverage. */
@@ -86,6 +88,8 @@ async function concludeGone(
 ): Promise<void> {
   const claims = { key: end.key, value: null, lacks: [], denied: true };
   if (task.reportOnly || !isDeleted(claims, UNCOVERED, resource.strategy)) return;
+  const stored = await readStoredAt(tx, resource.table, [end.key]);
+  if (believed(stored, answerAt(resource, stampMs(end.at))).askAgainAt !== null) return;
   await markMissing(tx, placeOf(resource), [end.key], { slice: sliceText(slice), since: end.at });
   resource.holdsMissing = true;
   await remove(tx, effects, task, [end.key], counts);

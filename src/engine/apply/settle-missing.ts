@@ -27,6 +27,7 @@ import {
   type RowClaims,
   UNCOVERED,
 } from '../deletion/is-deleted.ts';
+import { type Believed, believed, type LaggingAnswer } from '../deletion/lag.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { widened } from '../slices/date-windows.ts';
 import { parseSlice, type Slice, sliceText } from '../slices/slice.ts';
@@ -46,12 +47,24 @@ export interface FullReading {
   readonly startedAt: string;
 }
 
-/** Stored rows of the slice that the reading lacked. */
-export async function lackedRows(tx: Db, resource: Resource, { slice, seen, startedAt }: FullReading) {
+/** Stored rows of the slice that the reading lacked, as far as that is believed. */
+export async function lackedRows(
+  tx: Db,
+  resource: Resource,
+  { slice, seen, startedAt }: FullReading,
+): Promise<Believed> {
   const condition = membersOf(resource, slice);
   const readable = seen.filter(key => !isUnreadableKey(key));
-  return condition ? findLeft(tx, resource.table, condition, readable, startedAt) : [];
+  const left = condition ? await findLeft(tx, resource.table, condition, readable, startedAt) : [];
+  return believed(left, answerAt(resource, stampMs(startedAt)));
 }
+
+/** An answer of the list's source to a request of this moment (epoch ms). */
+export const answerAt = ({ lagMs, cursor }: Resource, at: number): LaggingAnswer => ({
+  at,
+  lagMs,
+  firstProvenAt: cursor.firstProvenAt,
+});
 
 /** Records of a reading that could not be read: whether some were not there yet when the slice was last shown in full. */
 export async function unreadableIn(
@@ -122,7 +135,8 @@ export async function settleShownByNone(
   // Such rows appear only when the oldest proof moves on, and finding them scans all rows.
   if (oldest === null || oldest === oldestProof(resource)) return;
   const since = new Date(oldest).toISOString();
-  const lacked = await shownByNone(tx, placeOf(resource), resource.table, since);
+  const left = await shownByNone(tx, placeOf(resource), resource.table, since);
+  const { lacked } = believed(left, answerAt(resource, oldest));
   await settleLacked(tx, effects, task, reading, lacked, counts);
 }
 

@@ -30,6 +30,8 @@ export async function writeOrSetAside(
     resource: resource.name,
     runId: steps[0]?.task.runId ?? null,
     deep: steps.some(step => step.task.deep),
+    updatedAt: resource.job.updatedAt,
+    lagMs: resource.lagMs,
   };
   const inserted = new Set<string>();
   const updated = new Set<string>();

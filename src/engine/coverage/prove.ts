@@ -39,6 +39,12 @@ export function covers(read: Slice, part: Slice): boolean {
 /** The parts of the list that lie in what was read. */
 export const partsIn = (list: List, read: Slice): Entry[] => partition(list).filter(({ slice }) => covers(read, slice));
 
+/** The parts of what was read are due at `at` (epoch ms): the reading lacked rows that appeared only just before. */
+export function dueAgain(list: List, read: Slice, at: number): Partial<CoverageChange> {
+  const dueReason = 'it lacked rows that had just appeared';
+  return { put: partsIn(list, read).map(entry => ({ ...entry, dueSince: at, dueReason })) };
+}
+
 /** Each part that lies in what was read is proven with its own rows and changes; rows that were lacking count for the first. */
 export function proveParts(
   list: List,

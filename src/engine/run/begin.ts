@@ -3,7 +3,7 @@ import { HOUR } from '../../clock.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import { listMissing, type MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { isAffordable, rereadCost } from '../agenda/affordable.ts';
-import type { Next } from '../agenda/choice.ts';
+import { isPause, type Next, type Pause } from '../agenda/choice.ts';
 import { isKnownAbsent, plan } from '../agenda/plan.ts';
 import { partition } from '../coverage/list.ts';
 import { placeOf, type Resource } from '../resource.ts';
@@ -18,10 +18,19 @@ import { dropOtherPartitions } from './recut.ts';
 import type { Serves } from './serves.ts';
 import { endTask } from './tasks/end-task.ts';
 
-/** Starts the readings that can start, and ends tasks that have nothing left. Returns whether it did either. */
-export async function begin(loop: Loop, serves: Serves, now: number): Promise<boolean> {
+/** What a turn of the loop did. */
+export interface Turn {
+  /** A reading was started, or a task ended. */
+  readonly moved: boolean;
+  /** When the first of the tasks that pause goes on (epoch ms); null if none does. */
+  readonly wakeAt: number | null;
+}
+
+/** Starts the readings that can start, and ends tasks that have nothing left. */
+export async function begin(loop: Loop, serves: Serves, now: number): Promise<Turn> {
   const { engine } = loop;
   let moved = false;
+  let wakeAt: number | null = null;
   await decideSyncs(engine, loop.tasks);
   const lanes = [...loop.tasks].sort((a, b) => rank(a) - rank(b));
   // Until a live task of a resource can continue, nothing on a lower lane starts there; a backfill would always block it.
@@ -40,11 +49,24 @@ export async function begin(loop: Loop, serves: Serves, now: number): Promise<bo
         reading.room.abort(new SluiceError('stopped', 'A live reading goes first.'));
       continue;
     }
+    if (isPause(next)) {
+      notePause(engine, task, next, now);
+      wakeAt = Math.min(next.until, wakeAt ?? next.until);
+      continue;
+    }
     moved = true;
     if (next === 'done') await endTask(loop, task, serves);
     else startReading(loop, task, next, now);
   }
-  return moved;
+  return { moved, wakeAt };
+}
+
+/** Counts the pause and reports it, once. */
+function notePause({ onEvent }: Engine, task: Task, { until }: Pause, now: number): void {
+  const { pauses } = task.progress;
+  if (pauses.has(until)) return;
+  pauses.add(until);
+  onEvent?.({ kind: 'pausing', task, waitMs: until - now });
 }
 
 /** What the task reads next. */

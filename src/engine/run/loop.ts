@@ -122,11 +122,15 @@ async function serve(
       refreshedAt = now;
     }
     if (engine.refusal) throw engine.refusal;
-    const begun = await begin(loop, serves, now);
+    const { moved, wakeAt } = await begin(loop, serves, now);
     if (loop.tasks.length === 0 && loop.running.size === 0) return null;
-    idleTurns = begun || loop.running.size > 0 ? 0 : idleTurns + 1;
+    idleTurns = moved || loop.running.size > 0 || wakeAt !== null ? 0 : idleTurns + 1;
     if (idleTurns > MOST_IDLE_TURNS) for (const task of loop.tasks) fail(task, standsStill(task));
-    if (loop.running.size < engine.concurrency && (begun || loop.running.size === 0)) continue;
+    if (loop.running.size === 0 && wakeAt !== null && !moved) {
+      await engine.clock.sleep(Math.min(wakeAt - now, 5 * SECOND), signal);
+      continue;
+    }
+    if (loop.running.size < engine.concurrency && (moved || loop.running.size === 0)) continue;
     // `idle` follows seconds in which no reading ended; by then every granted request was answered.
     const event = await nextEvent(loop, nextCommit);
     if (event === 'page') refreshedAt = Number.NEGATIVE_INFINITY;

@@ -10,6 +10,8 @@ export interface EngineOptions
   extends Omit<Engine, 'resources' | 'client' | 'waiting'>,
     Pick<ClientOptions, 'url' | 'apiKey' | 'auth' | 'timeoutMs'> {
   readonly schema: string;
+  /** How far an answer may lag behind the source, in milliseconds. */
+  readonly lagMs: number;
   /** Jobs by resource name. */
   readonly jobs: ReadonlyMap<string, Job>;
   readonly budget: Budget;
@@ -22,10 +24,10 @@ export interface EngineOptions
  * lock.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine & { close(): Promise<void> }> {
-  const { url, apiKey, auth, timeoutMs, schema, jobs, budget, noWait, ...engine } = options;
+  const { url, apiKey, auth, timeoutMs, schema, lagMs, jobs, budget, noWait, ...engine } = options;
   const { source, database, clock, log, concurrency, windowMs, onEvent } = engine;
   const resources = await Promise.all(
-    [...jobs].map(([name, job]) => openResource(database, { source, name, job, schema })),
+    [...jobs].map(([name, job]) => openResource(database, { source, name, job, schema, lagMs })),
   );
   const waiting = createWaiting(clock);
   const inFlight = await rememberConcurrency({ database, source, concurrency, log, onEvent });

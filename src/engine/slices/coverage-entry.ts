@@ -13,7 +13,7 @@ export interface Entry {
   /** Rows found new, changed or deleted at re-readings, and the hours between these; both decay. */
   readonly changed: number;
   readonly hoursWatched: number;
-  /** A hint makes it due now. */
+  /** It is due from this moment on (epoch ms): a hint pointed to it, or a reading left a doubt. */
   readonly dueSince: number | null;
   readonly dueReason: string | null;
 }

@@ -9,6 +9,7 @@ export interface TaskProgress extends Progress {
   readonly done: Set<string>;
   readonly asked: Set<string>;
   coverAsked: boolean;
+  readonly pauses: Set<number>;
   /** The rows were counted again after every window was read. */
   countAsked: boolean;
   readonly intervals: IdSlice[];
@@ -29,6 +30,7 @@ export const newProgress = (): TaskProgress => ({
   done: new Set(),
   asked: new Set(),
   coverAsked: false,
+  pauses: new Set(),
   countAsked: false,
   intervals: [],
   tries: new Map(),

@@ -34,11 +34,13 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     const filter = readFilter(resource, query, variants);
     const matching = (listings.get(resource) as Listing).positions(filter, variants.order, variants.visible, salt);
     // A row without fields matches no filter.
-    const hasNull = variants['null-rows'] === 'yes' && Object.keys(filter).length === 0;
+    const holdsNull = variants['null-rows'] === 'yes';
+    const hasNull = holdsNull && Object.keys(filter).length === 0;
     const found = hasNull ? [NULL_ROW, ...matching] : matching;
     const paging = resource === 'customers' ? 'meta' : variants.paging;
     const unfiltered = () =>
-      (listings.get(resource) as Listing).positions({}, variants.order, variants.visible, salt).length;
+      (listings.get(resource) as Listing).positions({}, variants.order, variants.visible, salt).length +
+      Number(holdsNull);
     const counts = { total: found.length, unfiltered: variants.totals === 'unfiltered' ? unfiltered() : found.length };
     const page = choosePage(query, counts, paging, variants);
     if (page.kind === 'not found') return failure(404, 'Page not found');

@@ -4,6 +4,7 @@ import { anyOf } from '../database/any-of.ts';
 import type { Db } from '../database/database.ts';
 import type { Place } from '../ledgers/place.ts';
 import { arrayOf } from './array-of.ts';
+import { STORED_AT, type StoredKey } from './stored-rows.ts';
 import type { Table } from './tables.ts';
 
 /** A stored row that its slice no longer returns and that is not yet proven deleted. It stops being missing when it is seen again or deleted. */
@@ -75,12 +76,12 @@ export async function findLeft(
   condition: RawBuilder<boolean>,
   seen: readonly string[],
   readAt: string,
-): Promise<string[]> {
-  const { rows } = await sql<{ key: string }>`
-    select t.${sql.id(table.key.name)}::text as key from ${sql.id(table.schema, table.name)} t
+): Promise<StoredKey[]> {
+  const { rows } = await sql<StoredKey>`
+    select t.${sql.id(table.key.name)}::text as key, ${STORED_AT} from ${sql.id(table.schema, table.name)} t
     left join unnest(${arrayOf(table.key.type, seen)}) as s(key) on s.key = t.${sql.id(table.key.name)}
     where ${condition} and s.key is null and t._read_at < cast(${readAt} as timestamptz)`.execute(tx);
-  return rows.map(row => row.key);
+  return rows;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { DateSlice } from '../../engine/slices/slice.ts';
 import { anyOf } from '../database/any-of.ts';
 import type { Db } from '../database/database.ts';
 import type { Place } from '../ledgers/place.ts';
+import { STORED_AT, type StoredKey } from './stored-rows.ts';
 import type { Table } from './tables.ts';
 
 /**
@@ -71,19 +72,19 @@ export async function forgetWindows(tx: Db, place: Place, keys: readonly string[
 }
 
 /** Rows last returned before `since` by a window that no slice covers any more, or by none. SQL: a table known at run time. */
-export async function shownByNone(tx: Db, place: Place, table: Table, since: string): Promise<string[]> {
+export async function shownByNone(tx: Db, place: Place, table: Table, since: string): Promise<StoredKey[]> {
   const key = sql.id(table.key.name);
   // Many rows share few windows: only these are compared with the coverage.
-  const { rows } = await sql<{ key: string }>`
+  const { rows } = await sql<StoredKey>`
     with old as (select key, date_from, date_to from sluice.row_windows
       where source = ${place.source} and resource = ${place.resource} and seen_at < cast(${since} as timestamptz)),
     unasked as (select date_from, date_to from (select distinct date_from, date_to from old) d
       where not exists (select from sluice.coverage c where c.source = ${place.source} and c.resource = ${place.resource}
         and c.slice like 'date %' and d.date_from >= c.date_from - 1 and d.date_to <= c.date_to + 1))
-    select t.${key}::text as key from ${sql.id(table.schema, table.name)} t
+    select t.${key}::text as key, ${STORED_AT} from ${sql.id(table.schema, table.name)} t
     where t._read_at < cast(${since} as timestamptz) and (
       exists (select from old join unasked using (date_from, date_to) where old.key = t.${key}::text)
       or not exists (select from sluice.row_windows w where w.source = ${place.source} and w.resource = ${place.resource}
         and w.key = t.${key}::text))`.execute(tx);
-  return rows.map(row => row.key);
+  return rows;
 }

@@ -1,9 +1,28 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../database/database.ts';
+import { epochMs } from '../database/now.ts';
 import { arrayOf } from './array-of.ts';
 import type { Table } from './tables.ts';
 
 // SQL throughout: the tables are known at run time.
+
+/** A stored row by its key. */
+export interface StoredKey {
+  readonly key: string;
+  /** When it was last inserted or updated (epoch ms). */
+  readonly storedAt: number;
+}
+
+/** `StoredKey.storedAt` of the stored rows `t`. */
+export const STORED_AT = sql`${epochMs('t._synced_at')} as "storedAt"`;
+
+/** When these rows were last inserted or updated. */
+export async function readStoredAt(db: Db, table: Table, keys: readonly string[]): Promise<StoredKey[]> {
+  const { rows } = await sql<StoredKey>`select k.key::text as key, ${STORED_AT}
+    from unnest(${arrayOf(table.key.type, keys)}) as k(key)
+    join ${sql.id(table.schema, table.name)} t on t.${sql.id(table.key.name)} = k.key`.execute(db);
+  return rows;
+}
 
 /** Counts the stored rows `t` that meet the condition, and those of them read since `startedAt`. */
 export async function countRows(

@@ -27,6 +27,10 @@ interface WriteContext {
   readonly runId: string | null;
   /** Compares every column and child row, even where a hash says they are equal. */
   readonly deep: boolean;
+  /** The column that tells when the source last changed the row; null without one. */
+  readonly updatedAt?: string | null;
+  /** A row stored within so many milliseconds before the answer was requested is not replaced by an older one. Default 0. */
+  readonly lagMs?: number;
 }
 
 export interface WriteResult {
@@ -136,6 +140,13 @@ async function writeBatch(
   const content = names.filter(name => name !== '_read_at' && name !== table.key.name);
   const compared = table.hashed && !context.deep ? ['_hash'] : content;
   const of = (alias: string, columns: readonly string[]) => sql.join(columns.map(name => sql.ref(`${alias}.${name}`)));
+  // A replica that lags behind shows the row as it was.
+  const { updatedAt = null, lagMs = 0 } = context;
+  const isOlder =
+    updatedAt !== null && names.includes(updatedAt)
+      ? sql`coalesce(${sql.ref(`i.${updatedAt}`)} < ${sql.ref(`t.${updatedAt}`)}
+          and t._synced_at > i._read_at - make_interval(secs => ${lagMs / 1000}::float8), false)`
+      : sql`false`;
   const keepOld = table.history
     ? sql`, kept as (insert into ${history} (resource, key, row, valid_from, valid_to, ended_by, run_id)
         select ${context.resource}, t.${key}::text, to_jsonb(t), t._synced_at, n.now, 'changed', ${context.runId}::bigint
@@ -149,7 +160,7 @@ async function writeBatch(
         as i(${sql.join(input.map(({ name }) => sql.id(name)))})
     ), compared as (
       select i.*, t.${key} is not null as known, t._read_at as known_read_at,
-        not i._only_if_new and (i._altered or (${of('t', compared)}) is distinct from (${of('i', compared)})) as differs
+        not i._only_if_new and not ${isOlder} and (i._altered or (${of('t', compared)}) is distinct from (${of('i', compared)})) as differs
       from input i left join lateral (select * from ${target} s where s.${key} = i.${key} offset 0) t on true
     ) ${keepOld}, updated as (
       update ${target} t set ${sql.join([...content, '_read_at'].map(name => sql`${sql.id(name)} = c.${sql.id(name)}`))}, _synced_at = n.now

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import transactions from '../../../jobs/transactions.ts';
-import type { ListInUse, Wish } from '../../../src/engine/agenda/choice.ts';
+import { isPause, type ListInUse, type Wish } from '../../../src/engine/agenda/choice.ts';
 import { plan } from '../../../src/engine/agenda/plan.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
@@ -40,7 +40,7 @@ function readBy(list: ListInUse, ago: number, given: Partial<Wish> = {}): string
   for (;;) {
     const facts = { missing, now: NOW, today: '2026-01-15', affordable: true };
     const next = plan({ list: { ...list, entries }, wish: { ...BACKFILL, ...given, progress }, ...facts });
-    if (typeof next === 'string') return read;
+    if (typeof next === 'string' || isPause(next)) return read;
     if (next.asks === 'cover') progress = { ...progress, coverAsked: true };
     const text = sliceText(next.slice);
     read.push(text);
@@ -59,7 +59,7 @@ const BACKFILL: Wish = {
   counted: null,
   absent: false,
   failure: null,
-  progress: { done: new Set(), asked: new Set(), coverAsked: false, intervals: [] },
+  progress: { done: new Set(), asked: new Set(), coverAsked: false, pauses: new Set(), intervals: [] },
 };
 
 test('a window that lacked a row is read again last, because the others may show the row', () => {

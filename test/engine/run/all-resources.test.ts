@@ -10,7 +10,7 @@ import { openEngine, serveOrders } from '../../support/source.ts';
 
 const OTHERWISE: Partial<Variants>[] = [];
 for (const random = createRandom(11); OTHERWISE.length < 10; ) {
-  const variants = { ...chooseVariants(random, {}, { others: true, seed: 11 }), fault: 'none' as const };
+  const variants = { ...chooseVariants(random, {}, { others: true, seed: 11 }), fault: 'none', stale: 'no' } as const;
   if (isHonest(variants)) OTHERWISE.push(variants);
 }
 

@@ -4,8 +4,6 @@ import type { Variants } from '../../../src/sandbox/variants/variants.ts';
 
 /** Points that no reading exercises, and points that only readings of the smaller lists exercise. */
 const ELSEWHERE = new Set(['auth-error', 'webhooks', 'batch']);
-/** Points under which Sluice does not end equal yet. */
-const NOT_YET = new Set(['stale']);
 const OF_OTHERS = new Set(['other-ids', 'report', 'other-lists']);
 
 /**
@@ -96,6 +94,7 @@ const ADDED: ReadonlySet<string> = new Set([
   'concurrency',
   'charset',
   'lists',
+  'stale',
 ]);
 
 function chooseAdded(seed: number): Partial<Variants> {
@@ -121,7 +120,7 @@ export function chooseVariants(
   for (;;) {
     const chosen: Record<string, string> = { ...added };
     for (const [name, { values }] of Object.entries(variantPoints)) {
-      if (ADDED.has(name) || NOT_YET.has(name)) continue;
+      if (ADDED.has(name)) continue;
       const odd = random.chance(0.3);
       const value = random.pick(Object.keys(values));
       if (odd && !ELSEWHERE.has(name) && (others || !OF_OTHERS.has(name))) chosen[name] = value;
@@ -136,7 +135,7 @@ export function chooseVariants(
 /** Every value of every point by itself, except the expected ones. */
 export function alone(): Partial<Variants>[] {
   return Object.entries(variantPoints).flatMap(([name, { values, likely }]) =>
-    ELSEWHERE.has(name) || NOT_YET.has(name)
+    ELSEWHERE.has(name)
       ? []
       : Object.keys(values)
           .filter(value => value !== likely)

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Budget } from '../../../src/budget/budget.ts';
+import { SECOND } from '../../../src/clock.ts';
 import type { LoopEvent } from '../../../src/engine/run/engine.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
 import { createLog } from '../../../src/log.ts';
@@ -25,6 +26,9 @@ export interface Process {
   readonly busy: boolean;
   close(): Promise<void>;
 }
+
+/** As SOURCE_LAG_SECONDS is by default. */
+export const LAG_MS = 60 * SECOND;
 
 /** How long virtual time waits for a request in flight. A request that hangs must not hold time up. */
 const PATIENCE_MS = { usual: 5000, endless: 30 };
@@ -79,6 +83,7 @@ export async function openProcess(options: {
     pageSize: plan.pageSize,
     resources: [...MAIN, ...plan.others],
     timeoutMs: plan.timeoutMs,
+    lagMs: LAG_MS,
     onEvent: event => {
       if (!life.dead) options.onEvent(event, self);
     },

@@ -14,7 +14,7 @@ import type { Process } from './process.ts';
 import { needsSuccessor, serve } from './serve.ts';
 import { type Server, withClone } from './server.ts';
 import { change, changeTwice } from './source-changes.ts';
-import { createWatch, writesSeen } from './watch.ts';
+import { createWatch, recordDeletions, writesSeen } from './watch.ts';
 import type { World } from './world.ts';
 
 export interface Result {
@@ -57,6 +57,7 @@ export async function runSeed(
     });
     const faults = [faultOf(plan), ...plan.actions.flatMap(action => action.faults.map(({ fault }) => fault))];
     const hides = faults.some(fault => isListFault(fault) && fault !== 'list-changes');
+    await recordDeletions(database);
     const watch = createWatch(database, sandbox, [...MAIN, ...plan.others], !hides && isHonest(plan.variants));
     const random = createRandom(mix(seed, 0xd1ce));
     const problems: string[] = [];

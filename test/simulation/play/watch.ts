@@ -27,6 +27,15 @@ function comesWithoutIds(table: Table, variants: Sandbox['variants']): boolean {
   return variants['other-ids'] === 'no' && ['products', 'quotes', 'tickets', 'users'].includes(table);
 }
 
+/** Records every deletion as it happens: a row that comes back leaves no trace in `row_history`. What a watch sees starts here. */
+export async function recordDeletions(database: Database): Promise<void> {
+  await database.query('create table if not exists public.deletions (resource text, key text, at float8)');
+  await database.query(`create or replace function public.record_deletion() returns trigger language plpgsql as $$ begin
+    insert into public.deletions values (new.resource, new.key, extract(epoch from sluice.now()) * 1000); return null; end $$`);
+  await database.query(`create or replace trigger record_deletion after insert on warehouse.row_history
+    for each row when (new.ended_by = 'deleted') execute function public.record_deletion()`);
+}
+
 /** `honest`: no response hides rows unnoticeably. */
 export function createWatch(
   database: Database,
@@ -69,12 +78,12 @@ export function createWatch(
     }
   }
 
-  /** Rows deleted although they never left the source, and rows that a cursor has passed but that are not stored. One statement, because it runs after every commit. */
+  /** Rows deleted before they left the source, and rows that a cursor has passed but that are not stored. One statement, because it runs after every commit. */
   const deletedOrUnstored = [
-    `select 'deleted' as what, resource, key from warehouse.row_history
-      where ended_by = 'deleted' and key not like '#%' and resource <> 'financial_summaries'`,
+    `select 'deleted' as what, resource, key, at from public.deletions
+      where key not like '#%' and resource <> 'financial_summaries'`,
     ...watched.map(
-      table => `select 'unstored', k.resource, k.key
+      table => `select 'unstored', k.resource, k.key, 'infinity'
         from (select c.resource, k.key from sluice.cursors c, jsonb_each(c.readings) r, jsonb_array_elements_text(r.value->'keys') as k(key)
           union all select resource, key from sluice.whole_keys) k(resource, key)
         where k.resource = '${table}' and k.key ~ '^[0-9]+$'
@@ -85,17 +94,17 @@ export function createWatch(
 
   async function lookOnce(): Promise<void> {
     again = false;
-    const { rows } = await database.query<{ what: string; resource: string; key: string }>(
+    const { rows } = await database.query<{ what: string; resource: string; key: string; at: number }>(
       deletedOrUnstored,
       [],
       'watch',
     );
     const removed = removedRows(sandbox);
-    for (const { what, resource, key } of rows) {
-      if (removed.has(`${resource} ${key}`)) continue;
+    for (const { what, resource, key, at } of rows) {
+      if ((removed.get(`${resource} ${key}`) ?? Number.POSITIVE_INFINITY) <= at) continue;
       problems.add(
         what === 'deleted'
-          ? `${resource} ${key} was deleted, but never left the source`
+          ? `${resource} ${key} was deleted, but had not left the source`
           : `${resource} ${key} was seen by a cursor, and is not stored`,
       );
     }
@@ -144,13 +153,11 @@ function lies(row: { readonly id: number; readonly date?: unknown }, slice: Slic
 
 const allChanges = (sandbox: Sandbox) => [...sandbox.changes, ...sandbox.otherChanges];
 
-/** All rows that were ever removed, restored or not. */
-function removedRows(sandbox: Sandbox): Set<string> {
-  return new Set(
-    allChanges(sandbox)
-      .filter(change => change.kind.endsWith('-deleted'))
-      .map(change => `${change.resource} ${change.id}`),
-  );
+/** When each row that was ever removed, restored or not, was first removed (epoch ms). */
+function removedRows(sandbox: Sandbox): Map<string, number> {
+  const removed = allChanges(sandbox).filter(change => change.kind.endsWith('-deleted'));
+  // The oldest comes last, and stays.
+  return new Map(removed.reverse().map(({ resource, id, at }) => [`${resource} ${id}`, at]));
 }
 
 /** A text that changes whenever any row of the warehouse is written, even with the same content. */

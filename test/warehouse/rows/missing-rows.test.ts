@@ -66,7 +66,7 @@ describe('rows that left their slice', () => {
       const condition = sliceCondition(slice, table, 'sent');
       if (!condition) throw new Error('it has members');
       const seen = ['6', '8', '99'];
-      const left = await findLeft(database.kysely, table, condition, seen, readAtOf(5));
+      const left = (await findLeft(database.kysely, table, condition, seen, readAtOf(5))).map(row => row.key);
       const expected = parcelKeys(20).filter(key => {
         const id = Number(key);
         return lies(id) && readBy(id) < 5 && !seen.includes(key);
