@@ -60,9 +60,14 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
       return changeCoverage(tx, effects, growParts(resourceIn(effects), slice, end.total));
     case 'unproven': {
       const { startedAt, givenUp, miscounted } = end;
+      // The reading may have proven some of its parts.
+      const parts = partsIn(resourceIn(effects), slice).filter(part => (part.provenAt ?? 0) < stampMs(startedAt));
       if (miscounted !== undefined)
         effects.afterCommit.push(() => noteMiscount(task.progress, sliceText(slice), miscounted));
-      if (givenUp) effects.afterCommit.push(() => giveUp(task.progress, sliceText(slice)));
+      if (givenUp)
+        effects.afterCommit.push(() => {
+          for (const each of [slice, ...parts.map(part => part.slice)]) giveUp(task.progress, sliceText(each));
+        });
       // A targeted slice proves no range, so its rows are kept and it is not read again in this run.
       if (slice.by === 'value')
         return concludeTargeted(
@@ -73,8 +78,7 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
         );
       if (task.reportOnly) return;
       const dueReason = `not proven: ${end.reason}`;
-      const put = partsIn(resourceIn(effects), slice).map(entry => ({ ...entry, dueReason }));
-      return changeCoverage(tx, effects, { put });
+      return changeCoverage(tx, effects, { put: parts.map(entry => ({ ...entry, dueReason })) });
     }
   }
 }

@@ -68,12 +68,21 @@ function restOfLastDay(now: number): number {
 const looksCut = (states: readonly string[]): boolean =>
   states.some(state => /returned exactly \d{2,} rows and no further page/.test(state));
 
+/** What the rows do not explain must not be requested, whatever the source answers. */
+export function checkRequests({ plan, sandbox, problems }: World, before: number, what: string): void {
+  const spent = sandbox.stats.total - before;
+  const most = mostRequests(plan);
+  if (spent > most) problems.push(`${what} sent ${spent} requests, and ${most} would be many`);
+}
+
 /** Where no client could end equal, it is enough that Sluice reports it. */
 async function endEqual(world: World, kind: 'sync' | 'repair'): Promise<void> {
   const { plan, database, sandbox, clock, problems } = world;
+  const before = sandbox.stats.total;
   // What a lagging answer lacks is believed only then; a sync does not wait for it.
   await clock.advance(LAG_MS + SECOND);
   const states = await finish(world, kind, { whole: true });
+  checkRequests(world, before, `the last ${kind}`);
   world.trace(`at rest, ${kind}: ${states.join(' ')}`);
   const different = await differences(database, sandbox, 8, [...MAIN, ...plan.others]);
   if (looksCut(states)) return;
@@ -89,6 +98,12 @@ async function holdsUnproven(database: Database): Promise<boolean> {
   );
   return rows.length > 0;
 }
+
+/** Requests of one order for every list, as a multiple of what reading every list once takes. Random seeds stay below half of it. */
+const MOST_TIMES = 5;
+
+/** Requests that the orders of one action may spend, however often their process ends and is followed by another. */
+const mostRequests = (plan: Plan): number => MOST_TIMES * requestsForAll(plan);
 
 /** An upper bound of the requests of a complete reading. */
 function requestsForAll({ counts, others, variants, pageSize }: Plan): number {

@@ -35,7 +35,8 @@ export async function read(loop: Loop, task: Task, choice: Choice, now: number):
       // Only the newest end needs the result of the last commit; for other slices, pages are gathered into fewer commits.
       next = await steps.next(choice.slice.by === 'newest' ? await committed : { changed: 0 });
       if (!next.done && isWasteful(spent)) {
-        commits.push(loop.committer.add(givenUp(next.value, spent, startedAt)).finally(next.value.release));
+        const last = { ...next.value, slice: choice.slice };
+        commits.push(loop.committer.add(givenUp(last, spent, startedAt)).finally(last.release));
         return;
       }
     }
