@@ -1,7 +1,7 @@
 import { rankOf } from '../../budget/budget.ts';
 import { HOUR } from '../../clock.ts';
 import { isKind, SluiceError } from '../../errors.ts';
-import { listMissing, type MissingRow } from '../../warehouse/rows/missing-rows.ts';
+import { listMissing } from '../../warehouse/rows/missing-rows.ts';
 import { isAffordable, rereadCost } from '../agenda/affordable.ts';
 import { isPause, type Next, type Pause } from '../agenda/choice.ts';
 import { isKnownAbsent, plan } from '../agenda/plan.ts';
@@ -75,7 +75,9 @@ async function nextFor(engine: Engine, task: Task, now: number): Promise<Next> {
   // Start nothing more if the source is down, if the list as a whole has changed, or if a newer tick waits.
   if (isKind(task.failure, 'unavailable', 'failed') || task.overtaken)
     return task.underWay.size > 0 ? 'blocked' : 'done';
-  const missing = await missingOf(engine, resource);
+  // Until they are those of the last commit: with older ones, a task could end without confirming what has just gone missing.
+  while (resource.holdsMissing && resource.missing === null) await queryMissing(engine, resource);
+  const missing = resource.missing ?? [];
   task.absent ||= isKnownAbsent(resource, task, now);
   const today = dayIn(now, engine.timeZone);
   const next = plan({ list: resource, wish: task, missing, now, today, affordable: task.readsAll });
@@ -83,16 +85,11 @@ async function nextFor(engine: Engine, task: Task, now: number): Promise<Next> {
   return (await distrustCounts(engine, task)) ? 'blocked' : recount(engine, task, missing);
 }
 
-/** The missing rows, queried again after each commit. */
-async function missingOf(engine: Engine, resource: Resource): Promise<readonly MissingRow[]> {
-  if (!resource.holdsMissing) return [];
+/** Queries the missing rows. They are not kept if a commit came in between: they would be older than the coverage. */
+async function queryMissing({ database }: Engine, resource: Resource): Promise<void> {
   const { cursor } = resource;
-  const rows =
-    resource.missing ??
-    (await listMissing(engine.database.kysely, placeOf(resource), resource.table, resource.strategy.relatedBy));
-  // Not kept if a commit came in between.
+  const rows = await listMissing(database.kysely, placeOf(resource), resource.table, resource.strategy.relatedBy);
   if (resource.cursor === cursor) resource.missing = rows;
-  return rows;
 }
 
 const rank = (task: Task): number => (task.kind === 'hint' ? -1 : rankOf(task.lane));
