@@ -18,6 +18,7 @@ export default defineJob({
     monthly({
       query: (year, month) => ({ year, month }),
       fields: (year, month) => ({ period: `${year}-${month.padStart(2, '0')}`, year, month }),
+      sumsUp: { transactions: 'date', invoices: 'date' },
     }),
   ],
 });

@@ -80,13 +80,22 @@ export interface Monthly {
   readonly query: (year: string, month: string) => Readonly<Record<string, string>>;
   /** Fields of the row that the answer does not hold, the key among them. */
   readonly fields: (year: string, month: string) => Readonly<Record<string, string>>;
+  /**
+   * The lists whose rows a month sums up, with the date that puts a row into its month: a closed month is read again when such rows have
+   * changed. Default: none, and all months are read again every time.
+   */
+  readonly sumsUp: Readonly<Record<string, string>>;
 }
 
 export const idRange = (): IdRange => ({ by: 'id' });
 export const dateWindow = (field: string, from: string, to: string): DateWindow => ({ by: 'date', field, from, to });
 export const value = (field: string, watch: readonly string[] = []): Value => ({ by: 'value', field, watch });
 export const one = (path: string): One => ({ by: 'one', path });
-export const monthly = (of: Pick<Monthly, 'query' | 'fields'>): Monthly => ({ by: 'month', ...of });
+export const monthly = (of: Pick<Monthly, 'query' | 'fields'> & Partial<Pick<Monthly, 'sumsUp'>>): Monthly => ({
+  by: 'month',
+  sumsUp: {},
+  ...of,
+});
 
 export function defineJob(
   declaration: Pick<Job, 'path' | 'record' | 'key' | 'slicings'> &

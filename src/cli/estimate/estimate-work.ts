@@ -1,5 +1,7 @@
 import { HOUR, SECOND } from '../../clock.ts';
 import { countUnread, isAffordable, rereadCost } from '../../engine/agenda/affordable.ts';
+import { monthsHold } from '../../engine/agenda/closed-months.ts';
+import { type Job, slicingOf } from '../../engine/job.ts';
 import { openResource } from '../../engine/resource.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
@@ -44,17 +46,22 @@ export async function estimateWork(
   since = Number.POSITIVE_INFINITY,
 ): Promise<WorkEstimate> {
   const { name, schema, limit, windowMs } = source;
+  const now = await databaseNow(database);
   const resources: WorkEstimate['resources'][number][] = [];
+  const open = (named: string, job: Job) => openResource(database, { source: name, name: named, job, schema });
   for (const resource of work.resources) {
     const job = jobs.get(resource);
     if (!job) continue;
-    const list = await openResource(database, { source: name, name: resource, job, schema });
-    resources.push({ resource, requests: rereadCost(list, since), neverRead: countUnread(list) });
+    const list = await open(resource, job);
+    const summed = [...jobs].filter(([each]) => each in (slicingOf(job, 'month')?.sumsUp ?? {}));
+    const others = await Promise.all(summed.map(each => open(...each)));
+    const holds = !work.whole && monthsHold(list, others, now);
+    resources.push({ resource, requests: rereadCost(list, since, holds), neverRead: countUnread(list) });
   }
   const usage = await openLedger(database, name, source.settings).usage();
   const pace = paceOf(source, usage);
   const facts = { hourly: (limit * HOUR) / windowMs, free: usage.free };
-  return summarise(name, resources, { ...pace, ...facts }, work, await databaseNow(database));
+  return summarise(name, resources, { ...pace, ...facts }, work, now);
 }
 
 /** What nothing is known of yet. */

@@ -1,8 +1,11 @@
 import { type List, pageSize, partition, watched } from '../coverage/list.ts';
 
-/** Requests that it would take to read again what was not proven since a moment (epoch ms), as far as known. */
-export function rereadCost(list: List, since: number): number {
-  const parts = partition(list);
+/**
+ * Requests that it would take to read again what was not proven since a moment (epoch ms), as far as known. `holds`: closed months are not
+ * read again.
+ */
+export function rereadCost(list: List, since: number, holds = false): number {
+  const parts = holds ? [] : partition(list);
   const rows = parts.reduce((sum, { provenAt, rows }) => ((provenAt ?? 0) >= since ? sum : sum + (rows ?? 0)), 0);
   const targeted = watched(list).reduce((sum, entry) => sum + entry.requests, 0);
   return Math.ceil((rows / pageSize(list)) * 1.1) + targeted;

@@ -55,6 +55,8 @@ export interface PlanFacts {
   readonly today: Day;
   /** Reading everything again costs at most half the hourly limit; null: not known yet. */
   readonly affordable: boolean | null;
+  /** The closed months of a report need no reading, unless the task reads everything whatever it costs. */
+  readonly monthsHold?: boolean;
 }
 
 /** What to read next. */

@@ -98,13 +98,16 @@ function planCount(facts: PlanFacts): Next | null {
 function planWatched(facts: PlanFacts): Next | null {
   const { list, wish } = facts;
   if (wish.kind !== 'sync' && wish.kind !== 'slot') return null;
-  const unread = partition(list).some(entry => entry.provenAt === null);
+  const parts = partition(list);
+  const unread = parts.some(entry => entry.provenAt === null);
   const all = readsAll(facts);
   const covered = all || (wish.kind === 'sync' && unread);
   // What is summed up by month has no behaviour to be learnt from its newest end either.
   const monthly = slicingOf(list.job, 'month') !== undefined;
+  const isRead = parts.every(({ provenAt }) => (provenAt ?? 0) >= wish.since);
+  const readsMonths = facts.monthsHold ? isRead : all || unread;
   const needless = ({ slice }: Entry) =>
-    (covered && slice.by === 'value') || (monthly && (all || unread) && slice.by === 'newest');
+    (covered && slice.by === 'value') || (monthly && readsMonths && slice.by === 'newest');
   const due = watched(list).find(
     entry =>
       (entry.readAt ?? 0) < wish.since &&
@@ -151,6 +154,7 @@ function dueEntries(facts: PlanFacts, lacking: readonly LackingSlice[]): Entry[]
     if (entry.provenAt === null) return wish.kind !== 'slot' || mayReread;
     if (!isPaid(facts, entry)) return false;
     if ((canConfirm && entry.provenAt < latest) || isHinted(entry, now)) return true;
+    if (facts.monthsHold) return false;
     return entry.provenAt < wish.since && (all || mayReread || isNewestEnd(entry));
   });
 }

@@ -24,6 +24,7 @@ export async function conclude(tx: Db, effects: TransactionEffects, step: Step, 
   const shown = [...step.rows.map(row => row.key), ...outcome.bad];
   if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, effects, step, shown, outcome);
   const seen = keepPlace(effects, step, shown);
+  if (!task.reportOnly && step.beside) await changeCoverage(tx, effects, { put: step.beside });
   if (!end) return;
   outcome.counts.slices++;
   await concludeEnd(tx, effects, { ...step, end, seen }, outcome);

@@ -3,6 +3,7 @@ import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import type { Edge, Observation } from '../profile/observation.ts';
 import type { Resource } from '../resource.ts';
+import type { Entry } from '../slices/coverage-entry.ts';
 import type { DateSlice, Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 
@@ -25,6 +26,8 @@ export interface Step {
   /** The list's own count of its unfiltered rows; null if the answer gave none. */
   readonly total?: number | null;
   readonly learnt?: readonly Observation[];
+  /** What is known from now on of slices that were read beside the step's own. */
+  readonly beside?: readonly Entry[];
 }
 
 export type End =

@@ -4,6 +4,7 @@ import { isKind, SluiceError } from '../../errors.ts';
 import { listMissing } from '../../warehouse/rows/missing-rows.ts';
 import { isAffordable, rereadCost } from '../agenda/affordable.ts';
 import { isPause, type Next, type Pause } from '../agenda/choice.ts';
+import { monthsHold, summedLists } from '../agenda/closed-months.ts';
 import { isKnownAbsent, plan } from '../agenda/plan.ts';
 import { partition } from '../coverage/list.ts';
 import { placeOf, type Resource } from '../resource.ts';
@@ -31,7 +32,7 @@ export async function begin(loop: Loop, serves: Serves, now: number): Promise<Tu
   const { engine } = loop;
   let moved = false;
   let wakeAt: number | null = null;
-  await decideSyncs(engine, loop.tasks);
+  await decideSyncs(engine, loop.tasks, now);
   const lanes = [...loop.tasks].sort((a, b) => rank(a) - rank(b));
   // Until a live task of a resource can continue, nothing on a lower lane starts there; a backfill would always block it.
   const held = new Map<Resource, number>();
@@ -41,7 +42,7 @@ export async function begin(loop: Loop, serves: Serves, now: number): Promise<Tu
     if (rank(task) > (held.get(task.resource) ?? Number.POSITIVE_INFINITY)) continue;
     const { resource } = task;
     await dropOtherPartitions(engine, resource);
-    const next = await nextFor(engine, task, now);
+    const next = waitsForRows(loop, task) ? 'blocked' : await nextFor(engine, task, now);
     if (next === 'blocked') {
       if (task.lane !== 'live' || resource.reading.size === 0 || waitsForOtherLists(task)) continue;
       held.set(resource, Math.min(rank(task), held.get(resource) ?? Number.POSITIVE_INFINITY));
@@ -80,7 +81,9 @@ async function nextFor(engine: Engine, task: Task, now: number): Promise<Next> {
   const missing = resource.missing ?? [];
   task.absent ||= isKnownAbsent(resource, task, now);
   const today = dayIn(now, engine.timeZone);
-  const next = plan({ list: resource, wish: task, missing, now, today, affordable: task.readsAll });
+  const holds = !task.full && monthsHold(resource, engine.resources, now);
+  const facts = { missing, now, today, affordable: task.readsAll, monthsHold: holds };
+  const next = plan({ list: resource, wish: task, ...facts });
   if (next !== 'done') return next;
   return (await distrustCounts(engine, task)) ? 'blocked' : recount(engine, task, missing);
 }
@@ -107,13 +110,16 @@ const below = (loop: Loop, { resource, lane }: Task): UnderWay[] =>
  * Decides once for each sync whether it reads everything again, as soon as every list was read in full for the first time. One that does
  * not spends what is left of the limit.
  */
-async function decideSyncs(engine: Engine, tasks: readonly Task[]): Promise<void> {
+async function decideSyncs(engine: Engine, tasks: readonly Task[], now: number): Promise<void> {
   const syncs = tasks.filter(task => task.kind === 'sync');
   const undecided = syncs.filter(task => task.readsAll === null);
   if (undecided.length === 0 || syncs.some(hasUnread)) return;
   const { limit, windowMs, weights = {} } = engine;
   const free = (await engine.free?.()) ?? limit;
-  const requests = undecided.reduce((sum, { resource, since }) => sum + rereadCost(resource, since), 0);
+  const requests = undecided.reduce(
+    (sum, { resource, since }) => sum + rereadCost(resource, since, monthsHold(resource, engine.resources, now)),
+    0,
+  );
   const readsAll = isAffordable(requests, { hourly: (limit * HOUR) / windowMs, free });
   const weightOf = ({ resource }: Task) => (weights[resource.name] ?? 1) || 1;
   let all = undecided.reduce((sum, task) => sum + weightOf(task), 0);
@@ -127,6 +133,18 @@ async function decideSyncs(engine: Engine, tasks: readonly Task[]): Promise<void
     // Rows whose deletion was accepted have to be confirmed, even if that means to wait.
     task.allowance = task.accepted > 0 ? Math.max(share, 1) : share;
   }
+}
+
+/**
+ * A report is read after the lists that it sums up: in a sync, so that it follows what that sync finds, and at first, since what their first
+ * readings bring would count as changed and every month would be read a second time.
+ */
+function waitsForRows({ engine, tasks }: Loop, task: Task): boolean {
+  const rows = summedLists(task.resource, engine.resources);
+  const goFirst = tasks.filter(other => other.lane === 'live' && rows.includes(other.resource));
+  // Until everything was read once, the syncs wait to decide how much they read again: waiting for all of one would be in vain.
+  if (hasUnread(task)) return goFirst.some(hasUnread);
+  return task.kind === 'sync' && goFirst.some(({ kind }) => kind === 'sync');
 }
 
 /** Whether parts of the list were never read and not given up. */

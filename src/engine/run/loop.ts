@@ -6,6 +6,7 @@ import { databaseNow } from '../../warehouse/database/now.ts';
 import { takeCursors } from '../../warehouse/ledgers/cursors.ts';
 import { forgetOldWork } from '../../warehouse/ledgers/retention.ts';
 import { endAbandonedRuns, setRunWaiting } from '../../warehouse/ledgers/runs.ts';
+import { clampToClock } from '../../warehouse/rows/clamp-to-clock.ts';
 import { holdsMissing } from '../../warehouse/rows/missing-rows.ts';
 import { holdsQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { createCommitter } from '../apply/committer.ts';
@@ -30,6 +31,12 @@ import { leaveWaiting, longWait } from './yield.ts';
  */
 export async function runLoop(engine: Engine, serves: Serves, signal: AbortSignal): Promise<void> {
   const { database, source, resources } = engine;
+  const tables = resources.map(({ table }) => table);
+  if (await clampToClock(database, source, tables))
+    engine.log.warn(
+      { source },
+      'the clock of the database was put back: what was read while it was ahead counts as read now',
+    );
   const cursors = await takeCursors(
     database.kysely,
     source,
@@ -93,7 +100,7 @@ async function refreshTasks(loop: Loop, serves: Serves, now: number): Promise<vo
   await takeOrders(loop, serves.orders, now);
   if (!serves.slots) return;
   for (const task of await takeHinted(loop, now)) addTask(loop, task);
-  await takeSlots(loop);
+  await takeSlots(loop, now);
 }
 
 /**

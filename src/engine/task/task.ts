@@ -14,6 +14,8 @@ export interface Task extends Wish {
   readonly lane: Lane;
   /** Compare each column even if the hashes are equal. */
   readonly deep: boolean;
+  /** It reads everything again, whatever that costs. */
+  readonly full: boolean;
   /** A sync reads everything again; null until that is decided, once for each. */
   readsAll: boolean | null;
   targets: readonly Slice[];
@@ -62,6 +64,7 @@ export function createTask(
     to: null,
     reportOnly: false,
     deep: false,
+    full: false,
     accepted: 0,
     readsAll: null,
     targets: [],

@@ -1,11 +1,14 @@
 import type { Database, Db } from '../../warehouse/database/database.ts';
+import { findReader } from '../../warehouse/database/source-lock.ts';
 import { freshness, openIncidents } from '../../warehouse/ledgers/incidents.ts';
 import { openOrders } from '../../warehouse/ledgers/orders.ts';
 import { resourceMeasures, runMeasures, waitingSeconds } from '../../warehouse/reports/measures.ts';
 import { orderProgress } from '../../warehouse/reports/report.ts';
 import { INCIDENT_TITLES } from '../incidents/incident-titles.ts';
 import type { ServedSource } from '../status/served-source.ts';
+import { shownRunState } from '../status/shown-state.ts';
 import type { GaugeName } from './metric-definitions.ts';
+import type { RowCounts } from './row-counts.ts';
 
 export interface Measurement {
   readonly name: GaugeName;
@@ -17,15 +20,20 @@ export interface Measurement {
 type Add = (name: GaugeName, labels: Record<string, string>, value: number | null) => void;
 
 /** The values of all gauges of one source. */
-export async function measureSource(database: Database, source: ServedSource): Promise<Measurement[]> {
+export async function measureSource(
+  database: Database,
+  source: ServedSource,
+  rowCounts: RowCounts,
+): Promise<Measurement[]> {
   const { kysely } = database;
   const measured: Measurement[] = [];
   const add: Add = (name, labels, value) => {
     if (value !== null) measured.push({ name, labels: { source: source.name, ...labels }, value });
   };
+  for (const [resource, rows] of await rowCounts(kysely, source)) add('sluice_rows', { resource }, rows);
   await measureResources(kysely, source, add);
   await measureRequests(source, add);
-  await measureRuns(kysely, source, add);
+  await measureRuns(database, source, add);
   await measureOrders(kysely, source, add);
   await measureIncidents(kysely, source, add);
   return measured;
@@ -35,7 +43,6 @@ async function measureResources(db: Db, { name, jobs, scheduled }: ServedSource,
   const resources = [...jobs.keys()];
   for (const each of await resourceMeasures(db, name, resources)) {
     const { resource } = each;
-    add('sluice_rows', { resource }, each.rows);
     add('sluice_oldest_proof_seconds', { resource }, each.oldestProofSeconds);
     add('sluice_slices', { resource, state: 'proven_in_a_day' }, each.provenInADay);
     add('sluice_slices', { resource, state: 'older' }, each.older);
@@ -58,12 +65,16 @@ async function measureRequests(source: ServedSource, add: Add): Promise<void> {
 
 const CHANGES = ['inserted', 'updated', 'deleted'] as const;
 
-async function measureRuns(db: Db, { name, jobs }: ServedSource, add: Add): Promise<void> {
+async function measureRuns(database: Database, { name, jobs }: ServedSource, add: Add): Promise<void> {
+  const db = database.kysely;
+  // The process that answers is the service. A run whose process died is under way only in its row.
+  const presence = { isRead: (await findReader(database, name)) !== null, isServed: true };
   const underWay = { running: 0, waiting: 0 };
   const changes = new Map([...jobs.keys()].map(resource => [resource, { inserted: 0, updated: 0, deleted: 0 }]));
   for (const { resource, kind, state, runs, ...changed } of await runMeasures(db, name)) {
-    if (state === 'running' || state === 'waiting') underWay[state] += runs;
-    else add('sluice_runs_in_a_day', { resource, kind, outcome: state }, runs);
+    const shown = shownRunState(state, presence);
+    if (shown === 'running' || shown === 'waiting') underWay[shown] += runs;
+    else if (shown === state) add('sluice_runs_in_a_day', { resource, kind, outcome: state }, runs);
     const sum = changes.get(resource);
     if (sum) for (const change of CHANGES) sum[change] += changed[change];
   }

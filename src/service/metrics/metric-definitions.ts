@@ -3,7 +3,7 @@
  * same values. Bookkeeping is deleted after some days, so past events are gauges of the last 24 hours, not counters.
  */
 export const METRICS = {
-  sluice_rows: ['Rows of the resource, counted when its slices were last read.', 'source', 'resource'],
+  sluice_rows: ['Rows in the table of the resource, as of its last commit.', 'source', 'resource'],
   sluice_freshness_seconds: [
     'Seconds since the start of the last successful sync. Absent while a part was never read.',
     'source',

@@ -4,6 +4,7 @@ import { mapSources, type ServedSource } from '../status/served-source.ts';
 import { WEBHOOK_RESULTS, type WebhookResult } from '../webhooks/webhook-receiver.ts';
 import { measureSource } from './measure-source.ts';
 import { METRICS } from './metric-definitions.ts';
+import { createRowCounts } from './row-counts.ts';
 
 export interface Metrics {
   readonly contentType: string;
@@ -15,6 +16,7 @@ export interface Metrics {
 export function createMetrics(options: { database: Database; sources: readonly ServedSource[] }): Metrics {
   const { database, sources } = options;
   const registry = new Registry();
+  const rowCounts = createRowCounts();
   const gauges = new Map<string, Gauge>();
   for (const [name, [help, ...labelNames]] of Object.entries(METRICS)) {
     if (name.endsWith('_total')) continue;
@@ -30,7 +32,7 @@ export function createMetrics(options: { database: Database; sources: readonly S
     contentType: registry.contentType,
     countWebhook: result => received.inc({ result }),
     scrape() {
-      scraping ??= mapSources(sources, source => measureSource(database, source))
+      scraping ??= mapSources(sources, source => measureSource(database, source, rowCounts))
         .then(measured => {
           for (const gauge of gauges.values()) gauge.reset();
           for (const { name, labels, value } of measured.flat()) gauges.get(name)?.set(labels, value);

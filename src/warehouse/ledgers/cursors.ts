@@ -77,6 +77,16 @@ export async function takeCursors(db: Db, source: string, resources: readonly st
   return cursors;
 }
 
+/** The version of each cursor of a source, by resource. */
+export async function cursorVersions(db: Db, source: string): Promise<Map<string, string>> {
+  const rows = await db
+    .selectFrom('sluice.cursors')
+    .select(['resource', 'version'])
+    .where('source', '=', source)
+    .execute();
+  return new Map(rows.map(({ resource, version }) => [resource, version]));
+}
+
 /** Advances a cursor, in the transaction that writes the rows. Throws kind `stale` when its version is no longer that of `from`. */
 export async function moveCursor(
   tx: Db,

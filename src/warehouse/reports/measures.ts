@@ -2,13 +2,12 @@ import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
 import { daysAgo } from '../database/now.ts';
 import { covering } from '../ledgers/coverage.ts';
+import type { RunState } from '../ledgers/runs.ts';
 
-// Measured at every scrape, from the bookkeeping alone: no table of the source's rows is counted.
+// Measured at every scrape, from the bookkeeping; tables of the source's rows are counted only when they have changed.
 
 export interface ResourceMeasures {
   readonly resource: string;
-  /** Summed over the slices as of their last reading; `count(*)` of a million rows would take 100 ms at every scrape. */
-  readonly rows: number;
   readonly provenInADay: number;
   readonly older: number;
   readonly neverRead: number;
@@ -16,6 +15,14 @@ export interface ResourceMeasures {
   readonly oldestProofSeconds: number | null;
   readonly missing: number;
   readonly quarantined: number;
+}
+
+/** SQL: a table known at run time. */
+export async function countTable(db: Db, schema: string, table: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*)::float8 as count from ${sql.id(schema, table)}`.execute(
+    db,
+  );
+  return rows[0]?.count ?? 0;
 }
 
 /** SQL: a lateral aggregate per resource. */
@@ -29,8 +36,7 @@ export async function resourceMeasures(
       (select count(*)::float8 from sluice.missing where source = ${source} and resource = name) as missing,
       (select count(*)::float8 from sluice.quarantine where source = ${source} and resource = name and resolved_at is null) as quarantined
     from unnest(cast(${resources} as text[])) with ordinality as of_resource(name, place)
-    cross join lateral (select coalesce(sum(rows), 0)::float8 as rows,
-      count(*) filter (where proven_at > sluice.now() - interval '1 day')::float8 as "provenInADay",
+    cross join lateral (select count(*) filter (where proven_at > sluice.now() - interval '1 day')::float8 as "provenInADay",
       count(*) filter (where proven_at <= sluice.now() - interval '1 day')::float8 as older,
       count(*) filter (where proven_at is null)::float8 as "neverRead",
       case when bool_and(proven_at is not null) then extract(epoch from sluice.now() - min(proven_at))::float8 end as "oldestProofSeconds"
@@ -42,7 +48,7 @@ export async function resourceMeasures(
 export interface RunMeasures {
   readonly resource: string;
   readonly kind: string;
-  readonly state: string;
+  readonly state: RunState;
   readonly runs: number;
   readonly inserted: number;
   readonly updated: number;

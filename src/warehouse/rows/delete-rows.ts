@@ -11,13 +11,20 @@ import type { Table } from './tables.ts';
 /** `beyond`: nothing was deleted, because it would have passed the deletion limit. */
 export type DeleteResult = { readonly deleted: string[] } | { readonly beyond: DeletionLimit };
 
-/** Deletions that somebody accepted are not counted as lost. SQL: tables known at run time. */
+/**
+ * As many deletions as somebody accepted are not counted as lost; what an order deleted earlier than that used up its part of them. SQL: tables
+ * known at run time.
+ */
 export async function readDeletionLimit(db: Db, table: Table, place: Place): Promise<DeletionLimit> {
   const { rows } = await sql<Omit<DeletionLimit, 'limit'>>`
+    with today as (
+      select o.accept_deletes as accepted, o.deleted, count(*) as rows from ${sql.id(table.schema, 'row_history')} h
+      left join sluice.runs r on r.id = h.run_id left join sluice.orders o on o.id = r.order_id
+      where h.resource = ${place.resource} and ended_by = 'deleted'
+        and valid_to > sluice.now() - make_interval(secs => ${DAY / 1000}) group by o.id)
     select m.missing, m.unsettled,
-      (select count(*)::int from ${sql.id(table.schema, 'row_history')} h where resource = ${place.resource} and ended_by = 'deleted'
-        and valid_to > sluice.now() - make_interval(secs => ${DAY / 1000}) and not exists (
-          select from sluice.runs r join sluice.orders o on o.id = r.order_id where r.id = h.run_id and o.accept_deletes > 0)) as lost,
+      (select coalesce(sum(greatest(rows - greatest(coalesce(accepted, 0) - greatest(coalesce(deleted, 0) - rows, 0), 0), 0)), 0)::int
+        from today) as lost,
       (select count(*)::int from ${sql.id(table.schema, table.name)}) as stored
     from (select count(*)::int as missing, (count(*) filter (where readings < ${BELIEVED_AFTER.readings}
         or since > sluice.now() - make_interval(hours => ${BELIEVED_AFTER.hours})))::int as unsettled

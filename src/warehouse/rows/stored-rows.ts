@@ -55,6 +55,14 @@ export async function valuesOf(db: Db, table: Table, column: string, keys: reado
   return rows.flatMap(row => row.value ?? []);
 }
 
+/** The keys of a table that is known to be short. */
+export async function storedKeys(db: Db, table: Table): Promise<string[]> {
+  const { rows } = await sql<{
+    key: string;
+  }>`select ${sql.id(table.key.name)}::text as key from ${sql.id(table.schema, table.name)}`.execute(db);
+  return rows.map(row => row.key);
+}
+
 /** How many stored rows precede `id` in the order of ids. */
 export async function rankOf(db: Db, table: Table, id: bigint, descending: boolean): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*)::int as count from ${sql.id(table.schema, table.name)}

@@ -4,6 +4,7 @@ import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import { composeAlert } from '../../../src/service/incidents/compose-alert.ts';
 import { INCIDENT_TITLES } from '../../../src/service/incidents/incident-titles.ts';
 import { METRICS } from '../../../src/service/metrics/metric-definitions.ts';
+import { acquireSourceLock } from '../../../src/warehouse/database/source-lock.ts';
 import { noteTroubles } from '../../../src/warehouse/ledgers/incidents.ts';
 import { createOrder } from '../../../src/warehouse/ledgers/orders.ts';
 import { endRun, setRunWaiting, startRun } from '../../../src/warehouse/ledgers/runs.ts';
@@ -79,6 +80,43 @@ test('sluice_waiting_seconds is present only while a run waits for the request l
       expect(await waiting()).toBe('sluice_waiting_seconds{source="main"} 0');
       for (const id of runs) await endRun(database.kysely, id, { state: 'done' });
       expect(await waiting()).toBeUndefined();
+    });
+  });
+});
+
+test('sluice_rows is the count of the table, also of rows that a slice brought after it was last proven', async () => {
+  const sandbox = await openSandbox({ rateLimit: 0 });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { resources: ['customers', 'invoices'] });
+    await serveOrders(engine, 'sync');
+    await withService(database, { sources: [servedSource(database, sandbox.apiKey)] }, async ({ url }) => {
+      const rowsOf = async (resource: string) =>
+        new RegExp(`^sluice_rows\\{source="main",resource="${resource}"\\} (\\d+)$`, 'm').exec(
+          (await ask(`${url}/metrics`)).text,
+        )?.[1];
+      expect(await rowsOf('customers')).toBe('150');
+      expect(await rowsOf('transactions')).toBe('0');
+      // As a commit does that brings rows and proves nothing.
+      await database.query('delete from warehouse.customers where id in (select id from warehouse.customers limit 7)');
+      await database.query(`update sluice.cursors set version = version + 1 where resource = 'customers'`);
+      expect(await rowsOf('customers')).toBe('143');
+    });
+    await engine.close();
+  });
+  await sandbox.close();
+});
+
+test('a run whose process died is not under way', async () => {
+  await withDatabase(async database => {
+    const place = { source: 'main', resource: 'invoices', orderId: null, slotAt: null };
+    await startRun(database.kysely, { ...place, kind: 'slot' });
+    await withService(database, {}, async ({ url }) => {
+      const running = async () =>
+        /^sluice_runs_under_way\{.*"running"\} (\d+)$/m.exec((await ask(`${url}/metrics`)).text)?.[1];
+      expect(await running()).toBe('0');
+      const lock = await acquireSourceLock(database, 'main');
+      expect(await running()).toBe('1');
+      await lock?.release();
     });
   });
 });

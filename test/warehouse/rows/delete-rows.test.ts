@@ -96,6 +96,23 @@ describe('the deletion limit', () => {
     expect(await lose(parcelKeys(20, 61))).toHaveProperty('deleted');
   });
 
+  test('exempts only as many deletions of an order as were accepted, also when some are older than a day', async () => {
+    await store(100);
+    await database.query(`
+      truncate sluice.runs, sluice.orders;
+      insert into sluice.orders (source, resource, kind, accept_deletes, created_at) values ('main', 'parcels', 'sync', 3, sluice.now());
+      insert into sluice.runs (id, source, resource, kind, order_id, started_at) overriding system value
+        select 7, 'main', 'parcels', 'sync', id, sluice.now() from sluice.orders`);
+    expect(await lose(parcelKeys(20))).toHaveProperty('deleted');
+    expect(await lose(parcelKeys(4, 21))).toMatchObject({ beyond: { lost: 17, missing: 4 } });
+    await inTransaction(database, tx => markSeen(tx, place, parcelKeys(4, 21)));
+    await database.query('update sluice.orders set deleted = 20');
+    await clock.advance(24 * HOUR + MINUTE);
+    expect(await lose(parcelKeys(20, 21))).toHaveProperty('deleted');
+    await database.query('update sluice.orders set deleted = 40');
+    expect(await lose(parcelKeys(1, 41))).toMatchObject({ beyond: { lost: 20, missing: 1 } });
+  });
+
   test('counts all missing rows, so that a list that shrinks slice by slice loses nothing', async () => {
     await store(100);
     await miss(parcelKeys(21));

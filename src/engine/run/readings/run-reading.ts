@@ -2,7 +2,8 @@ import type { Choice } from '../../agenda/choice.ts';
 import { slicingOf } from '../../job.ts';
 import { unproven } from '../../read/end-of-reading.ts';
 import { readIds } from '../../read/ids/read-ids.ts';
-import { readMonths } from '../../read/read-months.ts';
+import { readAllMonths } from '../../read/months/read-all-months.ts';
+import { readNewestMonths } from '../../read/months/read-newest-months.ts';
 import { readNewest } from '../../read/read-newest.ts';
 import { readOne } from '../../read/read-one.ts';
 import { readPages } from '../../read/read-pages.ts';
@@ -13,6 +14,7 @@ import { windowReading } from '../../read/window-reading.ts';
 import { dayIn } from '../../slices/date-windows.ts';
 import type { Task } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
+import { knownMonths } from './known-months.ts';
 import { isWasteful, type Spent } from './wasted-requests.ts';
 
 /** Runs the chosen reading. Resolves when all its steps are committed. */
@@ -32,8 +34,7 @@ export async function read(loop: Loop, task: Task, choice: Choice, now: number):
       // Handled in `finally`; until then it must not be an unhandled rejection.
       committed.catch(() => undefined);
       commits.push(committed);
-      // Only the newest end needs the result of the last commit; for other slices, pages are gathered into fewer commits.
-      next = await steps.next(choice.slice.by === 'newest' ? await committed : { changed: 0 });
+      next = await steps.next(needsCommit(task, choice) ? await committed : { changed: 0 });
       if (!next.done && isWasteful(spent)) {
         const last = { ...next.value, slice: choice.slice };
         commits.push(loop.committer.add(givenUp(last, spent, startedAt)).finally(last.release));
@@ -45,6 +46,10 @@ export async function read(loop: Loop, task: Task, choice: Choice, now: number):
     await Promise.all(commits);
   }
 }
+
+/** The newest end and months need the result of the last commit; for other slices, pages are gathered into fewer commits. */
+const needsCommit = ({ resource }: Task, { slice }: Choice): boolean =>
+  slice.by === 'newest' || slicingOf(resource.job, 'month') !== undefined;
 
 /** The end of a reading that spent too many requests on too few rows. */
 const givenUp = (next: Step, { requests, pages }: Spent, startedAt: string): Step => ({
@@ -67,8 +72,12 @@ function stepsOf(
   const { engine } = loop;
   const { slice } = choice;
   const reader = loop.readerOf(task.lane);
-  if (slicingOf(task.resource.job, 'month') && (slice.by === 'newest' || slice.by === 'whole'))
-    return readMonths(reader, task, slice, { now, zone: engine.timeZone });
+  if (slicingOf(task.resource.job, 'month')) {
+    const time = { now, zone: engine.timeZone };
+    const known = () => knownMonths(engine, task.resource);
+    if (slice.by === 'whole') return readAllMonths(reader, task, slice, time, known);
+    if (slice.by === 'newest') return readNewestMonths(reader, task, slice, time, known);
+  }
   switch (slice.by) {
     case 'id':
       return readIds(reader, engine.database, task, slice, choice.answers);

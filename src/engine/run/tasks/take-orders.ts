@@ -56,6 +56,7 @@ async function takeOrder(loop: Loop, order: Order, now: number): Promise<void> {
       to: order.dateTo,
       reportOnly: kind === 'verify' && !order.repair,
       deep: kind === 'verify',
+      full: order.whole || kind !== 'sync',
       readsAll: order.whole ? true : null,
       accepted: Math.max(order.acceptDeletes - order.deleted, 0),
     }),

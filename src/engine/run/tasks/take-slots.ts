@@ -7,18 +7,18 @@ import { addTask, shareOf } from './add-task.ts';
 type Slot = Awaited<ReturnType<typeof openSlots>>[number];
 
 /** Creates tasks for open slots, one per resource at a time. */
-export async function takeSlots(loop: Loop): Promise<void> {
+export async function takeSlots(loop: Loop, now: number): Promise<void> {
   const { database, source } = loop.engine;
   for (const slot of await openSlots(database.kysely, source)) {
     // A newer tick takes over, so that the newest rows come first again. The older task ends with its current readings.
     // If it has not sent a request yet, the newer tick waits.
     const older = loop.tasks.find(task => task.kind === 'slot' && task.resource.name === slot.resource);
     if (older) older.overtaken = older.counts.requests > 0;
-    else await take(loop, slot);
+    else await take(loop, slot, now);
   }
 }
 
-async function take(loop: Loop, slot: Slot): Promise<void> {
+async function take(loop: Loop, slot: Slot, now: number): Promise<void> {
   const { engine } = loop;
   const { source } = engine;
   const { kysely } = engine.database;
@@ -40,7 +40,8 @@ async function take(loop: Loop, slot: Slot): Promise<void> {
       resource,
       runId,
       orderId: null,
-      since: slot.at,
+      // A tick ahead of now predates a backward clock step.
+      since: Math.min(slot.at, now),
       lane: 'live',
       allowance: Math.max(share - spent, 0),
     }),
