@@ -8,7 +8,7 @@ import { readResourceSettings } from './resource-settings.ts';
 import { SCHEMA, SETTING_NAMES, type SettingName, type SettingTexts, type SettingValues } from './schema.ts';
 import { readSourceEntry } from './source-entry.ts';
 import { findDuplicates, readSourcesFile, type SourceEntry } from './sources-file.ts';
-import { findUnknownSettings } from './unknown-settings.ts';
+import { findUnknownSettings, serviceLinkAdvice } from './unknown-settings.ts';
 import { wrongSettings } from './wrong-settings.ts';
 
 /**
@@ -69,7 +69,8 @@ const keyVariable = ({ fields }: SourceEntry): string => String(fields.api_key_f
 function rejectedSettings(issues: readonly { path: PropertyKey[]; message: string }[], texts: SettingTexts): string[] {
   return issues.map(({ path, message }) => {
     const name = path[0] as SettingName;
-    return `${name} ${describeRejected(name, texts[name] ?? '')}; expected ${message}.`;
+    const text = texts[name] ?? '';
+    return `${name} ${describeRejected(name, text)}; expected ${message}.${serviceLinkAdvice(name, text)}`;
   });
 }
 

@@ -13,6 +13,14 @@ const PREFIXES = [...new Set(SETTING_NAMES.map(name => name.slice(0, name.indexO
 /** Kubernetes and Docker describe other services to a container, under the name of the service, which may be `sluice`. */
 const OF_A_SERVICE = /_(SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?|ENV_\w+)$/;
 const SERVICE_ADDRESS = /^(tcp|udp|sctp):\/\//;
+
+/** What to do about a setting that holds the address of a service; empty for any other value. */
+export function serviceLinkAdvice(name: string, text: string): string {
+  const [, service] = /^(.+)_PORT$/.exec(name) ?? [];
+  if (service === undefined || !SERVICE_ADDRESS.test(text)) return '';
+  const named = service.toLowerCase().replaceAll('_', '-');
+  return ` Kubernetes sets it in every pod beside a service named "${named}": name that service otherwise, or set enableServiceLinks: false in the spec of the pod.`;
+}
 /** Set by build systems, and passed on by images: reproducible-builds.org, Docker Hub, Heroku. */
 const OF_BUILDS = new Set([
   'SOURCE_DATE_EPOCH',

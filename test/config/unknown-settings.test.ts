@@ -37,6 +37,14 @@ test('variables of other programs are left alone', () => {
   expect(read(others).sources).toHaveLength(1);
 });
 
+test('a port that Kubernetes sets for a service named sluice is refused with what to do about it', () => {
+  expect(problems({ SLUICE_PORT: 'tcp://10.0.0.1:8080' })).toBe(
+    'A setting is wrong: SLUICE_PORT is "tcp://10.0.0.1:8080"; expected a whole number from 0 to 65535. Kubernetes sets it in every ' +
+      'pod beside a service named "sluice": name that service otherwise, or set enableServiceLinks: false in the spec of the pod.',
+  );
+  expect(problems({ SLUICE_PORT: 'eighty' })).not.toContain('Kubernetes');
+});
+
 test('the variables that hold the keys of sources are no misspelt settings', () => {
   const entry = { name: 'vienna', url: 'https://vienna.example', api_key_from: 'SOURCE_VIENNA' };
   writeFileSync(join(folder.path, 'sources.json'), JSON.stringify([entry]));
