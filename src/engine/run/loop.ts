@@ -61,9 +61,9 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
       for (const listener of committed.splice(0)) listener();
     },
   });
-  // Live readings have their own admission: a backfill's answers hold theirs until they are committed.
+  // Live readings have their own admission: a backfill's answers hold theirs until they are committed. A kill loses both.
   const live = createAdmission(engine.concurrency);
-  const others = createAdmission(2 * engine.concurrency);
+  const others = createAdmission(engine.concurrency);
   const linked = linkSignals([signal, abort.signal]);
   const over = linked.signal;
   const readerOf = (lane: Lane): Reader => ({
