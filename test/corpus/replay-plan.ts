@@ -12,7 +12,7 @@ export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown 
   const progress = {
     done: new Set(settled.filter(each => !/^confirm |^recount$/.test(each))),
     asked: new Set(asked),
-    coverAsked: settled.includes('confirm cover'),
+    coverAsked: new Set(settled.filter(each => each === 'confirm cover')),
     pauses: new Set<number>(),
     intervals: intervals.map(parseSlice) as IdSlice[],
   };

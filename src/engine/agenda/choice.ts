@@ -9,8 +9,8 @@ export interface Progress {
   readonly done: ReadonlySet<string>;
   /** Missing rows that were asked for, by key. */
   readonly asked: ReadonlySet<string>;
-  /** A part of a cover that was complete already was read once more, so that it confirms. */
-  readonly coverAsked: boolean;
+  /** Parts of a cover that was complete already, read once more so that it confirms, by their text. */
+  readonly coverAsked: ReadonlySet<string>;
   /** The moments (epoch ms) it paused until. */
   readonly pauses: ReadonlySet<number>;
   /** Id ranges read by a task that only reports. */

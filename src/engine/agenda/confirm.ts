@@ -1,9 +1,9 @@
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { type List, needsUnfiltered, oldestProof, partition, unfilteredReadAt } from '../coverage/list.ts';
-import { confirmationOf, READINGS_OF_HALF } from '../deletion/is-deleted.ts';
+import { confirmationOf, isInDoubt } from '../deletion/is-deleted.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
-import { overlap, parseSlice, type Slice } from '../slices/slice.ts';
+import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { idle, type Next, type PlanFacts, single } from './choice.ts';
 
 /** A slice that lacked rows which only a whole cover confirms, and the first and the last moment (epoch ms) it lacked one. */
@@ -66,18 +66,24 @@ function questionFor({ strategy }: List, row: MissingRow): Slice | null {
 
 /**
  * The cover may be read already: where the last way to confirm has just been lost, and where half of a slice went missing, which takes
- * one reading of it more. One part of the cover concludes: the slice that lacked half, else the smallest, as one that has become too
- * large would be cut instead.
+ * one reading of it more. Each slice that lacked half is read once more; else one part of the cover concludes, the smallest, as one
+ * that has become too large would be cut instead.
  */
 function confirmByCover({ list, wish, missing }: PlanFacts, counted: boolean): Next {
   const since = latestLack(lackingSlices(list, missing));
   const covered = since > 0 && (oldestProof(list) ?? 0) >= since;
-  if (!covered || list.reading.size > 0 || wish.progress.coverAsked) return idle(list);
+  if (!covered || list.reading.size > 0) return idle(list);
+  const { coverAsked } = wish.progress;
+  const parts = partition(list);
+  const doubted = missing.filter(row => isInDoubt(row, list.strategy)).map(row => parseSlice(row.slice));
+  const lacking = parts.filter(
+    ({ slice }) => !coverAsked.has(sliceText(slice)) && doubted.some(each => overlap(slice, each)),
+  );
+  const candidates = lacking.length > 0 ? lacking : parts;
+  // Ranges of ids are cut anew at each reading: the number of parts bounds how often they are asked for.
+  if (coverAsked.size > 0 && (lacking.length === 0 || coverAsked.size >= parts.length)) return idle(list);
   if (needsUnfiltered(list) && unfilteredReadAt(list) < since) return single({ by: 'newest' }, counted);
   const size = ({ rows }: Entry) => rows ?? Number.POSITIVE_INFINITY;
-  const halved = missing.filter(({ half, readings = 1 }) => half && readings < READINGS_OF_HALF).map(row => row.slice);
-  const lacking = partition(list).filter(({ slice }) => halved.some(text => overlap(slice, parseSlice(text))));
-  const parts = lacking.length > 0 ? lacking : partition(list);
-  const part = parts.reduce((least, each) => (size(each) < size(least) ? each : least));
+  const part = candidates.reduce((least, each) => (size(each) < size(least) ? each : least));
   return { ...single(part.slice, counted), answers: Number.POSITIVE_INFINITY, asks: 'cover' };
 }

@@ -10,6 +10,7 @@ import {
   proveParts,
   type StoredCount,
 } from '../coverage/prove.ts';
+import { lacksHalf } from '../deletion/is-deleted.ts';
 import type { Observation } from '../profile/observation.ts';
 import { doubtfulEdges } from '../profile/observe-edges.ts';
 import type { Resource } from '../resource.ts';
@@ -45,7 +46,7 @@ export async function concludeProven(
     return;
   }
   const unreadable = lacked.length > 0 ? await unreadableIn(tx, effects, { slice, seen }) : undefined;
-  const half = lacked.length > 0 && lacked.length >= new Set(seen).size;
+  const half = lacked.length > 0 && lacksHalf(lacked.length, await countIn(tx, resource, slice, startedAt));
   await settleLacked(tx, effects, task, { ...end, unreadable, half }, lacked, counts);
   if (slice.by !== resource.strategy.partition) return;
   if (task.reportOnly) {

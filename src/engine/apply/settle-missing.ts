@@ -22,6 +22,7 @@ import { partsIn } from '../coverage/prove.ts';
 import {
   type Count,
   isDeleted,
+  isInDoubt,
   type Lack,
   type ListClaims,
   type RowClaims,
@@ -148,7 +149,8 @@ export async function settleCovered(tx: Db, effects: TransactionEffects, task: T
   if (since === null) return;
   const missing = await listMissing(tx, placeOf(resource), resource.table, resource.strategy.relatedBy);
   const count = missing.length > 0 ? await countOf(tx, resource, task, missing.length) : null;
-  const claims: ListClaims = { coveredSince: since, count };
+  const doubted = missing.some(row => isInDoubt(row, resource.strategy));
+  const claims: ListClaims = { coveredSince: since, count, doubted };
   const deleted = missing.filter(row => isDeleted(rowClaims(row), claims, resource.strategy)).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
 }

@@ -36,6 +36,8 @@ export interface ListClaims {
   readonly coveredSince: number | null;
   /** *counts(n)*: how many rows the source counted, and how many would be left; null where it counts none. */
   readonly count: Count | null;
+  /** *doubts*: one of the readings lacked half of its slice, and has not been confirmed yet. */
+  readonly doubted?: boolean;
 }
 
 /** Nothing is claimed of the list as a whole. */
@@ -92,16 +94,34 @@ function isLackedByRelated({ lacks, value }: RowClaims, { relatedBy }: Strategy)
 }
 
 /** Readings that must lack a row which went missing together with half of its slice. */
-export const READINGS_OF_HALF = 3;
+const READINGS_OF_HALF = 3;
+
+/** Half of a slice at once is likelier a faulty answer, and there may be two of them. */
+const isHalfInDoubt = (half: boolean | undefined, readings: number): boolean =>
+  half === true && readings < READINGS_OF_HALF;
+
+/**
+ * Whether a reading that lacked so many of a slice's stored rows lacked at least half of them. `changed`: stored rows that are newer
+ * than the reading's beginning; they were not there to be lacked.
+ */
+export const lacksHalf = (
+  lacked: number,
+  { rows, changed }: { readonly rows: number; readonly changed: number },
+): boolean => lacked > 0 && 2 * lacked >= rows - changed;
+
+/** A missing row that only a cover confirms, and whose slice has to be read once more for that. */
+export const isInDoubt = (
+  { value, half, readings = 1 }: { readonly value: string | null; readonly half?: boolean; readonly readings?: number },
+  strategy: Strategy,
+): boolean => confirmationOf({ value }, strategy) === 'cover' && isHalfInDoubt(half, readings);
 
 /** Every slice was read again since it went missing: the one that lacked it has lacked it again, and none of the others shows it. */
 export function isLackedByCover(
   { lacks, readings = 1 }: Pick<RowClaims, 'lacks' | 'readings'>,
-  { coveredSince }: ListClaims,
+  { coveredSince, doubted = false }: ListClaims,
 ): boolean {
   const since = lacks[0]?.at;
-  // Half of a slice at once is likelier a faulty answer, and there may be two of them.
-  if (lacks[0]?.half && readings < READINGS_OF_HALF) return false;
+  if (doubted || isHalfInDoubt(lacks[0]?.half, readings)) return false;
   return since !== undefined && coveredSince !== null && since < coveredSince;
 }
 

@@ -6,7 +6,7 @@ import { type Next, single } from '../agenda/choice.ts';
 import { rowClaims } from '../apply/settle-missing.ts';
 import { coveredSince } from '../coverage/list.ts';
 import { type Held, hiddenRows, mayHideRows } from '../coverage/recount.ts';
-import { confirmationOf, isLackedByCover } from '../deletion/is-deleted.ts';
+import { confirmationOf, isInDoubt, isLackedByCover } from '../deletion/is-deleted.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import type { Task } from '../task/task.ts';
 import type { Engine } from './engine.ts';
@@ -34,7 +34,8 @@ async function heldRows({ kysely }: Database, resource: Resource, missing: reado
   const { table, strategy } = resource;
   const { rows } = await countRows(kysely, table, null);
   const quarantined = resource.quarantined ? await countQuarantined(kysely, placeOf(resource), table) : 0;
-  const claims = { coveredSince: coveredSince(resource), count: null };
+  const doubted = missing.some(row => isInDoubt(row, strategy));
+  const claims = { coveredSince: coveredSince(resource), count: null, doubted };
   const lacked = missing.filter(
     row => confirmationOf(row, strategy) === 'cover' && isLackedByCover(rowClaims(row), claims),
   );

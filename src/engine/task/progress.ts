@@ -8,7 +8,7 @@ export const MOST_TRIES = 3;
 export interface TaskProgress extends Progress {
   readonly done: Set<string>;
   readonly asked: Set<string>;
-  coverAsked: boolean;
+  readonly coverAsked: Set<string>;
   readonly pauses: Set<number>;
   /** The rows were counted again after every window was read. */
   countAsked: boolean;
@@ -29,7 +29,7 @@ export interface Miscount {
 export const newProgress = (): TaskProgress => ({
   done: new Set(),
   asked: new Set(),
-  coverAsked: false,
+  coverAsked: new Set(),
   pauses: new Set(),
   countAsked: false,
   intervals: [],
@@ -40,8 +40,8 @@ export const newProgress = (): TaskProgress => ({
 
 /** Opens all slices again, including those that were done or given up. */
 export function startOver(progress: TaskProgress): void {
-  for (const each of [progress.done, progress.asked, progress.tries, progress.doubts, progress.miscounts]) each.clear();
-  progress.coverAsked = false;
+  const { done, asked, coverAsked, tries, doubts, miscounts } = progress;
+  for (const each of [done, asked, coverAsked, tries, doubts, miscounts]) each.clear();
   progress.countAsked = false;
 }
 
@@ -76,4 +76,4 @@ export function noteDoubt({ doubts, asked }: TaskProgress, slice: string, rows: 
 
 /** A measure of the progress of a task that only compares. */
 export const comparedSoFar = ({ done, asked, intervals, coverAsked, countAsked }: TaskProgress): number =>
-  done.size + asked.size + intervals.length + Number(coverAsked) + Number(countAsked);
+  done.size + asked.size + intervals.length + coverAsked.size + Number(countAsked);

@@ -6,6 +6,7 @@ import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
 import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 import { parseSlice, sliceText } from '../../../src/engine/slices/slice.ts';
+import type { MissingRow } from '../../../src/warehouse/rows/missing-rows.ts';
 
 const NOW = Date.parse('2026-01-15T10:00:00Z');
 const MINUTE = 60_000;
@@ -41,8 +42,8 @@ function readBy(list: ListInUse, ago: number, given: Partial<Wish> = {}): string
     const facts = { missing, now: NOW, today: '2026-01-15', affordable: true };
     const next = plan({ list: { ...list, entries }, wish: { ...BACKFILL, ...given, progress }, ...facts });
     if (typeof next === 'string' || isPause(next)) return read;
-    if (next.asks === 'cover') progress = { ...progress, coverAsked: true };
     const text = sliceText(next.slice);
+    if (next.asks === 'cover') progress = { ...progress, coverAsked: new Set([...progress.coverAsked, text]) };
     read.push(text);
     entries.set(text, { ...(entries.get(text) as Entry), provenAt: NOW + read.length });
   }
@@ -59,7 +60,7 @@ const BACKFILL: Wish = {
   counted: null,
   absent: false,
   failure: null,
-  progress: { done: new Set(), asked: new Set(), coverAsked: false, pauses: new Set(), intervals: [] },
+  progress: { done: new Set(), asked: new Set(), coverAsked: new Set(), pauses: new Set(), intervals: [] },
 };
 
 test('a window that lacked a row is read again last, because the others may show the row', () => {
@@ -73,4 +74,23 @@ test('an order over part of the list does not read a window again for a missing 
   // Where the rest was read since, it can.
   const [first] = readBy(transactionsWith({ [OLD]: 5, [MIDDLE]: 10, [NEW]: 6 }), 10, range);
   expect(first).toBe(MIDDLE);
+});
+
+test('every window that lacked half of its rows is read a third time, one after the other, and the others are not', () => {
+  const since = new Date(NOW - 20 * MINUTE).toISOString().replace('Z', '+00');
+  const halved = [MIDDLE, NEW].map((slice, index) => ({ key: `${index}`, slice, since, value: null, half: true }));
+  const list = transactionsWith({ [OLD]: 10, [MIDDLE]: 9, [NEW]: 8 });
+  let missing: MissingRow[] = halved.map(row => ({ ...row, readings: 2 }));
+  let { progress } = BACKFILL;
+  const read: string[] = [];
+  for (;;) {
+    const facts = { missing, now: NOW, today: '2026-01-15', affordable: true };
+    const next = plan({ list, wish: { ...BACKFILL, progress }, ...facts });
+    if (typeof next === 'string') break;
+    const text = sliceText(next.slice);
+    read.push(text);
+    progress = { ...progress, coverAsked: new Set([...progress.coverAsked, text]) };
+    missing = missing.map(row => (row.slice === text ? { ...row, readings: 3 } : row));
+  }
+  expect(read.sort()).toEqual([MIDDLE, NEW]);
 });

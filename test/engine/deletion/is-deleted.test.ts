@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isDeleted, type ListClaims, type RowClaims } from '../../../src/engine/deletion/is-deleted.ts';
+import { isDeleted, type ListClaims, lacksHalf, type RowClaims } from '../../../src/engine/deletion/is-deleted.ts';
 import type { Confirmation, Strategy } from '../../../src/engine/profile/strategy.ts';
 import { parseSlice, type Slice } from '../../../src/engine/slices/slice.ts';
 
@@ -87,6 +87,33 @@ describe('a row of any other list', () => {
     expect(count(10, 11, 12)).toBe(false);
     expect(count(undefined, null, 12)).toBe(false);
     expect(isDeleted(missing, covered(6), undated)).toBe(true);
+  });
+});
+
+describe('a row that went missing with half of its slice', () => {
+  const half = (readings: number) =>
+    row({ lacks: lacks(['date 2025-01-01..', 5]).map(each => ({ ...each, half: true })), readings });
+
+  test('is deleted by a cover once three readings lacked it', () => {
+    expect([1, 2, 3, 4].map(readings => isDeleted(half(readings), covered(9), strategy('cover')))).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+  });
+
+  test('casts doubt on the cover that its slice is part of, which confirms no other row meanwhile', () => {
+    const other = row({ key: '8', lacks: lacks(['date ..2024-12-31', 6]) });
+    expect(isDeleted(other, { ...covered(9), doubted: true }, strategy('cover'))).toBe(false);
+    expect(isDeleted(other, { ...covered(9), doubted: false }, strategy('cover'))).toBe(true);
+  });
+
+  test('is one of at least half of the stored rows; rows that arrived with the reading do not count', () => {
+    expect([0, 1, 2, 3].map(lacked => lacksHalf(lacked, { rows: 4, changed: 0 }))).toEqual([false, false, true, true]);
+    expect(lacksHalf(1, { rows: 2, changed: 0 })).toBe(true);
+    expect(lacksHalf(1, { rows: 4, changed: 2 })).toBe(true);
+    expect(lacksHalf(0, { rows: 2, changed: 2 })).toBe(false);
   });
 });
 

@@ -44,10 +44,10 @@ export function startReading(loop: Loop, task: Task, choice: Choice, now: number
 }
 
 /** Notes what the choice asks, so that it is asked once. */
-function noteChoice(task: Task, { asks }: Choice): void {
+function noteChoice(task: Task, { slice, asks }: Choice): void {
   const { progress, resource } = task;
   if (task.kind === 'hint') task.targets = openTargets(resource, task).slice(1);
-  if (asks === 'cover') progress.coverAsked = true;
+  if (asks === 'cover') progress.coverAsked.add(sliceText(slice));
   else if (asks === 'count') progress.countAsked = true;
   else if (asks) progress.asked.add(asks.row);
 }
