@@ -39,15 +39,21 @@ export async function concludeProven(
   const { slice, startedAt } = end;
   const { counts } = outcome;
   const { lacked, askAgainAt } = await lackedRows(tx, resource, { slice, seen, startedAt });
-  const doubts = task.reportOnly ? [] : await edgesInDoubt(tx, step, lacked);
+  const doubts = task.reportOnly
+    ? []
+    : await edgesInDoubt(
+        tx,
+        step,
+        lacked.map(({ key }) => key),
+      );
   if (doubts.length > 0) {
     // The next reading pads these edges by a day; rows that it lacks as well are missing.
     for (const doubt of doubts) await remember(tx, effects, task, doubt);
     return;
   }
-  const unreadable = lacked.length > 0 ? await unreadableIn(tx, effects, { slice, seen }) : undefined;
+  const mayBe = lacked.length > 0 ? await unreadableIn(tx, effects, { slice, seen }) : undefined;
   const half = lacked.length > 0 && lacksHalf(lacked.length, await countIn(tx, resource, slice, startedAt));
-  await settleLacked(tx, effects, task, { ...end, unreadable, half }, lacked, counts);
+  await settleLacked(tx, effects, task, { slice, startedAt, ...(mayBe && { mayBe }), half }, lacked, counts);
   if (slice.by !== resource.strategy.partition) return;
   if (task.reportOnly) {
     const compared = partsIn(resourceIn(effects), slice).map(entry => sliceText(entry.slice));

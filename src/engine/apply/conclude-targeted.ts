@@ -27,11 +27,14 @@ export async function concludeTargeted(
   effects.afterCommit.push(() => task.progress.done.add(text));
   if (!end.complete || slice.by !== 'value' || task.reportOnly) return;
 
-  const { lacked: left } = await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt });
-  if (left.length === 0) return;
+  const { lacked } = await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt });
+  if (lacked.length === 0) return;
+  const left = lacked.map(({ key }) => key);
   const before = await missingAmong(tx, placeOf(resource), left);
-  const unreadable = await unreadableIn(tx, effects, { slice, seen });
-  const claims = lackClaims(left, before, { slice, at, unreadable }, slice.value);
+  const mayBe = await unreadableIn(tx, effects, { slice, seen });
+  const claims = lacked.flatMap(row =>
+    lackClaims([row.key], before, { slice, at, unreadable: mayBe(row) }, slice.value),
+  );
   const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
   // The other rows may have a new value: the slices that may hold them become due.

@@ -13,7 +13,7 @@ import {
   markMissing,
   type SeenRow,
 } from '../../warehouse/rows/missing-rows.ts';
-import { quarantinedBefore } from '../../warehouse/rows/quarantine.ts';
+import { lastFirstSeen } from '../../warehouse/rows/quarantine.ts';
 import { keptIn, shownByNone } from '../../warehouse/rows/row-windows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { countRows } from '../../warehouse/rows/stored-rows.ts';
@@ -28,7 +28,8 @@ import {
   type RowClaims,
   UNCOVERED,
 } from '../deletion/is-deleted.ts';
-import { type Believed, believed, type LaggingAnswer } from '../deletion/lag.ts';
+import { type Believed, believed, type LackedRow, type LaggingAnswer } from '../deletion/lag.ts';
+import { groupBy } from '../group-by.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { widened } from '../slices/date-windows.ts';
 import { parseSlice, type Slice, sliceText } from '../slices/slice.ts';
@@ -67,19 +68,25 @@ export const answerAt = ({ lagMs, cursor }: Resource, at: number): LaggingAnswer
   firstProvenAt: cursor.firstProvenAt,
 });
 
-/** Records of a reading that could not be read: whether some were not there yet when the slice was last shown in full. */
+/** Whether a record that the reading could not read may be this row. */
+export type MayBe = (row: LackedRow) => Lack['unreadable'];
+
+/**
+ * Records that the reading could not read: each may be a row that was last shown before the record appeared. A row was shown when it was
+ * stored, and when its slice was last shown in full.
+ */
 export async function unreadableIn(
   tx: Db,
   effects: TransactionEffects,
   { slice, seen }: Pick<FullReading, 'slice' | 'seen'>,
-): Promise<Lack['unreadable']> {
+): Promise<MayBe> {
   const keys = seen.filter(isUnreadableKey);
-  if (keys.length === 0) return undefined;
+  if (keys.length === 0) return () => undefined;
   const list = resourceIn(effects);
+  const appeared = (await lastFirstSeen(tx, placeOf(list), keys)) ?? Number.POSITIVE_INFINITY;
   const parts = slice.by === list.strategy.partition ? partsIn(list, slice) : partition(list);
-  const shownAt = parts.map(({ provenAt }) => provenAt ?? Number.NEGATIVE_INFINITY);
-  const known = await quarantinedBefore(tx, placeOf(list), keys, Math.min(...shownAt));
-  return known === keys.length ? 'old' : 'new';
+  const proven = Math.min(...parts.map(({ provenAt }) => provenAt ?? Number.NEGATIVE_INFINITY));
+  return ({ storedAt }) => (appeared <= Math.max(storedAt, proven) ? 'old' : 'new');
 }
 
 /** Marks the rows that a reading lacked as missing, and deletes those whose claims prove it. */
@@ -87,23 +94,30 @@ export async function settleLacked(
   tx: Db,
   effects: TransactionEffects,
   task: Task,
-  { slice, startedAt, unreadable, half }: Pick<FullReading, 'slice' | 'startedAt'> & Pick<Lack, 'unreadable' | 'half'>,
-  lacked: readonly string[],
+  {
+    slice,
+    startedAt,
+    mayBe = () => undefined,
+    half = false,
+  }: Pick<FullReading, 'slice' | 'startedAt'> & { mayBe?: MayBe; half?: boolean },
+  rows: readonly LackedRow[],
   counts: Counts,
 ): Promise<void> {
-  if (lacked.length === 0) return;
-  if (task.reportOnly) {
-    if (unreadable !== 'new') for (const key of lacked) task.findings.extra.add(key);
-    return;
-  }
   const { resource } = effects;
-  const reading = { slice: sliceText(slice), since: startedAt, unreadable, half: half ?? false };
-  const before = await markMissing(tx, placeOf(resource), lacked, reading);
-  counts.missing += lacked.length - before.length;
-  resource.holdsMissing = true;
-  const claims = lackClaims(lacked, before, { slice, at: stampMs(startedAt), unreadable });
-  const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
-  await remove(tx, effects, task, deleted, counts);
+  for (const [unreadable, group] of groupBy(rows, mayBe)) {
+    const lacked = group.map(({ key }) => key);
+    if (task.reportOnly) {
+      if (unreadable !== 'new') for (const key of lacked) task.findings.extra.add(key);
+      continue;
+    }
+    const reading = { slice: sliceText(slice), since: startedAt, unreadable, half };
+    const before = await markMissing(tx, placeOf(resource), lacked, reading);
+    counts.missing += lacked.length - before.length;
+    resource.holdsMissing = true;
+    const claims = lackClaims(lacked, before, { slice, at: stampMs(startedAt), unreadable });
+    const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
+    await remove(tx, effects, task, deleted, counts);
+  }
 }
 
 /**

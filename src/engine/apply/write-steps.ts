@@ -1,3 +1,4 @@
+import { isUnreadableKey } from '../../source/paging/row-key.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { rollbackTo, savepoint } from '../../warehouse/database/savepoint.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
@@ -54,16 +55,20 @@ async function storeSteps(
   { rowByRow, results }: Options,
 ): Promise<void> {
   const { resource } = effects;
+  // Before the rows: a record that one answer shows beside a row is not that row, so it must not seem to come after it.
+  for (const step of steps) await setAside(tx, effects, step, step.bad.filter(isUnreadable));
   const written = await writeOrSetAside(tx, resource, steps, { rowByRow });
   if (resource.quarantined) await resolveQuarantine(tx, placeOf(resource), written.good);
   if (resource.strategy.membership === 'window') await noteWindows(tx, effects, steps);
   for (const step of steps) {
     const counts = countsOf(effects, step.task);
     const bad = badOf(step, written);
-    if (bad.length > 0) {
-      counts.quarantined += await quarantine(tx, placeOf(resource), sliceText(step.slice), bad);
-      resource.quarantined = true;
-    }
+    await setAside(
+      tx,
+      effects,
+      step,
+      bad.filter(record => !isUnreadable(record)),
+    );
     const { changed, edited } = takeChanges(step, written, {
       inserted: key => {
         counts.inserted++;
@@ -112,6 +117,20 @@ async function compareSteps(
   await rollbackTo(tx, 'report');
   for (const conclusion of afterwards) await conclusion();
 }
+
+async function setAside(
+  tx: Db,
+  effects: TransactionEffects,
+  { task, slice }: Step,
+  bad: readonly BadRecord[],
+): Promise<void> {
+  if (bad.length === 0) return;
+  const { resource } = effects;
+  countsOf(effects, task).quarantined += await quarantine(tx, placeOf(resource), sliceText(slice), bad);
+  resource.quarantined = true;
+}
+
+const isUnreadable = ({ key }: BadRecord): boolean => isUnreadableKey(key);
 
 const badOf = (step: Step, { refused }: Written): BadRecord[] => [
   ...step.bad,

@@ -17,7 +17,7 @@ export interface LaggingAnswer {
 
 /** The rows whose absence is believed, and from when on (epoch ms) that of the others would be; null if there are none. */
 export interface Believed {
-  readonly lacked: readonly string[];
+  readonly lacked: readonly LackedRow[];
   readonly askAgainAt: number | null;
 }
 
@@ -27,7 +27,7 @@ export function believed(rows: readonly LackedRow[], { at, lagMs, firstProvenAt 
     firstProvenAt !== null && storedAt > firstProvenAt && storedAt > at - lagMs;
   const latest = rows.filter(isNew).reduce((last, { storedAt }) => Math.max(last, storedAt), Number.NEGATIVE_INFINITY);
   return {
-    lacked: rows.filter(row => !isNew(row)).map(({ key }) => key),
+    lacked: rows.filter(row => !isNew(row)),
     askAgainAt: Number.isFinite(latest) ? latest + lagMs : null,
   };
 }

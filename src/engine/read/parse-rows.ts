@@ -1,5 +1,5 @@
 import { isObject } from '../../source/answers/json.ts';
-import { contentOf, isContentKey, ordinalOf } from '../../source/paging/row-key.ts';
+import { contentOf, isContentKey, isUnreadableKey, ordinalOf } from '../../source/paging/row-key.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { groupBy } from '../group-by.ts';
@@ -27,7 +27,7 @@ export function parseRows(
   const listed = fieldsOf(resource, answer.rows);
   for (const raw of answer.rows) {
     const parsed = resource.parse(raw, answer.grantedAt, { listed, replaced: answer.replaced?.get(raw) });
-    if ('bad' in parsed) bad.push(parsed.bad);
+    if ('bad' in parsed) bad.push(numbered(parsed.bad, bad));
     else if (isContentKey(parsed.row.key)) bare.push(parsed.row);
     else rows.push(parsed.row);
   }
@@ -43,6 +43,13 @@ export function parseRows(
   }
   for (const record of bad) here.add(record.key);
   return { rows, bad, keys: [...here] };
+}
+
+/** Equal records of one answer that cannot be told apart are numbered: one more of them may be a row that is shown no longer. */
+function numbered(record: BadRecord, before: readonly BadRecord[]): BadRecord {
+  if (!isUnreadableKey(record.key)) return record;
+  const equal = before.filter(({ key }) => key === record.key || key.startsWith(`${record.key}/`)).length;
+  return equal === 0 ? record : { ...record, key: `${record.key}/${equal + 1}` };
 }
 
 /** The fields that rows of the list carry. Those without an id are known by the content that they show. */

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { anyOf } from '../database/any-of.ts';
 import type { Db } from '../database/database.ts';
+import { epochMs } from '../database/now.ts';
 import { covering } from '../ledgers/coverage.ts';
 import type { Place } from '../ledgers/place.ts';
 import type { Table } from './tables.ts';
@@ -40,23 +41,20 @@ export async function quarantine(tx: Db, place: Place, slice: string, records: r
   return rows.filter(row => row.fresh).length;
 }
 
-/** How many of the records were there at that moment (epoch ms) already. */
-export async function quarantinedBefore(
+/** When the last of these records was first seen (epoch ms); null if none of them was. */
+export async function lastFirstSeen(
   tx: Db,
   { source, resource }: Place,
   keys: readonly string[],
-  atMs: number,
-): Promise<number> {
-  if (!Number.isFinite(atMs)) return 0;
-  const { count } = await tx
+): Promise<number | null> {
+  const { at } = await tx
     .selectFrom('sluice.quarantine')
-    .select(eb => eb.fn.countAll<string>().as('count'))
+    .select(epochMs('max(first_seen)').as('at'))
     .where('source', '=', source)
     .where('resource', '=', resource)
     .where('key', '=', anyOf(keys))
-    .where('first_seen', '<=', new Date(atMs).toISOString())
     .executeTakeFirstOrThrow();
-  return Number(count);
+  return at;
 }
 
 export async function holdsQuarantine(db: Db, place: Place): Promise<boolean> {

@@ -86,7 +86,7 @@ test('every window that lacked half of its rows is read a third time, one after 
   for (;;) {
     const facts = { missing, now: NOW, today: '2026-01-15', affordable: true };
     const next = plan({ list, wish: { ...BACKFILL, progress }, ...facts });
-    if (typeof next === 'string') break;
+    if (typeof next === 'string' || isPause(next)) break;
     const text = sliceText(next.slice);
     read.push(text);
     progress = { ...progress, coverAsked: new Set([...progress.coverAsked, text]) };
