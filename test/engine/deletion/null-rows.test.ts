@@ -42,3 +42,21 @@ test('a row that went missing when such a record appeared may be that record: it
   });
   await sandbox.close();
 });
+
+test('a row that one answer showed beside such a record is not that record, even before its list was ever proven', async () => {
+  const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants: { 'null-rows': 'yes', order: 'id-asc' } });
+  await withDatabase(async database => {
+    let answers = 0;
+    const engine = await openEngine(database, sandbox, {
+      limit: 100_000,
+      resources: ['users'],
+      concurrency: 1,
+      // The first answer proves nothing yet: it is asked for by ids, and its first record has none.
+      onEvent: ({ kind }) => kind === 'committed' && ++answers === 1 && sandbox.changeOther('user-deleted'),
+    });
+    for (let times = 0; times < 3; times++) await serveOrders(engine, 'sync');
+    expect(await differences(database, sandbox, 5, ['users'])).toEqual([]);
+    await engine.close();
+  });
+  await sandbox.close();
+});
