@@ -63,7 +63,7 @@ export async function openResource(
     profile: UNKNOWN,
     strategy: strategyFor(UNKNOWN, job),
     entries: new Map(),
-    cursor: { version: '0', readings: {}, firstProvenAt: null },
+    cursor: { version: '0', readings: {} },
     reading: new Set(),
     turn: 0,
     holdsMissing: true,

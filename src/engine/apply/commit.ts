@@ -3,13 +3,12 @@ import type { Database } from '../../warehouse/database/database.ts';
 import { beginLoad } from '../../warehouse/database/savepoint.ts';
 import { type Cursor, moveCursor } from '../../warehouse/ledgers/cursors.ts';
 import { addToRun } from '../../warehouse/ledgers/runs.ts';
-import { oldestProof } from '../coverage/list.ts';
 import { groupBy } from '../group-by.ts';
 import type { Committed, Step } from '../read/step.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
 import { count } from '../task/task.ts';
-import { beginEffects, resourceIn, type TransactionEffects } from './transaction-effects.ts';
+import { beginEffects, type TransactionEffects } from './transaction-effects.ts';
 import { writeSteps } from './write-steps.ts';
 
 export interface CommitOptions {
@@ -41,7 +40,6 @@ export async function commit(
         readings: effects.readings,
         position: group.map(step => sliceText(step.slice)).join(', '),
         runId: group.at(-1)?.task.runId ?? null,
-        proven: oldestProof(resourceIn(effects)) !== null,
       });
       for (const [task, counts] of effects.counts) await addToRun(tx, task.runId, task.orderId, counts);
       written.push({ effects, cursor });

@@ -15,7 +15,7 @@ import { concludeProven } from './conclude-proven.ts';
 import { concludeTargeted } from './conclude-targeted.ts';
 import { concludeTotal } from './conclude-total.ts';
 import type { Ended, Outcome } from './outcome.ts';
-import { answerAt, remove } from './settle-missing.ts';
+import { remove } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /** Applies what follows from a step, in the transaction that writes its rows: cursor, missing rows, deletions, coverage. */
@@ -94,7 +94,7 @@ async function concludeGone(
   const claims = { key: end.key, value: null, lacks: [], denied: true };
   if (task.reportOnly || !isDeleted(claims, UNCOVERED, resource.strategy)) return;
   const stored = await readStoredAt(tx, resource.table, [end.key]);
-  if (believed(stored, answerAt(resource, stampMs(end.at))).askAgainAt !== null) return;
+  if (believed(stored, { at: stampMs(end.at), lagMs: resource.lagMs }).askAgainAt !== null) return;
   await markMissing(tx, placeOf(resource), [end.key], { slice: sliceText(slice), since: end.at });
   resource.holdsMissing = true;
   await remove(tx, effects, task, [end.key], counts);

@@ -28,7 +28,7 @@ import {
   type RowClaims,
   UNCOVERED,
 } from '../deletion/is-deleted.ts';
-import { type Believed, believed, type LackedRow, type LaggingAnswer } from '../deletion/lag.ts';
+import { type Believed, believed, type LackedRow } from '../deletion/lag.ts';
 import { groupBy } from '../group-by.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { widened } from '../slices/date-windows.ts';
@@ -58,15 +58,8 @@ export async function lackedRows(
   const condition = membersOf(resource, slice);
   const readable = seen.filter(key => !isUnreadableKey(key));
   const left = condition ? await findLeft(tx, resource.table, condition, readable, startedAt) : [];
-  return believed(left, answerAt(resource, stampMs(startedAt)));
+  return believed(left, { at: stampMs(startedAt), lagMs: resource.lagMs });
 }
-
-/** An answer of the list's source to a request of this moment (epoch ms). */
-export const answerAt = ({ lagMs, cursor }: Resource, at: number): LaggingAnswer => ({
-  at,
-  lagMs,
-  firstProvenAt: cursor.firstProvenAt,
-});
 
 /** Whether a record that the reading could not read may be this row. */
 export type MayBe = (row: LackedRow) => Lack['unreadable'];
@@ -151,7 +144,7 @@ export async function settleShownByNone(
   if (oldest === null || oldest === oldestProof(resource)) return;
   const since = new Date(oldest).toISOString();
   const left = await shownByNone(tx, placeOf(resource), resource.table, since);
-  const { lacked } = believed(left, answerAt(resource, oldest));
+  const { lacked } = believed(left, { at: oldest, lagMs: resource.lagMs });
   await settleLacked(tx, effects, task, reading, lacked, counts);
 }
 

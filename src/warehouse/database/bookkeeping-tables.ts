@@ -57,7 +57,6 @@ export const BOOKKEEPING_TABLES = {
     position: 'text null',
     committed_at: 'timestamp with time zone null',
     run_id: 'bigint null',
-    first_proven_at: 'timestamp with time zone null',
   },
   'sluice.hints': {
     source: 'text',

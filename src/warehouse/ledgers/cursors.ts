@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { SluiceError } from '../../errors.ts';
 import type { Db } from '../database/database.ts';
-import { epochMs, NOW } from '../database/now.ts';
+import { NOW } from '../database/now.ts';
 import type { Place } from './place.ts';
 import { addWholeKeys, forgetWholeKeys, readWholeKeys } from './whole-keys.ts';
 
@@ -32,8 +32,6 @@ type StoredReading = ReadingState & { readonly seen?: number };
 export interface Cursor {
   readonly version: string;
   readonly readings: Readonly<Record<string, ReadingState>>;
-  /** When every slice of the resource was first proven (epoch ms); null before. */
-  readonly firstProvenAt: number | null;
 }
 
 /**
@@ -48,20 +46,15 @@ const MAX_READING_SECONDS = 15 * 60;
  * statement for all resources, with a filter inside their JSON.
  */
 export async function takeCursors(db: Db, source: string, resources: readonly string[]): Promise<Map<string, Cursor>> {
-  const { rows } = await sql<{
-    resource: string;
-    version: string;
-    readings: Record<string, StoredReading>;
-    firstProvenAt: number | null;
-  }>`
+  const { rows } = await sql<{ resource: string; version: string; readings: Record<string, StoredReading> }>`
     insert into sluice.cursors as c (source, resource)
     select ${source}, r from unnest(cast(${resources} as text[])) r order by r
     on conflict (source, resource) do update set version = c.version + 1, readings = (
       select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(c.readings)
       where key = ${WHOLE} or cast(value->>'startedAt' as timestamptz) > sluice.now() - make_interval(secs => ${MAX_READING_SECONDS}))
-    returning resource, version, readings, ${epochMs('first_proven_at')} as "firstProvenAt"`.execute(db);
+    returning resource, version, readings`.execute(db);
   const cursors = new Map<string, Cursor>();
-  for (const { resource, version, readings, firstProvenAt } of rows) {
+  for (const { resource, version, readings } of rows) {
     const whole = readings[WHOLE];
     if (whole) {
       const keys = await readWholeKeys(db, { source, resource });
@@ -72,7 +65,7 @@ export async function takeCursors(db: Db, source: string, resources: readonly st
         await forgetWholeKeys(db, { source, resource });
       }
     }
-    cursors.set(resource, { version, readings, firstProvenAt });
+    cursors.set(resource, { version, readings });
   }
   return cursors;
 }
@@ -92,13 +85,7 @@ export async function moveCursor(
   tx: Db,
   place: Place,
   from: Cursor,
-  change: {
-    readings: Readonly<Record<string, ReadingState>>;
-    position: string;
-    runId: string | null;
-    /** Every slice of the resource is proven. */
-    proven: boolean;
-  },
+  change: { readings: Readonly<Record<string, ReadingState>>; position: string; runId: string | null },
 ): Promise<Cursor> {
   const moved = await tx
     .updateTable('sluice.cursors')
@@ -108,12 +95,11 @@ export async function moveCursor(
       position: change.position,
       committed_at: NOW,
       run_id: change.runId,
-      first_proven_at: change.proven ? sql<string>`coalesce(first_proven_at, ${NOW})` : sql<string>`first_proven_at`,
     })
     .where('source', '=', place.source)
     .where('resource', '=', place.resource)
     .where('version', '=', from.version)
-    .returning(['version', epochMs('first_proven_at').as('firstProvenAt')])
+    .returning('version')
     .executeTakeFirst();
   if (!moved) {
     throw new SluiceError('stale', `Another process took over ${place.resource}; this one wrote nothing and stops.`, {
@@ -121,7 +107,7 @@ export async function moveCursor(
     });
   }
   await moveWholeKeys(tx, place, from.readings[WHOLE], change.readings[WHOLE]);
-  return { ...moved, readings: change.readings };
+  return { version: moved.version, readings: change.readings };
 }
 
 /** What is stored of them. A report starts again in the next process. */

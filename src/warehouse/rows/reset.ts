@@ -35,7 +35,7 @@ export async function resetResource(
     await tx.deleteFrom(table).where('source', 'in', sources).where('resource', '=', resource).execute();
   await tx
     .updateTable('sluice.cursors')
-    .set({ version: sql<string>`version + 1`, readings: '{}', position: null, first_proven_at: null })
+    .set({ version: sql<string>`version + 1`, readings: '{}', position: null })
     .where('source', 'in', sources)
     .where('resource', '=', resource)
     .execute();

@@ -17,12 +17,7 @@ const reading = (startedAt: string, page = 2): ReadingState => ({
   before: null,
   totalRecords: 500,
 });
-const change = (readings: Record<string, ReadingState> = {}) => ({
-  readings,
-  position: 'id 1..10',
-  runId: null,
-  proven: false,
-});
+const change = (readings: Record<string, ReadingState> = {}) => ({ readings, position: 'id 1..10', runId: null });
 
 test('a cursor that was taken over refuses its previous reader, and nothing of that transaction is written', async () => {
   await withDatabase(async database => {
@@ -68,7 +63,7 @@ test('of two commits from the same version one is written and the other refused'
 
 test('a cursor that nobody took refuses as well', async () => {
   await withDatabase(async database => {
-    const cursor = { version: '0', readings: {}, firstProvenAt: null };
+    const cursor = { version: '0', readings: {} };
     await expect(inTransaction(database, tx => moveCursor(tx, place, cursor, change()))).rejects.toSatisfy(error =>
       isKind(error, 'stale'),
     );
