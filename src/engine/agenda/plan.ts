@@ -2,7 +2,7 @@ import { DAY } from '../../clock.ts';
 import { foundAbsentAt, type List, partition, watched } from '../coverage/list.ts';
 import { mayBeAbsent, slicingOf } from '../job.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
-import { subtract } from '../slices/id-ranges.ts';
+import { uncovered } from '../slices/id-ranges.ts';
 import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../slices/slice.ts';
 import { idle, MOST_PAGES, type Next, type Pause, type PlanFacts, single, type Wish, wants } from './choice.ts';
 import { confirm, hasLacked, type LackingSlice, lackingSlices, latestLack } from './confirm.ts';
@@ -197,7 +197,5 @@ const isNewestEnd = ({ slice }: Entry): boolean => slice.by === 'id' && slice.to
 // The answers of an id list keep to no slice's bounds: for a report, what is left of one is what its intervals do not cover.
 function unreported({ progress }: Wish, entry: Entry): Entry[] {
   if (entry.slice.by !== 'id') return [entry];
-  let rest: IdSlice[] = [entry.slice];
-  for (const read of progress.intervals) rest = rest.flatMap(part => subtract(part, read));
-  return rest.map(slice => ({ ...entry, slice }));
+  return uncovered(entry.slice, progress.intervals).map(slice => ({ ...entry, slice }));
 }

@@ -15,6 +15,7 @@ import type { Observation } from '../profile/observation.ts';
 import { doubtfulEdges } from '../profile/observe-edges.ts';
 import type { Resource } from '../resource.ts';
 import { type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
+import { noteInterval } from '../task/progress.ts';
 import type { Ended, Outcome } from './outcome.ts';
 import {
   lackedRows,
@@ -59,7 +60,7 @@ export async function concludeProven(
     const compared = partsIn(resourceIn(effects), slice).map(entry => sliceText(entry.slice));
     effects.afterCommit.push(() => {
       for (const part of compared) task.progress.done.add(part);
-      if (slice.by === 'id') task.progress.intervals.push(slice);
+      if (slice.by === 'id') noteInterval(task.progress, slice);
     });
     return;
   }

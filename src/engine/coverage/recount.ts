@@ -8,9 +8,15 @@ export interface Held {
   readonly lackedByCover: number;
 }
 
-/** Whether all windows were read, so that the count of the source can show that rows lie in none of them. */
+/**
+ * Whether all windows were read, so that the count of the source can show that rows lie in none of them. A count in doubt shows nothing,
+ * and what is known already needs no proof.
+ */
 export const mayHideRows = (list: List): boolean =>
-  list.strategy.partition === 'date' && partition(list).every(entry => entry.provenAt !== null);
+  list.strategy.partition === 'date' &&
+  !list.profile.hasUndated &&
+  (list.profile.counts === null || list.profile.counts === 'unfiltered') &&
+  partition(list).every(entry => entry.provenAt !== null);
 
 /**
  * Rows without a date lie in no window. When every window was read and the source still counts more rows than are held, the count is

@@ -22,8 +22,8 @@ export interface CountedWindow {
 const LEAST_ROWS = 20;
 
 /**
- * Two windows without a common day cannot together hold half as many rows again as a window around both: the source counts
- * without the filter.
+ * Two windows without a common day cannot each hold nearly as many rows as a window around both: the source counts without the
+ * filter. One window alone may have grown since the other was counted.
  */
 export function observeCounts(
   { counts }: SourceProfile,
@@ -38,7 +38,7 @@ export function observeCounts(
         each !== outer &&
         contains(outer, each) &&
         areApart(each, window) &&
-        2 * (each.total + window.total) >= 3 * outer.total,
+        4 * Math.min(each.total, window.total) >= 3 * outer.total,
     );
     if (other === undefined) continue;
     const evidence = `${daysText(other.asked)} and ${daysText(window.asked)} are counted with ${other.total} and ${window.total} rows, ${daysText(outer.asked)} around both with ${outer.total}`;
@@ -68,10 +68,10 @@ const areApart = ({ asked: a }: CountedWindow, { asked: b }: CountedWindow): boo
 
 /**
  * A slice that was read several times in a row always had the same number of rows more or less than its count. The third task that
- * finds this believes the rows.
+ * finds this believes the rows; so does the first where the count was found to ignore the filter.
  */
 export function doubtCounts({ counts }: SourceProfile, slice: string, by: number): Observation | null {
-  if (counts === 'unfiltered' || counts === 'unreliable') return null;
+  if (counts === 'unreliable') return null;
   const value = counts === null ? 'doubted once' : counts === 'doubted once' ? 'doubted twice' : 'unreliable';
   const evidence = `the count of "${slice}" was off by ${by} in every reading`;
   return { trait: 'counts', value, evidence };

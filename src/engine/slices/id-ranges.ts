@@ -24,6 +24,10 @@ export function subtract(slice: IdSlice, hole: IdSlice): IdSlice[] {
   return parts;
 }
 
+/** What is left of `slice` beside all of these. */
+export const uncovered = (slice: IdSlice, holes: readonly IdSlice[]): IdSlice[] =>
+  holes.reduce((rest, hole) => rest.flatMap(part => subtract(part, hole)), [slice]);
+
 /** Neighbours in `order`: newest ids first when descending. */
 export function byIds(descending: boolean): (a: IdSlice, b: IdSlice) => number {
   return (a, b) => {

@@ -1,4 +1,5 @@
 import type { Progress } from '../agenda/choice.ts';
+import { uncovered } from '../slices/id-ranges.ts';
 import type { IdSlice } from '../slices/slice.ts';
 
 /** Readings of a slice that did not add up, after which a task gives it up. */
@@ -61,6 +62,11 @@ export function noteMiscount({ miscounts }: TaskProgress, slice: string, by: num
 export function steadyMiscount({ miscounts }: TaskProgress): { slice: string; by: number } | null {
   for (const [slice, { by, times }] of miscounts) if (times >= MOST_TRIES) return { slice, by };
   return null;
+}
+
+/** Notes ids that a report has compared. Those that were compared before are no progress. */
+export function noteInterval({ intervals }: TaskProgress, slice: IdSlice): void {
+  if (uncovered(slice, intervals).length > 0) intervals.push(slice);
 }
 
 /** Further readings of the slice would prove nothing either. */

@@ -44,6 +44,9 @@ export async function checkAllEnded(world: World, ids: readonly string[], what: 
   for (const { run } of rows) problems.push(`after ${what}, a run is open or has no reason: ${run}`);
   const orders = await readOrders(database.kysely, ids);
   for (const order of orders)
+    if (order.reason?.includes('nothing is being read'))
+      problems.push(`after ${what}, the order for ${order.resource} stood still`);
+  for (const order of orders)
     if (order.state !== 'done' && order.state !== 'failed')
       problems.push(`after ${what}, the order for ${order.resource} is ${order.state}`);
   return orders.map(order => (order.state === 'done' ? 'done' : (order.reason ?? order.state)));
