@@ -99,8 +99,8 @@ async function holdsUnproven(database: Database): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Requests of one order for every list, as a multiple of what reading every list once takes. Random seeds stay below half of it. */
-const MOST_TIMES = 5;
+/** Requests of one order for every list, as a multiple of what reading every list once takes. Small pages without a count come closest. */
+const MOST_TIMES = 8;
 
 /** Requests that the orders of one action may spend, however often their process ends and is followed by another. */
 const mostRequests = (plan: Plan): number => MOST_TIMES * requestsForAll(plan);
