@@ -7,13 +7,14 @@ import { isPause, type Next, type Pause } from '../agenda/choice.ts';
 import { monthsHold, summedLists } from '../agenda/closed-months.ts';
 import { isKnownAbsent, plan } from '../agenda/plan.ts';
 import { partition } from '../coverage/list.ts';
+import { listIsGone } from '../read/absent-list.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { dayIn } from '../slices/date-windows.ts';
 import { sliceText } from '../slices/slice.ts';
-import type { Task, UnderWay } from '../task/task.ts';
+import { fail, type Task, type UnderWay } from '../task/task.ts';
 import { distrustCounts } from './distrust-counts.ts';
 import type { Engine, Loop } from './engine.ts';
-import { startReading } from './readings/start-reading.ts';
+import { addressIsKnown, startReading } from './readings/start-reading.ts';
 import { recount } from './recount.ts';
 import { dropOtherPartitions } from './recut.ts';
 import type { Serves } from './serves.ts';
@@ -42,7 +43,8 @@ export async function begin(loop: Loop, serves: Serves, now: number): Promise<Tu
     if (rank(task) > (held.get(task.resource) ?? Number.POSITIVE_INFINITY)) continue;
     const { resource } = task;
     await dropOtherPartitions(engine, resource);
-    const next = waitsForRows(loop, task) ? 'blocked' : await nextFor(engine, task, now);
+    const waits = waitsForRows(loop, task) || waitsForAddress(loop, task);
+    const next = waits ? 'blocked' : await nextFor(engine, task, now);
     if (next === 'blocked') {
       if (task.lane !== 'live' || resource.reading.size === 0 || waitsForOtherLists(task)) continue;
       held.set(resource, Math.min(rank(task), held.get(resource) ?? Number.POSITIVE_INFINITY));
@@ -147,10 +149,26 @@ function waitsForRows({ engine, tasks }: Loop, task: Task): boolean {
   return task.kind === 'sync' && goFirst.some(({ kind }) => kind === 'sync');
 }
 
+/** A list that answered 404 waits until another list is answered. If none is, the address is wrong. */
+function waitsForAddress(loop: Loop, task: Task): boolean {
+  const { resource } = task;
+  if (!task.unanswered) return false;
+  if (addressIsKnown(loop, resource)) {
+    task.unanswered = false;
+    return false;
+  }
+  const waits = loop.tasks.some(
+    other => other.resource !== resource && !other.unanswered && !other.failure && !waitsForRows(loop, other),
+  );
+  if (!waits) fail(task, listIsGone(resource));
+  return waits;
+}
+
 /** Whether parts of the list were never read and not given up. */
 const hasUnread = (task: Task): boolean =>
   task.failure === null &&
   !task.absent &&
+  !task.unanswered &&
   partition(task.resource).some(
     ({ provenAt, slice }) => provenAt === null && !task.progress.done.has(sliceText(slice)),
   );

@@ -27,6 +27,8 @@ export interface Task extends Wish {
   readonly progress: TaskProgress;
   counted: number | null;
   absent: boolean;
+  /** The source answered 404 before it answered for any other list: only they tell whether its address is right. */
+  unanswered: boolean;
   /** A newer tick waits for this task: nothing more starts for it. */
   overtaken: boolean;
   /** How often slices that were given up were tried again. */
@@ -73,6 +75,7 @@ export function createTask(
     progress: newProgress(),
     counted: null,
     absent: false,
+    unanswered: false,
     overtaken: false,
     lookedAgain: 0,
     abort: new AbortController(),

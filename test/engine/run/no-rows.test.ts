@@ -3,6 +3,7 @@ import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 test('a list that answers 404 while it is empty fails no run, and is read as soon as it has rows', async () => {
   const size = { customers: 0, invoices: 40, transactions: 0 };
@@ -18,6 +19,20 @@ test('a list that answers 404 while it is empty fails no run, and is read as soo
     }
     expect(await states()).toEqual(['done', 'done', 'done']);
     expect(await differences(database, sandbox)).toEqual([]);
+    await engine.close();
+  });
+  await sandbox.close();
+});
+
+test('an empty list that answers 404 before any other list was answered waits for them', async () => {
+  const size = { customers: 0, invoices: 40, transactions: 0 };
+  const sandbox = await openSandbox({ size, rateLimit: 0, variants: { 'no-rows': '404' } });
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    // The first answers for invoices are lost, so that the other lists have long answered 404 by then.
+    sandbox.failNext('drop', 4, /invoices/);
+    const engine = await openEngine(database, sandbox, { clock, limit: 100_000 });
+    expect((await serveOrders(engine, 'sync')).map(({ state }) => state)).toEqual(['done', 'done', 'done']);
     await engine.close();
   });
   await sandbox.close();

@@ -5,12 +5,11 @@ import type { Choice } from '../../agenda/choice.ts';
 import { openTargets } from '../../agenda/plan.ts';
 import { partition } from '../../coverage/list.ts';
 import { mayBeAbsent } from '../../job.ts';
-import { listIsGone } from '../../read/absent-list.ts';
 import type { Reader } from '../../read/fetch-page.ts';
 import type { Resource } from '../../resource.ts';
 import { NOT_OFFERED } from '../../slices/coverage-entry.ts';
 import { overlap, type Slice, sliceText } from '../../slices/slice.ts';
-import { comparedSoFar, noteTry } from '../../task/progress.ts';
+import { comparedSoFar, noteTry, startOver } from '../../task/progress.ts';
 import { fail, type Task, type UnderWay } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
 import { leaveOut } from '../recut.ts';
@@ -71,10 +70,10 @@ async function noteFailure(
 ): Promise<void> {
   const { choice, before, underWay, now } = reading;
   if (isKind(error, 'absent') && !mayBeAbsent(task.resource.job) && !addressIsKnown(loop, task.resource)) {
-    // Another list may still be answered; if none is, the address is wrong.
-    const slice = sliceText(choice.slice);
-    noteTry(task.progress, slice);
-    if (task.progress.done.has(slice)) fail(task, listIsGone(task.resource));
+    noteTry(task.progress, sliceText(choice.slice));
+    if (!task.progress.done.has(sliceText(choice.slice))) return;
+    startOver(task.progress);
+    task.unanswered = true;
     return;
   }
   if (isKind(error, 'absent')) {
@@ -96,7 +95,7 @@ async function noteFailure(
 }
 
 /** Another list of the source was read. */
-const addressIsKnown = ({ engine }: Loop, resource: Resource): boolean =>
+export const addressIsKnown = ({ engine }: Loop, resource: Resource): boolean =>
   engine.resources.some(
     other =>
       other !== resource &&
