@@ -67,7 +67,7 @@ export function isDeleted(row: RowClaims, list: ListClaims, strategy: Strategy):
     case 'address':
       return false;
     case 'value':
-      return isLackedByRelated({ ...row, lacks }, strategy);
+      return isLackedByRelated(row, lacks, strategy);
     case 'neighbours':
       return lacks.length > 1 && lacks.at(-1)?.slice.by === 'id';
     case 'cover':
@@ -85,12 +85,15 @@ function withoutDoubt(lacks: readonly Lack[]): readonly Lack[] {
 export const confirmationOf = ({ value }: Pick<RowClaims, 'value'>, { confirmation }: Strategy) =>
   confirmation === 'value' && value === null ? 'cover' : confirmation;
 
-/** The list of its related rows lacks it, and so does another slice: a row that left only one of the two has moved. */
-function isLackedByRelated({ lacks, value }: RowClaims, { relatedBy }: Strategy): boolean {
+/**
+ * The list of its related rows lacks it without a doubt, and another slice lacks it, too: a row that left only one of the two has
+ * moved.
+ */
+function isLackedByRelated({ lacks, value }: RowClaims, undoubted: readonly Lack[], { relatedBy }: Strategy): boolean {
   if (relatedBy === null || value === null) return false;
   const related = sliceText({ by: 'value', field: relatedBy, value });
-  const slices = lacks.map(({ slice }) => sliceText(slice));
-  return slices.includes(related) && slices.some(slice => slice !== related);
+  const isRelated = ({ slice }: Lack) => sliceText(slice) === related;
+  return undoubted.some(isRelated) && !lacks.every(isRelated);
 }
 
 /** Readings that must lack a row which went missing together with half of its slice. */

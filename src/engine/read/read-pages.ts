@@ -117,7 +117,7 @@ function takeAnswer(
   const held = uncertain.length > 0 ? [...progress.held, ...uncertain] : progress.held;
   const learnt = [
     ...observe(resource, plan, answer, { reading, read, first: progress.first, rows: certain }),
-    ...observeMiscount(resource, plan.slice, outcome),
+    ...observeMiscount(resource, plan.slice, meta, outcome),
   ];
   const distrust = isAtStart(reading) ? learnt.find(isDistrust) : undefined;
   const end = distrust ? unproven(distrust.evidence, grantedAt) : outcome && endOf(plan, outcome, position.startedAt);
@@ -183,9 +183,17 @@ function observeCount(resource: Resource, { asked }: PageReading, { meta }: Page
   return observeCounts(resource.profile, known, window);
 }
 
-function observeMiscount(resource: Resource, slice: Slice, outcome: Outcome | null): Observation[] {
-  if (slice.by !== 'value' || outcome?.kind !== 'count differs') return [];
-  return observeValueCount(resource.profile, sliceText(slice), outcome, resource.total);
+/** The list of a value ended, or repeated its first page, before it had shown as many rows as its count. */
+function observeMiscount(
+  resource: Resource,
+  slice: Slice,
+  meta: PageAnswer['meta'],
+  outcome: Outcome | null,
+): Observation[] {
+  if (slice.by !== 'value' || meta?.totalRecords === undefined) return [];
+  if (outcome?.kind !== 'count differs' && outcome?.kind !== 'capped') return [];
+  const shown = outcome.kind === 'capped' ? outcome.rows : outcome.shown;
+  return observeValueCount(resource.profile, sliceText(slice), { counted: meta.totalRecords, shown }, resource.total);
 }
 
 function observeFilter(resource: Resource, { slice, asked }: PageReading, rows: readonly Row[]): Observation[] {

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isDeleted, type ListClaims, lacksHalf, type RowClaims } from '../../../src/engine/deletion/is-deleted.ts';
+import {
+  isDeleted,
+  type Lack,
+  type ListClaims,
+  lacksHalf,
+  type RowClaims,
+} from '../../../src/engine/deletion/is-deleted.ts';
 import type { Confirmation, Strategy } from '../../../src/engine/profile/strategy.ts';
 import { parseSlice, type Slice } from '../../../src/engine/slices/slice.ts';
 
@@ -41,6 +47,15 @@ describe('an invoice', () => {
 
   test('is deleted when its window and the list of its customer lack it', () => {
     expect(isDeleted(of(['date 2025-01-01..', 1], ['customer_id=3', 2]), NOTHING, invoice)).toBe(true);
+  });
+
+  test('is deleted when the list of its customer lacks it without a doubt, whatever its window could not read', () => {
+    const [window, customer] = lacks(['date 2025-01-01..', 1], ['customer_id=3', 2]) as [Lack, Lack];
+    const claims = (...unreadable: Lack['unreadable'][]) =>
+      row({ value: '3', lacks: [window, customer].map((lack, index) => ({ ...lack, unreadable: unreadable[index] })) });
+    expect(isDeleted(claims('new', undefined), NOTHING, invoice)).toBe(true);
+    expect(isDeleted(claims('new', 'new'), NOTHING, invoice)).toBe(false);
+    expect(isDeleted(claims(undefined, 'new'), NOTHING, invoice)).toBe(false);
   });
 
   test('is not deleted if only its window lacks it, however often, or only the list of its customer', () => {

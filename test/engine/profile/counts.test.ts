@@ -26,11 +26,26 @@ test('windows without a common day that hold more than one around both show that
   expect(observeCounts(UNKNOWN, [all, first], window('2026-01-01', '2027-01-01', 250))).toEqual([]);
   // A few rows were added between the answers.
   expect(observeCounts(UNKNOWN, [all, window('2024-12-31', '2026-01-01', 200)], { ...next, total: 60 })).toEqual([]);
+  // One window has grown since the one around it was counted.
+  expect(
+    observeCounts(
+      UNKNOWN,
+      [
+        { ...all, total: 48 },
+        { ...next, total: 0 },
+      ],
+      window('2024-12-31', '2026-01-01', 72),
+    ),
+  ).toEqual([]);
   // Nothing is known around them.
   expect(observeCounts(UNKNOWN, [first], next)).toEqual([]);
   // So few rows may all be new.
   const few = window(null, null, 12);
   expect(observeCounts(UNKNOWN, [few, { ...first, total: 12 }], { ...next, total: 12 })).toEqual([]);
+});
+
+test('a count that ignores filters, and is wrong for the whole list, too, is not believed any more', () => {
+  expect(doubtCounts({ ...UNKNOWN, counts: 'unfiltered' }, 'id ..0', 342)?.value).toBe('unreliable');
 });
 
 test('the third task that finds the same difference believes the rows', () => {

@@ -229,6 +229,30 @@ const SEEDS: readonly Regression[] = [
     was: 'a list returned in one response, whose reading was killed after the first response, was never found to be unpaged',
   },
   {
+    seed: 443,
+    given: {
+      variants: {
+        totals: 'unfiltered',
+        'null-rows': 'yes',
+        charset: 'broken',
+        cap: '500',
+        'past-end': 'last-page',
+        'rate-reset': 'epoch-s',
+        'rate-headers': 'only-429',
+        'retry-after': 'http-date',
+        'rejected-count': 'no',
+        'invoice-fields': 'bare',
+        'transaction-ids': 'no',
+        'other-ids': 'yes',
+        'extra-fields': 'no',
+        'date-filter': 'ignored',
+        validation: '422',
+        visible: 'all',
+      },
+    },
+    was: "a customer's list was counted with all rows and repeated its only page, so it never confirmed that an invoice was deleted",
+  },
+  {
     seed: 341,
     given: {
       variants: {
