@@ -28,7 +28,7 @@ test('what a command will cost follows from what is known and from what is left 
     'Reading everything again would take about 160 requests; 0 of 1,000 are left now, so this reads only the newest rows, until about 2026-01-15 10:30:03 UTC.',
   );
   expect(estimateText(summarise('main', of(0, 1), FACTS, SYNC, NOW), 'UTC', null)).toBe(
-    'Takes requests of a number that is not known yet (1 part was never read); 100 of 1,000 are left now.',
+    'The cost is not known yet (1 part was never read); 100 of 1,000 are left now.',
   );
 });
 

@@ -8,9 +8,8 @@ export function estimateText(estimate: WorkEstimate, timeZone: string, most: num
   const left = `${count(free)} of ${count(limit)} are left now`;
   const bound = most === null ? '' : ` It stops after ${plural(most, 'request')}.`;
   if (finishesAt === null) {
-    const known =
-      requests > 0 ? `at least ${plural(requests, 'request')}` : 'requests of a number that is not known yet';
-    return `Takes ${known} (${plural(neverRead, 'part')} ${neverRead === 1 ? 'was' : 'were'} never read); ${left}.${bound}`;
+    const known = requests > 0 ? `Takes at least ${plural(requests, 'request')}` : 'The cost is not known yet';
+    return `${known} (${plural(neverRead, 'part')} ${neverRead === 1 ? 'was' : 'were'} never read); ${left}.${bound}`;
   }
   if (reads === 'everything')
     return `Takes about ${plural(requests, 'request')}, until about ${momentWithZone(finishesAt, timeZone)}; ${left}.${bound}`;
