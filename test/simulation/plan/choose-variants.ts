@@ -48,6 +48,11 @@ export const EXCLUDED: readonly {
     told: true,
   })),
   {
+    when: { stale: 'cache', order: 'date-desc-loose' },
+    why: 'each cached page is of another order, so that rows are missing between them until the cache forgets them',
+    told: true,
+  },
+  {
     when: { paging: 'no-meta', order: 'date-desc-loose' },
     why: 'rows without dates change their order at every request and can be missed between pages',
     told: true,
