@@ -159,7 +159,14 @@ export async function withInstallation(
   const sandbox = await openSandbox({ size: 'small', apiKey: KEY, rateLimit: 0, ...options });
   try {
     await withDatabase(async (database, test) => {
-      const env = { SOURCE_URL: sandbox.url, SOURCE_API_KEY: KEY, DATABASE_URL: test.url, SOURCE_RATE_LIMIT: '100000' };
+      const env = {
+        SOURCE_URL: sandbox.url,
+        SOURCE_API_KEY: KEY,
+        DATABASE_URL: test.url,
+        SOURCE_RATE_LIMIT: '100000',
+        // Rows come and go within seconds, and the sandbox answers with its latest state.
+        SOURCE_LAG_SECONDS: '0',
+      };
       await fn({ sandbox, database, test, env, sluice: (...args) => run(args, { env }) });
     });
   } finally {

@@ -71,6 +71,8 @@ async function killInOneWarehouse(kills: number, seed: number): Promise<Killed> 
         SOURCE_API_KEY: KEY,
         SOURCE_CONCURRENCY: String(CONCURRENCY),
         SOURCE_RATE_LIMIT: '100000',
+        // Rows come and go within seconds, and the sandbox answers with its latest state.
+        SOURCE_LAG_SECONDS: '0',
         SLUICE_DATA_DIR: dataDir,
       };
       // What was begun and is to be ended at the end, by the words of its command.
