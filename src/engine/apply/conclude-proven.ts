@@ -11,6 +11,7 @@ import {
   type StoredCount,
 } from '../coverage/prove.ts';
 import { lacksHalf } from '../deletion/is-deleted.ts';
+import type { LackedRow } from '../deletion/lag.ts';
 import type { Observation } from '../profile/observation.ts';
 import { doubtfulEdges } from '../profile/observe-edges.ts';
 import type { Resource } from '../resource.ts';
@@ -40,21 +41,17 @@ export async function concludeProven(
   const { slice, startedAt } = end;
   const { counts } = outcome;
   const { lacked, askAgainAt } = await lackedRows(tx, resource, { slice, seen, startedAt });
-  const doubts = task.reportOnly
-    ? []
-    : await edgesInDoubt(
-        tx,
-        step,
-        lacked.map(({ key }) => key),
-      );
+  const doubts = task.reportOnly ? [] : await edgesInDoubt(tx, step, lacked);
   if (doubts.length > 0) {
     // The next reading pads these edges by a day; rows that it lacks as well are missing.
     for (const doubt of doubts) await remember(tx, effects, task, doubt);
     return;
   }
-  const mayBe = lacked.length > 0 ? await unreadableIn(tx, effects, { slice, seen }) : undefined;
-  const half = lacked.length > 0 && lacksHalf(lacked.length, await countIn(tx, resource, slice, startedAt));
-  await settleLacked(tx, effects, task, { slice, startedAt, ...(mayBe && { mayBe }), half }, lacked, counts);
+  if (lacked.length > 0) {
+    const mayBe = await unreadableIn(tx, effects, { slice, seen });
+    const half = lacksHalf(lacked.length, await countIn(tx, resource, slice, startedAt));
+    await settleLacked(tx, effects, task, { slice, startedAt, mayBe, half }, lacked, counts);
+  }
   if (slice.by !== resource.strategy.partition) return;
   if (task.reportOnly) {
     const compared = partsIn(resourceIn(effects), slice).map(entry => sliceText(entry.slice));
@@ -74,12 +71,17 @@ export async function concludeProven(
 async function edgesInDoubt(
   tx: Db,
   { resource: { dates, table }, seen, end }: Ended<'proven'>,
-  lacked: readonly string[],
+  lacked: readonly LackedRow[],
 ): Promise<Observation[]> {
   const { slice, narrow = [] } = end;
   if (lacked.length === 0 || narrow.length === 0 || !dates || slice.by !== 'date') return [];
   const days = {
-    lacked: await valuesOf(tx, table, dates.field, lacked),
+    lacked: await valuesOf(
+      tx,
+      table,
+      dates.field,
+      lacked.map(({ key }) => key),
+    ),
     shown: await valuesOf(tx, table, dates.field, seen),
   };
   return doubtfulEdges(slice, narrow, days);

@@ -32,9 +32,7 @@ export async function concludeTargeted(
   const left = lacked.map(({ key }) => key);
   const before = await missingAmong(tx, placeOf(resource), left);
   const mayBe = await unreadableIn(tx, effects, { slice, seen });
-  const claims = lacked.flatMap(row =>
-    lackClaims([row.key], before, { slice, at, unreadable: mayBe(row) }, slice.value),
-  );
+  const claims = lackClaims(lacked, before, { slice, at, mayBe }, slice.value);
   const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
   // The other rows may have a new value: the slices that may hold them become due.

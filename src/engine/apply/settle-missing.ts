@@ -107,26 +107,27 @@ export async function settleLacked(
     const before = await markMissing(tx, placeOf(resource), lacked, reading);
     counts.missing += lacked.length - before.length;
     resource.holdsMissing = true;
-    const claims = lackClaims(lacked, before, { slice, at: stampMs(startedAt), unreadable });
+    const claims = lackClaims(group, before, { slice, at: stampMs(startedAt), mayBe });
     const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
     await remove(tx, effects, task, deleted, counts);
   }
 }
 
 /**
- * Claims about rows that a reading lacks: this reading, and the one that lacked them first. `value`: the one they share, if
- * any.
+ * Claims about rows that a reading of `slice`, begun at `at` (epoch ms), lacks: this reading, and the one that lacked them first.
+ * `value`: the one they share, if any.
  */
 export function lackClaims(
-  keys: readonly string[],
+  rows: readonly LackedRow[],
   before: readonly SeenRow[],
-  now: RowClaims['lacks'][number],
+  { slice, at, mayBe }: Pick<Lack, 'slice' | 'at'> & { readonly mayBe: MayBe },
   value: string | null = null,
 ): RowClaims[] {
   const first = new Map(before.map(seen => [seen.key, firstLack(seen)]));
-  return keys.map(key => {
-    const earlier = first.get(key);
-    return { key, value, lacks: earlier ? [earlier, now] : [now] };
+  return rows.map(row => {
+    const now: Lack = { slice, at, unreadable: mayBe(row) };
+    const earlier = first.get(row.key);
+    return { key: row.key, value, lacks: earlier ? [earlier, now] : [now] };
   });
 }
 

@@ -85,9 +85,9 @@ export async function findLeft(
 }
 
 /**
- * `unreadable`: the reading had records that could not be read; a reading without any ends the doubt whether a row was one of them.
- * Marks rows missing, or counts another reading that lacked them; returns those that were missing before, with the first slice that lacked each. SQL: one array parameter, and one
- * statement, whose SELECT sees the table as it was before its INSERT.
+ * Marks rows missing, or counts another reading that lacked them; returns those that were missing before, with the first slice that lacked
+ * each. `unreadable`: whether the reading had records that may be these rows; one that had none ends the doubt. SQL: one array parameter,
+ * and one statement, whose SELECT sees the table as it was before its INSERT.
  */
 export async function markMissing(
   tx: Db,

@@ -70,8 +70,10 @@ async function noteFailure(
 ): Promise<void> {
   const { choice, before, underWay, now } = reading;
   if (isKind(error, 'absent') && !mayBeAbsent(task.resource.job) && !addressIsKnown(loop, task.resource)) {
-    noteTry(task.progress, sliceText(choice.slice));
-    if (!task.progress.done.has(sliceText(choice.slice))) return;
+    const slice = sliceText(choice.slice);
+    noteTry(task.progress, slice);
+    if (!task.progress.done.has(slice)) return;
+    // Whether this list is empty or the address is wrong, the other lists tell.
     startOver(task.progress);
     task.unanswered = true;
     return;
