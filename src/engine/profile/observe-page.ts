@@ -1,7 +1,7 @@
 import { COMMON_CAPS } from '../../source/paging/page-count.ts';
 import type { Observation } from './observation.ts';
 import type { ObservedPage } from './observed-page.ts';
-import { distinctRows, hasMoreRowsThan, isFull, keepsOwnSize } from './page-length.ts';
+import { distinctRows, fullLength, hasMoreRowsThan, isFull, keepsOwnSize } from './page-length.ts';
 import type { SourceProfile } from './source-profile.ts';
 
 export interface PageObservationContext {
@@ -34,7 +34,7 @@ export function observePage(
     pages !== null && pages > page.page && page.page === 1 && isFull(profile, page) && countsByOwnSize(page);
   return [
     ...observations,
-    ...observeOwnSize(profile, filled !== null && filled.rows.length > filled.limit ? filled : page, filled),
+    ...observeOwnSize(profile, filled !== null && hasMoreRowsThan(filled.limit, filled) ? filled : page, filled),
     ...observePageSize(profile, page, isFilledFirst ? page : filled),
   ];
 }
@@ -65,7 +65,7 @@ function observePageSize(profile: SourceProfile, page: ObservedPage, filled: Obs
   const shown = isLonger ? page : filled;
   // Pages of one row could not overlap.
   if (shown === null || shown.rows.length < 2) return [];
-  const size = shown.rows.length;
+  const size = fullLength(shown, known);
   // A page as long as asked for shows no maximum, unless more was asked for than ever before.
   if (size === known || (size === shown.limit && known !== null && known > size)) return [];
   const evidence = `asked for ${shown.limit} rows, got ${size}${isLonger ? '' : ' with more to come'}`;

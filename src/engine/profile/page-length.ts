@@ -21,6 +21,10 @@ export function distinctRows({ rows, limit }: ObservedPage): number {
   return isNearCap ? distinct(rows) : rows.length;
 }
 
+/** Rows of a full page. Rows that come twice, and some lists have equal rows, must not make it longer than was asked for or known. */
+export const fullLength = ({ rows, limit }: ObservedPage, known: number | null): number =>
+  Math.min(rows.length, Math.max(distinct(rows), known ?? limit));
+
 export const hasMoreRowsThan = (known: number, { rows }: ObservedPage): boolean =>
   rows.length > known && distinct(rows) > known;
 
@@ -42,10 +46,11 @@ export function isFull({ pageSize }: SourceProfile, { rows, meta, page, limit }:
  * A source that ignores the limit returns more than was asked for, counts its pages by another size, or leaves over for the last
  * page what another size leaves.
  */
-export function keepsOwnSize(profile: SourceProfile, { meta, rows, page, limit }: ObservedPage): boolean {
+export function keepsOwnSize(profile: SourceProfile, observed: ObservedPage): boolean {
+  const { meta, rows, page, limit } = observed;
   // The first page may be the whole body of a list that ignores pages.
   const isPart = page > 1 || profile.paging === 'until empty';
-  if (isPart && rows.length > limit) return true;
+  if (isPart && hasMoreRowsThan(limit, observed)) return true;
   const { totalPages, totalRecords } = meta ?? {};
   const size = profile.pageSize ?? 0;
   if (totalPages === undefined || totalRecords === undefined || limit >= size) return false;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { observePage } from '../../../src/engine/profile/observe-page.ts';
-import { UNKNOWN } from '../../../src/engine/profile/source-profile.ts';
+import { type SourceProfile, UNKNOWN } from '../../../src/engine/profile/source-profile.ts';
 
 const page = (given: { limit: number; rows: number; totalRecords: number; totalPages: number }) => ({
   page: 1,
@@ -20,4 +20,26 @@ test('a source that counts its pages by a smaller size shows its page size', () 
 test('a count that promises a few rows more than there are does not make the page small', () => {
   expect(sizes({ limit: 100, rows: 95, totalRecords: 102, totalPages: 2 })).toEqual([]);
   expect(sizes({ limit: 17, rows: 11, totalRecords: 18, totalPages: 2 })).toEqual([]);
+});
+
+test('a row that comes twice makes no page longer', () => {
+  const known: SourceProfile = { ...UNKNOWN, pageSize: 20 };
+  const full = page({ limit: 20, rows: 20, totalRecords: 111, totalPages: 6 });
+  const twice = { ...full, rows: [...full.rows, full.rows.at(-1)] };
+  const traits = (profile: SourceProfile, number: number) =>
+    observePage(profile, { ...twice, page: number }, { keyField: 'id', mayLackIds: false, pages: 6, previous: full });
+  expect(traits(known, 1)).toEqual([]);
+  expect(traits(known, 2)).toEqual([]);
+  expect(traits(UNKNOWN, 1)).toMatchObject([{ trait: 'page size', value: '20' }]);
+});
+
+test('rows that are equal and have no id do not make a page smaller', () => {
+  const full = page({ limit: 100, rows: 40, totalRecords: 111, totalPages: 3 });
+  const rows = full.rows.map(() => ({ total: '1.00' }));
+  const observed = observePage(
+    UNKNOWN,
+    { ...full, rows },
+    { keyField: 'id', mayLackIds: false, pages: 3, previous: null },
+  );
+  expect(observed).toMatchObject([{ trait: 'page size', value: '40' }]);
 });
