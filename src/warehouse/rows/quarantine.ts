@@ -36,6 +36,7 @@ export async function quarantine(tx: Db, place: Place, slice: string, records: r
     from unnest(cast(${data.map(record => record.key)} as text[]), cast(${data.map(record => record.payload)} as text[]),
       cast(${data.map(record => JSON.stringify(record.reasons))} as text[])) as d(key, payload, reasons)
     on conflict (source, resource, key) do update set payload = excluded.payload, reasons = excluded.reasons, slice = excluded.slice,
+      first_seen = case when q.resolved_at is null then q.first_seen else excluded.first_seen end,
       last_seen = excluded.last_seen, attempts = q.attempts + 1, resolved_at = null
     returning attempts = 1 as fresh`.execute(tx);
   return rows.filter(row => row.fresh).length;

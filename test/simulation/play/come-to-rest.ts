@@ -84,12 +84,26 @@ async function endEqual(world: World, kind: 'sync' | 'repair'): Promise<void> {
   const states = await finish(world, kind, { whole: true });
   checkRequests(world, before, `the last ${kind}`);
   world.trace(`at rest, ${kind}: ${states.join(' ')}`);
-  const different = await differences(database, sandbox, 8, [...MAIN, ...plan.others]);
+  const kept = countsWrongly(plan) ? await mayBeUnreadable(database) : new Set<string>();
+  const found = await differences(database, sandbox, 8 + kept.size, [...MAIN, ...plan.others]);
+  const different = found.filter(each => !kept.has(each)).slice(0, 8);
   if (looksCut(states)) return;
   const isReported = states.some(state => state !== 'done') || (await holdsUnproven(database));
   if (mustTell(plan.variants) && isReported) return;
   for (const each of different) problems.push(`after the last ${kind}: ${each}`);
   if (states.some(state => state !== 'done')) problems.push(`the last ${kind} ended ${states.join(' | ')}`);
+}
+
+/**
+ * While counts are not yet known to be wrong, no reading proves which rows were there beside a record that cannot be read; each of
+ * them may then be it for as long as it is there.
+ */
+async function mayBeUnreadable(database: Database): Promise<Set<string>> {
+  const { rows } = await database.query<{ resource: string; key: string }>(
+    `select resource, key from sluice.missing m where unreadable and exists (select from sluice.quarantine q
+      where q.source = m.source and q.resource = m.resource and q.key like '?%' and q.resolved_at is null)`,
+  );
+  return new Set(rows.map(({ resource, key }) => `${resource} ${key} is not at the source`));
 }
 
 async function holdsUnproven(database: Database): Promise<boolean> {

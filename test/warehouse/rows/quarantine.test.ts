@@ -21,6 +21,19 @@ test('a record is kept as it came, with the number and time of attempts, until i
   });
 });
 
+test('a record that comes again after it was resolved is first seen then', async () => {
+  await withDatabase(async database => {
+    const firstSeen = async () => (await listQuarantine(database.kysely, 'main', 10))[0]?.firstSeen;
+    await quarantine(database.kysely, place, 'date ..', [bad('1')]);
+    await database.query(`update sluice.quarantine set first_seen = '2020-01-01'`);
+    await quarantine(database.kysely, place, 'date ..', [bad('1')]);
+    expect(await firstSeen()).toMatch(/^2020/);
+    await resolveQuarantine(database.kysely, place, ['1']);
+    await quarantine(database.kysely, place, 'date ..', [bad('1')]);
+    expect(await firstSeen()).not.toMatch(/^2020/);
+  });
+});
+
 test('it is resolved once everything was read since and did not show it, and not before', async () => {
   await withDatabase(async database => {
     const db = database.kysely;
