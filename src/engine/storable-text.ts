@@ -4,9 +4,7 @@ import { BadValue, decimalText, kindOf } from '../source/answers/values.ts';
 
 /** As deep as unknown fields may nest. Postgres' own limit is its stack (54001 at some 6,000 levels), which would end the run. */
 export const MAX_DEPTH = 64;
-/** What Postgres cannot hold: NUL characters, and halves of surrogate pairs. */
-const UNCLEAN = /[\0\p{Surrogate}]/gu;
-/** The same as `JSON.stringify` writes it (a backslash that was meant so matches too). */
+/** NUL characters and halves of surrogate pairs, which Postgres cannot hold, as JSON writes them; an escaped backslash matches too. */
 const MAYBE_UNCLEAN = /\\u(?:0000|d[89a-f])/i;
 
 /** Text without what Postgres cannot hold: NUL characters are removed, lone surrogates become U+FFFD. */
@@ -26,7 +24,10 @@ export function cleanText(text: string): string {
 
 /** How many characters `cleanText` removes or replaces. */
 export function uncleanIn(text: string): number {
-  return text.isWellFormed() && !text.includes('\0') ? 0 : (text.match(UNCLEAN)?.length ?? 0);
+  if (text.isWellFormed() && !text.includes('\0')) return 0;
+  let count = 0;
+  for (const character of text) if (character === '\0' || !character.isWellFormed()) count++;
+  return count;
 }
 
 /** JSON that `jsonb` accepts: the same cleaning inside keys and strings, with the number of characters that fell to it. */

@@ -58,9 +58,10 @@ export function parseRefusedEntries(
 ): Map<number, string> {
   const refused = new Map<number, string>();
   for (const [field, message] of Object.entries(fields ?? {})) {
-    const [, number, rest = ''] = /(?:^|[.[])(\d+)(?:\]?\.|\]|$)(.*)$/.exec(field) ?? [];
-    const index = Number(number);
-    if (number === undefined || index >= count) continue;
+    const place = /(?:^|[.[])(\d{1,9})(?:\]?\.|\]|$)/.exec(field);
+    const index = Number(place?.[1]);
+    if (place === null || index >= count) continue;
+    const rest = field.slice(place.index + place[0].length);
     const text = `${rest ? `${rest}: ` : ''}${message}`;
     refused.set(index, refused.has(index) ? `${refused.get(index)}; ${text}` : text);
   }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { withAnySignal } from '../../any-signal.ts';
 import type { SourceConfig } from '../../config/config.ts';
 import { refuseUnprotectedHost } from '../../service/access/token-guard.ts';
+import { watchEventLoop } from '../../service/health/watch-event-loop.ts';
 import { type Planned, startSchedule } from '../../service/schedule/schedule.ts';
 import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
 import { startWakeUps } from '../../service/schedule/wake-ups.ts';
@@ -73,6 +74,7 @@ async function startParts(
 ): Promise<void> {
   const { clock, log, draining } = session;
   const stopping = stopAfterDraining(session);
+  closing.push(watchEventLoop(session));
   closing.push(keepEmbedded(session));
   const beside = await serveBeside(session, database, sources);
   closing.push(() => beside.close());

@@ -4,6 +4,7 @@ import { type Headers, parseRateHeaders } from './rate-headers.ts';
 import { namesConcurrency, type Refusal, refusalOf } from './refusal.ts';
 import { type Replaced, replaceMarks } from './replaced.ts';
 import { deniesSuccess, holdsError } from './says-failure.ts';
+import { beginning } from './shorten.ts';
 
 /** What `data` must be: an array, an object, the object at its own address, or anything. Only for `any`, which changes ask for, a status without a body is a success. */
 export type Expected = 'list' | 'one' | 'record' | 'any';
@@ -64,7 +65,7 @@ export function classify(answer: HttpAnswer, expected: Expected, known: Known): 
 function saysNoRecord(body: Record<string, unknown> | undefined, status: number): string | null {
   if (body === undefined || refusesKey(body)) return null;
   const isRefused = status >= 400 || saysFailure(body, 'record');
-  if (isRefused) return NO_RECORD.test(said(body, '')) ? `HTTP ${status}: ${said(body, '')}` : null;
+  if (isRefused) return NO_RECORD.test(beginning(said(body, ''))) ? `HTTP ${status}: ${said(body, '')}` : null;
   const isEmpty = body.data === null || body.data === false || (Array.isArray(body.data) && body.data.length === 0);
   return isEmpty ? `HTTP ${status} with data ${JSON.stringify(body.data)}` : null;
 }
@@ -102,7 +103,7 @@ function failureInside(body: Record<string, unknown>, answer: HttpAnswer, known:
   if (refusesKey(body)) return { kind: 'unauthorized', message };
   const fields = fieldMessages(body);
   if (fields) return { kind: 'refused', message, fields };
-  if (DENIES_ACCESS.test(message)) return { kind: 'refused', message };
+  if (DENIES_ACCESS.test(beginning(message))) return { kind: 'refused', message };
   return retryLater(answer, `HTTP ${answer.status} with ${failureIn(body)} (${message})`, known);
 }
 
@@ -161,12 +162,13 @@ function holds(data: unknown, expected: Expected): boolean {
 function refusesKey(body: Record<string, unknown>): boolean {
   const message = messageIn(body);
   if (isObject(body.errors) || message === undefined) return false;
-  return REFUSES_KEY.test(message) && !/too many|rate.?limit|quota/i.test(message);
+  const text = beginning(message);
+  return REFUSES_KEY.test(text) && !/too many|rate.?limit|quota/i.test(text);
 }
 
 const BAD = '(?:invalid|missing|unknown|expired|revoked|wrong|disabled|required|not valid|not found)';
 const REFUSES_KEY = new RegExp(
-  `\\b${BAD}\\b[^.]*\\b(?:key|token)\\b|\\b(?:key|token)\\b[^.]*\\b${BAD}\\b|unauthori[sz]ed|unauthenticated` +
+  `\\b${BAD}\\b[^.]{0,200}\\b(?:key|token)\\b|\\b(?:key|token)\\b[^.]{0,200}\\b${BAD}\\b|unauthori[sz]ed|unauthenticated` +
     '|authentication (?:failed|required)',
   'i',
 );
@@ -201,9 +203,10 @@ function messageIn({ message, error }: Record<string, unknown>): string | undefi
 }
 
 function describe({ headers, text }: HttpAnswer): string {
-  if (text.trim() === '') return 'an empty body';
-  if (/^\s*</.test(text) || String(headers['content-type']).includes('html')) return 'an HTML page';
-  if (!/^\ufeff?\s*[[{]/.test(text)) return 'a text that is not JSON';
+  const start = text.trimStart();
+  if (start === '') return 'an empty body';
+  if (start.startsWith('<') || String(headers['content-type']).includes('html')) return 'an HTML page';
+  if (!/^[[{]/.test(start)) return 'a text that is not JSON';
   const value = decoded(text);
   if (value === undefined) return 'cut-off or invalid JSON';
   return isObject(value) ? 'a JSON error' : 'JSON without the documented envelope';

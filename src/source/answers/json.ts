@@ -1,7 +1,8 @@
 import { parse } from 'lossless-json';
+import { withoutTrailingZeros } from './zeros.ts';
 
 /** Numbers that `JSON.parse` may round: 16 or more digits, or an exponent. Strings match too, so a match is tested again without them. */
-const MAYBE_ROUNDED = /\d[\d.]{15,}|\d[eE]/;
+const MAYBE_ROUNDED = /\d[\d.]{15}|\d[eE]/;
 /** The closing quote is optional, so that truncated text costs one pass and not one per quote. */
 const STRINGS = /"[^"\\]*(?:\\.[^"\\]*)*"?/gs;
 /** Far above what any record needs, and below what exhausts the stack. */
@@ -49,7 +50,7 @@ function decimalForm(text: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');
-  const significant = digits.replace(/0+$/, '');
+  const significant = withoutTrailingZeros(digits);
   if (significant === '') return '0';
   return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
 }

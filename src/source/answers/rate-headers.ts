@@ -56,10 +56,16 @@ function count(text: string | undefined, least: number): number | undefined {
   return number >= least ? number : undefined;
 }
 
+/** Longer than any number and date. */
+const MOST_TEXT = 100;
+
 /** A header that was sent twice comes as a list, or joined by a comma. The comma of a date follows a letter and is kept. */
 function first(headers: Headers, name: string): string | undefined {
   const value = headers[name];
-  const text = (Array.isArray(value) ? value[0] : value)?.trim().replace(/^(\d[\d.]*)\s*,.*$/, '$1');
+  const text = (Array.isArray(value) ? value[0] : value)
+    ?.trim()
+    .slice(0, MOST_TEXT)
+    .replace(/^(\d[\d.]*)\s*,.*$/, '$1');
   return text === '' ? undefined : text;
 }
 

@@ -1,5 +1,6 @@
 import { SECOND } from '../../clock.ts';
 import type { RateHeaders } from './rate-headers.ts';
+import { beginning } from './shorten.ts';
 
 /** Why a source refuses a request for now: its limit is used up, or it serves too many requests at once. */
 export type Refusal = 'quota' | 'crowded';
@@ -26,16 +27,15 @@ export function refusalOf(
 
 /** A message about requests at the same time, in whatever status it came. */
 export function namesConcurrency(text: string): boolean {
-  return CONCURRENCY.test(text.slice(0, MOST_TEXT));
+  return CONCURRENCY.test(beginning(text));
 }
 
-const MOST_TEXT = 4000;
 const CONCURRENCY = new RegExp(
   [
-    'too many (?:\\w+ )?connections',
-    '(?:max|maximum|limit)\\w*(?: number)?(?: of)?(?: \\w+)? connections',
+    'too many (?:\\w{1,20} )?connections',
+    '(?:max|maximum|limit)\\w{0,20}(?: number)?(?: of)?(?: \\w{1,20})? connections',
     'connection limit',
-    '(?:concurren\\w+|simultaneous|parallel)(?: \\w+){0,2} (?:requests?|connections?|calls?|limit)',
+    '(?:concurren\\w{1,20}|simultaneous|parallel)(?: \\w{1,20}){0,2} (?:requests?|connections?|calls?|limit)',
     'concurrency',
     '(?:requests?|connections?|calls?) (?:only )?(?:at (?:once|a time|the same time)|in (?:parallel|flight)|concurrently|simultaneously)',
   ].join('|'),

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { beginning } from './shorten.ts';
 
 /** The text of a body. */
 export interface BodyText {
@@ -28,8 +29,10 @@ export function decodeText(bytes: Buffer, contentType: string | string[] | undef
 
 const SINGLE_BYTE = /^(?:windows-|iso-8859-|koi8|macintosh|x-mac|ibm)/;
 
+const CHARSET = /;\s{0,20}charset\s{0,20}=\s{0,20}"?([^\s";]{1,40})/i;
+
 function decoderFor(contentType: string | string[] | undefined): InstanceType<typeof TextDecoder> {
-  const label = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(String(contentType ?? ''))?.[1];
+  const label = CHARSET.exec(beginning(String(contentType ?? '')))?.[1];
   try {
     return new TextDecoder(label ?? 'utf-8');
   } catch {

@@ -1,3 +1,5 @@
+import { withoutTrailingZeros } from './zeros.ts';
+
 /**
  * Normal forms of an answer's single values, as exact text. Each function returns the text, or null for an empty value (`null`; for
  * numbers, dates and time stamps also `""`; for dates and time stamps also `0000-00-00`; for time stamps also 0). It throws `BadValue` for anything else.
@@ -32,7 +34,7 @@ export function decimalText(value: unknown): string | null {
   const before = point > 0 ? digits.slice(0, point).padEnd(point, '0') : '';
   const after = point >= 0 ? digits.slice(point) : '0'.repeat(-point) + digits;
   const left = before.replace(/^0+/, '') || '0';
-  const right = after.replace(/0+$/, '');
+  const right = withoutTrailingZeros(after);
   const text = right ? `${left}.${right}` : left;
   return negative && text !== '0' ? `-${text}` : text;
 }

@@ -1,0 +1,223 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import customers from '../../jobs/customers.ts';
+import { queryExpanded } from '../../src/cli/output/query-expanded.ts';
+import { csv, json, ndjson } from '../../src/cli/output/query-formats.ts';
+import { queryTable } from '../../src/cli/output/query-table.ts';
+import { isoTimes } from '../../src/cli/session/iso-times.ts';
+import { PLAIN } from '../../src/cli/session/terminal.ts';
+import { HOUR } from '../../src/clock.ts';
+import { deletionMark } from '../../src/engine/profile/observe-address.ts';
+import { jsonText, plainText, rowText } from '../../src/engine/storable-text.ts';
+import { findSimilarRows } from '../../src/push/find-similar-rows.ts';
+import { parseBatch, parseRefusedEntries } from '../../src/push/parse-response.ts';
+import { changeHintsIn } from '../../src/service/webhooks/change-hints.ts';
+import { classify } from '../../src/source/answers/classify.ts';
+import { parseJson } from '../../src/source/answers/json.ts';
+import { asList } from '../../src/source/answers/list.ts';
+import { readMeta } from '../../src/source/answers/meta.ts';
+import { parseRateHeaders } from '../../src/source/answers/rate-headers.ts';
+import { refusalOf } from '../../src/source/answers/refusal.ts';
+import { deniesSuccess, holdsError } from '../../src/source/answers/says-failure.ts';
+import { decodeText } from '../../src/source/answers/text.ts';
+import { dateText, decimalText, integerText, stampText } from '../../src/source/answers/values.ts';
+
+const known = { nowMs: Date.UTC(2026, 0, 15), windowMs: HOUR, unused: 1 };
+const answer = (status: number, text: string, headers = {}) => classify({ status, headers, text }, 'record', known);
+
+/** The functions that apply regular expressions to a source's text, by their file below `src`. */
+const FED: Record<string, readonly ((text: string) => unknown)[]> = {
+  'source/answers/classify.ts': [
+    text => answer(200, text),
+    text => answer(400, text),
+    text => answer(503, text),
+    text => answer(200, JSON.stringify({ success: false, message: text })),
+    text => answer(400, JSON.stringify({ message: text })),
+    text => answer(400, JSON.stringify({ message: 'Invalid', errors: { [text]: text } })),
+    text => answer(302, '', { location: text }),
+  ],
+  'source/answers/json.ts': [
+    text => tried(() => parseJson(text)),
+    text => tried(() => parseJson(`[${JSON.stringify(text)}, 12345678901234567890]`)),
+    text => tried(() => parseJson(`{"n": ${text}}`)),
+  ],
+  'source/answers/list.ts': [text => asList({ [text]: 1 })],
+  'source/answers/meta.ts': [text => readMeta({ total_records: text })],
+  'source/answers/rate-headers.ts': [
+    text => parseRateHeaders({ 'retry-after': text }, known),
+    text => parseRateHeaders({ 'x-ratelimit-remaining': text }, known),
+  ],
+  'source/answers/refusal.ts': [text => refusalOf({}, text, 1)],
+  'source/answers/says-failure.ts': [deniesSuccess, holdsError],
+  'source/answers/text.ts': [
+    text => decodeText(Buffer.from(text), `application/json${text}`),
+    text => decodeText(Buffer.from(`${text}\u00ff`, 'latin1'), `application/json; charset=${text}`),
+    text => decodeText(Buffer.from(`${text}\u0080`, 'latin1'), 'text/plain; charset=iso-8859-1'),
+  ],
+  'source/answers/values.ts': [decimalText, integerText, dateText, stampText].map(
+    read => (text: string) => tried(() => read(text)),
+  ),
+  'engine/storable-text.ts': [plainText, text => jsonText([text]), text => tried(() => rowText({ [text]: 1 }))],
+  'engine/profile/observe-address.ts': [text => deletionMark({ [text]: 1 })],
+  'push/parse-response.ts': [
+    text => parseRefusedEntries({ [text]: '' }, 5),
+    text => parseBatch({ data: [{ success: false, errors: text }] }, 1, String),
+    text => parseBatch({ data: [{ success: true, id: text }] }, 1, String),
+  ],
+  'push/find-similar-rows.ts': [
+    text =>
+      findSimilarRows(
+        customers,
+        [],
+        [{ id: '1', body: { address: 'Ann' }, lastId: null }],
+        [{ id: '2', key: '2', row: { id: 2, address: text } }],
+      ),
+  ],
+  'service/webhooks/change-hints.ts': [
+    text => changeHintsIn(text, new Map([['customers', customers]])),
+    text => changeHintsIn(JSON.stringify({ event: text, id: text }), new Map([['customers', customers]])),
+  ],
+  'cli/session/iso-times.ts': [text => isoTimes(text, text), text => isoTimes(text, 1)],
+  'cli/output/query-table.ts': [80, null].map(
+    width => (text: string) => queryTable({ colors: PLAIN, width }).write([{ name: 'x', oid: 25 }], [[text]]),
+  ),
+  'cli/output/query-expanded.ts': [text => queryExpanded(PLAIN).write([{ name: 'x', oid: 25 }], [[text]])],
+  'cli/output/query-formats.ts': [csv, json, ndjson].map(
+    create => (text: string) => create().write([{ name: 'amount', oid: 1700 }], [[text]]),
+  ),
+};
+
+/** Files with regular expressions that no text of a source meets, and what their expressions are applied to. */
+const UNFED: Record<string, string> = {
+  'config/': 'settings',
+  'cli/commands/': 'arguments',
+  'cli/program.ts': 'arguments',
+  'cli/push/': 'the file that is pushed',
+  'cli/session/': 'settings, arguments and the names of jobs',
+  'cli/output/describe-profile.ts': 'names of traits, which are ours',
+  'embedded-postgres/': 'paths of this machine',
+  'errors.ts': 'one character',
+  'log.ts': 'secrets of the settings',
+  'loopback.ts': 'a host name of the settings',
+  'engine/apply/bad-data.ts': 'an SQLSTATE',
+  'engine/slices/': 'slices and ids, as we write them',
+  'service/access/': 'a path and a header of a browser',
+  'source/api/': 'what is sent to the source',
+  'source/http/address.ts': 'settings',
+  'source/http/describe-failure.ts': 'codes of Node',
+  'source/paging/stable-reading.ts': 'ids, which values.ts has read',
+  'warehouse/database/': 'names of migrations',
+  'warehouse/ledgers/sources.ts': 'an address of the settings',
+  'warehouse/reports/read-query.ts': 'the query of the person who runs it',
+};
+
+const PUMPED = [
+  ...[' ', '\n', '0', '1', 'a', '"', '\\', '.', '&', ',', '[', ';', 'é', '\ud800'],
+  ...['invalid ', 'key ', 'not valid', 'max', 'concurren', 'too many ', 'connections ', 'no '],
+  ...[
+    '\\u',
+    '\\"',
+    '.1',
+    '[1',
+    '1e',
+    '&a',
+    ';charset',
+    '; charset = ',
+    '+00',
+    'a=',
+    '\u0301\u0316',
+    '\r\n',
+    '__proto__',
+  ],
+];
+
+/** Repetitions, and near misses: what begins like a match and fails at its end. */
+const SHAPES: ((size: number) => string)[] = [
+  ...PUMPED.map(each => (size: number) => `${each.repeat(size / Buffer.byteLength(each))}\u0000!`),
+  ...PUMPED.slice(0, 8).map(each => (size: number) => each.repeat(size)),
+  size => `1${'0'.repeat(size)}1`,
+  size => `0.1${'0'.repeat(size)}1`,
+  size => `-0.${'0'.repeat(size / 2)}1${'0'.repeat(size / 2)}1`,
+  size => `1${'0'.repeat(size)}e-${size}`,
+  size => `false${' '.repeat(size)}x`,
+  size => `true${'\n'.repeat(size)}x`,
+  size => `12${' '.repeat(size)}x`,
+  size => `2026-01-15T10:00:00.${'1'.repeat(size)}x`,
+  size => `2026-01-15T10:00${' '.repeat(size)}x`,
+  size => `${'.1'.repeat(size / 2)}\nx`,
+  size => `Invalid ${'a '.repeat(size / 2)}`,
+  size => `${'token '.repeat(size / 6)}.`,
+];
+
+const KIB = 1024;
+/** Ample: none takes 50 ms on an idle machine. A quadratic expression takes minutes at 1 MiB, and fails here at 16 or 64 KiB. */
+const MOST_MS = 500;
+/** A shorter time says nothing of its growth. */
+const NOTICED_MS = 3;
+
+const cases = Object.entries(FED).flatMap(([file, reads]) => reads.map((read, index) => ({ file, index, read })));
+
+it.each(cases)('$file reads 1 MiB of hostile text in linear time ($index)', ({ read }) => {
+  for (const shape of SHAPES) {
+    const shown = JSON.stringify(shape(16));
+    const took = (size: number, enoughMs: number) => leastMs(() => read(shape(size * KIB)), enoughMs);
+    expect(took(16, MOST_MS), `ms for 16 KiB of ${shown}`).toBeLessThan(MOST_MS);
+    const some = took(64, MOST_MS);
+    expect(some, `ms for 64 KiB of ${shown}`).toBeLessThan(MOST_MS);
+    // Four times what linear growth allows.
+    const most = Math.min(MOST_MS, 4 * 16 * Math.max(some, NOTICED_MS));
+    expect(took(1024, most), `ms for 1 MiB of ${shown}, after ${some} for 64 KiB`).toBeLessThan(most);
+  }
+});
+
+it('a page of numbers with large exponents costs no more than their digits', () => {
+  const values = Array.from({ length: 10_000 }, (_, index) => `${index}e-999`);
+  expect(leastMs(() => values.map(decimalText), MOST_MS)).toBeLessThan(MOST_MS);
+});
+
+it('every file with a regular expression is listed here, with the functions that meet hostile text or the reason why none does', () => {
+  const root = fileURLToPath(new URL('../../src/', import.meta.url));
+  const files = readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile() && entry.name.endsWith('.ts'))
+    .map(entry => relative(root, `${entry.parentPath}/${entry.name}`))
+    .filter(file => !file.startsWith('sandbox/'));
+  const withExpressions = files.filter(file => hasExpression(readFileSync(`${root}${file}`, 'utf8')));
+  expect(withExpressions.length).toBeGreaterThan(30);
+  const listed = (file: string) => file in FED || Object.keys(UNFED).some(place => file.startsWith(place));
+  expect(withExpressions.filter(file => !listed(file))).toEqual([]);
+  expect(Object.keys(FED).filter(file => !withExpressions.includes(file))).toEqual([]);
+  expect(Object.keys(UNFED).filter(place => !withExpressions.some(file => file.startsWith(place)))).toEqual([]);
+});
+
+/** A literal begins where no division can stand. Comments do too, but hold no `/` that ends like a literal. */
+function hasExpression(text: string): boolean {
+  const code = text
+    .replace(/^#!.*/, '')
+    .replaceAll(/^\s*(?:\/?\*|\/\/).*$/gm, '')
+    .replaceAll(/ \/\/ .*$/gm, '');
+  return /new RegExp\(|(?:[=(,?:!&|[]|=>)\s*\/(?![*/ ])(?:[^\n\\/[]|\\.|\[(?:[^\n\\\]]|\\.)*\])+\/[dgimsuvy]*/.test(
+    code,
+  );
+}
+
+/** The least CPU time of up to three runs: other programs, the compiler and the collector only ever make one longer. */
+function leastMs(work: () => unknown, enoughMs: number): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < 3 && least >= enoughMs; run++) {
+    const [startedMs, started] = [performance.now(), process.cpuUsage()];
+    work();
+    const { user, system } = process.cpuUsage(started);
+    least = Math.min(least, performance.now() - startedMs, (user + system) / 1000);
+  }
+  return least;
+}
+
+function tried(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (error) {
+    return error;
+  }
+}
