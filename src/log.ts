@@ -1,5 +1,6 @@
 import { type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
+import { visibleJson } from './visible-text.ts';
 
 export type Log = Logger;
 
@@ -20,16 +21,23 @@ export function createLog(options: {
   const readable = options.destination === undefined && process.stderr.isTTY;
   const hideKnown = hideSecrets(options.secrets);
   const { hide = String, color = false } = options;
+  const visible = (line: string) => (readable ? shownEscapes(visibleJson(line)) : visibleJson(line));
   return pino(
     {
       level: options.level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      hooks: { streamWrite: line => hide(hideKnown(line)) },
+      hooks: { streamWrite: line => visible(hide(hideKnown(line))) },
     },
     readable ? pretty({ destination: 2, colorize: color, ignore: 'pid,hostname', sync: true }) : destination,
   );
 }
+
+/** The readable form shows what the strings of a line contain, so escapes other than that of a line end become their text. */
+const shownEscapes = (json: string): string =>
+  json.replace(/\\(?:u00([\da-f]{2})|(u[\da-f]{4}|[bfrt])|.)/gi, (found, byte, other) =>
+    byte ? `\\\\x${byte}` : other ? `\\\\${other}` : found,
+  );
 
 /** Shorter secrets are not hidden: a key of `k` turned every k of the log into [secret]. */
 const SHORTEST = 4;

@@ -190,6 +190,7 @@ const LEAVES = [
   'src/next-steps.ts',
   'src/nearest-name.ts',
   'src/any-signal.ts',
+  'src/visible-text.ts',
 ];
 const FOLDERS = [
   'config',

@@ -39,3 +39,12 @@ test('a log line hides secrets that became known after the logger was created', 
   expect(written).toContain('"msg":"said [secret]"');
   expect(written).not.toMatch(/first-secret|later-secret/);
 });
+
+test('a log line shows control, bidirectional and invisible characters as escapes that keep its meaning', () => {
+  let written = '';
+  const destination = { write: (line: string) => (written += line) } as unknown as NodeJS.WritableStream;
+  const hostile = 'a\x1b[2J\x9b\u202e\u200b\u2028\x7f"\\';
+  createLog({ level: 'info', secrets: [], destination }).info({ hostile }, hostile);
+  expect(JSON.parse(written)).toMatchObject({ hostile, msg: hostile });
+  expect(written.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+});

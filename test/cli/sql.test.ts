@@ -10,7 +10,7 @@ test('sql prints tables, CSV and JSON exactly, and only reads', async () => {
   await withInstallation({}, async ({ env, sluice }) => {
     const query = `select 12345678901234567.89::numeric as n, null as nothing, E'a "b",\\nc' as t, true as yes`;
     expect((await sluice('sql', query)).stdout).toMatch(
-      /^ +n +nothing +t +yes\n12345678901234567\.89 +NULL +a "b",⏎c +t\n\(1 row\)\n$/,
+      /^ +n +nothing +t +yes\n12345678901234567\.89 +NULL +a "b",\\nc +t\n\(1 row\)\n$/,
     );
     expect((await sluice('sql', '--format', 'csv', query)).stdout).toBe(
       'n,nothing,t,yes\r\n12345678901234567.89,,"a ""b"",\nc",t\r\n',

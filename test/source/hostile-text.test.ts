@@ -4,13 +4,14 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import customers from '../../jobs/customers.ts';
 import { queryExpanded } from '../../src/cli/output/query-expanded.ts';
-import { csv, json, ndjson } from '../../src/cli/output/query-formats.ts';
+import { csv, csvSafe, json, ndjson } from '../../src/cli/output/query-formats.ts';
 import { queryTable } from '../../src/cli/output/query-table.ts';
 import { isoTimes } from '../../src/cli/session/iso-times.ts';
 import { PLAIN } from '../../src/cli/session/terminal.ts';
 import { HOUR } from '../../src/clock.ts';
 import { deletionMark } from '../../src/engine/profile/observe-address.ts';
 import { jsonText, plainText, rowText } from '../../src/engine/storable-text.ts';
+import { createLog } from '../../src/log.ts';
 import { findSimilarRows } from '../../src/push/find-similar-rows.ts';
 import { parseBatch, parseRefusedEntries } from '../../src/push/parse-response.ts';
 import { changeHintsIn } from '../../src/service/webhooks/change-hints.ts';
@@ -23,9 +24,12 @@ import { refusalOf } from '../../src/source/answers/refusal.ts';
 import { deniesSuccess, holdsError } from '../../src/source/answers/says-failure.ts';
 import { decodeText } from '../../src/source/answers/text.ts';
 import { dateText, decimalText, integerText, stampText } from '../../src/source/answers/values.ts';
+import { visibleJson, visibleLines, visibleText } from '../../src/visible-text.ts';
 
 const known = { nowMs: Date.UTC(2026, 0, 15), windowMs: HOUR, unused: 1 };
 const answer = (status: number, text: string, headers = {}) => classify({ status, headers, text }, 'record', known);
+
+const NOWHERE = { write: () => true } as unknown as NodeJS.WritableStream;
 
 /** The functions that apply regular expressions to a source's text, by their file below `src`. */
 const FED: Record<string, readonly ((text: string) => unknown)[]> = {
@@ -59,6 +63,8 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
   'source/answers/values.ts': [decimalText, integerText, dateText, stampText].map(
     read => (text: string) => tried(() => read(text)),
   ),
+  'log.ts': [text => createLog({ level: 'info', secrets: ['secret'], destination: NOWHERE }).info(text)],
+  'visible-text.ts': [visibleText, visibleLines, text => visibleJson(JSON.stringify(text))],
   'engine/storable-text.ts': [plainText, text => jsonText([text]), text => tried(() => rowText({ [text]: 1 }))],
   'engine/profile/observe-address.ts': [text => deletionMark({ [text]: 1 })],
   'push/parse-response.ts': [
@@ -84,7 +90,7 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
     width => (text: string) => queryTable({ colors: PLAIN, width }).write([{ name: 'x', oid: 25 }], [[text]]),
   ),
   'cli/output/query-expanded.ts': [text => queryExpanded(PLAIN).write([{ name: 'x', oid: 25 }], [[text]])],
-  'cli/output/query-formats.ts': [csv, json, ndjson].map(
+  'cli/output/query-formats.ts': [csv, csvSafe, json, ndjson].map(
     create => (text: string) => create().write([{ name: 'amount', oid: 1700 }], [[text]]),
   ),
 };
@@ -99,7 +105,6 @@ const UNFED: Record<string, string> = {
   'cli/output/describe-profile.ts': 'names of traits, which are ours',
   'embedded-postgres/': 'paths of this machine',
   'errors.ts': 'one character',
-  'log.ts': 'secrets of the settings',
   'loopback.ts': 'a host name of the settings',
   'engine/apply/bad-data.ts': 'an SQLSTATE',
   'engine/slices/': 'slices and ids, as we write them',

@@ -33,9 +33,7 @@ async function showQuarantine(session: Session): Promise<0> {
     const rows = records.map(record => [
       record.resource,
       record.key,
-      Object.entries(record.reasons)
-        .map(([field, reason]) => `${field}: ${reason}`)
-        .join('\n'),
+      Object.entries(record.reasons).map(([field, reason]) => `${field}: ${reason}`),
       moment(record.lastSeen, settings.timeZone),
       record.attempts,
     ]);

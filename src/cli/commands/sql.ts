@@ -5,7 +5,7 @@ import { SluiceError } from '../../errors.ts';
 import { plural } from '../../service/format.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';
 import { queryExpanded } from '../output/query-expanded.ts';
-import { csv, type Format, json, ndjson } from '../output/query-formats.ts';
+import { csv, csvSafe, type Format, json, ndjson } from '../output/query-formats.ts';
 import { queryTable } from '../output/query-table.ts';
 import { openResultFile } from '../output/result-file.ts';
 import { newCommand } from '../session/new-command.ts';
@@ -26,7 +26,7 @@ interface Options {
 export function sqlCommand(cli: Cli): Command {
   return newCommand('sql', 'Run a read-only query on the warehouse', EXAMPLES)
     .argument('[query]', 'one SQL statement (default: read from standard input)')
-    .addOption(new Option('--format <format>', 'output format').choices(['table', 'csv', 'json', 'ndjson']))
+    .addOption(new Option('--format <format>', 'output format').choices(['table', 'csv', 'csv-safe', 'json', 'ndjson']))
     .option('--expanded', 'one column a line instead of a table')
     .option('--out <file>', 'write the result to this file')
     .action(cli.action({ source: false }, runQuery));
@@ -60,6 +60,7 @@ function chooseFormat(isJson: boolean, { format, expanded }: Options): CreateFor
     refuse(`--expanded and ${isJson ? '--json' : `--format ${format}`}`);
   if (isJson || format === 'json') return json;
   if (format === 'csv') return csv;
+  if (format === 'csv-safe') return csvSafe;
   if (format === 'ndjson') return ndjson;
   return expanded ? ({ colors }) => queryExpanded(colors) : queryTable;
 }

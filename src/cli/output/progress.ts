@@ -5,6 +5,7 @@ import { partition } from '../../engine/coverage/list.ts';
 import type { LoopEvent } from '../../engine/run/engine.ts';
 import type { Task } from '../../engine/task/task.ts';
 import { count, plural } from '../../service/format.ts';
+import { visibleText } from '../../visible-text.ts';
 import type { Terminal } from '../session/terminal.ts';
 import { crowdedText, limitText, NOTICED_MS, pauseText, retryText, SAME_WAIT_MS } from './wait-note.ts';
 
@@ -139,10 +140,11 @@ function createBars(): Shown {
         note: '',
       }),
     waiting(note, prefix) {
-      for (const resource of all.keys()) if (resource.startsWith(prefix)) set(resource, null, { note });
+      for (const resource of all.keys())
+        if (resource.startsWith(prefix)) set(resource, null, { note: visibleText(note) });
     },
     ended: (resource, state) => set(resource, state === 'done' ? 100 : null, { note: state }),
-    note: text => multi.log(`${text}\n`),
+    note: text => multi.log(`${visibleText(text)}\n`),
     stop: () => multi.stop(),
   };
 }

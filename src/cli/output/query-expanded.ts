@@ -1,4 +1,5 @@
 import { plural } from '../../service/format.ts';
+import { visibleLines, visibleText } from '../../visible-text.ts';
 import type { Colors } from '../session/terminal.ts';
 import type { Format } from './query-formats.ts';
 import { displayWidth } from './query-table.ts';
@@ -8,13 +9,17 @@ export function queryExpanded(colors: Colors): Format {
   let rowCount = 0;
   return {
     write(columns, rows) {
-      const width = Math.max(0, ...columns.map(column => displayWidth(column.name)));
+      const names = columns.map(column => visibleText(column.name));
+      const width = Math.max(0, ...names.map(displayWidth));
       const indent = `\n${' '.repeat(width + 2)}`;
       const lines = rows.flatMap(row => [
         colors.dim(`-- row ${++rowCount}`),
-        ...columns.map(({ name }, at) => {
+        ...names.map((name, at) => {
           const value = row[at] ?? null;
-          const shown = value === null ? colors.dim('NULL') : value.replaceAll(/\r\n|\n|\r/g, indent);
+          const shown =
+            value === null
+              ? colors.dim('NULL')
+              : visibleLines(value.replaceAll(/\r\n|\r/g, '\n')).replaceAll('\n', indent);
           return `${colors.bold(name)}${' '.repeat(width + 2 - displayWidth(name))}${shown}`.trimEnd();
         }),
       ]);

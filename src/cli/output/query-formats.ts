@@ -26,6 +26,24 @@ export function csv(): Format {
   };
 }
 
+/** CSV for spreadsheets: a cell that would be a formula begins with an apostrophe. Numbers stay numbers. */
+export function csvSafe(): Format {
+  const { write, end } = csv();
+  return {
+    write: (columns, rows) =>
+      write(
+        columns.map(column => ({ ...column, name: withoutFormula(column.name) })),
+        rows.map(row => row.map(cell => (cell === null ? null : withoutFormula(cell)))),
+      ),
+    end,
+  };
+}
+
+const withoutFormula = (cell: string): string =>
+  /^[=+\-@\t\r]/.test(cell) && !PLAIN_NUMBER.test(cell) ? `'${cell}` : cell;
+
+const PLAIN_NUMBER = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+
 const BOOLEAN = 16;
 const TIMESTAMP = 1114;
 const TIMESTAMPTZ = 1184;

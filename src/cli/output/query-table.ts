@@ -1,5 +1,6 @@
 import stringWidth from 'string-width';
 import { plural } from '../../service/format.ts';
+import { visibleText } from '../../visible-text.ts';
 import type { ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';
 import type { Terminal } from '../session/terminal.ts';
 import { type Format, NUMBERS } from './query-formats.ts';
@@ -24,12 +25,14 @@ export function queryTable({ colors, width }: Pick<Terminal, 'colors' | 'width'>
       if (columns.length === 0 || (rows.length === 0 && !first)) return '';
       const shown = (value: string, at: number) => (width === null ? value : cutTo(value, widths?.[at] ?? 0));
       const cells = rows.map(row =>
-        row.map((value, at) => (value === null ? colors.dim('NULL') : shown(oneLine(value), at))),
+        row.map((value, at) => (value === null ? colors.dim('NULL') : shown(visibleText(value), at))),
       );
-      const head = first ? [columns.map(({ name }, at) => colors.bold(shown(name, at)))] : [];
+      const head = first ? [columns.map(({ name }, at) => colors.bold(shown(visibleText(name), at)))] : [];
       const aligns = columns.map(column => (NUMBERS.has(column.oid) ? ('right' as const) : ('left' as const)));
       if (width === null) return drawWhole([...head, ...cells], widths, aligns);
-      cut ||= rows.some(row => row.some((value, at) => displayWidth(oneLine(value ?? 'NULL')) > (widths?.[at] ?? 0)));
+      cut ||= rows.some(row =>
+        row.some((value, at) => displayWidth(visibleText(value ?? 'NULL')) > (widths?.[at] ?? 0)),
+      );
       const drawn = draw(cells, {
         colWidths: widths,
         colAligns: aligns,
@@ -79,8 +82,8 @@ const GRAPHEMES = new Intl.Segmenter();
 function measureColumns(columns: readonly ColumnInfo[], rows: readonly TextRow[], width: number): number[] {
   const widths = columns.map(({ name }, index) =>
     rows.reduce(
-      (widest, row) => Math.max(widest, Math.min(displayWidth(oneLine(row[index] ?? 'NULL')), MOST_MEASURED)),
-      Math.max(displayWidth(name), NARROWEST),
+      (widest, row) => Math.max(widest, Math.min(displayWidth(visibleText(row[index] ?? 'NULL')), MOST_MEASURED)),
+      Math.max(displayWidth(visibleText(name)), NARROWEST),
     ),
   );
   const most = width - GAP * (columns.length - 1);
@@ -91,8 +94,6 @@ function measureColumns(columns: readonly ColumnInfo[], rows: readonly TextRow[]
   }
   return widths;
 }
-
-const oneLine = (value: string): string => value.replaceAll(/\r\n|\n|\r/g, '⏎').replaceAll('\t', ' ');
 
 /** No line is as long, so its exact width does not matter: string-width would take seconds for a megabyte. */
 const MOST_MEASURED = 2000;

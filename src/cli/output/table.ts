@@ -1,4 +1,5 @@
 import Table from 'cli-table3';
+import { visibleText } from '../../visible-text.ts';
 import type { Colors } from '../session/terminal.ts';
 
 /** Spaces between columns. */
@@ -44,7 +45,7 @@ export function draw(rows: readonly string[][], options: Table.TableConstructorO
     .join('\n');
 }
 
-/** Columns of text below a header, without a frame. */
+/** Columns of text below a header, without a frame. A list is a cell of several lines. */
 export function table(
   colors: Colors,
   head: readonly string[],
@@ -52,10 +53,16 @@ export function table(
   options: TableOptions = {},
 ): string {
   const widths: (number | null)[] = head.map((_, column) => options.wrap?.[column] ?? null);
-  const cells = rows.map(row => row.map(cell => (cell === null || cell === undefined ? '' : String(cell))));
+  const cells = rows.map(row => row.map(cellText));
   return draw(cells, {
-    head: head.map(cell => colors.dim(cell)),
+    head: head.map(cell => colors.dim(visibleText(cell))),
     colAligns: head.map((_, column) => (options.right?.includes(column) ? 'right' : 'left')),
     ...(options.wrap ? { colWidths: widths, wordWrap: true } : {}),
   });
 }
+
+const cellText = (cell: unknown): string =>
+  [cell ?? '']
+    .flat()
+    .map(line => visibleText(String(line)))
+    .join('\n');

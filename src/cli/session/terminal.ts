@@ -1,11 +1,24 @@
+import { randomInt } from 'node:crypto';
 import pc from 'picocolors';
 import { hideSecrets } from '../../log.ts';
+import { visibleJson, visibleLines } from '../../visible-text.ts';
 import { isoTimes } from './iso-times.ts';
 
-export type Colors = ReturnType<typeof pc.createColors>;
+/** Colours do not nest. */
+export type Colors = Pick<
+  ReturnType<typeof pc.createColors>,
+  'isColorSupported' | 'bold' | 'dim' | 'red' | 'green' | 'cyan'
+>;
 
 /** No colours, for files. */
 export const PLAIN: Colors = pc.createColors(false);
+
+const CODE = '\x1b[';
+/**
+ * Begins our own colours until they are written. Text from outside may contain codes too, but cannot guess this one, and is made visible.
+ * To what measures text it is a code like any other.
+ */
+const MARK = `${CODE}${randomInt(1000, 10_000)};${randomInt(1000, 10_000)};`;
 
 /** A command's output: its result goes to stdout, everything else to stderr. */
 export interface Terminal {
@@ -21,7 +34,7 @@ export interface Terminal {
   readonly noteColors: Colors;
   /** Prints the result: the document with `--json`, otherwise the text. */
   show(document: unknown, text: () => string): void;
-  /** Writes part of a streamed result; resolves when more can be written, with false once the reader is gone. */
+  /** Writes part of a streamed result, exactly, for programs read it too: its format makes text visible. Resolves when more can be written, with false once the reader is gone. */
   write(text: string): Promise<boolean>;
   /** Part of the result has been written. */
   readonly begun: boolean;
@@ -58,21 +71,21 @@ export function createTerminal(options: { json: boolean; color: boolean }): Term
     json: options.json,
     watched: stderr.isTTY === true && process.env.TERM !== 'dumb',
     width: stdout.isTTY ? Math.max(stdout.columns || 100, 60) : null,
-    colors: pc.createColors(colorful(stdout) && !options.json),
-    noteColors: pc.createColors(colorful(stderr)),
+    colors: markedColors(colorful(stdout) && !options.json),
+    noteColors: markedColors(colorful(stderr)),
     show(document, text) {
-      stdout.write(`${options.json ? JSON.stringify(document, isoTimes, 2) : text()}\n`);
+      stdout.write(`${options.json ? visibleJson(JSON.stringify(document, isoTimes, 2)) : toScreen(text())}\n`);
     },
     async write(text) {
       begun = true;
       if (closed) return false;
-      await new Promise<void>(resolve => stdout.write(text, () => resolve()));
+      await new Promise<void>(resolve => stdout.write(text.replaceAll(MARK, CODE), () => resolve()));
       return !closed;
     },
     get begun() {
       return begun;
     },
-    note: line => void stderr.write(`${hidden(line)}\n`),
+    note: line => void stderr.write(`${toScreen(hidden(line))}\n`),
     hide(secrets) {
       known = [...known, ...secrets];
       hidden = hideSecrets(known);
@@ -84,3 +97,20 @@ export function createTerminal(options: { json: boolean; color: boolean }): Term
     },
   };
 }
+
+function markedColors(enabled: boolean): Colors {
+  const { isColorSupported, bold, dim, red, green, cyan } = pc.createColors(enabled);
+  const marked = (paint: (text: string) => string) => (text: unknown) =>
+    paint(visibleLines(String(text))).replaceAll(CODE, MARK);
+  return {
+    isColorSupported,
+    bold: marked(bold),
+    dim: marked(dim),
+    red: marked(red),
+    green: marked(green),
+    cyan: marked(cyan),
+  };
+}
+
+/** Nothing but our own colours reaches a terminal as a code. */
+const toScreen = (text: string): string => text.split(MARK).map(visibleLines).join(CODE);
