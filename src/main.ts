@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { type Command, CommanderError } from 'commander';
 import { createProgram } from './cli/program.ts';
+import { describeAddresses } from './cli/session/describe-addresses.ts';
 import { loadJobs } from './cli/session/load-jobs.ts';
 import { selectSettings } from './cli/session/select-settings.ts';
 import type { Cli, Outcome, Session } from './cli/session/session.ts';
@@ -44,7 +45,8 @@ const cli: Cli = {
       const closing: (() => Promise<void>)[] = [];
       let outcome: Outcome;
       try {
-        outcome = await work(openSession(config, jobs, { name: command.name(), source }, closing), ...given);
+        const session = openSession(config, jobs, { name: command.name(), source, sendsKey: needs.source }, closing);
+        outcome = await work(session, ...given);
       } finally {
         // A connection that does not close must not hide the error that stopped the work.
         for (const close of closing.reverse()) await close().catch(error => terminal.note(`${error}`));
@@ -60,10 +62,23 @@ async function checkSchedules({ sources }: Config): Promise<void> {
       if (schedule !== 'off') (await import('./service/schedule/schedule.ts')).cronOf({ source, resource, schedule });
 }
 
+/** Warns now, and says which files named the addresses when the database is first opened, before any request. */
+function sayFiles(
+  warnings: readonly string[],
+  sources: Config['sources'],
+  say: (level: 'info' | 'warn', line: string) => void,
+): () => void {
+  for (const warning of warnings) say('warn', warning);
+  const lines = describeAddresses(sources);
+  return () => {
+    for (const line of lines.splice(0)) say('info', line);
+  };
+}
+
 function openSession(
   config: Config,
   jobs: Session['jobs'],
-  command: { name: string; source: string | undefined },
+  command: { name: string; source: string | undefined; sendsKey: boolean },
   closing: (() => Promise<void>)[],
 ): Session {
   const { name } = command;
@@ -72,11 +87,15 @@ function openSession(
   drains = isService;
   // Commands print their own progress; a service is followed through its log.
   const level = config.logLevel === 'info' && !isService ? 'warn' : config.logLevel;
-  const color = terminal.noteColors.isColorSupported;
-  const log = createLog({ level, secrets: [], hide: terminal.hidden, color });
+  const log = createLog({ level, secrets: [], hide: terminal.hidden, color: terminal.noteColors.isColorSupported });
+
+  const sayAddresses = sayFiles(config.warnings, command.sendsKey ? settings.sources : [], (level, line) =>
+    isService ? log[level](line) : terminal.note(`${line}.`),
+  );
 
   async function open(options: { name?: string; embedded?: boolean } = {}): Promise<Database & { url: string }> {
     const { name: applicationName = `sluice ${name}`, embedded = config.databaseUrl === null } = options;
+    sayAddresses();
     let url = config.databaseUrl ?? '';
     if (embedded) {
       const { state } = await embeddedStatus(config.dataDir);

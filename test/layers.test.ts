@@ -70,6 +70,7 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
     ours: [
       'config',
       'src/cli/program.ts',
+      'src/cli/session/describe-addresses.ts',
       'src/cli/session/load-jobs.ts',
       'src/cli/session/select-settings.ts',
       'src/cli/session/session.ts',

@@ -19,6 +19,8 @@ export interface SourceConfig {
   /** Identifies the source in the bookkeeping, in `--source` and in the log. */
   readonly name: string;
   readonly schema: string;
+  /** The file that the address comes from; null if that is the environment, or none is set. */
+  readonly addressFile: string | null;
   readonly timeZone: string;
   /** Null while the URL or the key is not set; only commands that do not contact the source allow that. */
   readonly settings: SourceSettings | null;
@@ -63,4 +65,6 @@ export interface Config {
   /** Values that must appear in no output. */
   readonly secrets: readonly string[];
   readonly shown: readonly ShownSetting[];
+  /** For whoever runs a command: what is accepted although it is unsafe. */
+  readonly warnings: readonly string[];
 }

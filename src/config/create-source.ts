@@ -6,10 +6,10 @@ import type { SourceValues } from './schema.ts';
 /** The frozen settings of one source. */
 export function createSource(
   data: SourceValues,
-  own: { name: string; apiKey: string | undefined } & ResourceSettings,
+  own: { name: string; apiKey: string | undefined; addressFile: string | null } & ResourceSettings,
 ): SourceConfig {
   const { SOURCE_URL: url, SOURCE_TIMEZONE: timeZone } = data;
-  const { name, apiKey, schedules, weights } = own;
+  const { name, apiKey, addressFile, schedules, weights } = own;
   const limits = { limit: data.SOURCE_RATE_LIMIT, windowMs: data.SOURCE_RATE_WINDOW_SECONDS * SECOND };
   const settings = {
     auth: data.SOURCE_AUTH,
@@ -23,6 +23,7 @@ export function createSource(
   return Object.freeze({
     name,
     schema: data.WAREHOUSE_SCHEMA,
+    addressFile,
     timeZone,
     settings: url && apiKey ? Object.freeze({ url, apiKey, ...settings }) : null,
     ...limits,

@@ -1,19 +1,32 @@
-import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { SluiceError } from '../errors.ts';
+import { readSettingsFile } from './read-settings-file.ts';
+import { wrongSettings } from './wrong-settings.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The variables of a `.env` file, none if there is no such file. A problem names a line, never its content. */
-export function readEnvFile(path: string): { values: Environment; problems: readonly string[] } {
-  let text: string;
+export interface EnvFile {
+  readonly values: Environment;
+  /** Each names a line, never its content. */
+  readonly problems: readonly string[];
+  /** Every user of this machine may read it. */
+  readonly isPublic: boolean;
+}
+
+/** The variables of a `.env` file, none if there is no such file. Throws the kind `configuration` for one that others control. */
+export function readEnvFile(path: string): EnvFile {
+  const unread = { values: {}, isPublic: false };
   try {
-    text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+    const { text, refused, isPublic } = readSettingsFile(path);
+    // What it would have set counts as neither set nor missing, so nothing else is worth a message.
+    if (refused !== null) throw wrongSettings([`${refused}.`]);
+    return { values: parseEnv(text) as Environment, problems: findMalformedLines(text), isPublic };
   } catch (error) {
+    if (error instanceof SluiceError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return { values: {}, problems: [] };
-    return { values: {}, problems: [`.env cannot be read (${code}); expected a text file of NAME=value lines.`] };
+    if (code === 'ENOENT') return { ...unread, problems: [] };
+    return { ...unread, problems: [`.env cannot be read (${code}); expected a text file of NAME=value lines.`] };
   }
-  return { values: parseEnv(text) as Environment, problems: findMalformedLines(text) };
 }
 
 /** Node's parser skips lines that it does not understand, so a misspelt line would go unnoticed. */

@@ -9,11 +9,16 @@ export interface RawSettings {
   readonly originOf: (name: string) => 'environment' | '.env' | 'default';
   readonly names: readonly string[];
   readonly problems: readonly string[];
+  /** Path of the `.env` file. */
+  readonly file: string;
+  /** What `.env` sets, if every user of this machine may read it. */
+  readonly publicValues: Environment;
 }
 
 /** An empty variable in the environment hides that of `.env`. */
 export function readEnvironment(environment: Environment, directory: string): RawSettings {
-  const { values, problems } = readEnvFile(join(directory, '.env'));
+  const file = join(directory, '.env');
+  const { values, problems, isPublic } = readEnvFile(file);
   const textOf = (name: string) => (environment[name] ?? values[name])?.trim() || undefined;
   return {
     textOf,
@@ -23,10 +28,12 @@ export function readEnvironment(environment: Environment, directory: string): Ra
     },
     names: [...new Set([...Object.keys(values), ...Object.keys(environment)])],
     problems,
+    file,
+    publicValues: isPublic ? values : {},
   };
 }
 
-export function settingTexts({ textOf }: RawSettings): SettingTexts {
+export function settingTexts({ textOf }: Pick<RawSettings, 'textOf'>): SettingTexts {
   const texts: Partial<Record<SettingName, string>> = {};
   for (const name of SETTING_NAMES) {
     const text = textOf(name);

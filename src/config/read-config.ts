@@ -1,8 +1,9 @@
 import { MINUTE, SECOND } from '../clock.ts';
-import type { Config, ShownSetting, SourceConfig } from './config.ts';
+import type { Config, SourceConfig } from './config.ts';
 import { createSource } from './create-source.ts';
 import type { Environment } from './env-file.ts';
 import { type RawSettings, readEnvironment, settingTexts } from './environment.ts';
+import { findPublicKeys, findRedirectedKeys } from './key-safety.ts';
 import { describeRejected, findSecrets, showValue, withoutSecrets } from './redaction.ts';
 import { readResourceSettings } from './resource-settings.ts';
 import { SCHEMA, SETTING_NAMES, type SettingName, type SettingTexts, type SettingValues } from './schema.ts';
@@ -38,6 +39,7 @@ export function readConfig(options: {
       textOf: environment.textOf,
       needsKey: source => needsSource && (chosen === undefined || chosen === source),
       resources,
+      file: file.path,
     }),
   );
   const described = entries?.flatMap(({ source }) => source ?? []) ?? [];
@@ -50,12 +52,14 @@ export function readConfig(options: {
     ...(needsSource && !file ? missingSource(texts) : []),
     ...(entries?.flatMap(entry => entry.problems) ?? []),
     ...(file ? findDuplicates(described, file.name) : []),
+    ...findRedirectedKeys(environment, file),
   ];
   if (!parsed.success || problems.length > 0) throw wrongSettings(problems);
   const { data } = parsed;
-  const sources = file ? described : [sourceOfEnvironment(data, perResource)];
+  const sources = file ? described : [sourceOfEnvironment(data, perResource, environment)];
   return createConfig(data, {
     sources,
+    warnings: findPublicKeys(environment),
     secrets: [...new Set([...findSecrets(texts), ...sources.flatMap(source => source.settings?.apiKey ?? [])])],
     shown: [
       ...showSettings(data, environment, perResource.names),
@@ -85,9 +89,14 @@ function missingSource(texts: SettingTexts): string[] {
 }
 
 /** Without a sources file the environment describes one source, named after its schema. */
-function sourceOfEnvironment(data: SettingValues, own: Pick<SourceConfig, 'schedules' | 'weights'>): SourceConfig {
+function sourceOfEnvironment(
+  data: SettingValues,
+  { schedules, weights }: Pick<SourceConfig, 'schedules' | 'weights'>,
+  { file, originOf }: RawSettings,
+): SourceConfig {
   const name = data.WAREHOUSE_SCHEMA === 'warehouse' ? 'main' : data.WAREHOUSE_SCHEMA;
-  return createSource(data, { name, apiKey: data.SOURCE_API_KEY, schedules: own.schedules, weights: own.weights });
+  const addressFile = originOf('SOURCE_URL') === '.env' ? file : null;
+  return createSource(data, { name, apiKey: data.SOURCE_API_KEY, addressFile, schedules, weights });
 }
 
 function showSettings(data: SettingValues, { textOf, originOf }: RawSettings, perResource: readonly string[]) {
@@ -102,12 +111,9 @@ function summary({ settings, schema, limit, windowMs }: SourceConfig): string {
   return `${address}, schema ${schema}, ${limit} requests in ${windowMs / SECOND} s`;
 }
 
-function createConfig(
-  data: SettingValues,
-  own: { sources: SourceConfig[]; secrets: readonly string[]; shown: readonly ShownSetting[] },
-): Config {
+function createConfig(data: SettingValues, own: Pick<Config, 'sources' | 'secrets' | 'shown' | 'warnings'>): Config {
   return Object.freeze({
-    sources: Object.freeze(own.sources),
+    sources: Object.freeze([...own.sources]),
     databaseUrl: data.DATABASE_URL ?? null,
     dataDir: data.SLUICE_DATA_DIR,
     host: data.SLUICE_HOST,
@@ -125,5 +131,6 @@ function createConfig(
     logLevel: data.LOG_LEVEL,
     secrets: own.secrets,
     shown: own.shown,
+    warnings: own.warnings,
   });
 }

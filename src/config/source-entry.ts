@@ -3,7 +3,7 @@ import type { SourceConfig } from './config.ts';
 import { createSource } from './create-source.ts';
 import { describeRejected } from './redaction.ts';
 import { checkResourceSettings, plainText, type ResourceSettings } from './resource-settings.ts';
-import { API_KEY, type SettingName, type SettingTexts, SOURCE_SHAPE } from './schema.ts';
+import { API_KEY, SETTING_NAMES, type SettingName, type SettingTexts, SOURCE_SHAPE } from './schema.ts';
 import { isRecord, isSourceName, type SourceEntry } from './sources-file.ts';
 
 /** Each field of an entry and the setting that it stands for. */
@@ -35,6 +35,8 @@ export function readSourceEntry(
     textOf: (name: string) => string | undefined;
     needsKey: (source: unknown) => boolean;
     resources: readonly string[];
+    /** The sources file. */
+    file: string;
   },
 ): { source: SourceConfig | null; problems: readonly string[] } {
   const { defaults, resourceDefaults, textOf, resources } = context;
@@ -54,6 +56,7 @@ export function readSourceEntry(
   const source = createSource(settings, {
     name,
     apiKey,
+    addressFile: context.file,
     schedules: { ...resourceDefaults.schedules, ...own.schedules },
     weights: { ...resourceDefaults.weights, ...own.weights },
   });
@@ -89,6 +92,14 @@ function readSettings(fields: Fields, defaults: SettingTexts, report: Report) {
   return parsed.data ?? null;
 }
 
+/** A file that came from somebody else must not be able to send just any variable to its address, such as a password. */
+function whyNoKey(variable: string): string | null {
+  if (variable !== 'SOURCE_API_KEY' && SETTING_NAMES.some(setting => setting === variable))
+    return `the setting ${variable}; expected a variable of its own`;
+  if (/_(?:KEY|TOKEN)$|^(?:SOURCE|SLUICE)_/.test(variable)) return null;
+  return `${variable}; expected a variable whose name ends with _KEY or _TOKEN or starts with SOURCE_ or SLUICE_`;
+}
+
 /** The key in the named variable. What the field itself holds is not shown: it may be the key. */
 function readKey(
   variable: unknown,
@@ -99,6 +110,11 @@ function readKey(
   if (typeof variable !== 'string' || !/^[A-Z][A-Z0-9_]*$/.test(variable)) {
     const found = variable === undefined ? 'is missing' : 'is not a variable name (value hidden)';
     report(`api_key_from ${found}; expected the environment variable that holds the key, such as VIENNA_KEY.`);
+    return undefined;
+  }
+  const refused = whyNoKey(variable);
+  if (refused !== null) {
+    report(`api_key_from names ${refused}, such as VIENNA_KEY.`);
     return undefined;
   }
   const key = textOf(variable);

@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { SourceConfig } from './config.ts';
+import { readSettingsFile } from './read-settings-file.ts';
 
 export interface SourcesFile {
   /** Its name, as the origin of settings. */
   readonly name: string;
+  readonly path: string;
   readonly entries: readonly SourceEntry[];
   readonly problems: readonly string[];
 }
@@ -21,10 +22,13 @@ const EXAMPLE = '[{"name": "main", "url": "https://...", ...}]';
 export function readSourcesFile(directory: string, named: string | undefined): SourcesFile | null {
   const file = named ?? 'sources.json';
   const name = basename(file);
-  const unusable = (problem: string): SourcesFile => ({ name, entries: [], problems: [`${file} ${problem}`] });
+  const path = resolve(directory, file);
+  const unusable = (problem: string): SourcesFile => ({ name, path, entries: [], problems: [`${file} ${problem}`] });
   let text: string;
   try {
-    text = readFileSync(resolve(directory, file), 'utf8').replace(/^\uFEFF/, '');
+    const read = readSettingsFile(path);
+    if (read.refused !== null) return { name, path, entries: [], problems: [`${read.refused}.`] };
+    text = read.text;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' && named === undefined) return null;
@@ -43,7 +47,7 @@ export function readSourcesFile(directory: string, named: string | undefined): S
     fields,
     place: `${file}, source ${index + 1}${isSourceName(fields.name) ? ` (${fields.name})` : ''}:`,
   }));
-  return { name, entries, problems: [] };
+  return { name, path, entries, problems: [] };
 }
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>

@@ -42,7 +42,8 @@ export async function openEmbedded(options: {
     const known = await findHome(base);
     const running = known && (await attach(known));
     if (running) return { url: running, started: false };
-    await makeFolder(base);
+    // Root's server runs as another user, who must be able to enter.
+    await makeFolder(base, process.getuid?.() === 0 ? undefined : 0o700);
     return withStartLock(base, async () => {
       const { home, user } = await prepareHome(base, log);
       // Another process may have started it while this one waited for the lock.

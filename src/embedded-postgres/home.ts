@@ -70,7 +70,7 @@ async function createAsRoot(base: string): Promise<{ home: string; user: UserIds
       },
     );
   }
-  await writeFile(locationFile(base), `${elsewhere}\n`);
+  await writeFile(locationFile(base), `${elsewhere}\n`, { mode: 0o600 });
   return { home: elsewhere, user };
 }
 

@@ -17,7 +17,7 @@ export async function choosePort(home: string): Promise<number> {
   const candidates = [...(kept > 0 ? [kept] : []), ...Array.from({ length: 100 }, (_, i) => first + i)];
   for (const port of candidates) {
     if (!(await isFree(port))) continue;
-    if (port !== kept) await writeFile(file, String(port));
+    if (port !== kept) await writeFile(file, String(port), { mode: 0o600 });
     return port;
   }
   throw new SluiceError('database', `No port from ${first} to ${first + 99} is free for the embedded Postgres.`, {

@@ -46,7 +46,7 @@ export async function withStartLock<T>(base: string, fn: () => Promise<T>): Prom
 
 async function tryCreate(file: string, token: string): Promise<boolean> {
   try {
-    await writeFile(file, token, { flag: 'wx' });
+    await writeFile(file, token, { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;

@@ -32,11 +32,11 @@ test('wrong usage exits with 2 and says what is allowed, before anything starts'
 
 test('a confirmation for one source is not applied to several', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'sluice-sources-'));
-  const source = (name: string) => ({ name, url: `https://${name}.example.com`, api_key_from: 'KEY' });
+  const source = (name: string) => ({ name, url: `https://${name}.example.com`, api_key_from: 'BOTH_KEY' });
   writeFileSync(join(cwd, 'sources.json'), JSON.stringify([source('vienna'), source('graz')]));
   const nobody = `postgres://127.0.0.1:${await freePort()}/warehouse`;
   const sync = (...args: string[]) =>
-    run(['sync', 'invoices', ...args], { env: { KEY: 'key', DATABASE_URL: nobody }, cwd });
+    run(['sync', 'invoices', ...args], { env: { BOTH_KEY: 'key', DATABASE_URL: nobody }, cwd });
   for (const flag of ['--accept-deletes 90', '--moved']) {
     const { code, stderr } = await sync(...flag.split(' '));
     expect([code, stderr]).toEqual([
@@ -46,7 +46,7 @@ test('a confirmation for one source is not applied to several', async () => {
     // It gets as far as the database, which does not exist.
     expect((await sync(...flag.split(' '), '--source', 'graz')).code).toBe(1);
   }
-  const unasked = await run(['reset', 'invoices', '--source', 'graz'], { env: { KEY: 'key' }, cwd });
+  const unasked = await run(['reset', 'invoices', '--source', 'graz'], { env: { BOTH_KEY: 'key' }, cwd });
   expect([unasked.code, unasked.stderr]).toEqual([
     2,
     expect.stringContaining(': sluice reset invoices --source graz --yes\n'),

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -85,6 +85,13 @@ test('sql writes one object a line, one column a line, and files that are comple
     onTestFinished(() => rmSync(cwd, { recursive: true }));
     const written = await run(['sql', '--format', 'csv', '--out', 'a.csv', 'select 1 as one'], { env, cwd });
     expect([written.code, written.stdout]).toEqual([0, '1 row written to a.csv\n']);
+    if (process.platform !== 'win32') {
+      const mode = () => statSync(join(cwd, 'a.csv')).mode & 0o777;
+      expect(mode()).toBe(0o600);
+      chmodSync(join(cwd, 'a.csv'), 0o640);
+      await run(['sql', '--format', 'csv', '--out', 'a.csv', 'select 1 as one'], { env, cwd });
+      expect(mode()).toBe(0o640);
+    }
     expect(readFileSync(join(cwd, 'a.csv'), 'utf8')).toBe('one\r\n1\r\n');
     const json = await run(['sql', '--json', '--out', 'a.json', 'select 1 as one'], { env, cwd });
     expect(json.json()).toEqual({ file: 'a.json', rows: 1 });

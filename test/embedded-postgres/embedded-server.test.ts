@@ -110,7 +110,7 @@ describe('the embedded server', () => {
     const wrong = new URL(url);
     wrong.password = 'guessed';
     await expect(ask(wrong.href, 'select 1')).rejects.toMatchObject({ code: '28P01' });
-    expect((await stat(join(home, 'password'))).mode & 0o777).toBe(0o600);
+    for (const file of ['password', 'port']) expect((await stat(join(home, file))).mode & 0o777, file).toBe(0o600);
   });
 
   test('stops on request and restarts on the same port with its data', async () => {

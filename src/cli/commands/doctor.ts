@@ -11,6 +11,7 @@ import { describeProfile } from '../output/describe-profile.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
+import { describeAddresses } from '../session/describe-addresses.ts';
 import { newCommand } from '../session/new-command.ts';
 import type { Cli, Session } from '../session/session.ts';
 import { describeShared, SHARED_NEXT } from '../session/shared-sources.ts';
@@ -43,6 +44,7 @@ export function doctorCommand(cli: Cli): Command {
         const found = database ? await readTraits(database.kysely, name) : [];
         traits.push(...found.map(trait => ({ source: name, ...trait })));
       }
+      for (const found of describeAddresses(settings.sources)) note({ check: 'address', ok: true, found });
       for (const found of describeShared(settings.sources.filter(isOpen)))
         note({ check: 'sources', ok: true, found, next: SHARED_NEXT });
       const ok = checks.every(check => check.ok);

@@ -39,6 +39,7 @@ export async function readSandbox(demo: Demo, kind: OrderKind): Promise<(OrderSu
     ...settings,
     name: 'main',
     schema: 'warehouse',
+    addressFile: null,
     settings,
     schedules: {},
     scheduleTimeZone: 'UTC',

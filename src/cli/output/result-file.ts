@@ -1,4 +1,4 @@
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { codeOf, SluiceError } from '../../errors.ts';
 
 /** A file that appears under its name only once it is complete. */
@@ -9,12 +9,19 @@ export interface ResultFile {
   close(): Promise<void>;
 }
 
+/** Rows of a warehouse are nobody else's business, unless a file that is replaced was shared. */
+const OWN = 0o600;
+
 /** Kind `usage` where the file cannot be created. */
 export async function openResultFile(path: string): Promise<ResultFile> {
   const part = `${path}.part-${process.pid}`;
   let file: FileHandle;
   try {
-    file = await open(part, 'w');
+    await rm(part, { force: true });
+    // Never through a link: the folder may be shared, and the name can be guessed.
+    file = await open(part, 'wx', OWN);
+    const replaced = await stat(path).catch(() => null);
+    if (replaced?.isFile()) await file.chmod(replaced.mode & 0o777);
   } catch (cause) {
     throw unwritable(path, cause);
   }
