@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { type Command, CommanderError } from 'commander';
 import { createProgram } from './cli/program.ts';
+import { checkNever } from './cli/session/check-never.ts';
 import { describeAddresses } from './cli/session/describe-addresses.ts';
 import { loadJobs } from './cli/session/load-jobs.ts';
 import { selectSettings } from './cli/session/select-settings.ts';
@@ -40,6 +41,7 @@ const cli: Cli = {
         resources: [...jobs.keys()],
       });
       terminal.hide(config.secrets);
+      checkNever(config, jobs);
       await checkSchedules(config);
       debugging ||= config.logLevel === 'debug' || config.logLevel === 'trace';
       const closing: (() => Promise<void>)[] = [];

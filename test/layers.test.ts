@@ -71,6 +71,7 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
       'config',
       'src/cli/program.ts',
       'src/cli/session/describe-addresses.ts',
+      'src/cli/session/check-never.ts',
       'src/cli/session/load-jobs.ts',
       'src/cli/session/select-settings.ts',
       'src/cli/session/session.ts',

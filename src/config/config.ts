@@ -11,6 +11,8 @@ export interface SourceSettings {
   readonly timeoutMs: number;
   /** How far an answer may lag behind the source. */
   readonly lagMs: number;
+  /** Names of fields that are not stored, beside those that say that they hold a secret. */
+  readonly never: readonly string[];
   readonly timeZone: string;
 }
 

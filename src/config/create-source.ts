@@ -18,6 +18,7 @@ export function createSource(
     concurrency: data.SOURCE_CONCURRENCY,
     timeoutMs: data.SOURCE_TIMEOUT_SECONDS * SECOND,
     lagMs: data.SOURCE_LAG_SECONDS * SECOND,
+    never: data.SOURCE_NEVER,
     timeZone,
   };
   return Object.freeze({

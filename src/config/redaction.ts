@@ -18,7 +18,7 @@ export function describeRejected(name: SettingName, text: string): string {
 
 /** A setting's value as `sluice doctor` shows it. */
 export function showValue(name: SettingName, value: unknown): string {
-  if (value === undefined) return 'not set';
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return 'not set';
   if (SECRETS.has(name)) return '(set, not shown)';
   return URLS.has(name) ? (withoutSecrets(String(value)) ?? '(set, not shown)') : String(value);
 }

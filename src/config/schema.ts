@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { checked, isPostgresUrl, isSourceUrl, isWebUrl, oneOf, timeZone, wholeNumber } from './value-checks.ts';
+import {
+  checked,
+  isPostgresUrl,
+  isSourceUrl,
+  isWebUrl,
+  nameList,
+  oneOf,
+  timeZone,
+  wholeNumber,
+} from './value-checks.ts';
 
 /** Settings of one source, from the environment or from the fields of an entry in the sources file. */
 export const SOURCE_SHAPE = {
@@ -17,6 +26,7 @@ export const SOURCE_SHAPE = {
   SOURCE_CONCURRENCY: wholeNumber(1, 32).default(4),
   SOURCE_TIMEOUT_SECONDS: wholeNumber(1, 600).default(30),
   SOURCE_LAG_SECONDS: wholeNumber(0, 3600).default(60),
+  SOURCE_NEVER: nameList('field names with commas between them, such as iban,date_of_birth').default([]),
   WAREHOUSE_SCHEMA: checked(
     'a schema name such as books_2: at most 40 of a-z, 0-9 and _, no leading digit, not sluice, graphile_worker, information_schema or pg_*',
     text => /^[a-z_][a-z0-9_]{0,39}$/.test(text) && !/^(pg_.*|sluice|graphile_worker|information_schema)$/.test(text),

@@ -12,6 +12,14 @@ export const wholeNumber = (least: number, most: number) =>
     text => /^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most,
   ).transform(Number);
 
+/** Names with commas between them, each with a letter or a digit; none in an empty text. */
+export const nameList = (expected: string) =>
+  checked(expected, text => namesIn(text).every(name => /^[^[\]{}"]*[\p{L}\p{N}][^[\]{}"]*$/u.test(name))).transform(
+    namesIn,
+  );
+
+const namesIn = (text: string): string[] => (text === '' ? [] : text.split(',').map(name => name.trim()));
+
 export const timeZone = () => checked('an IANA time zone such as Europe/Vienna', isTimeZone);
 
 function isTimeZone(text: string): boolean {

@@ -21,7 +21,7 @@ export interface Job {
   readonly children: Readonly<Record<string, Child>>;
   /** The ways this list can be cut into slices. */
   readonly slicings: readonly Slicing[];
-  /** Fields dropped before anything is stored or logged. */
+  /** More fields that are dropped at any depth before anything is stored or logged, beside passwords, keys and the like. */
   readonly never: readonly string[];
   /**
    * Events of the source's webhooks after which rows of this list may be new or different, and the fields of their messages that

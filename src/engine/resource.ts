@@ -48,16 +48,16 @@ export interface Resource extends List {
 
 export async function openResource(
   database: Database,
-  options: { source: string; name: string; job: Job; schema: string; lagMs?: number },
+  options: { source: string; name: string; job: Job; schema: string; lagMs?: number; never?: readonly string[] },
 ): Promise<Resource> {
-  const { source, name, job, schema, lagMs = 0 } = options;
+  const { source, name, job, schema, lagMs = 0, never = [] } = options;
   const table = await readTable(database.kysely, tableDeclaration(name, job, schema));
   const resource: Resource = {
     source,
     name,
     job,
     table,
-    parse: createRecordParser(job, { hashed: table.hashed, contentKeyed: isContentKeyed(table) }),
+    parse: createRecordParser(job, { hashed: table.hashed, contentKeyed: isContentKeyed(table), never }),
     dates: slicingOf(job, 'date'),
     lagMs,
     profile: UNKNOWN,

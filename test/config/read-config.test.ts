@@ -26,6 +26,7 @@ test('without any setting, the documented defaults apply', () => {
     concurrency: 4,
     timeoutMs: 30_000,
     lagMs: 60_000,
+    never: [],
     timeZone: 'UTC',
   });
 });

@@ -50,6 +50,24 @@ describe('the sources file', () => {
     expect(JSON.stringify(config.shown)).not.toMatch(/key-[vg]/);
   });
 
+  test('names the fields that are not stored, in place of those of the environment', () => {
+    const neverOf = (never: unknown) => {
+      write([{ ...VIENNA, never }, GRAZ]);
+      return read({ ...ENVIRONMENT, SOURCE_NEVER: 'iban, Date-Of-Birth' }).sources.map(
+        ({ settings }) => settings?.never,
+      );
+    };
+    expect(neverOf(['ssn', 'tax id'])).toEqual([
+      ['ssn', 'tax id'],
+      ['iban', 'Date-Of-Birth'],
+    ]);
+    expect(neverOf('ssn')[0]).toEqual(['ssn']);
+    expect(neverOf([])[0]).toEqual([]);
+    for (const never of [[1], {}, ['a', ''], '-'])
+      expect(wrong([{ ...VIENNA, never }])).toContain('source 1 (vienna): never is "');
+    expect(problems({ SOURCE_NEVER: 'a,,b' })).toContain('SOURCE_NEVER is "a,,b"; expected field names with commas');
+  });
+
   test('may have another name, and must exist then', () => {
     writeFileSync(join(folder.path, 'mine.json'), JSON.stringify([GRAZ]));
     expect(read({ ...ENVIRONMENT, SOURCES_FILE: 'mine.json' }).sources).toMatchObject([{ name: 'graz' }]);

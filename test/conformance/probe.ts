@@ -17,6 +17,7 @@ import { checkOrder } from './checks/check-order.ts';
 import { checkPaging, checkPastEnd } from './checks/check-paging.ts';
 import { checkRateLimit } from './checks/check-rate-limit.ts';
 import { checkReport } from './checks/check-report.ts';
+import { checkSecrets } from './checks/check-secrets.ts';
 import { checkTotals } from './checks/check-totals.ts';
 import { checkValues } from './checks/check-values.ts';
 import { checkDateBounds } from './checks/dates/check-date-bounds.ts';
@@ -119,7 +120,13 @@ async function runChecks(
   await attempt(['past-end'], () => checkPastEnd(requester, lists));
   await attempt(['limit-max'], () => checkLimit(requester, lists));
   await attempt(['order'], () => checkOrder(requester, lists));
-  found.push(...checkFields(lists), ...checkValues(lists), ...checkOtherLists(lists), checkForbidden(lists));
+  found.push(
+    ...checkFields(lists),
+    checkSecrets(lists),
+    ...checkValues(lists),
+    ...checkOtherLists(lists),
+    checkForbidden(lists),
+  );
   await attempt(['auth-error'], () => checkKey(requester));
   await attempt(['record', 'no-record', 'no-path'], () => checkNotFound(requester, lists));
   if (!write) found.push(...WRITE_POINTS.map(point => undetermined(point, NEEDS_WRITE)));

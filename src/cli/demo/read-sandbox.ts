@@ -33,6 +33,7 @@ export async function readSandbox(demo: Demo, kind: OrderKind): Promise<(OrderSu
     timeoutMs: 30 * SECOND,
     // The sandbox answers with its latest state.
     lagMs: 0,
+    never: [],
     timeZone: 'UTC',
   };
   const source: OpenSource = {

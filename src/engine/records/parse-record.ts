@@ -9,6 +9,7 @@ import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { type Job, wholeRowOf } from '../job.ts';
 import { jsonText, uncleanIn, wholeJson } from '../storable-text.ts';
+import { createSecretFilter } from './drop-secrets.ts';
 
 /** Stands in `_extra` beside the unknown fields: how many characters were removed or replaced, by field. */
 const CLEANED = '(cleaned)';
@@ -29,22 +30,29 @@ export type RecordParser = (raw: unknown, readAt: string, beside?: Beside) => Pa
 
 /**
  * Turns rows of an answer into rows of the warehouse, or into records for quarantine. `contentKeyed`: a row without its key field
- * gets `#` and a hash of its declared values; the reading tells equals apart by an ordinal.
+ * gets `#` and a hash of its declared values; the reading tells equals apart by an ordinal. Secrets, and the fields that `never` or the job
+ * names, are dropped first.
  */
-export function createRecordParser(job: Job, options: { hashed: boolean; contentKeyed: boolean }): RecordParser {
+export function createRecordParser(
+  job: Job,
+  options: { hashed: boolean; contentKeyed: boolean; never?: readonly string[] },
+): RecordParser {
   const whole = wholeRowOf(job);
   const known = new Set([...Object.keys(job.record.shape), ...job.never]);
   const children = Object.keys(job.children).map(field => ({
     field,
     known: new Set(Object.keys(childShape(job, field))),
   }));
+  const secrets = createSecretFilter([...job.never, ...(options.never ?? [])], {
+    own: new Set(Object.keys(job.record.shape)),
+    items: new Map(children.map(child => [child.field, child.known])),
+  });
   // Changes whenever the record's fields do, so that rows stored under an older declaration are compared as different.
   const version = [...known].sort().join();
 
   const parse = (raw: unknown, readAt: string, { listed, replaced }: Beside): Parsed => {
     if (!isObject(raw)) return { bad: badRecord(job, raw, { '(record)': 'expected an object' }) };
-    const record =
-      whole === undefined ? withLists(raw, children) : { [job.key]: raw[job.key], [whole]: shown(job, raw) };
+    const record = whole === undefined ? withLists(raw, children) : { [job.key]: raw[job.key], [whole]: raw };
     const parsed = job.record.safeParse(record);
     if (!parsed.success) return { bad: badRecord(job, raw, reasonsOf(parsed.error)) };
 
@@ -80,7 +88,10 @@ export function createRecordParser(job: Job, options: { hashed: boolean; content
     const digest = options.hashed ? digestOf([version, values, lists, extra]) : null;
     return { row: { key, values, children: lists, extra, hash: digest, readAt } };
   };
-  return (raw, readAt, beside = {}) => marked(parse(raw, readAt, beside), beside.replaced !== undefined);
+  return (raw, readAt, { listed, replaced: all } = {}) => {
+    const replaced = secrets.dropNames(all);
+    return marked(parse(secrets.drop(raw), readAt, { ...(listed && { listed }), replaced }), replaced !== undefined);
+  };
 }
 
 /** The record with its child lists as lists, where the source writes them as objects. */
@@ -142,14 +153,8 @@ function extraOf(
 
 const sum = (counts: ReplacedFields): number => Object.values(counts).reduce((total, each) => total + each, 0);
 
-/** What may be kept of a row. */
-function shown(job: Job, raw: unknown): unknown {
-  if (job.never.length === 0 || !isObject(raw)) return raw;
-  return Object.fromEntries(Object.entries(raw).filter(([name]) => !job.never.includes(name)));
-}
-
 function badRecord(job: Job, raw: unknown, reasons: Record<string, string>): BadRecord {
-  const payload = wholeJson(shown(job, raw));
+  const payload = wholeJson(raw);
   let key: string | null | undefined;
   try {
     const field = job.record.shape[job.key] as z.ZodType | undefined;

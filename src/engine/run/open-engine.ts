@@ -12,6 +12,8 @@ export interface EngineOptions
   readonly schema: string;
   /** How far an answer may lag behind the source, in milliseconds. */
   readonly lagMs: number;
+  /** Names of fields that are not stored, beside those that say that they hold a secret. Default: none. */
+  readonly never?: readonly string[];
   /** Jobs by resource name. */
   readonly jobs: ReadonlyMap<string, Job>;
   readonly budget: Budget;
@@ -24,10 +26,10 @@ export interface EngineOptions
  * lock.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine & { close(): Promise<void> }> {
-  const { url, apiKey, auth, timeoutMs, schema, lagMs, jobs, budget, noWait, ...engine } = options;
+  const { url, apiKey, auth, timeoutMs, schema, lagMs, never = [], jobs, budget, noWait, ...engine } = options;
   const { source, database, clock, log, concurrency, windowMs, onEvent } = engine;
   const resources = await Promise.all(
-    [...jobs].map(([name, job]) => openResource(database, { source, name, job, schema, lagMs })),
+    [...jobs].map(([name, job]) => openResource(database, { source, name, job, schema, lagMs, never })),
   );
   const waiting = createWaiting(clock);
   const inFlight = await rememberConcurrency({ database, source, concurrency, log, onEvent });

@@ -21,6 +21,7 @@ export type AnswerList = (
 
 /** The position of a row that is null. */
 const NULL_ROW = -1;
+const WRAPPED_EVERY = 10;
 
 export function createListAnswers(data: Data, seed: number): AnswerList {
   const listings = new Map<ListedResource, Listing>();
@@ -54,6 +55,7 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
       if (position(index) === NULL_ROW) return null;
       const stored = table.at(position(index));
       const rendered = renderRow(resource, stored, variants, true);
+      if (variants.secrets === 'wrapped' && stored.id % WRAPPED_EVERY === 0) return [rendered];
       // Nothing is documented of the invented lists, so no value of theirs is of the wrong kind.
       return listShapes[resource].invented ? rendered : spoilRow(fault, rendered, stored.id);
     };

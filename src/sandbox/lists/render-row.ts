@@ -4,6 +4,7 @@ import type { Amount, Item, Resource, Rows } from '../data/rows.ts';
 import { exactNumber } from '../envelopes/json-text.ts';
 import type { ListForm } from '../envelopes/responses.ts';
 import type { Variants } from '../variants/variants.ts';
+import { addSecrets } from './add-secrets.ts';
 
 const DATES = new Set(['date', 'due_date', 'valid_until', 'placed_on']);
 const STAMPS = new Set(['created_at', 'updated_at']);
@@ -22,6 +23,7 @@ export function renderRow<R extends Resource>(resource: R, row: Rows[R], variant
     renderField(rendered, name, value, variants, quoted);
   }
   if (variants['extra-fields'] === 'yes') addExtraFields(rendered, resource, row.id);
+  if (variants.secrets !== 'no') addSecrets(rendered, row.id);
   return rendered;
 }
 
@@ -45,6 +47,7 @@ function isUnchangedBy(variants: Variants, listed: boolean): boolean {
     variants.timestamps === 'z' &&
     variants.lists === 'array' &&
     variants['extra-fields'] === 'no' &&
+    variants.secrets === 'no' &&
     variants['customer-fields'] === 'full' &&
     (variants['invoice-fields'] === 'full' || !listed) &&
     ((variants['transaction-ids'] === 'yes' && variants['other-ids'] === 'yes') || !listed)

@@ -23,6 +23,15 @@ export const rowPoints = {
     { no: 'they do not', yes: 'currency, custom_fields and tags (users: password)' },
     'no',
   ),
+  secrets: point(
+    'Whether rows hold passwords, keys and card numbers below their fields.',
+    {
+      no: 'they do not',
+      nested: 'in several spellings: in fields, objects, items and text that is JSON',
+      wrapped: 'the same, and every tenth row of a list is a list with the row in it',
+    },
+    'no',
+  ),
   none: point(
     'How a missing value is written.',
     {

@@ -1,3 +1,4 @@
+import { isSecretName } from '../../../src/engine/records/secret-names.ts';
 import {
   type Candidates,
   combineLists,
@@ -9,6 +10,7 @@ import {
 import { fieldsOf } from '../lists/cells.ts';
 import { type ListName, shapeOf, UNDOCUMENTED_LISTS } from '../lists/documented-lists.ts';
 import type { ListReading, ListReadings } from '../lists/read-lists.ts';
+import { holdsSecrets } from './check-secrets.ts';
 
 /** Fields that lists are known to omit. */
 const BARE: Partial<Record<ListName, { point: string; fields: string }>> = {
@@ -83,7 +85,11 @@ function extraFields(filled: readonly ListReading[]): Finding {
   if (known.length === 0) return undetermined('extra-fields', 'no list has rows');
   const found = known.flatMap(({ name, rows }) => {
     const documentedFields = new Set(['id', ...Object.keys(shapeOf(name).fields)]);
-    return [...fieldsOf(rows)].filter(field => !documentedFields.has(field)).map(field => `${name}.${field}`);
+    return [...fieldsOf(rows)]
+      .filter(
+        field => !documentedFields.has(field) && !isSecretName(field) && !rows.some(row => holdsSecrets(row[field])),
+      )
+      .map(field => `${name}.${field}`);
   });
   if (found.length === 0) return observed('extra-fields', 'no', 'no row has an undocumented field');
   const named = found.slice(0, 6).join(', ');

@@ -18,6 +18,7 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'webhooks=twice': 'a registration cannot be undone',
   'webhooks=swapped': 'a registration cannot be undone',
   'webhooks=never': 'a registration cannot be undone',
+  'secrets=wrapped': 'rows that are lists disturb the checks of other points',
   'stale=no': 'a source at rest looks the same',
   'stale=replica': 'a source at rest looks the same',
   'stale=cache': 'a source at rest looks the same',

@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { date, decimal, defineJob, integer, list, text, timestamp } from '../../../src/engine/job.ts';
 import { createRecordParser } from '../../../src/engine/records/parse-record.ts';
+import { isSecretName } from '../../../src/engine/records/secret-names.ts';
+import { isObject } from '../../../src/source/answers/json.ts';
 
 const job = defineJob({
   path: '/api/v2/parcels',
@@ -34,8 +36,15 @@ function badOf(raw: unknown) {
   return parsed.bad;
 }
 
-const nameless = fc.string().filter(name => !(name in job.record.shape) && name !== 'password' && !name.includes('\0'));
-const json = fc.jsonValue().map(value => JSON.parse(JSON.stringify(value)) as unknown);
+const nameless = fc.string().filter(name => !(name in job.record.shape) && !isSecretName(name) && !name.includes('\0'));
+const json = fc
+  .jsonValue()
+  .map(
+    value =>
+      JSON.parse(JSON.stringify(value), (_name, item: unknown) =>
+        isObject(item) ? Object.fromEntries(Object.entries(item).filter(([name]) => !isSecretName(name))) : item,
+      ) as unknown,
+  );
 
 test('a child list may arrive as an object whose names are positions, with gaps or without', () => {
   const parts = fc.array(

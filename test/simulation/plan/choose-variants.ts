@@ -2,8 +2,8 @@ import { createRandom, mix, type Random } from '../../../src/sandbox/data/random
 import { variantPoints } from '../../../src/sandbox/variants/variant-points.ts';
 import type { Variants } from '../../../src/sandbox/variants/variants.ts';
 
-/** Points that no reading exercises, and points that only readings of the smaller lists exercise. */
-const ELSEWHERE = new Set(['auth-error', 'webhooks', 'batch']);
+/** Points that no reading exercises or whose rows are not stored as shown, and points that only readings of the smaller lists exercise. */
+const ELSEWHERE = new Set(['auth-error', 'webhooks', 'batch', 'secrets']);
 const OF_OTHERS = new Set(['other-ids', 'report', 'other-lists']);
 
 /**
@@ -105,12 +105,14 @@ const ADDED: ReadonlySet<string> = new Set([
   'charset',
   'lists',
   'stale',
+  'secrets',
 ]);
 
 function chooseAdded(seed: number): Partial<Variants> {
   const random = createRandom(mix(seed, 0xadd));
   const chosen: Record<string, string> = {};
   for (const name of ADDED) {
+    if (ELSEWHERE.has(name)) continue;
     const { values } = variantPoints[name as keyof typeof variantPoints];
     if (random.chance(0.15)) chosen[name] = random.pick(Object.keys(values));
   }
