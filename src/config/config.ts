@@ -56,12 +56,14 @@ export interface Config {
   readonly drainMs: number;
   readonly alertWebhookUrl: string | null;
   readonly freshnessLimitMs: number;
-  /** Days that finished bookkeeping is kept. */
+  /** Days that finished bookkeeping and history are kept; null: for ever. */
   readonly retention: {
     readonly requests: number;
     readonly runs: number;
     readonly slots: number;
     readonly quarantine: number;
+    readonly history: number | null;
+    readonly pushes: number | null;
   };
   readonly logLevel: string;
   /** Values that must appear in no output. */

@@ -127,6 +127,8 @@ function createConfig(data: SettingValues, own: Pick<Config, 'sources' | 'secret
       runs: data.RETENTION_RUNS_DAYS,
       slots: data.RETENTION_SLOTS_DAYS,
       quarantine: data.RETENTION_QUARANTINE_DAYS,
+      history: data.RETENTION_HISTORY_DAYS ?? null,
+      pushes: data.RETENTION_PUSHES_DAYS ?? null,
     },
     logLevel: data.LOG_LEVEL,
     secrets: own.secrets,

@@ -58,6 +58,8 @@ export const SCHEMA = z.object({
   RETENTION_RUNS_DAYS: wholeNumber(1, 36_500).default(90),
   RETENTION_SLOTS_DAYS: wholeNumber(1, 36_500).default(90),
   RETENTION_QUARANTINE_DAYS: wholeNumber(1, 36_500).default(30),
+  RETENTION_HISTORY_DAYS: wholeNumber(2, 36_500).optional(),
+  RETENTION_PUSHES_DAYS: wholeNumber(1, 36_500).optional(),
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').default('info'),
 });
 

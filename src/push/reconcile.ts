@@ -5,7 +5,7 @@ import type { Database } from '../warehouse/database/database.ts';
 import { databaseNow } from '../warehouse/database/now.ts';
 import { readCoverage } from '../warehouse/ledgers/coverage.ts';
 import { findById, type NewRow, newRows } from '../warehouse/pushes/push-rows.ts';
-import { noteNews, type PushItem, type PushNews, readItems } from '../warehouse/pushes/pushes.ts';
+import { isEmptied, noteNews, type PushItem, type PushNews, readItems } from '../warehouse/pushes/pushes.ts';
 import { findSimilarRows } from './find-similar-rows.ts';
 import { matchRows } from './match-rows.ts';
 import type { PushTarget } from './targets.ts';
@@ -27,9 +27,9 @@ export interface Reconciliation {
 
 const isDoubtful = ({ state }: PushItem): boolean => state === 'sent' || state === 'unknown';
 
-/** The line may have a row at the source that was not found yet. */
+/** The line may have a row at the source that was not found yet. An emptied line can be compared with none. */
 export const isUnmatched = (item: PushItem): boolean =>
-  isDoubtful(item) || (item.state === 'created' && item.rowKey === null);
+  isDoubtful(item) || (item.state === 'created' && item.rowKey === null && !isEmptied(item));
 
 /**
  * Reads the list back and finds the row of each line that was sent. A line of unknown outcome becomes `planned` again once its absence is

@@ -13,7 +13,7 @@ test('without any setting, the documented defaults apply', () => {
     token: null,
     drainMs: 30_000,
     alertWebhookUrl: null,
-    retention: { requests: 7, runs: 90, slots: 90, quarantine: 30 },
+    retention: { requests: 7, runs: 90, slots: 90, quarantine: 30, history: null, pushes: null },
     logLevel: 'info',
   });
   expect(read({ SOURCE_URL: 'https://a.example', SOURCE_API_KEY: 'k' }).sources[0]?.settings).toEqual({

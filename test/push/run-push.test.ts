@@ -152,6 +152,19 @@ test.each([
   },
 );
 
+test('lines whose content is not kept any more are not created again; those still to be created get it from their file', async () => {
+  await withSource({ variants: { validation: '422' } }, ['customers'], async ({ sandbox, database, push }) => {
+    const lines = [...customers(3), { account: 'Pushed wrongly', email: 'büro@müller.example' }];
+    expect((await push('customers', lines, { batch: 1 })).states).toEqual([...all(3, 'created'), 'refused']);
+    await database.query("update sluice.push_items set body = '{}', message = null, row_key = null");
+    const states = (await push('customers', [...lines, { account: 'Pushed late', city: 'Graz' }], { batch: 1 })).states;
+    expect(states).toEqual([...all(3, 'created'), 'refused', 'created']);
+    expect(created(sandbox)).toEqual([4, 4]);
+    const { rows } = await database.query<{ body: object }>('select body from sluice.push_items order by id');
+    expect(rows.map(({ body }) => body).slice(0, 4)).toEqual([{}, {}, {}, lines[3]]);
+  });
+});
+
 test.each([
   ['all', '422'],
   ['all', '200'],

@@ -44,7 +44,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   );
   for (const resource of resources) resource.cursor = cursors.get(resource.name) ?? resource.cursor;
   await endAbandonedRuns(database.kysely, source);
-  await forgetOldWork(database.kysely, source, engine.retention);
+  await forgetOldWork(database.kysely, source, engine.retention, tables);
   for (const resource of resources) {
     // Another process may have read this source in the meantime.
     await refreshResource(database, resource);

@@ -2,21 +2,33 @@ import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
 import { daysAgo } from '../database/now.ts';
 
-/** How long finished bookkeeping is kept, in days. Data is never touched. */
+/** How long finished bookkeeping and what once was are kept, in days; null: for ever. Live rows are never touched. */
 export interface Retention {
   /** At least the source's window and time-out: what still counts against the limit must not be forgotten. */
   readonly requests: number;
   /** Of runs and of orders. */
   readonly runs: number;
   readonly slots: number;
-  /** Quarantined records that were stored in the end. */
+  /** Quarantined records, since they were stored in the end or since a reading last showed them. */
   readonly quarantine: number;
+  /** Rows that were deleted, and earlier versions of rows. */
+  readonly history: number | null;
+  /** The content of pushed lines; their hashes stay, so that no line is sent twice. */
+  readonly pushes: number | null;
 }
 
-export const RETENTION: Retention = { requests: 7, runs: 90, slots: 90, quarantine: 30 };
+export const RETENTION: Retention = { requests: 7, runs: 90, slots: 90, quarantine: 30, history: null, pushes: null };
 
-/** Forgets finished requests, runs, orders, slots and resolved quarantine once they are older than anyone asks for. */
-export async function forgetOldWork(db: Db, source: string, kept: Retention = RETENTION): Promise<void> {
+/** The tables whose deleted rows `row_history` of their schema holds. */
+type HistoryOf = readonly { readonly schema: string; readonly name: string }[];
+
+/** Forgets what is older than anyone asks for: finished requests, runs, orders and slots, quarantine, history and pushed lines. */
+export async function forgetOldWork(
+  db: Db,
+  source: string,
+  kept: Retention = RETENTION,
+  tables: HistoryOf = [],
+): Promise<void> {
   await db
     .deleteFrom('sluice.requests')
     .where('source', '=', source)
@@ -44,11 +56,35 @@ export async function forgetOldWork(db: Db, source: string, kept: Retention = RE
       ),
     )
     .execute();
+  // A record that the source still shows comes back when its slice is next read.
   await db
     .deleteFrom('sluice.quarantine')
     .where('source', '=', source)
-    .where('resolved_at', '<', daysAgo(kept.quarantine))
+    .where(sql<string>`coalesce(resolved_at, last_seen)`, '<', daysAgo(kept.quarantine))
     .execute();
+  if (kept.history !== null) await forgetOldHistory(db, tables, kept.history);
+  if (kept.pushes !== null) await emptyOldLines(db, source, kept.pushes);
+}
+
+/** SQL: tables known at run time. */
+async function forgetOldHistory(db: Db, tables: HistoryOf, days: number): Promise<void> {
+  for (const { schema, name } of tables)
+    await sql`delete from ${sql.id(schema, 'row_history')} where resource = ${name} and valid_to < ${daysAgo(days)}`.execute(
+      db,
+    );
+}
+
+/**
+ * Empties lines of pushes that ended long ago. A push whose process was killed never ends: it is over if it sent nothing for two days
+ * more, the longest that it may wait for the request limit. SQL: an update from another table.
+ */
+async function emptyOldLines(db: Db, source: string, days: number): Promise<void> {
+  await sql`update sluice.push_items i set body = '{}', message = null from sluice.pushes p
+    where i.source = ${source} and p.id = i.push_id and (i.body <> '{}' or i.message is not null)
+      and (p.ended_at < ${daysAgo(days)} or p.ended_at is null and p.started_at < ${daysAgo(days + 2)}
+        and not exists (select from sluice.push_items n where n.push_id = p.id and n.sent_at > ${daysAgo(days + 2)}))`.execute(
+    db,
+  );
 }
 
 /**

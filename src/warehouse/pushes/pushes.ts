@@ -18,6 +18,7 @@ export interface PushItem {
   readonly line: number;
   readonly hash: string;
   readonly ordinal: number;
+  /** Without fields once the line was emptied: see `isEmptied`. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly state: PushState;
   readonly message: string | null;
@@ -32,10 +33,13 @@ export interface PushItem {
   readonly rowKey: string | null;
 }
 
+/** The line's content is not kept any more, only its hash. */
+export const isEmptied = ({ body }: Pick<PushItem, 'body'>): boolean => Object.keys(body).length === 0;
+
 /** Lines per statement: a hundred thousand at once would be one parameter of 50 MB. */
 const CHUNK = 5000;
 
-/** Begins a push. Lines known from an earlier push keep their state. */
+/** Begins a push. Lines known from an earlier push keep their state; an emptied one gets its content back only if it is still to be created. */
 export async function startPush(
   database: Database,
   { source, resource }: Place,
@@ -74,7 +78,8 @@ async function addItems(
     insert into sluice.push_items (source, resource, hash, ordinal, push_id, line, body)
     select ${source}, ${resource}, hash, ordinal, cast(${pushId} as bigint), line, body
     from jsonb_to_recordset(cast(${JSON.stringify(data)} as jsonb)) as d(hash text, ordinal int, line int, body jsonb)
-    on conflict (source, resource, hash, ordinal) do update set push_id = excluded.push_id, line = excluded.line`.execute(
+    on conflict (source, resource, hash, ordinal) do update set push_id = excluded.push_id, line = excluded.line,
+      body = case when push_items.body = '{}' and push_items.state <> 'created' then excluded.body else push_items.body end`.execute(
     tx,
   );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { freshness, lastEndedRuns } from '../../../src/warehouse/ledgers/incidents.ts';
-import { forgetOldWork } from '../../../src/warehouse/ledgers/retention.ts';
+import { forgetOldWork, RETENTION } from '../../../src/warehouse/ledgers/retention.ts';
 import { withDatabase } from '../../support/database.ts';
 
 test('old finished work is forgotten; open and recent work and the newest slot stay', async () => {
@@ -66,5 +66,57 @@ test('however rarely a resource is synced, its last outcome and its last success
     expect(await tell()).toEqual(before);
     const { rows } = await database.query('select count(*)::int as kept from sluice.runs');
     expect(rows).toEqual([{ kept: 3 }]);
+  });
+});
+
+test('history and the content of pushed lines are kept for ever, unless a setting says for how long', async () => {
+  await withDatabase(async database => {
+    const { kysely } = database;
+    await database.query(`
+      insert into warehouse.row_history (resource, key, row, valid_from, valid_to, ended_by) values
+        ('customers', 'old', '{}', now() - interval '99 days', now() - interval '31 days', 'deleted'),
+        ('customers', 'changed', '{}', now() - interval '99 days', now() - interval '31 days', 'changed'),
+        ('customers', 'young', '{}', now() - interval '99 days', now() - interval '29 days', 'deleted'),
+        ('invoices', 'of another list', '{}', now() - interval '99 days', now() - interval '31 days', 'deleted')`);
+    await database.query(`
+      insert into sluice.pushes (source, resource, file, lines, state, started_at, ended_at)
+      select source, 'customers', file, 1, state, now() - began * interval '1 day', now() - ended * interval '1 day'
+      from (values ('main', 'old', 'done', 40, 31), ('main', 'young', 'done', 40, 29), ('main', 'killed', 'running', 40, null),
+        ('main', 'long', 'running', 40, null), ('other', 'old', 'done', 40, 31)) d(source, file, state, began, ended)`);
+    await database.query(`
+      insert into sluice.push_items (source, resource, hash, ordinal, push_id, line, body, message, state, sent_at)
+      select source, 'customers', file, 1, id, 1, '{"email":"ann@example.com"}', 'ann@example.com is taken', 'refused',
+        now() - case file when 'long' then interval '1 day' else interval '39 days' end from sluice.pushes`);
+    const tables = [{ schema: 'warehouse', name: 'customers' }];
+    const left = async () => ({
+      history: (await database.query<{ key: string }>('select key from warehouse.row_history order by key')).rows,
+      lines: (
+        await database.query<{ line: string }>(
+          `select source || ' ' || hash as line from sluice.push_items where body <> '{}' and message is not null order by id`,
+        )
+      ).rows.map(({ line }) => line),
+    });
+    const before = await left();
+    await forgetOldWork(kysely, 'main', RETENTION, tables);
+    expect(await left()).toEqual(before);
+    await forgetOldWork(kysely, 'main', { ...RETENTION, history: 30, pushes: 30 }, tables);
+    expect(await left()).toEqual({
+      history: [{ key: 'of another list' }, { key: 'young' }],
+      lines: ['main young', 'main long', 'other old'],
+    });
+    const { rows } = await database.query('select count(distinct hash)::int as hashes from sluice.push_items');
+    expect(rows).toEqual([{ hashes: 4 }]);
+  });
+});
+
+test('a quarantined record that no reading shows any more is forgotten, one that is still shown stays', async () => {
+  await withDatabase(async database => {
+    await database.query(`
+      insert into sluice.quarantine (source, resource, key, payload, reasons, slice, first_seen, last_seen, resolved_at) values
+        ('main', 'r', 'not seen for long', '{}', '{}', 'whole', now() - interval '99 days', now() - interval '31 days', null),
+        ('main', 'r', 'still shown', '{}', '{}', 'whole', now() - interval '99 days', now() - interval '29 days', null)`);
+    await forgetOldWork(database.kysely, 'main');
+    const { rows } = await database.query('select key from sluice.quarantine');
+    expect(rows).toEqual([{ key: 'still shown' }]);
   });
 });
