@@ -18,6 +18,7 @@ const COMMANDS: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   sandbox: async cli => (await import('./commands/sandbox.ts')).sandboxCommand(cli),
   webhooks: async cli => (await import('./commands/webhooks.ts')).webhooksCommand(cli),
   reset: async cli => (await import('./commands/reset.ts')).resetCommand(cli),
+  forget: async cli => (await import('./commands/forget.ts')).forgetCommand(cli),
   'stop-db': async cli => (await import('./commands/stop-db.ts')).stopDbCommand(cli),
 };
 

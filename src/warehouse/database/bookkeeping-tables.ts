@@ -58,6 +58,15 @@ export const BOOKKEEPING_TABLES = {
     committed_at: 'timestamp with time zone null',
     run_id: 'bigint null',
   },
+  'sluice.erasures': {
+    id: 'bigint identity',
+    source: 'text',
+    resource: 'text',
+    key_hash: 'text',
+    counts: 'jsonb',
+    erased_at: 'timestamp with time zone',
+    erased_by: 'text',
+  },
   'sluice.hints': {
     source: 'text',
     resource: 'text',

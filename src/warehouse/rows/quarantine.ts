@@ -101,6 +101,15 @@ export async function resolveQuarantine(tx: Db, place: Place, keys: readonly str
       and (key = any(cast(${keys} as text[])) or ${noLongerShown(oldest)})`.execute(tx);
 }
 
+/** Whether the record is in quarantine and, as far as known, still shown by the source. SQL: the rule is an expression over the coverage. */
+export async function isQuarantined(db: Db, { source, resource }: Place, key: string): Promise<boolean> {
+  const oldest = sql`(select ${OLDEST} from sluice.coverage c where c.source = ${source} and c.resource = ${resource} and ${covering})`;
+  const { rows } =
+    await sql`select from sluice.quarantine q where source = ${source} and resource = ${resource} and key = ${key}
+    and resolved_at is null and not ${noLongerShown(oldest)}`.execute(db);
+  return rows.length > 0;
+}
+
 /** Newest first. SQL: the rule is an expression over the coverage. */
 export async function listQuarantine(db: Db, source: string, most: number): Promise<QuarantinedRecord[]> {
   const { rows } = await sql<QuarantinedRecord>`

@@ -1,0 +1,107 @@
+import { type RawBuilder, sql } from 'kysely';
+import { type Slice, sliceText } from '../../engine/slices/slice.ts';
+import type { Db } from '../database/database.ts';
+import type { Place } from '../ledgers/place.ts';
+import type { Table } from './tables.ts';
+
+export type Counts = Record<string, number>;
+
+/**
+ * Erases a row, its child rows, its history and what the bookkeeping holds under its key; returns the rows of each table. The cursor gets
+ * a new version, so that no reading that began before can bring the row back. SQL: tables known at run time.
+ */
+export async function eraseRow(tx: Db, table: Table, place: Place, key: string): Promise<Counts> {
+  const { source, resource } = place;
+  const counts: Counts = {};
+  const erase = async (name: string, from: RawBuilder<unknown>, where: RawBuilder<unknown>) => {
+    const { numAffectedRows } = await sql`delete from ${from} where ${where}`.execute(tx);
+    if (numAffectedRows) counts[name] = Number(numAffectedRows);
+  };
+  const stored = sql`cast(${key} as ${sql.raw(table.key.type)})`;
+  for (const child of table.children)
+    await erase(
+      `${table.schema}.${child.name}`,
+      sql.id(table.schema, child.name),
+      sql`${sql.id(child.parent)} = ${stored}`,
+    );
+  await erase(
+    `${table.schema}.${table.name}`,
+    sql.id(table.schema, table.name),
+    sql`${sql.id(table.key.name)} = ${stored}`,
+  );
+  await erase(
+    `${table.schema}.row_history`,
+    sql.id(table.schema, 'row_history'),
+    sql`resource = ${resource} and key = ${key}`,
+  );
+  const here = sql`source = ${source} and resource = ${resource}`;
+  for (const name of ['quarantine', 'row_windows', 'missing', 'whole_keys'])
+    await erase(`sluice.${name}`, sql.id('sluice', name), sql`${here} and key = ${key}`);
+  const own: Slice = { by: 'one', key };
+  for (const name of ['hints', 'coverage'])
+    await erase(`sluice.${name}`, sql.id('sluice', name), sql`${here} and slice = ${sliceText(own)}`);
+  await detachReadings(tx, place, key, sliceText(own));
+  return counts;
+}
+
+/** Readings that have seen the row begin again; purposes, positions and reports no longer name it. */
+async function detachReadings(tx: Db, { source, resource }: Place, key: string, slice: string): Promise<void> {
+  const named = JSON.stringify(key);
+  const here = sql`source = ${source} and resource = ${resource}`;
+  await sql`update sluice.cursors set version = version + 1, position = nullif(position, ${slice}),
+    readings = case when position(${named} in readings::text) > 0 then '{}' else readings end where ${here}`.execute(
+    tx,
+  );
+  await sql`update sluice.orders set report = null where ${here} and position(${named} in report::text) > 0`.execute(
+    tx,
+  );
+  await sql`update sluice.requests set purpose = null where source = ${source} and purpose = ${`${resource} ${slice}`}`.execute(
+    tx,
+  );
+  await sql`update sluice.traits set evidence = '(erased)' where ${here} and position(${`row ${key},`} in evidence) > 0`.execute(
+    tx,
+  );
+}
+
+/** Texts that may quote a source's message. */
+const MESSAGES: Readonly<Record<string, readonly string[]>> = {
+  runs: ['reason', 'next'],
+  orders: ['reason'],
+  incidents: ['message', 'next'],
+  traits: ['evidence'],
+  pushes: ['reason'],
+};
+
+/** Erases the records in quarantine without a readable key that hold the key or one of `marks`, and `marks` from all messages. */
+export async function eraseMentions(
+  tx: Db,
+  place: Place,
+  record: { keyField: string; key: string; marks: readonly string[] },
+): Promise<Counts> {
+  const counts: Counts = {};
+  const { source, resource } = place;
+  const key = record.key.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&');
+  const holdsKey = `"${record.keyField}"\\s*:\\s*"?${key}"?\\s*[,}\\]]`;
+  const marks = [...record.marks];
+  const { numAffectedRows } = await sql`
+    delete from sluice.quarantine where source = ${source} and resource = ${resource} and key like '?%'
+      and (payload ~ ${holdsKey} or exists (select from unnest(cast(${marks} as text[])) m(mark)
+        where position(lower(mark) in lower(payload)) > 0 or position(lower(substr(to_jsonb(mark)::text, 2, length(to_jsonb(mark)::text) - 2)) in lower(payload)) > 0))`.execute(
+    tx,
+  );
+  if (numAffectedRows) counts['sluice.quarantine'] = Number(numAffectedRows);
+  for (const [table, columns] of Object.entries(MESSAGES)) {
+    for (const column of columns) {
+      for (const mark of marks) {
+        const { numAffectedRows: changed } = await sql`
+          update ${sql.id('sluice', table)} set ${sql.id(column)} = regexp_replace(${sql.id(column)}, ${literal(mark)}, '(erased)', 'gi')
+          where source = ${source} and position(lower(${mark}) in lower(${sql.id(column)})) > 0`.execute(tx);
+        if (changed) counts[`sluice.${table}`] = (counts[`sluice.${table}`] ?? 0) + Number(changed);
+      }
+    }
+  }
+  return counts;
+}
+
+/** A regular expression that matches exactly the text. */
+const literal = (text: string): string => text.replaceAll(/[^\p{L}\p{N}\s]/gu, '\\$&');
