@@ -36,3 +36,22 @@ test('passwords and keys that an earlier version stored leave every table, and n
     expect(ended[0]?.row).toMatchObject({ token: 'a column', parts: [{ pin: 1, _extra: {} }] });
   });
 });
+
+test('records with passwords or keys that an earlier version put into quarantine leave it; those with a key stay without content', async () => {
+  await withDatabase(async database => {
+    await database.query(`drop table sluice.erasures; delete from sluice.migrations where name like '0013%'`);
+    await database.query(`
+      insert into sluice.quarantine (source, resource, key, payload, reasons, slice, first_seen, last_seen, resolved_at) values
+        ('main', 'r', '17', '{"profile": {"Password_Hash" : "planted"}}', '{}', 'whole', now(), now(), null),
+        ('main', 'r', '18', '{"apiKey":"planted"}', '{}', 'whole', now(), now(), now()),
+        ('main', 'r', '?1', '[{"remember_token":"planted"}]', '{}', 'whole', now(), now(), null),
+        ('main', 'r', '?2', '[{"name":"password"}]', '{}', 'whole', now(), now(), null)`);
+    await migrate({ database, ...MIGRATIONS });
+    expect(await findText(database, 'planted')).toEqual([]);
+    const { rows } = await database.query('select key, payload from sluice.quarantine order by key collate "C"');
+    expect(rows).toEqual([
+      { key: '17', payload: '{}' },
+      { key: '?2', payload: '[{"name":"password"}]' },
+    ]);
+  });
+});
