@@ -24,17 +24,7 @@ const LONGEST_NAME = 100;
 
 /** Drops fields whose names say that they hold a secret, and those named by `never`, from everything that will be stored. */
 export function createSecretFilter(never: readonly string[], declared: DeclaredFields): SecretFilter {
-  const named = new Set(never.map(plainName));
-  const verdicts = new Map<string, boolean>();
-
-  function isDropped(name: string): boolean {
-    const known = verdicts.get(name);
-    if (known !== undefined) return known;
-    const verdict = isSecretName(name) || named.has(plainName(name));
-    if (verdicts.size >= MOST_NAMES) verdicts.clear();
-    if (name.length <= LONGEST_NAME) verdicts.set(name, verdict);
-    return verdict;
-  }
+  const isDropped = createVerdicts(never);
 
   function drop(value: unknown, own: ReadonlySet<string>, items: DeclaredFields['items']): unknown {
     if (typeof value === 'string') return mayBeJson(value) ? dropInText(value) : value;
@@ -69,13 +59,7 @@ export function createSecretFilter(never: readonly string[], declared: DeclaredF
       changed ??= new Map();
       changed.set(name, kept);
     }
-    if (changed === undefined) return record;
-    const entries = Object.entries(record).flatMap(([name, item]): [string, unknown][] => {
-      if (!changed.has(name)) return [[name, item]];
-      const kept = changed.get(name);
-      return kept === undefined ? [] : [[name, kept]];
-    });
-    return Object.fromEntries(entries);
+    return changed === undefined ? record : withChanges(record, changed);
   }
 
   function dropInText(text: string): string {
@@ -97,6 +81,30 @@ export function createSecretFilter(never: readonly string[], declared: DeclaredF
       return kept.length > 0 ? Object.fromEntries(kept) : undefined;
     },
   };
+}
+
+/** Judges names, and remembers the verdicts. */
+function createVerdicts(never: readonly string[]): (name: string) => boolean {
+  const named = new Set(never.map(plainName));
+  const verdicts = new Map<string, boolean>();
+  return name => {
+    const known = verdicts.get(name);
+    if (known !== undefined) return known;
+    const verdict = isSecretName(name) || named.has(plainName(name));
+    if (verdicts.size >= MOST_NAMES) verdicts.clear();
+    if (name.length <= LONGEST_NAME) verdicts.set(name, verdict);
+    return verdict;
+  };
+}
+
+/** A copy with other values; undefined drops the field. */
+function withChanges(record: Record<string, unknown>, changed: ReadonlyMap<string, unknown>): Record<string, unknown> {
+  const entries = Object.entries(record).flatMap(([name, item]): [string, unknown][] => {
+    if (!changed.has(name)) return [[name, item]];
+    const kept = changed.get(name);
+    return kept === undefined ? [] : [[name, kept]];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** Begins like an object or a list, after blanks or a byte order mark. */
