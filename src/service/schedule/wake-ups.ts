@@ -38,13 +38,16 @@ export async function startWakeUps(options: WakeUpOptions): Promise<{
   const turns = createReadingTurns({ sources, most, wake, turnMs, queueAgain, log });
   const onWakeUp = (source: string) => turns.onWakeUp(source);
   const start = () => runQueue({ database, sources, most, onWakeUp, log });
-  const queue = keepRunning(await withQueueLock(database, start), start, log);
+  const first = await withQueueLock(database, start);
   const stopping = new AbortController();
-  const add = () => wakeAll(options, turns, stopping.signal);
-  let adding = add();
-  const timer = setInterval(() => {
-    adding = adding.then(add);
-  }, AGAIN_MS);
+  let adding: Promise<void> = Promise.resolve();
+  const add = () => {
+    adding = adding.then(() => wakeAll(options, turns, stopping.signal));
+  };
+  add();
+  // The database is back: what was interrupted continues at once.
+  const queue = keepRunning(first, { start, onRestart: add, log });
+  const timer = setInterval(add, AGAIN_MS);
   return {
     async stop() {
       stopping.abort();
@@ -79,7 +82,10 @@ async function wakeAll(
 }
 
 /** Starts the queue's runner again whenever it ends, as it does when the database is away for longer than it retries. */
-function keepRunning(first: Runner, start: () => Promise<Runner>, log: Log): { stop(): Promise<void> } {
+function keepRunning(
+  first: Runner,
+  { start, onRestart, log }: { start: () => Promise<Runner>; onRestart: () => void; log: Log },
+): { stop(): Promise<void> } {
   let runner = first;
   let stopped = false;
   const watch = async () => {
@@ -91,6 +97,7 @@ function keepRunning(first: Runner, start: () => Promise<Runner>, log: Log): { s
         try {
           runner = await start();
           started = true;
+          onRestart();
         } catch (error) {
           // At debug level: an outage may last for hours, and has been logged once.
           log.debug({ reason: explain(error) }, 'could not restart the wake-up queue');

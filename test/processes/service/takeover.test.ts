@@ -97,7 +97,7 @@ test('a command that is reading also serves the schedule of a service that start
 
 test('a detached backfill pauses within a page, continues at once when resumed, and yields to live slots', async () => {
   await withInstallation({ ...SOURCE, latencyMs: 60 }, async ({ sandbox, database, env, sluice }) => {
-    const small = { SOURCE_PAGE_SIZE: '20', SOURCE_CONCURRENCY: '1' };
+    const small = { SOURCE_PAGE_SIZE: '50', SOURCE_CONCURRENCY: '1' };
     const service = begin(['start'], { env: { ...env, ...RARELY, ...small } });
     await until(async () => (await doneSlots(database)) === 3);
     const first = (await sluice('backfill', 'transactions', '--detach', '--json')).json();
