@@ -145,6 +145,10 @@ describe('refusals', () => {
   it.each([
     [403, page],
     [403, '{"success": false, "message": "You do not have permission to view users"}'],
+    [403, '{"success": false, "message": "Your API key does not have the required permission"}'],
+    [403, '{"success": false, "message": "This API key is missing the permission users.read"}'],
+    [403, '{"success": false, "message": "Token scope required: users.read"}'],
+    [403, '{"success": false, "message": "Unauthorized to view users"}'],
     [200, '{"success": false, "message": "Access denied"}'],
     [400, '{"success": false, "message": "Forbidden"}'],
   ])('%i %s: the list, not the key', (status, text) => {

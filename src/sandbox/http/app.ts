@@ -38,7 +38,7 @@ function addListRoutes(app: Hono<Env>, { timeline, variants, log }: AppDependenc
       const offered = listShapes[resource].invented ? current['other-lists'] : 'list';
       if (offered === '404') return failure(404, 'Not found');
       if (offered === '405') return failure(405, 'Method not allowed');
-      if (current.forbidden === resource) return failure(403, `You do not have permission to view ${resource}`);
+      if (current.forbidden === resource) return failure(403, denialOf(resource));
       const { query } = parseTarget(c.req.url);
       const lagMs = c.get('lagMs');
       const request = { salt: log.stats.total, fault: c.get('fault'), renderNow: lagMs > 0 };
@@ -46,6 +46,15 @@ function addListRoutes(app: Hono<Env>, { timeline, variants, log }: AppDependenc
     });
   }
 }
+
+/** Services word this differently, and some name the key although it is right. */
+const denialOf = (resource: string): string =>
+  [
+    `You do not have permission to view ${resource}`,
+    'Your API key does not have the required permission',
+    `Token scope required: ${resource}.read`,
+    `Unauthorized to view ${resource}`,
+  ][resource.length % 4] as string;
 
 function addReportRoute(app: Hono<Env>, { timeline, variants }: AppDependencies): void {
   app.get('/api/v2/reports/financial', c => {

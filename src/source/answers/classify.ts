@@ -163,7 +163,7 @@ function refusesKey(body: Record<string, unknown>): boolean {
   const message = messageIn(body);
   if (isObject(body.errors) || message === undefined) return false;
   const text = beginning(message);
-  return REFUSES_KEY.test(text) && !/too many|rate.?limit|quota/i.test(text);
+  return REFUSES_KEY.test(text) && !LIMITS_KEY.test(text);
 }
 
 const BAD = '(?:invalid|missing|unknown|expired|revoked|wrong|disabled|required|not valid|not found)';
@@ -172,6 +172,10 @@ const REFUSES_KEY = new RegExp(
     '|authentication (?:failed|required)',
   'i',
 );
+
+/** The key is right, but it was used too often, or may not do this. */
+const LIMITS_KEY =
+  /too many|rate.?limit|quota|\bpermissions?\b|\bscopes?\b|\bprivileges?\b|\brights?\b|unauthori[sz]ed (?:to|for)\b/i;
 
 /** What the key may not read, whatever else it may. */
 const DENIES_ACCESS = /\bpermission\b|\bforbidden\b|\baccess denied\b/i;

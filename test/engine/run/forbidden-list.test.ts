@@ -41,3 +41,28 @@ test('a list that the key may not read fails alone, in a sync and at a tick that
   });
   await sandbox.close();
 });
+
+test('a refusal that names the key, because it lacks a permission, concerns that list alone', async () => {
+  const sandbox = await openSandbox({
+    size: { customers: 30, invoices: 30, transactions: 30 },
+    rateLimit: 0,
+    variants: { forbidden: 'users' },
+  });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, {
+      limit: 100_000,
+      resources: ['users', 'customers', 'invoices'],
+    });
+    const orders = await serveOrders(engine, 'sync');
+    expect(orders.map(({ resource, state }) => [resource, state]).toSorted()).toEqual([
+      ['customers', 'done'],
+      ['invoices', 'done'],
+      ['users', 'failed'],
+    ]);
+    expect(orders.find(({ resource }) => resource === 'users')?.reason).toMatch(
+      /Your API key does not have the required permission/,
+    );
+    await engine.close();
+  });
+  await sandbox.close();
+});
