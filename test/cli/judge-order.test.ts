@@ -1,13 +1,25 @@
 import { expect, test } from 'vitest';
 import { problemOf } from '../../src/cli/run/judge-order.ts';
 
-const DONE = { kind: 'sync', state: 'done', read: 600, unreadable: 0, missing: 0, quarantined: 0 } as const;
+const DONE = {
+  kind: 'sync',
+  state: 'done',
+  read: 600,
+  unreadable: 0,
+  listed: null,
+  missing: 0,
+  quarantined: 0,
+} as const;
 
 test('a sync fails if more than a tenth of what it read could not be parsed', () => {
   expect(problemOf({ ...DONE, unreadable: 60 })).toBeNull();
   expect(problemOf({ ...DONE, unreadable: 61 })).toBe(
     'failed: 61 of 600 records that were read could not be parsed and are in quarantine. See: sluice quarantine',
   );
+  expect(problemOf({ ...DONE, read: 7000, listed: 480, unreadable: 122 })).toBe(
+    'failed: 122 of 602 records that were read could not be parsed and are in quarantine. See: sluice quarantine',
+  );
+  expect(problemOf({ ...DONE, read: 100, listed: 100_000, unreadable: 10 })).toBeNull();
   // Nothing was read of what is in quarantine from before.
   expect(problemOf({ ...DONE, read: 0, quarantined: 5, missing: 3 })).toBeNull();
 });

@@ -17,6 +17,7 @@ const ENDED: OrderSummary = {
   replaced: 0,
   read: 0,
   unreadable: 0,
+  listed: null,
   slices: 4,
   proven: 4,
   requests: 0,

@@ -129,6 +129,16 @@ test('a sync of which more than a tenth cannot be parsed fails, and a repair fai
   });
 });
 
+test('a record that is read several times counts once among those that were read', async () => {
+  const size = { customers: 20, invoices: 30, transactions: 150 };
+  const variants = { paging: 'no-meta', order: 'shuffled' } as const;
+  await withInstallation({ size, variants, faults: { 'rows-unreadable': 1 } }, async ({ sluice }) => {
+    const sync = await sluice('sync', 'transactions');
+    expect(sync.code).toBe(1);
+    expect(sync.stderr).toContain('transactions failed: 30 of 150 records that were read could not be parsed');
+  });
+});
+
 test('verify counts quarantined records, and calls nothing equal while there are any', async () => {
   await withInstallation({}, async ({ sandbox, sluice }) => {
     const [invoice] = sandbox.rows('invoices');

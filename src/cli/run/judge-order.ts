@@ -5,9 +5,11 @@ import type { OrderState } from '../../warehouse/ledgers/orders.ts';
 export interface Leftover {
   readonly kind: string;
   readonly state: OrderState;
-  /** Records read, and how many of them could not be parsed. */
+  /** Records read, some of them several times, and how many could not be parsed. */
   readonly read: number;
   readonly unreadable: number;
+  /** Rows of the list; null while parts of it were never read. */
+  readonly listed: number | null;
   /** Of the resource, after the order. */
   readonly missing: number;
   readonly quarantined: number;
@@ -19,10 +21,12 @@ const ONE_IN = 10;
 const SEE = 'See: sluice quarantine';
 
 /** Why a command fails although its order is done; to follow the resource's name. Null if it does not. */
-export function problemOf({ kind, state, read, unreadable, missing, quarantined }: Leftover): string | null {
+export function problemOf({ kind, state, read, unreadable, listed, missing, quarantined }: Leftover): string | null {
   if (state !== 'done') return null;
-  if (kind === 'sync' && unreadable * ONE_IN > read)
-    return `failed: ${count(unreadable)} of ${plural(read, 'record')} that were read could not be parsed and ${unreadable === 1 ? 'is' : 'are'} in quarantine. ${SEE}`;
+  // A list that is read in passes shows each record several times.
+  const records = listed === null ? read : Math.min(read, listed + unreadable);
+  if (kind === 'sync' && unreadable * ONE_IN > records)
+    return `failed: ${count(unreadable)} of ${plural(records, 'record')} that were read could not be parsed and ${unreadable === 1 ? 'is' : 'are'} in quarantine. ${SEE}`;
   if (kind !== 'verify' || missing + quarantined === 0) return null;
   const rest = [
     ...(quarantined > 0 ? [`${plural(quarantined, 'record')} could not be parsed`] : []),

@@ -27,6 +27,7 @@ export function summarise({ order, work, progress }: OrderResult) {
     replaced: work?.replaced ?? 0,
     read: work?.rowsRead ?? 0,
     unreadable: work?.quarantinedSince ?? 0,
+    listed: work?.listed ?? null,
     slices: progress.slices,
     proven: progress.proven,
     requests: work?.requests ?? 0,

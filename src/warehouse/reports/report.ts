@@ -20,6 +20,8 @@ export interface OrderWork extends Counts {
   readonly quarantinedNow: number;
   /** Those of them that were read since the work began. */
   readonly quarantinedSince: number;
+  /** Rows of the resource as of the last readings of its slices; null while one was never read. */
+  readonly listed: number | null;
 }
 
 const COUNTERS = {
@@ -61,7 +63,9 @@ export async function orderWork(db: Db, ids: readonly string[], since: number): 
       (select count(*)::float8 from sluice.quarantine q where q.source = min(r.source) and q.resource = min(r.resource)
         and q.resolved_at is null) as "quarantinedNow",
       (select count(*)::float8 from sluice.quarantine q where q.source = min(r.source) and q.resource = min(r.resource)
-        and q.resolved_at is null and q.last_seen >= to_timestamp(${since} / 1000.0)) as "quarantinedSince"
+        and q.resolved_at is null and q.last_seen >= to_timestamp(${since} / 1000.0)) as "quarantinedSince",
+      (select case when bool_and(rows is not null) then sum(rows) end::float8 from sluice.coverage c
+        where c.source = min(r.source) and c.resource = min(r.resource) and ${covering}) as listed
     from sluice.runs r where order_id = any(cast(${ids} as bigint[]))
       and (ended_at is null or ended_at >= to_timestamp(${since} / 1000.0))
     group by order_id`.execute(db);
