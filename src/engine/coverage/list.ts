@@ -59,6 +59,10 @@ export const isOffered = (list: List): boolean =>
 /** No reading has shown a row. */
 export const holdsNothing = (list: List): boolean => partition(list).every(({ rows }) => rows === null || rows === 0);
 
+/** The source answered for the list since this moment (epoch ms). */
+export const wasAnswered = ({ entries }: List, since: number): boolean =>
+  [...entries.values()].some(({ readAt, dueReason }) => (readAt ?? -1) >= since && dueReason !== NOT_OFFERED);
+
 /** When the source was last asked for a list that it does not offer (epoch ms); null where it does, or was never asked. */
 export function foundAbsentAt(list: List): number | null {
   const [part] = partition(list);

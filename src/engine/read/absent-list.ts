@@ -1,6 +1,10 @@
+import { HOUR } from '../../clock.ts';
 import { isKind, SluiceError } from '../../errors.ts';
-import { holdsNothing, isOffered } from '../coverage/list.ts';
+import { holdsNothing, isOffered, type List, wasAnswered } from '../coverage/list.ts';
 import type { Resource } from '../resource.ts';
+
+/** A list that has rows is believed to have none left only while the source answers for others: else its address may be wrong. */
+const LATELY_MS = HOUR;
 
 /** Statuses for a list that does not exist, or that this key may not read. */
 const NOT_THERE: ReadonlySet<number | undefined> = new Set([403, 404, 405]);
@@ -10,9 +14,17 @@ const NOT_THERE: ReadonlySet<number | undefined> = new Set([403, 404, 405]);
  * other list must exist.
  */
 export const noSuchList = (resource: Resource): SluiceError =>
-  isOffered(resource) && !holdsNothing(resource)
-    ? listIsGone(resource)
-    : new SluiceError('absent', `The source does not offer ${resource.job.path}.`);
+  isOffered(resource) && !holdsNothing(resource) ? listIsGone(resource) : unanswered(resource);
+
+/** Neither this list nor, as far as is known, another one was answered. */
+export const unanswered = ({ job }: Resource): SluiceError =>
+  new SluiceError('absent', `The source does not offer ${job.path}.`);
+
+/** Whether the 404 of a list is its own at this moment (epoch ms), since the source answers for another list. */
+export function othersAnswer(list: List, all: readonly List[], at: number): boolean {
+  const since = holdsNothing(list) ? 0 : at - LATELY_MS;
+  return all.some(other => other !== list && wasAnswered(other, since));
+}
 
 export const listIsGone = ({ job }: Resource): SluiceError =>
   new SluiceError('failed', `The source has no ${job.path}.`, {

@@ -2,13 +2,14 @@ import { isKind } from '../../errors.ts';
 import type { Replaced } from '../../source/answers/replaced.ts';
 import { type Client, isTimeout, type ListAnswer, type Meta } from '../../source/client.ts';
 import { endsBehindFullPage } from '../../source/paging/pager.ts';
-import { holdsRows, pageSize } from '../coverage/list.ts';
+import { stampMs } from '../../warehouse/database/stamp.ts';
+import { holdsNothing, holdsRows, type List, pageSize } from '../coverage/list.ts';
 import { believedMeta } from '../profile/counts.ts';
 import { isSingleBody } from '../profile/strategy.ts';
 import type { Resource } from '../resource.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
-import { noSuchList, orAbsent } from './absent-list.ts';
+import { orAbsent, unanswered } from './absent-list.ts';
 
 /** What readings need from the loop that runs them. */
 export interface Reader {
@@ -19,6 +20,8 @@ export interface Reader {
   readonly ahead: number;
   readonly signal: AbortSignal;
   /** Waits while too many answers are uncommitted, then runs `ask`. The answer counts as uncommitted until it is released. */
+  /** Another list was answered lately, as of this moment (epoch ms): a 404 does not mean that the address is wrong. */
+  readonly othersAnswer: (list: List, at: number) => boolean;
   readonly admit: <T>(ask: () => Promise<T>) => Promise<{ value: T; release: () => void }>;
 }
 
@@ -70,7 +73,8 @@ export const fullPage = (resource: Resource, limit: number): number => Math.min(
 
 /** Fetches one page of the list. Throws `absent` if an optional list does not exist. */
 export async function fetchPage(question: ListQuestion, address: PageAddress): Promise<PageAnswer> {
-  const { resource } = question.task;
+  const { reader, task } = question;
+  const { resource } = task;
   const { page, flexible } = address;
   let refused = false;
   let patient = false;
@@ -87,10 +91,11 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
         const meta = believedMeta(resource.profile, answer.meta, { isFiltered });
         return { ...came, rows: answer.rows, meta, replaced: answer.replaced };
       }
-      // 404 past the end, or for a filter that matches nothing, means no rows. Page 1 of the unfiltered list must exist.
-      if (page > 1 || isFiltered) return { ...came, rows: [], meta: undefined };
+      // 404 past the end, or for a filter that matches nothing, means no rows; so it does of a list that has lost them all.
+      const isEmptied = !holdsNothing(resource) && reader.othersAnswer(resource, stampMs(grantedAt));
+      if (page > 1 || isFiltered || isEmptied) return { ...came, rows: [], meta: undefined };
       release();
-      throw noSuchList(resource);
+      throw unanswered(resource);
     } catch (cause) {
       const error = orAbsent(resource, cause);
       const tooLarge = (isKind(error, 'refused') && error.status !== 403) || (isTimeout(error) && limit > SMALL_PAGE);

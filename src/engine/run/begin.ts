@@ -7,14 +7,14 @@ import { isPause, type Next, type Pause } from '../agenda/choice.ts';
 import { monthsHold, summedLists } from '../agenda/closed-months.ts';
 import { isKnownAbsent, plan } from '../agenda/plan.ts';
 import { partition } from '../coverage/list.ts';
-import { listIsGone } from '../read/absent-list.ts';
+import { listIsGone, othersAnswer } from '../read/absent-list.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { dayIn } from '../slices/date-windows.ts';
 import { sliceText } from '../slices/slice.ts';
 import { fail, type Task, type UnderWay } from '../task/task.ts';
 import { distrustCounts } from './distrust-counts.ts';
 import type { Engine, Loop } from './engine.ts';
-import { addressIsKnown, startReading } from './readings/start-reading.ts';
+import { startReading } from './readings/start-reading.ts';
 import { recount } from './recount.ts';
 import { dropOtherPartitions } from './recut.ts';
 import type { Serves } from './serves.ts';
@@ -43,7 +43,7 @@ export async function begin(loop: Loop, serves: Serves, now: number): Promise<Tu
     if (rank(task) > (held.get(task.resource) ?? Number.POSITIVE_INFINITY)) continue;
     const { resource } = task;
     await dropOtherPartitions(engine, resource);
-    const waits = waitsForRows(loop, task) || waitsForAddress(loop, task);
+    const waits = waitsForRows(loop, task) || waitsForAddress(loop, task, now);
     const next = waits ? 'blocked' : await nextFor(engine, task, now);
     if (next === 'blocked') {
       if (task.lane !== 'live' || resource.reading.size === 0 || waitsForOtherLists(task)) continue;
@@ -150,10 +150,10 @@ function waitsForRows({ engine, tasks }: Loop, task: Task): boolean {
 }
 
 /** A list that answered 404 waits until another list is answered. If none is, the address is wrong. */
-function waitsForAddress(loop: Loop, task: Task): boolean {
+function waitsForAddress(loop: Loop, task: Task, now: number): boolean {
   const { resource } = task;
   if (!task.unanswered) return false;
-  if (addressIsKnown(loop, resource)) {
+  if (othersAnswer(resource, loop.engine.resources, now)) {
     task.unanswered = false;
     return false;
   }

@@ -10,6 +10,7 @@ import { clampToClock } from '../../warehouse/rows/clamp-to-clock.ts';
 import { holdsMissing } from '../../warehouse/rows/missing-rows.ts';
 import { holdsQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { createCommitter } from '../apply/committer.ts';
+import { othersAnswer } from '../read/absent-list.ts';
 import type { Reader } from '../read/fetch-page.ts';
 import { placeOf, refreshResource } from '../resource.ts';
 import { fail, type Task } from '../task/task.ts';
@@ -72,6 +73,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     ahead: engine.concurrency,
     signal: over,
     admit: lane === 'live' ? live : others,
+    othersAnswer: (list, at) => othersAnswer(list, engine.resources, at),
   });
   const loop: Loop = { engine, committer, readerOf, tasks: [], running: new Set(), fatal: null };
   try {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { HOUR } from '../../../src/clock.ts';
 import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
@@ -33,6 +34,47 @@ test('an empty list that answers 404 before any other list was answered waits fo
     sandbox.failNext('drop', 4, /invoices/);
     const engine = await openEngine(database, sandbox, { clock, limit: 100_000 });
     expect((await serveOrders(engine, 'sync')).map(({ state }) => state)).toEqual(['done', 'done', 'done']);
+    await engine.close();
+  });
+  await sandbox.close();
+});
+
+test('a list that loses all of its rows and answers 404 from then on is believed after a day, like one that answers empty', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const size = { customers: 30, invoices: 30, transactions: 3 };
+    const variants = { 'no-rows': '404' } as const;
+    const sandbox = await openSandbox({ size, rateLimit: 0, variants, clock, latencyMs: 5 });
+    const engine = await openEngine(database, sandbox, { clock, limit: 100_000 });
+    const sync = async () => (await serveOrders(engine, 'sync')).map(({ state, reason }) => reason ?? state);
+    expect(await sync()).toEqual(['done', 'done', 'done']);
+    for (let times = 0; times < 3; times++) sandbox.change('transaction-deleted');
+    for (const hours of [1, 12, 11]) {
+      await clock.advance(hours * HOUR);
+      expect(await sync()).toEqual(['done', 'done', expect.stringContaining('more than half of 3')]);
+    }
+    await clock.advance(2 * HOUR);
+    expect(await sync()).toEqual(['done', 'done', 'done']);
+    expect(await differences(database, sandbox)).toEqual([]);
+    await engine.close();
+    await sandbox.close();
+  });
+});
+
+test('a list with rows that answers 404 while no other list is answered keeps them, and names the address', async () => {
+  const sandbox = await openSandbox({ size: { customers: 5, invoices: 5, transactions: 5 }, rateLimit: 0 });
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const before = await openEngine(database, sandbox, { clock, limit: 100_000 });
+    await serveOrders(before, 'sync');
+    await before.close();
+    await clock.advance(2 * HOUR);
+    const elsewhere = { ...sandbox, url: `${sandbox.url}/old` } as Sandbox;
+    const engine = await openEngine(database, elsewhere, { clock, limit: 100_000 });
+    for (const { reason } of await serveOrders(engine, 'sync'))
+      expect(reason).toMatch(/^The source has no .*SOURCE_URL/);
+    const { rows } = await database.query('select key from sluice.missing');
+    expect(rows).toEqual([]);
     await engine.close();
   });
   await sandbox.close();

@@ -3,11 +3,11 @@ import { stopped } from '../../../clock.ts';
 import { isKind } from '../../../errors.ts';
 import type { Choice } from '../../agenda/choice.ts';
 import { openTargets } from '../../agenda/plan.ts';
-import { partition } from '../../coverage/list.ts';
+import { holdsNothing, partition } from '../../coverage/list.ts';
 import { mayBeAbsent } from '../../job.ts';
+import { othersAnswer } from '../../read/absent-list.ts';
 import type { Reader } from '../../read/fetch-page.ts';
 import type { Resource } from '../../resource.ts';
-import { NOT_OFFERED } from '../../slices/coverage-entry.ts';
 import { overlap, type Slice, sliceText } from '../../slices/slice.ts';
 import { comparedSoFar, noteTry, startOver } from '../../task/progress.ts';
 import { fail, type Task, type UnderWay } from '../../task/task.ts';
@@ -69,7 +69,7 @@ async function noteFailure(
   error: unknown,
 ): Promise<void> {
   const { choice, before, underWay, now } = reading;
-  if (isKind(error, 'absent') && !mayBeAbsent(task.resource.job) && !addressIsKnown(loop, task.resource)) {
+  if (isKind(error, 'absent') && !mayBeLeftOut(loop, task.resource, now)) {
     const slice = sliceText(choice.slice);
     noteTry(task.progress, slice);
     if (!task.progress.done.has(slice)) return;
@@ -96,13 +96,9 @@ async function noteFailure(
   loop.fatal ??= error;
 }
 
-/** Another list of the source was read. */
-export const addressIsKnown = ({ engine }: Loop, resource: Resource): boolean =>
-  engine.resources.some(
-    other =>
-      other !== resource &&
-      [...other.entries.values()].some(({ readAt, dueReason }) => readAt !== null && dueReason !== NOT_OFFERED),
-  );
+/** An optional list, or one without rows while others are answered. */
+const mayBeLeftOut = ({ engine }: Loop, resource: Resource, now: number): boolean =>
+  holdsNothing(resource) && (mayBeAbsent(resource.job) || othersAnswer(resource, engine.resources, now));
 
 /** `places`: the admissions that its answers hold. The caller releases them when the reading ends or fails. */
 function stoppable(reader: Reader, { room }: UnderWay, places: Set<() => void>): Reader {
