@@ -10,6 +10,7 @@ import { createLog } from '../../src/log.ts';
 import { createRandom } from '../../src/sandbox/data/random.ts';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
 import { openDatabase } from '../../src/warehouse/database/database.ts';
+import { LOCK_KEY, lockName } from '../../src/warehouse/database/lock-key.ts';
 import { openServer } from '../simulation/play/server.ts';
 import { differences } from '../support/compare.ts';
 import { inDatabase } from '../support/database.ts';
@@ -117,9 +118,11 @@ async function watch(signal: AbortSignal): Promise<void> {
   let aloneSince: number | null = null;
   while (!signal.aborted) {
     const { rows } = await database.query<{ readers: number; open: boolean }>(
-      `select (select count(*)::int from pg_locks where locktype = 'advisory' and classid = 1936487779 and granted
+      `select (select count(*)::int from pg_locks where locktype = 'advisory' and objsubid = 1 and granted
+          and (classid::bigint << 32 | objid::bigint) = ${LOCK_KEY}
           and database = (select oid from pg_database where datname = current_database())) as readers,
         exists (select from sluice.runs where ended_at is null) as open`,
+      [lockName('source', 'main')],
     );
     const { readers = 0, open = false } = rows[0] ?? {};
     mostReaders = Math.max(mostReaders, readers);

@@ -1,6 +1,7 @@
 import { Logger, type Runner, run } from 'graphile-worker';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
+import { LOCK_KEY, lockName } from '../../warehouse/database/lock-key.ts';
 
 /** The schema of graphile-worker. Its tables hold no state that matters; they may be dropped while no service runs. */
 const SCHEMA = 'graphile_worker';
@@ -42,7 +43,7 @@ export function runQueue(options: {
 export async function withQueueLock<T>(database: Database, work: () => Promise<T>): Promise<T> {
   const client = await database.connect('sluice migrate');
   try {
-    await client.query("select pg_advisory_lock(hashtextextended('sluice wake-ups', 0))");
+    await client.query(`select pg_advisory_lock(${LOCK_KEY})`, [lockName('wake-ups')]);
     return await work();
   } finally {
     await client.end();

@@ -8,6 +8,7 @@ import { SluiceError } from '../../errors.ts';
 import { MIGRATE } from '../../next-steps.ts';
 import type { Database } from './database.ts';
 import { explainDatabaseError } from './database-errors.ts';
+import { LOCK_KEY, lockName } from './lock-key.ts';
 
 export interface MigrationOptions {
   readonly database: Database;
@@ -86,9 +87,9 @@ export async function migrate(options: MigrationOptions): Promise<string[]> {
 async function lock(client: pg.Client, { clock = systemClock, signal, onWait }: MigrationOptions): Promise<void> {
   for (let tries = 0; ; tries++) {
     if (signal?.aborted) throw stopped(signal);
-    const { rows } = await client.query<{ locked: boolean }>(
-      "select pg_try_advisory_lock(hashtextextended('sluice migrate', 0)) as locked",
-    );
+    const { rows } = await client.query<{ locked: boolean }>(`select pg_try_advisory_lock(${LOCK_KEY}) as locked`, [
+      lockName('migrate'),
+    ]);
     if (rows[0]?.locked) return;
     if (tries === 0) onWait?.();
     await clock.sleep(TRY_EVERY_MS, signal);

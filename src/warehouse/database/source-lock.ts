@@ -2,6 +2,7 @@ import { SECOND } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import type { Database, Queryable } from './database.ts';
 import { explainDatabaseError } from './database-errors.ts';
+import { LOCK_KEY, lockName } from './lock-key.ts';
 
 const HEARTBEAT_MS = 15 * SECOND;
 
@@ -59,7 +60,7 @@ export async function acquireSourceLock(
   };
   try {
     await client.query(SETTINGS);
-    const { rows } = await client.query<{ locked: boolean }>(LOCK, [source]);
+    const { rows } = await client.query<{ locked: boolean }>(LOCK, [lockName('source', source), source]);
     if (rows[0]?.locked) return { lost: gone.signal, release };
   } catch (error) {
     await release();
@@ -76,7 +77,7 @@ export interface SourceReader {
 
 /** Who reads `source` now; null if nobody does. Exact at any moment, because the lock ends with its session. */
 export async function findReader(database: Queryable, source: string): Promise<SourceReader | null> {
-  const { rows } = await database.query<{ name: string | null }>(HOLDER, [source]);
+  const { rows } = await database.query<{ name: string | null }>(HOLDER, [lockName('source', source), source]);
   const [holder] = rows;
   if (!holder) return null;
   const prefix = sessionName(source, '');
@@ -88,12 +89,16 @@ const SETTINGS = `
   set tcp_keepalives_idle = 15; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3;
   set idle_session_timeout = 0; set statement_timeout = '10s'`;
 
-// A two-key lock, because Kysely and `migrate` use one-key locks. 1936487779 is "sluc" as bytes.
-const LOCK = "select pg_try_advisory_lock(1936487779, hashtext('source ' || $1)) as locked";
-// A lock on two keys shows them as `classid` and `objid` with `objsubid` 2; `objid` is unsigned.
+// Version 0.1 locks these 32 bits alone; 1936487779 is "sluc" as bytes. Shared, so that it and this version exclude each other, but
+// two sources of this version whose 32 bits are equal do not.
+const OLD_KEY = "1936487779, hashtext('source ' || $2::text)";
+const LOCK = `
+  select case when pg_try_advisory_lock(${LOCK_KEY}) then pg_try_advisory_lock_shared(${OLD_KEY}) else false end as locked`;
+// `pg_locks` shows a key of 64 bits as `classid` and `objid` with `objsubid` 1, and two keys of 32 bits with 2; `objid` is unsigned.
 const HOLDER = `
   select a.application_name as name from pg_locks l left join pg_stat_activity a on a.pid = l.pid
-  where l.locktype = 'advisory' and l.granted and l.objsubid = 2 and l.classid = 1936487779
-    and l.objid::bigint = hashtext('source ' || $1)::bigint & 4294967295
-    and l.database = (select oid from pg_database where datname = current_database())`;
+  where l.locktype = 'advisory' and l.granted and l.mode = 'ExclusiveLock'
+    and l.database = (select oid from pg_database where datname = current_database())
+    and (l.objsubid = 1 and (l.classid::bigint << 32 | l.objid::bigint) = ${LOCK_KEY}
+      or l.objsubid = 2 and l.classid = 1936487779 and l.objid::bigint = hashtext('source ' || $2::text)::bigint & 4294967295)`;
 const UNLOCK = 'select pg_advisory_unlock_all()';

@@ -1,6 +1,7 @@
 import { type SqlBool, sql } from 'kysely';
 import { NOT_OFFERED } from '../../engine/slices/coverage-entry.ts';
 import type { Database, Db } from '../database/database.ts';
+import { lockForTransaction } from '../database/lock-key.ts';
 import { daysAgo, NOW } from '../database/now.ts';
 import { covering, notOffered } from './coverage.ts';
 
@@ -119,7 +120,7 @@ export async function freshness(db: Db, source: string, resources: readonly stri
  */
 export function inTurn<T>(database: Database, source: string, fn: (tx: Db) => Promise<T>): Promise<T> {
   return database.transaction(async tx => {
-    await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice incidents ${source}`}, 0))`.execute(tx);
+    await lockForTransaction(tx, 'incidents', source);
     return await fn(tx);
   });
 }

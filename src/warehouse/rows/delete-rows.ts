@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { DAY } from '../../clock.ts';
 import type { Db } from '../database/database.ts';
+import { lockForTransaction } from '../database/lock-key.ts';
 import type { Place } from '../ledgers/place.ts';
 import { arrayOf } from './array-of.ts';
 import { BELIEVED_AFTER, type DeletionLimit, deletionLimitOf, withinDeletionLimit } from './deletion-limit.ts';
@@ -44,7 +45,8 @@ export async function deleteRows(
   // Named twice, a row would be moved twice.
   const keys = [...new Set(named)];
   if (keys.length === 0) return { deleted: [] };
-  await lockDeletions(tx, table);
+  // Two processes must not both find room below the limit.
+  await lockForTransaction(tx, 'fuse', `${table.schema}.${table.name}`);
   const limit = await readDeletionLimit(tx, table, place);
   if (!withinDeletionLimit(limit, { count: keys.length, accepted })) return { beyond: limit };
   const deleted = await copyToHistory(tx, table, { resource: place.resource, keys, runId });
@@ -53,16 +55,6 @@ export async function deleteRows(
   await forgetWindows(tx, place, deleted);
   await markSeen(tx, place, keys);
   return { deleted };
-}
-
-/**
- * Serialises deletions of one resource, so that two processes cannot both find room below the limit. The name of the lock must stay:
- * processes of other versions take it too.
- */
-async function lockDeletions(tx: Db, table: Table): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice fuse ${table.schema}.${table.name}`}, 0))`.execute(
-    tx,
-  );
 }
 
 /** Rows with their children; returns the keys of those that are stored. */

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { connect, connectionConfig } from '../../../src/warehouse/database/pool.ts';
 import { acquireSourceLock, findReader, type SourceLock } from '../../../src/warehouse/database/source-lock.ts';
 import { withDatabase } from '../../support/database.ts';
 
@@ -69,4 +71,70 @@ test('a lock whose session ends is lost, and another process can take it', async
     await next.release();
     await lock.release();
   });
+});
+
+test('sources whose names have the same 32-bit hash are read at the same time', async () => {
+  await withDatabase(async (database, test) => {
+    const [first, second] = ['s180303', 's190456'] as const;
+    const { rows } = await database.query(`select hashtext('source ${first}') = hashtext('source ${second}') as equal`);
+    expect(rows).toEqual([{ equal: true }]);
+    const other = await test.open('other');
+    const lock = (await acquireSourceLock(database, first, 'sync')) as SourceLock;
+    expect(await findReader(other, second)).toBe(null);
+    const its = await acquireSourceLock(other, second, 'verify');
+    expect(its).not.toBe(null);
+    expect([await findReader(database, first), await findReader(database, second)]).toEqual([
+      { command: 'sync' },
+      { command: 'verify' },
+    ]);
+    expect(await acquireSourceLock(other, first)).toBe(null);
+    await lock.release();
+    expect([await findReader(database, first), await findReader(database, second)]).toEqual([
+      null,
+      { command: 'verify' },
+    ]);
+    await its?.release();
+    await other.close();
+  });
+});
+
+test('this version and a process of version 0.1 never read a source at the same time, and each sees the other', async () => {
+  await withDatabase(async (database, test) => {
+    const lockOf01 = "pg_try_advisory_lock(1936487779, hashtext('source ' || $1))";
+    const older = await connect(connectionConfig(test.url, 'sluice reads shop, sync'));
+    const acquires = async () => (await older.query(`select ${lockOf01} as locked`, ['shop'])).rows[0].locked;
+
+    const lock = (await acquireSourceLock(database, 'shop')) as SourceLock;
+    expect(await acquires()).toBe(false);
+    // How version 0.1 finds out who reads.
+    const { rows } = await older.query(
+      `select a.application_name as name from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+        where l.locktype = 'advisory' and l.granted and l.objsubid = 2 and l.classid = 1936487779
+          and l.objid::bigint = hashtext('source ' || $1)::bigint & 4294967295
+          and l.database = (select oid from pg_database where datname = current_database())`,
+      ['shop'],
+    );
+    expect(rows).toEqual([{ name: 'sluice reads shop' }]);
+    await lock.release();
+
+    expect(await acquires()).toBe(true);
+    expect(await acquireSourceLock(database, 'shop')).toBe(null);
+    expect(await findReader(database, 'shop')).toEqual({ command: 'sync' });
+    // A refused attempt keeps nothing.
+    await older.query('select pg_advisory_unlock_all()');
+    expect(await acquires()).toBe(true);
+    await older.end();
+    const next = await acquireSourceLock(database, 'shop');
+    expect(next).not.toBe(null);
+    await next?.release();
+  });
+});
+
+test('no advisory lock has a key of 32 bits, apart from the one that version 0.1 takes', () => {
+  const using = readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .filter(file => file.endsWith('.ts'))
+    .filter(file =>
+      /hashtext|advisory(_xact)?_lock(_shared)?\((?!\$\{LOCK_KEY\})/.test(readFileSync(`src/${file}`, 'utf8')),
+    );
+  expect(using.sort()).toEqual(['warehouse/database/lock-key.ts', 'warehouse/database/source-lock.ts']);
 });
