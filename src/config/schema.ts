@@ -47,7 +47,10 @@ export const SCHEMA = z.object({
   SLUICE_DATA_DIR: z.string().default('.sluice'),
   SLUICE_HOST: checked('a host name or an IP address', text => /^[\w.:-]+$/.test(text)).default('127.0.0.1'),
   SLUICE_PORT: wholeNumber(0, 65_535).default(8080),
-  SLUICE_TOKEN: checked('at least 8 characters without spaces', text => /^[\x21-\x7e]{8,}$/.test(text)).optional(),
+  SLUICE_TOKEN: checked(
+    'at least 16 characters without spaces, for example the output of: openssl rand -hex 24',
+    text => /^[\x21-\x7e]{16,}$/.test(text),
+  ).optional(),
   SLUICE_DRAIN_SECONDS: wholeNumber(0, 3600).default(30),
   ALERT_WEBHOOK_URL: checked(
     'an https:// URL (http:// only for localhost), without user and password',

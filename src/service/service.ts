@@ -8,7 +8,7 @@ import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database/database.ts';
 import { databaseNow } from '../warehouse/database/now.ts';
 import { secureHeaders } from './access/secure-headers.ts';
-import { guard } from './access/token-guard.ts';
+import { guardHost, guardToken } from './access/token-guard.ts';
 import type { Pulse } from './health/pulse.ts';
 import { createReadiness } from './health/readiness.ts';
 import { createMetrics } from './metrics/metrics.ts';
@@ -83,7 +83,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
 function createApp(options: ServiceOptions, inbox: HintInbox): Hono {
   const { database, sources, pulse, hide, clock, log } = options;
   const metrics = createMetrics({ database, sources });
-  const readiness = createReadiness({ database, pending: options.pending, clock });
+  const readiness = createReadiness({ database, pending: options.pending, clock, log });
   const page = createPage(options);
 
   const app = new Hono();
@@ -93,13 +93,14 @@ function createApp(options: ServiceOptions, inbox: HintInbox): Hono {
     const stalled = pulse.stalled();
     return stalled.length === 0 ? c.text('ok\n') : c.text(`Sync loop stalled: ${stalled.join(', ')}\n`, 503);
   });
+  const onWebhook = (result: WebhookResult) => metrics.countWebhook(result);
+  app.route('/webhooks', createWebhookReceiver({ database, sources, inbox, onWebhook, log }));
+  app.use(guardHost(options.token));
   app.get('/readyz', async c => {
     const reason = await readiness();
     return reason === null ? c.text('ok\n') : c.text(`${hide(reason)}\n`, 503);
   });
-  const onWebhook = (result: WebhookResult) => metrics.countWebhook(result);
-  app.route('/webhooks', createWebhookReceiver({ database, sources, inbox, onWebhook, log }));
-  app.use(guard(options.token));
+  if (options.token !== null) app.use(guardToken(options.token, { clock, log }));
   app.get('/metrics', async c => c.body(await metrics.scrape(), 200, { 'Content-Type': metrics.contentType }));
   app.get('/', async c => c.html(await page()));
   app.notFound(c => c.text('Not found. Available: / /metrics /healthz /readyz\n', 404));

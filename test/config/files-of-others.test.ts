@@ -85,7 +85,7 @@ test.runIf(hasOwners).each([
   ['SOURCE_API_KEY=key-1', true],
   ['VIENNA_KEY=key-1', true],
   ['DATABASE_URL=postgres://me:secret@db.example/sluice', true],
-  ['SLUICE_TOKEN=12345678', true],
+  ['SLUICE_TOKEN=1234567890123456', true],
   ['SOURCE_API_KEY=', false],
   ['SOURCE_URL=https://books.example', false],
 ])('a .env with %s that everybody may read is warned about: %s', (line, warned) => {

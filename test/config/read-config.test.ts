@@ -46,7 +46,7 @@ test('all wrong settings are reported at once with the expected form, and no sec
     WAREHOUSE_SCHEMA: 'sluice',
     SLUICE_HOST: 'not a host',
     SLUICE_PORT: '99999',
-    SLUICE_TOKEN: 'secret5',
+    SLUICE_TOKEN: 'secret-5-of-15c',
     ALERT_WEBHOOK_URL: 'http://hooks.example.com/secret-6',
     LOG_LEVEL: 'loud',
     SLUICE_DRAIN_SECONDS: '1h',
@@ -61,6 +61,7 @@ test('all wrong settings are reported at once with the expected form, and no sec
   for (const name of Object.keys(wrong)) expect(message).toMatch(new RegExp(`^  ${name} .*; expected .+\\.$`, 'm'));
   expect(message).toContain('SOURCE_TIMEZONE is "Europe/Wien"; expected an IANA time zone');
   expect(message).toContain('SOURCE_AUTH is "basic"; expected one of bearer, query.');
+  expect(message).toMatch(/SLUICE_TOKEN .*; expected at least 16 characters .*openssl rand -hex 24/);
   expect(message).toContain('DATABASE_URL begins with mysql://; expected postgres://');
   expect(message).not.toMatch(/secret/);
 });

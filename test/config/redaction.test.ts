@@ -8,9 +8,9 @@ test('no secret is among the shown settings, and all are among the secrets', () 
     SOURCE_URL: 'https://books.example.com/',
     SOURCE_API_KEY: 'k-1',
     DATABASE_URL: 'postgresql://me:p%40ss@db.example/x?sslmode=require',
-    SLUICE_TOKEN: 'token-123',
+    SLUICE_TOKEN: 'token-1234567890123',
   });
-  expect(config.secrets).toEqual(expect.arrayContaining(['k-1', 'p%40ss', 'p@ss', 'token-123']));
+  expect(config.secrets).toEqual(expect.arrayContaining(['k-1', 'p%40ss', 'p@ss', 'token-1234567890123']));
   const shown = JSON.stringify(config.shown);
   for (const secret of config.secrets) expect(shown).not.toContain(secret);
   expect(config.shown).toContainEqual({

@@ -14,7 +14,7 @@ import { ask } from './with-service.ts';
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 useBuild();
 
-const TOKEN = 'token-77/secret';
+const TOKEN = 'token-77/secret-of-start';
 /** Ticks so rare that none comes by itself. */
 const RARE = scheduled('0 0 1 1 *');
 

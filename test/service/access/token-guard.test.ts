@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { pathOnSite } from '../../../src/service/access/token-guard.ts';
 import { withDatabase } from '../../support/database.ts';
+import { manualClock } from '../../support/manual-clock.ts';
 import { ask, withService } from '../with-service.ts';
 
 const TOKEN = 'token-5f/+&"x';
@@ -13,7 +15,8 @@ test('without a token the service answers only requests to loopback names', asyn
       for (const host of [`evil.example:${port}`, '127.0.0.1.evil.example', 'localhost.evil.example:80']) {
         const { status, text } = await ask(`${url}/`, { headers: { host } });
         expect([status, text]).toEqual([403, expect.stringContaining('SLUICE_TOKEN')]);
-        expect((await ask(`${url}/metrics`, { headers: { host } })).status).toBe(403);
+        for (const path of ['/metrics', '/readyz', '/nothing'])
+          expect((await ask(`${url}${path}`, { headers: { host } })).status).toBe(403);
         // A probe may come by any name.
         expect((await ask(`${url}/healthz`, { headers: { host } })).status).toBe(200);
       }
@@ -43,17 +46,77 @@ test('the token is accepted as a Bearer header, as a cookie, or once in the addr
       expect((await ask(`${url}/?token=wrong`)).status).toBe(401);
       const entered = await ask(`${url}/?token=${encodeURIComponent(TOKEN)}`);
       expect([entered.status, entered.headers.location]).toEqual([303, '/']);
-      // Never to another host.
-      const { port } = new URL(url);
-      for (const path of ['//evil.example/', '/\\evil.example/']) {
-        const led = await ask(`${url}${path}?token=${encodeURIComponent(TOKEN)}`);
-        expect([led.status, new URL(String(led.headers.location), url).host]).toEqual([303, `127.0.0.1:${port}`]);
-      }
+      const metrics = await ask(`${url}/metrics?token=${encodeURIComponent(TOKEN)}`);
+      expect([metrics.status, metrics.headers.location]).toEqual([303, '/metrics']);
       const cookie = entered.headers['set-cookie']?.[0] as string;
       expect(cookie).toMatch(/HttpOnly; SameSite=Lax/);
       expect(cookie).not.toContain(encodeURIComponent(TOKEN));
       expect((await ask(`${url}/`, { headers: { cookie: cookie.split(';')[0] as string } })).status).toBe(200);
       expect((await ask(`${url}/`, { headers: { cookie: 'sluice=x' } })).status).toBe(401);
+    });
+  });
+});
+
+test('a redirect with the token never leads to another site', async () => {
+  const separators = ['/', '\\', '%2f', '%5c', '%255c', '%252f'];
+  const ignored = [
+    '',
+    '%09',
+    '%0a',
+    '%0d',
+    '%00',
+    '%20',
+    '%0b',
+    '%7f',
+    '%c2%85',
+    '%2509',
+    '.',
+    '%2e',
+    '%e2%80%a8',
+    '@',
+  ];
+  const paths = separators.flatMap(first =>
+    ignored.flatMap(between => ['/', '\\', '%2f', '%5c'].map(second => `/${first}${between}${second}evil.example/`)),
+  );
+  const hostile = [...new Set(['/%09/evil.example', '//evil.example', '/%09%09//evil.example', ...paths])];
+  await withDatabase(async database => {
+    await withService(database, { token: TOKEN }, async ({ url }) => {
+      for (const path of hostile) {
+        const { status, headers } = await ask(`${url}${path}?token=${encodeURIComponent(TOKEN)}`);
+        const location = String(headers.location);
+        expect([path, status, new URL(location, url).origin, location]).toEqual([path, 303, url, '/']);
+      }
+    });
+  });
+  const seen = Array.from({ length: 0x300 }, (_, code) => `/${String.fromCharCode(code)}/evil.example`);
+  for (const path of seen)
+    expect(new URL(pathOnSite(path), 'http://here.example').host, JSON.stringify(path)).toBe('here.example');
+});
+
+test('after ten wrong tokens within a minute, no token of that address is looked at until the minute is over', async () => {
+  const clock = manualClock();
+  await withDatabase(async database => {
+    await withService(database, { token: TOKEN, clock }, async ({ url }) => {
+      const bearer = (token: string) => ask(`${url}/`, { headers: { authorization: `Bearer ${token}` } });
+      const cookie = (text: string) => ask(`${url}/`, { headers: { cookie: `sluice=${text}` } });
+      // A request without a token is no attempt.
+      for (let times = 0; times < 20; times++) expect((await ask(`${url}/`)).status).toBe(401);
+      for (let times = 0; times < 4; times++) expect((await bearer(`wrong-${times}`)).status).toBe(401);
+      for (let times = 0; times < 3; times++) expect((await ask(`${url}/?token=wrong-${times}`)).status).toBe(401);
+      clock.advance(20_000);
+      for (let times = 0; times < 3; times++) expect((await cookie(`wrong-${times}`)).status).toBe(401);
+
+      for (const attempt of [bearer(TOKEN), ask(`${url}/?token=${encodeURIComponent(TOKEN)}`), cookie('wrong')]) {
+        const { status, headers, text } = await attempt;
+        expect([status, headers['retry-after'], text]).toEqual([
+          429,
+          '40',
+          'Too many wrong tokens. Wait 40 seconds.\n',
+        ]);
+      }
+      for (const path of ['/healthz', '/readyz']) expect((await ask(`${url}${path}`)).status).toBe(200);
+      clock.advance(40_000);
+      expect((await bearer(TOKEN)).status).toBe(200);
     });
   });
 });

@@ -1,7 +1,10 @@
+import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
+import { createLog } from '../../../src/log.ts';
 import { createPulse } from '../../../src/service/health/pulse.ts';
 import { pendingMigrations } from '../../../src/warehouse/database/migrate.ts';
 import { createTestDatabase, MIGRATIONS } from '../../support/database.ts';
+import { openProxy } from '../../warehouse/proxy.ts';
 import { ask, withService } from '../with-service.ts';
 
 test('healthz reports a stalled sync loop; readyz reports an unreachable database and pending migrations', async () => {
@@ -29,4 +32,35 @@ test('healthz reports a stalled sync loop; readyz reports an unreachable databas
     expect((await ask(`${url}/healthz`)).status).toBe(200);
   });
   await empty.drop();
+});
+
+test('readyz shows nobody the host or the name of the database; the log does, once for each reason', async () => {
+  const test = await createTestDatabase();
+  const proxy = await openProxy();
+  const database = await proxy.open(test);
+  const lines: string[] = [];
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk));
+      done();
+    },
+  });
+  const log = createLog({ level: 'info', secrets: [], destination });
+  const token = 'a-token-of-the-service';
+  const pending = () => pendingMigrations({ database, ...MIGRATIONS });
+  await withService(database, { token, log, pending }, async ({ url }) => {
+    expect((await ask(`${url}/readyz`)).text).toBe('ok\n');
+    const stopped = proxy.close();
+    proxy.drop();
+    await stopped;
+    for (const headers of [{}, { authorization: `Bearer ${token}` }])
+      expect(await ask(`${url}/readyz`, { headers })).toMatchObject({
+        status: 503,
+        text: 'The database cannot be used. The log says why.\n',
+      });
+  });
+  const [host, name] = database.place.split('/') as [string, string];
+  expect(lines.filter(line => line.includes(host) && line.includes(name))).toHaveLength(1);
+  await database.close();
+  await test.drop();
 });

@@ -1,0 +1,68 @@
+import { isIPv6 } from 'node:net';
+import { type Clock, MINUTE, SECOND } from '../../clock.ts';
+
+const WINDOW_MS = MINUTE;
+const MOST_BY_ADDRESS = 10;
+const MOST_IN_ALL = 100;
+const MOST_KNOWN = 1000;
+
+/** Counts wrong tokens, in this process. Within a minute, 10 from one address and 100 from all are looked at. */
+export interface AttemptLimit {
+  /** Seconds until a token from this address is looked at again; 0: now. */
+  readonly waitSeconds: (address: string) => number;
+  /** Returns true if this was the last attempt that is looked at. */
+  readonly countFailure: (address: string) => boolean;
+  /** An address that sent the right token is exempt from the limit for all, so that attacks from elsewhere do not lock it out. */
+  readonly countSuccess: (address: string) => void;
+}
+
+export function createAttemptLimit(clock: Clock): AttemptLimit {
+  // At most the failures that were looked at, so never many.
+  let failures: { readonly from: string; readonly at: number }[] = [];
+  const known = new Set<string>();
+
+  const recent = () => {
+    const now = clock.now();
+    // The clock may have been put back.
+    failures = failures.filter(({ at }) => at <= now && at > now - WINDOW_MS);
+    return failures;
+  };
+  const waitOf = (counted: readonly { readonly at: number }[], most: number) => {
+    const oldest = counted.at(-most);
+    return oldest ? Math.ceil((oldest.at + WINDOW_MS - clock.now()) / SECOND) : 0;
+  };
+  const waitSeconds = (address: string) => {
+    const from = networkOf(address);
+    const own = waitOf(
+      recent().filter(each => each.from === from),
+      MOST_BY_ADDRESS,
+    );
+    return known.has(from) ? own : Math.max(own, waitOf(failures, MOST_IN_ALL));
+  };
+  return {
+    waitSeconds,
+    countFailure(address) {
+      failures.push({ from: networkOf(address), at: clock.now() });
+      return waitSeconds(address) > 0;
+    },
+    countSuccess(address) {
+      const from = networkOf(address);
+      known.delete(from);
+      known.add(from);
+      const [longestUnused] = known;
+      if (known.size > MOST_KNOWN && longestUnused !== undefined) known.delete(longestUnused);
+    },
+  };
+}
+
+/** An IPv4 address, or the /64 of an IPv6 address, which one machine has to itself. */
+function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (mapped?.[1]) return mapped[1];
+  if (!isIPv6(address)) return address;
+  const [head = '', tail] = (address.split('%')[0] ?? '').split('::');
+  const before = head === '' ? [] : head.split(':');
+  const after = tail ? tail.split(':') : [];
+  const zeros = tail === undefined ? 0 : 8 - before.length - after.length;
+  return [...before, ...Array<string>(zeros).fill('0'), ...after].slice(0, 4).join(':');
+}
