@@ -12,6 +12,7 @@ import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { describeAddresses } from '../session/describe-addresses.ts';
+import { describeTls, TLS_NEXT } from '../session/describe-tls.ts';
 import { newCommand } from '../session/new-command.ts';
 import type { Cli, Session } from '../session/session.ts';
 import { describeShared, SHARED_NEXT } from '../session/shared-sources.ts';
@@ -81,6 +82,8 @@ async function checkDatabase(session: Session, note: (check: Check) => void): Pr
   if (!database) return undefined;
   const version = await serverVersion(database.kysely);
   note({ check: 'database', ok: true, found: `Postgres ${version} at ${database.place}` });
+  const unprotected = describeTls(database.url);
+  if (unprotected !== null) note({ check: 'tls', ok: true, found: unprotected, next: TLS_NEXT });
   const pending = await attempt(note, 'tables', undefined, () => listPending(session, database));
   if (pending) note(tablesCheck(pending));
   return pending?.length === 0 ? database : undefined;

@@ -10,6 +10,7 @@ import type { Database } from '../../warehouse/database/database.ts';
 import { limitConnections } from '../run/limit-connections.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
 import { serviceName } from '../run/running-service.ts';
+import { describeTls, TLS_NEXT } from '../session/describe-tls.ts';
 import { newCommand } from '../session/new-command.ts';
 import type { Cli, Session } from '../session/session.ts';
 import { describeShared, SHARED_NEXT } from '../session/shared-sources.ts';
@@ -33,6 +34,8 @@ async function start(session: Session): Promise<0> {
   refuseUnprotectedHost(settings.host, settings.token);
   const sources = settings.sources.filter(isOpen);
   const database = await session.openDatabase({ name: serviceName(session) });
+  const unprotected = describeTls(database.url);
+  if (unprotected !== null) log.warn(`${unprotected}. ${TLS_NEXT}`);
   const atOnce = await limitConnections(database, sources.length);
   const applied = await unlessStopped(draining, applyMigrations(session, database));
   if (applied === null) {

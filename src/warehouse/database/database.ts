@@ -4,7 +4,7 @@ import { SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { SluiceTables } from './bookkeeping-tables.ts';
 import { kyselyOn, lendClient } from './kysely-on.ts';
-import { connect, connectionConfig, createPool, explainPoolError } from './pool.ts';
+import { connect, connecting, createPool, explainPoolError } from './pool.ts';
 
 /**
  * Where queries go: the pool, or an open transaction. The builder knows the bookkeeping; the warehouse's own tables are declared
@@ -62,7 +62,7 @@ export async function openDatabase(options: {
 }): Promise<Database> {
   const { url, applicationName, log, max = 10 } = options;
   const place = placeOf(url);
-  const pool = createPool({ ...connectionConfig(url, applicationName), max }, place, log);
+  const pool = createPool(connecting(url, applicationName), max, place, log);
 
   const explained = async <T>(work: Promise<T>): Promise<T> => {
     try {
@@ -84,7 +84,7 @@ export async function openDatabase(options: {
     place,
     query: queryOn(pool),
     transaction: (fn, settings) => runTransaction({ pool, explained, queryOn }, fn, settings),
-    connect: name => explained(connect(connectionConfig(url, name))),
+    connect: name => explained(connect(connecting(url, name))),
     close: () => pool.end(),
   };
   try {

@@ -24,20 +24,36 @@ const TYPES: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(oid, format as 'text')) as pg.CustomTypesConfig['getTypeParser'],
 };
 
-export const connectionConfig = (url: string, applicationName: string): pg.ClientConfig => ({
-  connectionString: url,
-  application_name: applicationName,
-  types: TYPES,
-  keepAlive: true,
-  keepAliveInitialDelayMillis: 30 * SECOND,
-  connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-  statement_timeout: 5 * MINUTE,
-  idle_in_transaction_session_timeout: 2 * MINUTE,
-});
+/** How to open connections: what the driver needs, and the SQL that a new one runs before its use. */
+export interface Connecting {
+  readonly config: pg.ClientConfig;
+  readonly opening: string;
+}
 
-export function createPool(config: pg.ClientConfig & { max: number }, place: string, log: Log): pg.Pool {
+/** In milliseconds, as Postgres takes them; a parameter of the same name in DATABASE_URL wins. */
+const TIMEOUTS = { statement_timeout: 5 * MINUTE, idle_in_transaction_session_timeout: 2 * MINUTE };
+
+export function connecting(url: string, applicationName: string): Connecting {
+  const given = new URL(url).searchParams;
+  const own = Object.entries(TIMEOUTS).filter(([name]) => !given.has(name));
+  return {
+    config: {
+      connectionString: url,
+      application_name: applicationName,
+      types: TYPES,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 30 * SECOND,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    },
+    // Not as parameters of the connection, which PgBouncer refuses: "unsupported startup parameter: statement_timeout".
+    opening: ["set time zone 'UTC'", ...own.map(([name, value]) => `set ${name} = ${value}`)].join('; '),
+  };
+}
+
+export function createPool({ config, opening }: Connecting, max: number, place: string, log: Log): pg.Pool {
   const pool = new pg.Pool({
     ...config,
+    max,
     // The pool has one setting for both times, and passes it on to its connections.
     connectionTimeoutMillis: QUEUE_TIMEOUT_MS,
     Client: class extends pg.Client {
@@ -47,7 +63,7 @@ export function createPool(config: pg.ClientConfig & { max: number }, place: str
     },
     idleTimeoutMillis: 30 * SECOND,
     // The pool awaits what its types call void.
-    onConnect: client => client.query("set time zone 'UTC'") as unknown as undefined,
+    onConnect: client => client.query(opening) as unknown as undefined,
   });
   // An idle connection that drops is replaced at its next use; without a listener it would end the process.
   pool.on('error', error =>
@@ -58,12 +74,12 @@ export function createPool(config: pg.ClientConfig & { max: number }, place: str
 }
 
 /** A connection outside of any pool. */
-export async function connect(config: pg.ClientConfig): Promise<pg.Client> {
+export async function connect({ config, opening }: Connecting): Promise<pg.Client> {
   const client = new pg.Client(config);
   client.on('error', () => undefined);
   await client.connect();
   try {
-    await client.query("set time zone 'UTC'");
+    await client.query(opening);
   } catch (error) {
     await client.end().catch(() => undefined);
     throw error;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { connect, connectionConfig } from '../../../src/warehouse/database/pool.ts';
+import { connect, connecting } from '../../../src/warehouse/database/pool.ts';
 import { acquireSourceLock, findReader, type SourceLock } from '../../../src/warehouse/database/source-lock.ts';
 import { withDatabase } from '../../support/database.ts';
 
@@ -101,7 +101,7 @@ test('sources whose names have the same 32-bit hash are read at the same time', 
 test('this version and a process of version 0.1 never read a source at the same time, and each sees the other', async () => {
   await withDatabase(async (database, test) => {
     const lockOf01 = "pg_try_advisory_lock(1936487779, hashtext('source ' || $1))";
-    const older = await connect(connectionConfig(test.url, 'sluice reads shop, sync'));
+    const older = await connect(connecting(test.url, 'sluice reads shop, sync'));
     const acquires = async () => (await older.query(`select ${lockOf01} as locked`, ['shop'])).rows[0].locked;
 
     const lock = (await acquireSourceLock(database, 'shop')) as SourceLock;
