@@ -1,10 +1,11 @@
-import { chmodSync, lchownSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { cp, lstat, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { codeOf, SluiceError } from '../errors.ts';
 import { exists } from './home-files.ts';
 import { makeFolder } from './make-folder.ts';
+import { removeGiven } from './ownership/give.ts';
 import { USE_OWN_POSTGRES } from './server-errors.ts';
 import type { ServerUser } from './server-user.ts';
 
@@ -99,20 +100,17 @@ async function copyOnce(native: string, to: string, user: ServerUser): Promise<s
 /** A copy made under a strict umask must still be readable by `user`. */
 async function makeReadable(folder: string, user: ServerUser): Promise<void> {
   if (user === undefined) return;
-  lchownSync(folder, user.uid, user.gid);
   chmodSync(folder, 0o755);
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
     const path = join(entry.parentPath, entry.name);
-    lchownSync(path, user.uid, user.gid);
     if (!entry.isSymbolicLink()) chmodSync(path, 0o755);
   }
 }
 
 /** Removes copies of other versions. Only for use before a start and under the start lock: no server must be using them. */
-export async function removeOldCopies(home: string, binaries: Binaries): Promise<void> {
+export async function removeOldCopies(home: string, binaries: Binaries, user: ServerUser): Promise<void> {
   for (const name of await readdir(home)) {
     const path = join(home, name);
-    if (name.startsWith('native-') && !binaries.initdb.startsWith(path))
-      await rm(path, { recursive: true, force: true });
+    if (name.startsWith('native-') && !binaries.initdb.startsWith(path)) await removeGiven(path, user);
   }
 }

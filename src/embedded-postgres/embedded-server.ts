@@ -2,7 +2,8 @@
  * The default warehouse: a real Postgres server in the project's folder, shared by every Sluice process. The first process
  * that needs it starts it; it outlives them all, and stops with `sluice stop-db`.
  *
- * Everything lies in one folder, the *home*: `data/` (the cluster), `password`, `port`, `server.log`. The home is
+ * Everything lies in one folder, the *home*: `data/` (the cluster), `password`, `port`, `server.log`. Where root runs Sluice, the
+ * home is root's, and the server's user owns only `data/` and `log/`, which then holds the log. The home is
  * `SLUICE_DATA_DIR/postgres`. If root runs Sluice where the unprivileged server could not enter (a clone under /root, mode
  * 0700), it is `/var/lib/sluice/<hash of the data dir>`, recorded in `SLUICE_DATA_DIR/postgres.location`: a temporary folder
  * would not survive a reboot, and the modes of the parent folders are not Sluice's to change.
@@ -15,6 +16,7 @@ import { defaultHome, findHome, prepareHome, serverUserOf } from './home.ts';
 import { dataFolder, exists } from './home-files.ts';
 import { ensureCluster } from './initdb.ts';
 import { makeFolder } from './make-folder.ts';
+import { tidyHome } from './ownership/own-home.ts';
 import { findPostmaster, readPidFile } from './postmaster-pid.ts';
 import { explainFileErrors, startError } from './server-errors.ts';
 import { type PostgresSettings, refuseShellCharacters, startServer, stopServer } from './server-process.ts';
@@ -49,9 +51,10 @@ export async function openEmbedded(options: {
       // Another process may have started it while this one waited for the lock.
       const attached = await attach(home);
       if (attached) return { url: attached, started: false };
+      if (user) await tidyHome(home, user);
       const binaries = await prepareBinaries(home, user);
       refuseShellCharacters(home, binaries);
-      await removeOldCopies(home, binaries);
+      await removeOldCopies(home, binaries, user);
       await ensureCluster(home, binaries, user, log);
       await startServer(home, binaries, user, settings);
       const url = await attach(home);

@@ -2,15 +2,19 @@ import { constants } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../errors.ts';
+import { isRoot } from './ownership/is-root.ts';
+import { readUnlinked } from './ownership/read-unlinked.ts';
 
 /** The cluster, Postgres' data directory. */
 export const dataFolder = (home: string) => join(home, 'data');
-export const serverLog = (home: string) => join(home, 'server.log');
+/** In root's home the log has a folder of its own, which belongs to the server's user. */
+export const serverLog = (home: string) => join(home, isRoot() ? 'log/server.log' : 'server.log');
 export const passwordFile = (home: string) => join(home, 'password');
 /** Remembers the port of the last start. */
 export const portFile = (home: string) => join(home, 'port');
 
 export async function readIfPresent(file: string): Promise<string | undefined> {
+  if (isRoot()) return readUnlinked(file);
   return readFile(file, 'utf8').catch(error => {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
     throw error;

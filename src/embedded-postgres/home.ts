@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
-import { chown, realpath, rmdir, stat, writeFile } from 'node:fs/promises';
+import { lstat, realpath, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { dataFolder, exists, readIfPresent } from './home-files.ts';
 import { makeFolder } from './make-folder.ts';
+import { ownHome } from './ownership/own-home.ts';
+import { planted } from './ownership/planted.ts';
+import { replaceFile } from './ownership/replace-file.ts';
 import { runProgram } from './run-program.ts';
 import { type ServerUser, type UserIds, unprivilegedUser } from './server-user.ts';
 
@@ -33,21 +36,31 @@ export async function prepareHome(base: string, log: Log): Promise<{ home: strin
   return { home, user: undefined };
 }
 
-/** The owner of the cluster when root starts its server; undefined for the current user, who must own it. */
+/** The owner of the cluster when root starts its server, in a home made root's own; undefined for the current user, who must own it. */
 export async function serverUserOf(home: string): Promise<ServerUser> {
   const me = process.getuid?.();
   if (me === undefined) return undefined;
-  const { uid, gid } = await stat(dataFolder(home));
-  if (me === 0) return { uid, gid };
+  if (me === 0) return ownDataOf(home);
+  const { uid } = await stat(dataFolder(home));
   if (uid === me) return undefined;
   throw new SluiceError('database', `The embedded Postgres in ${home} belongs to another user (id ${uid}).`, {
     next: 'Run Sluice as the user who first started it, or set DATABASE_URL.',
   });
 }
 
+async function ownDataOf(home: string): Promise<UserIds> {
+  const data = await lstat(dataFolder(home));
+  if (data.isSymbolicLink()) throw planted(dataFolder(home), 'is a symbolic link, which is not followed');
+  if (!data.isDirectory()) throw planted(dataFolder(home), 'is not a folder');
+  if (data.uid === 0) throw planted(dataFolder(home), 'belongs to root, as whom Postgres refuses to run');
+  const user = { uid: data.uid, gid: data.gid };
+  await ownHome(home, user);
+  return user;
+}
+
 async function usableBy(home: string): Promise<ServerUser> {
   const user = await serverUserOf(home);
-  if (!user || (await canUse(home, user))) return user;
+  if (!user || (await canEnter(home, user))) return user;
   throw new SluiceError('database', `The embedded Postgres runs as user id ${user.uid}, which cannot enter ${home}.`, {
     next: 'Let that user enter its parent folders (chmod o+x), or set DATABASE_URL.',
   });
@@ -70,18 +83,18 @@ async function createAsRoot(base: string): Promise<{ home: string; user: UserIds
       },
     );
   }
-  await writeFile(locationFile(base), `${elsewhere}\n`, { mode: 0o600 });
+  await replaceFile(locationFile(base), `${elsewhere}\n`, undefined);
   return { home: elsewhere, user };
 }
 
 async function createFor(home: string, user: UserIds): Promise<boolean> {
   await makeFolder(home, 0o755);
-  await chown(home, user.uid, user.gid);
-  return canUse(home, user);
+  await ownHome(home, user);
+  return canEnter(home, user);
 }
 
 /** Tried as that user, because modes alone ignore access lists and mount options. */
-async function canUse(folder: string, user: UserIds): Promise<boolean> {
-  const { code } = await runProgram('/bin/sh', ['-c', 'cd "$0" && test -w .', folder], { cwd: '/', user });
+async function canEnter(folder: string, user: UserIds): Promise<boolean> {
+  const { code } = await runProgram('/bin/sh', ['-c', 'cd "$0"', folder], { cwd: '/', user });
   return code === 0;
 }

@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { appendFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Binaries } from './binaries.ts';
 import { dataFolder, passwordFile, readIfPresent } from './home-files.ts';
+import { giveFile, giveFolder, removeGiven } from './ownership/give.ts';
+import { replaceFile } from './ownership/replace-file.ts';
 import { runProgram } from './run-program.ts';
 import { diagnose } from './server-errors.ts';
-import { giveTo, type ServerUser } from './server-user.ts';
+import type { ServerUser } from './server-user.ts';
 
 /** The name of the database, and of its owner, the server's only user. */
 export const DATABASE = 'sluice';
@@ -31,12 +33,11 @@ export async function ensureCluster(home: string, binaries: Binaries, user: Serv
 
 /** Works in a folder of its own and renames it at the end, so that an interruption leaves no partial cluster. */
 async function initdb(home: string, binaries: Binaries, user: ServerUser): Promise<void> {
-  for (const name of await readdir(home))
-    if (name.startsWith('initdb-')) await rm(join(home, name), { recursive: true, force: true });
+  for (const name of await readdir(home)) if (name.startsWith('initdb-')) await removeGiven(join(home, name), user);
   const partial = join(home, `initdb-${process.pid}`);
   const passwordArgument = `${partial}.password`;
-  await writeFile(passwordArgument, await ensurePassword(home), { mode: 0o600 });
-  await giveTo(passwordArgument, user);
+  await giveFile(passwordArgument, await ensurePassword(home), user);
+  if (user) await giveFolder(partial, user);
   const { code, output } = await runProgram(
     binaries.initdb,
     [
@@ -57,10 +58,9 @@ async function initdb(home: string, binaries: Binaries, user: ServerUser): Promi
   );
   await rm(passwordArgument, { force: true });
   if (code !== 0) throw await diagnose(home, 'Cannot create the embedded Postgres', output);
-  await appendFile(
-    join(partial, 'postgresql.conf'),
-    "\ninclude 'sluice.conf' # written at each start; put your own settings below\n",
-  );
+  const settings = join(partial, 'postgresql.conf');
+  const include = "\ninclude 'sluice.conf' # written at each start; put your own settings below\n";
+  await replaceFile(settings, `${await readIfPresent(settings)}${include}`, user);
   await rename(partial, dataFolder(home));
 }
 
@@ -68,6 +68,6 @@ async function ensurePassword(home: string): Promise<string> {
   const known = (await readIfPresent(passwordFile(home)))?.trim();
   if (known) return known;
   const password = randomBytes(24).toString('base64url');
-  await writeFile(passwordFile(home), password, { mode: 0o600 });
+  await replaceFile(passwordFile(home), password, undefined);
   return password;
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { SluiceError } from '../errors.ts';
 import { portFile, readIfPresent } from './home-files.ts';
+import { replaceFile } from './ownership/replace-file.ts';
 
 export const HOST = '127.0.0.1';
 
@@ -17,7 +17,7 @@ export async function choosePort(home: string): Promise<number> {
   const candidates = [...(kept > 0 ? [kept] : []), ...Array.from({ length: 100 }, (_, i) => first + i)];
   for (const port of candidates) {
     if (!(await isFree(port))) continue;
-    if (port !== kept) await writeFile(file, String(port), { mode: 0o600 });
+    if (port !== kept) await replaceFile(file, String(port), undefined);
     return port;
   }
   throw new SluiceError('database', `No port from ${first} to ${first + 99} is free for the embedded Postgres.`, {

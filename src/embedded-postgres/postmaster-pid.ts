@@ -1,8 +1,10 @@
-import { open, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../errors.ts';
 import { dataFolder, readIfPresent } from './home-files.ts';
+import { replaceFile } from './ownership/replace-file.ts';
 import { runProgram } from './run-program.ts';
+import type { ServerUser } from './server-user.ts';
 
 /** No system assigns this process id, so Postgres considers a lock file that names it stale. */
 const NO_SUCH_PID = 2 ** 31 - 2;
@@ -60,16 +62,10 @@ export function isAlive(pid: number): boolean {
  * Makes Postgres ignore the pid file of a crashed server, whose process id may now be another program's. Naming a process
  * that cannot exist, instead of removing the file, preserves Postgres' check of the old shared memory. False without a file.
  */
-export async function disarmPidFile(home: string): Promise<boolean> {
+export async function disarmPidFile(home: string, user: ServerUser): Promise<boolean> {
   const file = pidFile(home);
   const text = await readIfPresent(file);
   if (text === undefined) return false;
-  const handle = await open(file, 'r+');
-  try {
-    await handle.truncate(0);
-    await handle.write([String(NO_SUCH_PID), ...text.split('\n').slice(1)].join('\n'), 0);
-  } finally {
-    await handle.close();
-  }
+  await replaceFile(file, [String(NO_SUCH_PID), ...text.split('\n').slice(1)].join('\n'), user);
   return true;
 }

@@ -7,17 +7,19 @@ import type { ServerUser } from './server-user.ts';
 export function runProgram(
   file: string,
   args: readonly string[],
-  options: { cwd: string; user: ServerUser },
+  options: { cwd: string; user: ServerUser; input?: string },
 ): Promise<{ code: number; output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, {
       cwd: options.cwd,
       // Omits the caller's PG* variables, which would affect the server and pg_ctl. macOS requires LC_ALL.
       env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...windowsVariables() },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: 'pipe',
       windowsHide: true,
       ...options.user,
     });
+    // A program that ends before it has read everything says why in its output.
+    child.stdin.on('error', () => undefined).end(options.input);
     let output = '';
     const collect = (chunk: Buffer) => {
       output += chunk.toString();

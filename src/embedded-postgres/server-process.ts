@@ -1,15 +1,18 @@
-import { appendFile, rename, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, rename, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MINUTE, SECOND } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
 import type { Binaries } from './binaries.ts';
 import { dataFolder, serverLog } from './home-files.ts';
+import { giveFolder } from './ownership/give.ts';
+import { planted, whyPlanted } from './ownership/planted.ts';
+import { replaceFile } from './ownership/replace-file.ts';
 import { choosePort, HOST, isFree } from './port.ts';
 import { disarmPidFile, readPidFile } from './postmaster-pid.ts';
 import { runProgram } from './run-program.ts';
 import { startError } from './server-errors.ts';
-import { giveTo, type ServerUser } from './server-user.ts';
+import type { ServerUser } from './server-user.ts';
 
 export const START_TIMEOUT_MS = 2 * MINUTE;
 
@@ -44,7 +47,7 @@ export async function startServer(
   user: ServerUser,
   overrides: PostgresSettings,
 ): Promise<void> {
-  const hasCrashed = await disarmPidFile(home);
+  const hasCrashed = await disarmPidFile(home, user);
   // The children of a killed postmaster may hold its shared memory for a moment.
   const deadline = Date.now() + (hasCrashed ? 20 * SECOND : 0);
   const log = await openServerLog(home, user);
@@ -81,18 +84,19 @@ export async function stopServer(home: string, { pgCtl }: Binaries, user: Server
 async function writeSettings(home: string, user: ServerUser, settings: PostgresSettings): Promise<void> {
   const file = join(dataFolder(home), 'sluice.conf');
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`);
-  await writeFile(file, lines.join(''), { mode: 0o600 });
-  await giveTo(file, user);
+  await replaceFile(file, lines.join(''), user);
 }
 
-/** Rotates the log above 10 MB; `size` is where the messages of this start begin. */
+/** Rotates the log above 10 MB; `size` is where the messages of this start begin. pg_ctl creates the file, as the server's user. */
 async function openServerLog(home: string, user: ServerUser): Promise<{ path: string; size: number }> {
   const path = serverLog(home);
-  const before = await stat(path).catch(() => undefined);
-  if (before && before.size > 10 * 1024 * 1024) await rename(path, `${path}.1`);
-  await appendFile(path, '', { mode: 0o600 });
-  await giveTo(path, user);
-  return { path, size: (await stat(path)).size };
+  if (user) await giveFolder(dirname(path), user);
+  const stats = await (user ? lstat(path) : stat(path)).catch(() => undefined);
+  const reason = stats && user && whyPlanted(stats, user.uid);
+  if (reason) throw planted(path, reason);
+  if (!stats || stats.size <= 10 * 1024 * 1024) return { path, size: stats?.size ?? 0 };
+  await rename(path, `${path}.1`);
+  return { path, size: 0 };
 }
 
 /** pg_ctl starts the server through a shell, and escapes only blanks. */

@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { chown } from 'node:fs/promises';
 import { SluiceError } from '../errors.ts';
 import { USE_OWN_POSTGRES } from './server-errors.ts';
 
@@ -26,8 +25,4 @@ export function unprivilegedUser(): UserIds {
     'Postgres refuses to run as root, and this machine has neither a user "postgres" nor a user "nobody".',
     { next: `Run Sluice as an ordinary user, or ${USE_OWN_POSTGRES}.` },
   );
-}
-
-export async function giveTo(path: string, user: ServerUser): Promise<void> {
-  if (user) await chown(path, user.uid, user.gid);
 }

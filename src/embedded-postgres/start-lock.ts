@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { lstat, lutimes, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MINUTE, SECOND } from '../clock.ts';
 import { codeOf, SluiceError } from '../errors.ts';
-import { readIfPresent } from './home-files.ts';
+import { readUnlinked } from './ownership/read-unlinked.ts';
 import { isAlive } from './postmaster-pid.ts';
 import { START_TIMEOUT_MS } from './server-process.ts';
 
@@ -35,12 +35,12 @@ export async function withStartLock<T>(base: string, fn: () => Promise<T>): Prom
     }
     await delay(100);
   }
-  const touch = setInterval(() => void utimes(file, new Date(), new Date()).catch(() => undefined), TOUCH_EVERY_MS);
+  const touch = setInterval(() => void lutimes(file, new Date(), new Date()).catch(() => undefined), TOUCH_EVERY_MS);
   try {
     return await fn();
   } finally {
     clearInterval(touch);
-    if ((await readIfPresent(file)) === token) await rm(file, { force: true });
+    if ((await readUnlinked(file).catch(() => undefined)) === token) await rm(file, { force: true });
   }
 }
 
@@ -55,8 +55,8 @@ async function tryCreate(file: string, token: string): Promise<boolean> {
 }
 
 async function removeStaleLock(file: string): Promise<void> {
-  const holder = await readIfPresent(file);
-  const touched = await stat(file).catch(() => undefined);
+  const holder = await readUnlinked(file);
+  const touched = await lstat(file).catch(() => undefined);
   if (holder === undefined || !touched) return;
   // An empty file is being written at this moment, and names no process yet.
   const pid = Number(holder.split(' ')[0]);
@@ -65,6 +65,6 @@ async function removeStaleLock(file: string): Promise<void> {
   const aside = `${file}.${process.pid}`;
   await rename(file, aside).catch(() => undefined);
   // Another process was faster and this is its new lock: put it back.
-  if ((await readIfPresent(aside)) !== holder) await rename(aside, file).catch(() => undefined);
+  if ((await readUnlinked(aside)) !== holder) await rename(aside, file).catch(() => undefined);
   await rm(aside, { force: true });
 }

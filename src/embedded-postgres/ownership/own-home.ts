@@ -1,0 +1,99 @@
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, open, readdir, realpath, rename, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { codeOf, SluiceError } from '../../errors.ts';
+import { dataFolder, passwordFile, portFile, serverLog } from '../home-files.ts';
+import type { UserIds } from '../server-user.ts';
+import { giveFolder, removeGiven } from './give.ts';
+import { planted, whyPlanted } from './planted.ts';
+import { foldersAbove, refuseWritable } from './refuse-writable.ts';
+
+/**
+ * Makes a home that root uses root's own: only `data` and `log` belong to `user`, who runs the server. Earlier versions gave all of
+ * it to that user. First the home is taken from them, so that nothing more can be planted; then what they may have planted is refused.
+ */
+export async function ownHome(home: string, user: UserIds): Promise<void> {
+  await refuseWritable([...new Set([...foldersAbove(home), ...foldersAbove(await realpath(home))])], user);
+  const folder = await openHome(home);
+  try {
+    const { uid, mode, ino, dev } = await folder.stat();
+    if (uid !== 0) {
+      if (!(await isRoots(home, uid, user))) throw ownedByOther(home, uid);
+      await folder.chown(0, 0);
+    }
+    // The server's user must be able to enter, and a umask may have removed that.
+    const wanted = (mode & 0o755) | 0o711;
+    if ((mode & 0o7777) !== wanted) await folder.chmod(wanted);
+    const named = await stat(home);
+    if (named.ino !== ino || named.dev !== dev) throw planted(home, 'was replaced by another folder meanwhile');
+  } finally {
+    await folder.close();
+  }
+  await refuseWritable([home], user);
+  await refusePlanted(home, user);
+}
+
+/** Before a start: moves the log to its folder, and removes copies of Postgres that the server's user could change. */
+export async function tidyHome(home: string, user: UserIds): Promise<void> {
+  const log = serverLog(home);
+  await giveFolder(dirname(log), user);
+  for (const name of await readdir(home)) {
+    const path = join(home, name);
+    const { uid } = await lstat(path);
+    if (name === 'server.log' || name === 'server.log.1') await rename(path, join(dirname(log), name));
+    if (name.startsWith('native-') && (uid !== 0 || name.includes('.part-'))) await removeGiven(path, user);
+  }
+}
+
+/** A home that is a link is followed if root made the link, to a larger disk perhaps. */
+async function openHome(home: string): Promise<FileHandle> {
+  const found = await lstat(home);
+  if (found.isSymbolicLink() && found.uid !== 0) throw planted(home, 'is a symbolic link of another user');
+  const follow = found.isSymbolicLink() ? 0 : constants.O_NOFOLLOW;
+  return open(home, constants.O_DIRECTORY | follow).catch(error => {
+    if (codeOf(error) === 'ELOOP' || codeOf(error) === 'ENOTDIR') throw planted(home, 'is not a folder');
+    throw error;
+  });
+}
+
+/** Whether root made a home that earlier versions gave away: the password stayed root's. An ordinary user's home stays theirs. */
+async function isRoots(home: string, owner: number, user: UserIds): Promise<boolean> {
+  const password = await statLink(passwordFile(home));
+  const reason = password && whyPlanted(password, password.uid);
+  if (reason) throw planted(passwordFile(home), reason);
+  return password ? password.uid === 0 : owner === user.uid;
+}
+
+/** Everything in the home that is read, written or moved; the rest is at most removed. It is root's by now, so what is found stays. */
+async function refusePlanted(home: string, user: UserIds): Promise<void> {
+  const logs = ['server.log', 'server.log.1'].map(name => join(home, name));
+  const files = [passwordFile(home), portFile(home), ...logs];
+  for (const path of [dataFolder(home), dirname(serverLog(home)), ...files]) {
+    const stats = await statLink(path);
+    if (!stats) continue;
+    const reason = files.includes(path)
+      ? whyPlanted(stats, logs.includes(path) ? user.uid : 0)
+      : whyNoFolder(stats, user);
+    if (reason !== undefined) throw planted(path, reason);
+  }
+}
+
+function whyNoFolder(stats: Stats, user: UserIds): string | undefined {
+  if (stats.isSymbolicLink()) return 'is a symbolic link, which is not followed';
+  if (!stats.isDirectory()) return 'is not a folder';
+  // A new folder is root's until it is given away.
+  if (stats.uid !== 0 && stats.uid !== user.uid) return `belongs to another user (id ${stats.uid})`;
+  return undefined;
+}
+
+const ownedByOther = (home: string, uid: number): SluiceError =>
+  new SluiceError('database', `The embedded Postgres in ${home} belongs to another user (id ${uid}).`, {
+    next: `Run Sluice as that user, give it to root (chown -h root ${passwordFile(home)}), or set DATABASE_URL.`,
+  });
+
+async function statLink(path: string): Promise<Stats | undefined> {
+  return lstat(path).catch(error => {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  });
+}
