@@ -14,7 +14,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
@@ -121,6 +121,8 @@ describe("planted by the server's user", () => {
     return { uid, gid, mode, mtimeMs, content: await readFile(path, 'utf8').catch(() => 'a folder') };
   }
 
+  const giveBack = (path: string) => chown(path, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
+
   /** The outcome for root: a message about the planted path, or a server that runs because the link was replaced. */
   const REFUSED = 'refused';
   for (const [kind, name, outcome] of [
@@ -167,6 +169,8 @@ describe("planted by the server's user", () => {
           expect(await ownerOf(target)).toBe(process.getuid?.());
         }
       } finally {
+        // While its pid file is there.
+        await stopEmbedded(dataDir).catch(() => undefined);
         await rm(path, { force: true });
         await rename(`${path}.kept`, path).catch(() => undefined);
       }
@@ -186,6 +190,8 @@ describe("planted by the server's user", () => {
         if (isRoot) expect(error).toMatchObject({ kind: 'database', message: expect.stringContaining(path) });
         expect(await stateOf(target)).toEqual(before);
       } finally {
+        // While its pid file is there.
+        await stopEmbedded(dataDir).catch(() => undefined);
         await rm(path, { force: true });
         await rename(`${path}.kept`, path).catch(() => undefined);
       }
@@ -211,7 +217,7 @@ describe("planted by the server's user", () => {
   test("root refuses a home in a folder that the server's user may write, and another user's home", async () => {
     await chown(dataDir, user.uid, user.gid);
     if (isRoot) await expect(open()).rejects.toThrow(`may write ${dataDir}: root's files in it are not safe`);
-    await chown(dataDir, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
+    await giveBack(dataDir);
     const password = join(home, 'password');
     await chown(password, user.uid, user.gid);
     if (isRoot)
@@ -220,8 +226,18 @@ describe("planted by the server's user", () => {
         next: expect.stringContaining(`chown -h root ${password}`),
       });
     expect(await ownerOf(home)).toBe(user.uid);
-    await chown(password, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
+    await giveBack(password);
     expect((await open()).started).toBe(true);
-    expect(dirname(home)).toBe(dataDir);
+  });
+
+  test("root uses another user's server that runs, and does not stop it", async () => {
+    const password = join(home, 'password');
+    const { url } = await open();
+    await makeEarlierHome();
+    await chown(password, user.uid, user.gid);
+    expect(await open()).toEqual({ url, started: false });
+    if (isRoot) await expect(stopEmbedded(dataDir)).rejects.toThrow('belongs to another user');
+    await giveBack(password);
+    expect(await stopEmbedded(dataDir)).toBe(true);
   });
 });
