@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { SECOND } from '../clock.ts';
 import { codeOf, SluiceError } from '../errors.ts';
-import { passwordFile, serverLog } from './home-files.ts';
+import { passwordFile, readIfPresent, serverLog } from './home-files.ts';
 import { DATABASE } from './initdb.ts';
 import { HOST } from './port.ts';
 import { findPostmaster } from './postmaster-pid.ts';
@@ -25,7 +24,7 @@ export async function attach(home: string): Promise<string | undefined> {
 
 /** Connects, and creates the database if it does not exist yet. Undefined while the server starts or stops. */
 async function tryConnect(home: string, port: number): Promise<string | undefined> {
-  const password = (await readFile(passwordFile(home), 'utf8')).trim();
+  const password = (await readIfPresent(passwordFile(home)))?.trim() ?? '';
   const urlOf = (database: string) => `postgres://${DATABASE}:${password}@${HOST}:${port}/${database}`;
   for (const database of [DATABASE, 'postgres', DATABASE]) {
     const client = new pg.Client({ connectionString: urlOf(database), connectionTimeoutMillis: 10 * SECOND });

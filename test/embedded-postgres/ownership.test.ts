@@ -230,6 +230,20 @@ describe("planted by the server's user", () => {
     expect((await open()).started).toBe(true);
   });
 
+  test('a password that is a link is not sent to a running server, who may ask for it in plain text', async () => {
+    await open();
+    await makeEarlierHome();
+    const path = join(home, 'password');
+    await rename(path, `${path}.kept`);
+    await symlink(`${path}.kept`, path);
+    const error = await open().catch((reason: unknown) => reason);
+    if (isRoot)
+      expect(error).toMatchObject({ message: expect.stringContaining(`${path}, but this is a symbolic link`) });
+    else expect(error).toMatchObject({ started: false });
+    await rename(`${path}.kept`, path);
+    expect((await open()).started).toBe(false);
+  });
+
   test("root uses another user's server that runs, and does not stop it", async () => {
     const password = join(home, 'password');
     const { url } = await open();
