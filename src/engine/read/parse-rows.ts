@@ -1,5 +1,5 @@
 import { isObject } from '../../source/answers/json.ts';
-import { contentOf, isContentKey, isUnreadableKey, ordinalOf } from '../../source/paging/row-key.ts';
+import { contentOf, isContentKey, isUnreadableKey, ordinalOf, unreadableKey } from '../../source/paging/row-key.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { groupBy } from '../group-by.ts';
@@ -15,7 +15,7 @@ export interface ParsedRows {
   readonly keys: string[];
 }
 
-/** Parses the rows of an answer. Equal rows without an id are numbered, continuing after those in `seen`. */
+/** Parses the rows of an answer. Equal rows without a readable id are numbered, continuing after those in `seen`. */
 export function parseRows(
   resource: Resource,
   answer: Pick<PageAnswer, 'rows' | 'grantedAt' | 'replaced'>,
@@ -27,7 +27,7 @@ export function parseRows(
   const listed = fieldsOf(resource, answer.rows);
   for (const raw of answer.rows) {
     const parsed = resource.parse(raw, answer.grantedAt, { listed, replaced: answer.replaced?.get(raw) });
-    if ('bad' in parsed) bad.push(numbered(parsed.bad, bad));
+    if ('bad' in parsed) bad.push(parsed.bad);
     else if (isContentKey(parsed.row.key)) bare.push(parsed.row);
     else rows.push(parsed.row);
   }
@@ -41,15 +41,21 @@ export function parseRows(
       rows.push({ ...row, key: `${content}/${ordinal}` });
     }
   }
-  for (const record of bad) here.add(record.key);
-  return { rows, bad, keys: [...here] };
+  const numbered = bad.map(numbering(seen));
+  for (const record of numbered) here.add(record.key);
+  return { rows, bad: numbered, keys: [...here] };
 }
 
-/** Equal records of one answer that cannot be told apart are numbered: one more of them may be a row that is shown no longer. */
-function numbered(record: BadRecord, before: readonly BadRecord[]): BadRecord {
-  if (!isUnreadableKey(record.key)) return record;
-  const equal = before.filter(({ key }) => key === record.key || key.startsWith(`${record.key}/`)).length;
-  return equal === 0 ? record : { ...record, key: `${record.key}/${equal + 1}` };
+/** Numbers equal records that cannot be told apart: one more of them may be a row that is shown no longer. */
+function numbering(seen: { has(key: string): boolean }): (record: BadRecord) => BadRecord {
+  const last = new Map<string, number>();
+  return record => {
+    if (!isUnreadableKey(record.key)) return record;
+    let ordinal = (last.get(record.key) ?? 0) + 1;
+    while (seen.has(unreadableKey(record.key, ordinal))) ordinal++;
+    last.set(record.key, ordinal);
+    return { ...record, key: unreadableKey(record.key, ordinal) };
+  };
 }
 
 /** The fields that rows of the list carry. Those without an id are known by the content that they show. */

@@ -21,6 +21,8 @@ export type AnswerList = (
 
 /** The position of a row that is null. */
 const NULL_ROW = -1;
+/** Before the rows of the list, and behind them. */
+const NULL_ROWS = { no: [[], []], yes: [[NULL_ROW], []], both: [[NULL_ROW], [NULL_ROW]] } as const;
 const WRAPPED_EVERY = 10;
 
 export function createListAnswers(data: Data, seed: number): AnswerList {
@@ -35,13 +37,13 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     const filter = readFilter(resource, query, variants);
     const matching = (listings.get(resource) as Listing).positions(filter, variants.order, variants.visible, salt);
     // A row without fields matches no filter.
-    const holdsNull = variants['null-rows'] === 'yes';
-    const hasNull = holdsNull && Object.keys(filter).length === 0;
-    const found = hasNull ? [NULL_ROW, ...matching] : matching;
+    const nulls = NULL_ROWS[variants['null-rows']];
+    const [before, behind] = Object.keys(filter).length === 0 ? nulls : NULL_ROWS.no;
+    const found = [...before, ...matching, ...behind];
     const paging = resource === 'customers' ? 'meta' : variants.paging;
     const unfiltered = () =>
       (listings.get(resource) as Listing).positions({}, variants.order, variants.visible, salt).length +
-      Number(holdsNull);
+      nulls.flat().length;
     const counts = { total: found.length, unfiltered: variants.totals === 'unfiltered' ? unfiltered() : found.length };
     const page = choosePage(query, counts, paging, variants);
     if (page.kind === 'not found') return failure(404, 'Page not found');

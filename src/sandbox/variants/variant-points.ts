@@ -170,5 +170,9 @@ export const variantPoints = {
     },
     '404',
   ),
-  'null-rows': point('Whether every list has a row that is null.', { no: 'none has', yes: 'its first row is' }, 'no'),
+  'null-rows': point(
+    'Whether every list has rows that are null.',
+    { no: 'none has', yes: 'its first row is', both: 'its first and its last row are' },
+    'no',
+  ),
 } as const;

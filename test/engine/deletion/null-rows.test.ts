@@ -22,6 +22,27 @@ test('a record that cannot be read, and was there before, keeps no row from bein
   await sandbox.close();
 });
 
+test('equal records that cannot be read count each by itself, on whatever pages they are', async () => {
+  const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants: { 'null-rows': 'both', order: 'shuffled' } });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, pageSize: 20 });
+    for (let times = 0; times < 2; times++) {
+      expect((await serveOrders(engine, 'sync')).map(({ state }) => state)).toEqual(['done', 'done', 'done']);
+      sandbox.change('transaction-deleted');
+    }
+    await serveOrders(engine, 'sync');
+    expect(await differences(database, sandbox)).toEqual([]);
+    const { rows } = await database.query(
+      'select resource, count(*)::int from sluice.quarantine group by 1 order by 1',
+    );
+    expect(rows.map(({ count }) => count)).toEqual([2, 2, 2]);
+    const counts = await database.query("select from sluice.traits where trait = 'counts'");
+    expect(counts.rows).toEqual([]);
+    await engine.close();
+  });
+  await sandbox.close();
+});
+
 test('a row that went missing when such a record appeared may be that record: it stays until its own address denies it', async () => {
   const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants: { order: 'shuffled' } });
   await withDatabase(async database => {
