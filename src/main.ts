@@ -6,7 +6,7 @@ import { checkNever } from './cli/session/check-never.ts';
 import { describeAddresses } from './cli/session/describe-addresses.ts';
 import { loadJobs } from './cli/session/load-jobs.ts';
 import { selectSettings } from './cli/session/select-settings.ts';
-import type { Cli, Outcome, Session } from './cli/session/session.ts';
+import type { Cli, Outcome, Session, Warehouse } from './cli/session/session.ts';
 import { createTerminal } from './cli/session/terminal.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
@@ -14,7 +14,7 @@ import { readConfig } from './config/read-config.ts';
 import { embeddedStatus, openEmbedded } from './embedded-postgres/embedded-server.ts';
 import { isKind, SluiceError } from './errors.ts';
 import { createLog } from './log.ts';
-import { type Database, openDatabase } from './warehouse/database/database.ts';
+import { openDatabase } from './warehouse/database/database.ts';
 
 const argv = process.argv.slice(2);
 const flags = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
@@ -95,20 +95,34 @@ function openSession(
     isService ? log[level](line) : terminal.note(`${line}.`),
   );
 
-  async function open(options: { name?: string; embedded?: boolean } = {}): Promise<Database & { url: string }> {
-    const { name: applicationName = `sluice ${name}`, embedded = config.databaseUrl === null } = options;
-    sayAddresses();
-    let url = config.databaseUrl ?? '';
-    if (embedded) {
-      const { state } = await embeddedStatus(config.dataDir);
-      if (state === 'absent' && !isService)
-        terminal.note(`Setting up Postgres in ${config.dataDir} (only once; takes a few seconds).`);
-      url = (await openEmbedded({ dataDir: config.dataDir, log })).url;
-      terminal.hide([new URL(url).password]);
-    }
-    const database = await openDatabase({ url, applicationName, log });
+  async function findAddresses(embedded: boolean): Promise<Pick<Warehouse, 'url' | 'readerUrl'>> {
+    if (!embedded) return { url: config.databaseUrl ?? '', readerUrl: config.readerUrl };
+    const { state } = await embeddedStatus(config.dataDir);
+    if (state === 'absent' && !isService)
+      terminal.note(`Setting up Postgres in ${config.dataDir} (only once; takes a few seconds).`);
+    const { url, readerUrl } = await openEmbedded({ dataDir: config.dataDir, log });
+    terminal.hide([new URL(url).password, new URL(readerUrl).password]);
+    return { url, readerUrl };
+  }
+
+  async function connect(addresses: Pick<Warehouse, 'url' | 'readerUrl'>, applicationName = `sluice ${name}`) {
+    const database = await openDatabase({ url: addresses.url, applicationName, log });
     closing.push(() => database.close());
-    return Object.assign(database, { url });
+    return Object.assign(database, addresses);
+  }
+
+  async function open(options: { name?: string; embedded?: boolean } = {}): Promise<Warehouse> {
+    sayAddresses();
+    return connect(await findAddresses(options.embedded ?? config.databaseUrl === null), options.name);
+  }
+
+  async function openReader(): Promise<Warehouse> {
+    // A machine where people only read has no more than this address.
+    const { readerUrl: given } = config;
+    const { url, readerUrl } = given
+      ? { url: given, readerUrl: given }
+      : await findAddresses(config.databaseUrl === null);
+    return connect({ url: readerUrl ?? url, readerUrl });
   }
 
   return {
@@ -121,6 +135,7 @@ function openSession(
     log,
     jobs,
     openDatabase: open,
+    openReader,
     migrations: (database, schema = settings.schema) => ({
       database,
       schema,

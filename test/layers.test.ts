@@ -193,6 +193,8 @@ const LEAVES = [
   'src/nearest-name.ts',
   'src/any-signal.ts',
   'src/visible-text.ts',
+  'src/scram-verifier.ts',
+  'src/reading-login.ts',
 ];
 const FOLDERS = [
   'config',

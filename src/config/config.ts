@@ -49,6 +49,8 @@ export interface Config {
   readonly sources: readonly SourceConfig[];
   /** Null: use the embedded server. */
   readonly databaseUrl: string | null;
+  /** The login that may only read; null: none was given. */
+  readonly readerUrl: string | null;
   readonly dataDir: string;
   readonly host: string;
   readonly port: number;

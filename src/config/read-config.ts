@@ -115,6 +115,7 @@ function createConfig(data: SettingValues, own: Pick<Config, 'sources' | 'secret
   return Object.freeze({
     sources: Object.freeze([...own.sources]),
     databaseUrl: data.DATABASE_URL ?? null,
+    readerUrl: data.READER_DATABASE_URL ?? null,
     dataDir: data.SLUICE_DATA_DIR,
     host: data.SLUICE_HOST,
     port: data.SLUICE_PORT,

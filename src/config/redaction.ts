@@ -3,7 +3,7 @@ import type { SettingName, SettingTexts } from './schema.ts';
 /** Settings whose values are never shown. */
 const SECRETS: ReadonlySet<SettingName> = new Set(['SOURCE_API_KEY', 'SLUICE_TOKEN', 'ALERT_WEBHOOK_URL']);
 /** URLs that may contain a key or a password: only their harmless part is shown. */
-const URLS: ReadonlySet<SettingName> = new Set(['SOURCE_URL', 'DATABASE_URL']);
+const URLS: ReadonlySet<SettingName> = new Set(['SOURCE_URL', 'DATABASE_URL', 'READER_DATABASE_URL']);
 
 /** What a message says of a rejected value, to follow the setting's name. */
 export function describeRejected(name: SettingName, text: string): string {
@@ -37,7 +37,7 @@ export function withoutSecrets(text: string): string | null {
 /** The values to hide from all output: secret settings, and the passwords inside URLs. */
 export function findSecrets(texts: SettingTexts): string[] {
   const secrets = [...SECRETS].flatMap(name => texts[name] ?? []);
-  for (const text of [texts.DATABASE_URL, texts.SOURCE_URL]) {
+  for (const text of [texts.DATABASE_URL, texts.READER_DATABASE_URL, texts.SOURCE_URL]) {
     if (!text || !URL.canParse(text)) continue;
     const { password, searchParams } = new URL(text);
     secrets.push(password, decoded(password), searchParams.get('password') ?? '');

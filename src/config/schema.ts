@@ -44,6 +44,7 @@ export const SCHEMA = z.object({
   SOURCE_API_KEY: API_KEY.optional(),
   SOURCES_FILE: z.string().optional(),
   DATABASE_URL: checked('postgres://user:password@host:5432/database', isPostgresUrl).optional(),
+  READER_DATABASE_URL: checked('postgres://user:password@host:5432/database', isPostgresUrl).optional(),
   SLUICE_DATA_DIR: z.string().default('.sluice'),
   SLUICE_HOST: checked('a host name or an IP address', text => /^[\w.:-]+$/.test(text)).default('127.0.0.1'),
   SLUICE_PORT: wholeNumber(0, 65_535).default(8080),

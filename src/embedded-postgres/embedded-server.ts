@@ -2,8 +2,8 @@
  * The default warehouse: a real Postgres server in the project's folder, shared by every Sluice process. The first process
  * that needs it starts it; it outlives them all, and stops with `sluice stop-db`.
  *
- * Everything lies in one folder, the *home*: `data/` (the cluster), `password`, `port`, `server.log`. Where root runs Sluice, the
- * home is root's, and the server's user owns only `data/` and `log/`, which then holds the log. The home is
+ * Everything lies in one folder, the *home*: `data/` (the cluster), a password for each role, `port`, `server.log`. Where root runs
+ * Sluice, the home is root's, and the server's user owns only `data/` and `log/`, which then holds the log. The home is
  * `SLUICE_DATA_DIR/postgres`. If root runs Sluice where the unprivileged server could not enter (a clone under /root, mode
  * 0700), it is `/var/lib/sluice/<hash of the data dir>`, recorded in `SLUICE_DATA_DIR/postgres.location`: a temporary folder
  * would not survive a reboot, and the modes of the parent folders are not Sluice's to change.
@@ -18,6 +18,7 @@ import { ensureCluster } from './initdb.ts';
 import { makeFolder } from './make-folder.ts';
 import { tidyHome } from './ownership/own-home.ts';
 import { findPostmaster, readPidFile } from './postmaster-pid.ts';
+import type { Addresses } from './roles/addresses.ts';
 import { explainFileErrors, startError } from './server-errors.ts';
 import { type PostgresSettings, refuseShellCharacters, startServer, stopServer } from './server-process.ts';
 import { withStartLock } from './start-lock.ts';
@@ -30,37 +31,37 @@ export interface EmbeddedStatus {
 }
 
 /**
- * Attaches to the running server, or starts it; `started` says which. The URL contains the password.
+ * Attaches to the running server, or starts it; `started` says which. The addresses contain passwords.
  * `settings` override postgresql.conf, e.g. `{ fsync: 'off' }` for tests.
  */
 export async function openEmbedded(options: {
   dataDir: string;
   log: Log;
   settings?: PostgresSettings;
-}): Promise<{ url: string; started: boolean }> {
+}): Promise<Addresses & { started: boolean }> {
   const { log, settings = {} } = options;
   const base = resolve(options.dataDir);
   return explainFileErrors(base, async () => {
     const known = await findHome(base);
     const running = known && (await attach(known));
-    if (running) return { url: running, started: false };
+    if (running) return { ...running, started: false };
     // Root's server runs as another user, who must be able to enter.
     await makeFolder(base, process.getuid?.() === 0 ? undefined : 0o700);
     return withStartLock(base, async () => {
       const { home, user } = await prepareHome(base, log);
       // Another process may have started it while this one waited for the lock.
       const attached = await attach(home);
-      if (attached) return { url: attached, started: false };
+      if (attached) return { ...attached, started: false };
       if (user) await tidyHome(home, user);
       const binaries = await prepareBinaries(home, user);
       refuseShellCharacters(home, binaries);
       await removeOldCopies(home, binaries, user);
       await ensureCluster(home, binaries, user, log);
       await startServer(home, binaries, user, settings);
-      const url = await attach(home);
-      if (!url) throw await startError(home);
+      const opened = await attach(home);
+      if (!opened) throw await startError(home);
       log.info({ home }, 'embedded Postgres started');
-      return { url, started: true };
+      return { ...opened, started: true };
     });
   });
 }

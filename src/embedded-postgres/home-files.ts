@@ -9,7 +9,12 @@ import { readUnlinked } from './ownership/read-unlinked.ts';
 export const dataFolder = (home: string) => join(home, 'data');
 /** In root's home the log has a folder of its own, which belongs to the server's user. */
 export const serverLog = (home: string) => join(home, isRoot() ? 'log/server.log' : 'server.log');
+/** The password of the owner, as whom Sluice works. */
 export const passwordFile = (home: string) => join(home, 'password');
+/** The password of the superuser, who only sets up roles and databases. */
+export const adminPasswordFile = (home: string) => join(home, 'admin-password');
+/** The password of the login that may only read. */
+export const readerPasswordFile = (home: string) => join(home, 'reader-password');
 /** Remembers the port of the last start. */
 export const portFile = (home: string) => join(home, 'port');
 

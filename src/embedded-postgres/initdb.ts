@@ -1,18 +1,16 @@
-import { randomBytes } from 'node:crypto';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Binaries } from './binaries.ts';
-import { dataFolder, passwordFile, readIfPresent } from './home-files.ts';
+import { adminPasswordFile, dataFolder, readIfPresent } from './home-files.ts';
 import { giveFile, giveFolder, removeGiven } from './ownership/give.ts';
 import { replaceFile } from './ownership/replace-file.ts';
+import { ensurePassword } from './roles/passwords.ts';
+import { ADMIN } from './roles/role-names.ts';
 import { runProgram } from './run-program.ts';
 import { diagnose } from './server-errors.ts';
 import type { ServerUser } from './server-user.ts';
-
-/** The name of the database, and of its owner, the server's only user. */
-export const DATABASE = 'sluice';
 
 /** Creates the cluster unless there is one; refuses one of another major version. */
 export async function ensureCluster(home: string, binaries: Binaries, user: ServerUser, log: Log): Promise<void> {
@@ -36,7 +34,7 @@ async function initdb(home: string, binaries: Binaries, user: ServerUser): Promi
   for (const name of await readdir(home)) if (name.startsWith('initdb-')) await removeGiven(join(home, name), user);
   const partial = join(home, `initdb-${process.pid}`);
   const passwordArgument = `${partial}.password`;
-  await giveFile(passwordArgument, await ensurePassword(home), user);
+  await giveFile(passwordArgument, await ensurePassword(adminPasswordFile(home)), user);
   if (user) await giveFolder(partial, user);
   const { code, output } = await runProgram(
     binaries.initdb,
@@ -44,7 +42,7 @@ async function initdb(home: string, binaries: Binaries, user: ServerUser): Promi
       '-D',
       partial,
       '-U',
-      DATABASE,
+      ADMIN,
       `--pwfile=${passwordArgument}`,
       '--auth=scram-sha-256',
       '--no-instructions',
@@ -62,12 +60,4 @@ async function initdb(home: string, binaries: Binaries, user: ServerUser): Promi
   const include = "\ninclude 'sluice.conf' # written at each start; put your own settings below\n";
   await replaceFile(settings, `${await readIfPresent(settings)}${include}`, user);
   await rename(partial, dataFolder(home));
-}
-
-async function ensurePassword(home: string): Promise<string> {
-  const known = (await readIfPresent(passwordFile(home)))?.trim();
-  if (known) return known;
-  const password = randomBytes(24).toString('base64url');
-  await replaceFile(passwordFile(home), password, undefined);
-  return password;
 }

@@ -6,6 +6,7 @@ import { budgetLine } from '../../service/format.ts';
 import { type Client, openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { readTraits, type Trait } from '../../warehouse/ledgers/traits.ts';
+import { findPowers, POWERS_NEXT } from '../../warehouse/reports/login-powers.ts';
 import { serverVersion } from '../../warehouse/reports/report.ts';
 import { describeProfile } from '../output/describe-profile.ts';
 import { momentWithZone } from '../output/moments.ts';
@@ -14,7 +15,7 @@ import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { describeAddresses } from '../session/describe-addresses.ts';
 import { describeTls, TLS_NEXT } from '../session/describe-tls.ts';
 import { newCommand } from '../session/new-command.ts';
-import type { Cli, Session } from '../session/session.ts';
+import type { Cli, Session, Warehouse } from '../session/session.ts';
 import { describeShared, SHARED_NEXT } from '../session/shared-sources.ts';
 import { isOpen, openLedger } from '../session/source-settings.ts';
 
@@ -84,9 +85,23 @@ async function checkDatabase(session: Session, note: (check: Check) => void): Pr
   note({ check: 'database', ok: true, found: `Postgres ${version} at ${database.place}` });
   const unprotected = describeTls(database.url);
   if (unprotected !== null) note({ check: 'tls', ok: true, found: unprotected, next: TLS_NEXT });
+  if (session.settings.databaseUrl) await checkLogins(session, database, note);
   const pending = await attempt(note, 'tables', undefined, () => listPending(session, database));
   if (pending) note(tablesCheck(pending));
   return pending?.length === 0 ? database : undefined;
+}
+
+/** Not failures: what earlier versions accepted goes on working. */
+async function checkLogins(session: Session, database: Warehouse, note: (check: Check) => void): Promise<void> {
+  const powers = await findPowers(database);
+  if (powers !== null) note({ check: 'login', ok: true, found: powers, next: POWERS_NEXT });
+  if (database.readerUrl === null)
+    return note({ check: 'reader', ok: true, found: 'no login that may only read', next: 'Create one: sluice grant' });
+  const reader = await attempt(note, 'reader', 'Check READER_DATABASE_URL.', () => session.openReader());
+  if (!reader) return;
+  const mighty = await findPowers(reader);
+  const found = mighty ?? `sluice sql reads as ${new URL(reader.url).username}`;
+  note({ check: 'reader', ok: mighty === null, found, next: mighty ? 'Create another: sluice grant' : undefined });
 }
 
 /** Runs `work`; an error becomes a failed check. */

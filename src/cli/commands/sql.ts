@@ -1,8 +1,10 @@
 import { addAbortSignal } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
+import { SECOND } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import { plural } from '../../service/format.ts';
+import type { Database } from '../../warehouse/database/database.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';
 import { queryExpanded } from '../output/query-expanded.ts';
 import { csv, csvSafe, type Format, json, ndjson } from '../output/query-formats.ts';
@@ -21,7 +23,11 @@ interface Options {
   readonly format?: string;
   readonly expanded?: boolean;
   readonly out?: string;
+  readonly timeout: number;
 }
+
+const DEFAULT_TIMEOUT_S = 60;
+const MOST_TIMEOUT_S = 7 * 24 * 3600;
 
 export function sqlCommand(cli: Cli): Command {
   return newCommand('sql', 'Run a read-only query on the warehouse', EXAMPLES)
@@ -29,6 +35,7 @@ export function sqlCommand(cli: Cli): Command {
     .addOption(new Option('--format <format>', 'output format').choices(['table', 'csv', 'csv-safe', 'json', 'ndjson']))
     .option('--expanded', 'one column a line instead of a table')
     .option('--out <file>', 'write the result to this file')
+    .option('--timeout <seconds>', 'stop the query after this time; 0: never', parseTimeout, DEFAULT_TIMEOUT_S)
     .action(cli.action({ source: false }, runQuery));
 }
 
@@ -41,12 +48,31 @@ async function runQuery(session: Session, given: string | undefined, options: Op
     });
   const create = chooseFormat(terminal.json, options);
   const { schema } = settings;
-  if (options.out !== undefined) return writeFile(session, { query, schema, signal }, create, options.out);
+  const read = { query, schema, timeoutMs: options.timeout * SECOND, signal };
+  if (options.out !== undefined) return writeFile(session, read, create, options.out);
   const format = create(terminal);
-  const database = await session.openDatabase();
-  await readQuery(database, { query, schema, signal }, (columns, rows) => terminal.write(format.write(columns, rows)));
+  const database = await openReader(session);
+  await readQuery(database, read, (columns, rows) => terminal.write(format.write(columns, rows)));
   await terminal.write(format.end());
   return 0;
+}
+
+/** Says so where the query runs with all rights of DATABASE_URL. */
+async function openReader(session: Session): Promise<Database> {
+  const database = await session.openReader();
+  if (database.readerUrl === null) session.terminal.note(NO_READER);
+  return database;
+}
+
+const NO_READER =
+  'This query runs with the rights of DATABASE_URL, because no login that may only read is set. Create one: sluice grant';
+
+function parseTimeout(text: string): number {
+  const seconds = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+  if (seconds <= MOST_TIMEOUT_S) return seconds;
+  throw new SluiceError('usage', `--timeout is "${text}"; expected whole seconds from 0 to ${MOST_TIMEOUT_S}.`, {
+    next: 'Example: sluice sql --timeout 600 "select .."',
+  });
 }
 
 type CreateFormat = (screen: Pick<Terminal, 'colors' | 'width'>) => Format;
@@ -72,7 +98,7 @@ async function writeFile(
   path: string,
 ): Promise<0> {
   const format = create({ colors: PLAIN, width: null });
-  const database = await session.openDatabase();
+  const database = await openReader(session);
   const file = await openResultFile(path);
   let rowCount = 0;
   try {

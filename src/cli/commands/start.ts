@@ -7,6 +7,7 @@ import { type Planned, startSchedule } from '../../service/schedule/schedule.ts'
 import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
 import { startWakeUps } from '../../service/schedule/wake-ups.ts';
 import type { Database } from '../../warehouse/database/database.ts';
+import { findPowers, POWERS_NEXT } from '../../warehouse/reports/login-powers.ts';
 import { limitConnections } from '../run/limit-connections.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
 import { serviceName } from '../run/running-service.ts';
@@ -44,6 +45,8 @@ async function start(session: Session): Promise<0> {
   }
   if (applied.length > 0) log.info({ applied }, 'migrations applied');
   await checkSources(database, sources, log);
+  const powers = settings.databaseUrl ? await findPowers(database) : null;
+  if (powers !== null) log.warn(`${powers}. ${POWERS_NEXT}`);
   for (const shared of describeShared(sources)) log.warn(`${shared}. ${SHARED_NEXT}`);
   const closing: (() => Promise<void>)[] = [];
   // The list is closed even if a later part fails to start: an open connection would keep the process alive.

@@ -14,7 +14,7 @@ import { table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { isServiceRunning } from '../run/running-service.ts';
 import { newCommand } from '../session/new-command.ts';
-import type { Cli, Session } from '../session/session.ts';
+import type { Cli, Session, Warehouse } from '../session/session.ts';
 import { openLedger, paceOf, schedulesOf } from '../session/source-settings.ts';
 
 export function statusCommand(cli: Cli): Command {
@@ -42,7 +42,7 @@ export function statusCommand(cli: Cli): Command {
 async function readState(session: Session) {
   const { settings } = session;
   const database = await session.openDatabase();
-  const url = shownUrl(session, database.url);
+  const url = shownUrl(session, database);
   const pending = await listPending(session, database);
   if (pending.length > 0) return { database: url, pending };
   const sources = [];
@@ -79,9 +79,11 @@ function ordersOf({ source, status: { orders, readAt, usage } }: SourceState) {
 
 type State = Awaited<ReturnType<typeof readState>>;
 
-/** With the password of the embedded server, which people need to connect, but without that of DATABASE_URL. */
-function shownUrl({ settings }: Session, url: string): string {
-  return settings.databaseUrl ? (settings.shown.find(each => each.name === 'DATABASE_URL')?.value ?? '') : url;
+/** For people: the login that may only read, if there is one. With the password that Sluice made, without those of settings. */
+function shownUrl({ settings }: Session, { url, readerUrl }: Warehouse): string {
+  if (!settings.databaseUrl) return readerUrl ?? url;
+  const setting = readerUrl ? 'READER_DATABASE_URL' : 'DATABASE_URL';
+  return settings.shown.find(each => each.name === setting)?.value ?? '';
 }
 
 /** With a single source its fields stand beside `database`. */

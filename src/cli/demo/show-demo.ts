@@ -1,4 +1,4 @@
-import { SECOND } from '../../clock.ts';
+import { MINUTE, SECOND } from '../../clock.ts';
 import { changeKinds } from '../../sandbox/changes/main-changes.ts';
 import { count, plural } from '../../service/format.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -111,11 +111,15 @@ async function runQuery(
 ): Promise<{ columns: string[]; rows: (string | null)[][] }> {
   const rows: (string | null)[][] = [];
   let columns: string[] = [];
-  await readQuery(database, { query, schema: 'warehouse', signal: session.signal }, async (fields, batch) => {
-    columns = fields.map(field => field.name);
-    for (const row of batch) rows.push([...row]);
-    return true;
-  });
+  await readQuery(
+    database,
+    { query, schema: 'warehouse', timeoutMs: MINUTE, signal: session.signal },
+    async (fields, batch) => {
+      columns = fields.map(field => field.name);
+      for (const row of batch) rows.push([...row]);
+      return true;
+    },
+  );
   return { columns, rows };
 }
 

@@ -17,6 +17,14 @@ export interface Settings extends Omit<Config, 'secrets' | 'logLevel'> {
   readonly schema: string;
 }
 
+/** Both addresses contain passwords. */
+export interface Warehouse extends Database {
+  /** The owner's address; with `openReader`, the one that was opened. */
+  readonly url: string;
+  /** The address of the login that may only read, if there is one. */
+  readonly readerUrl: string | null;
+}
+
 /** What a command works with. Its databases are closed when the command ends, whether or not it succeeds. */
 export interface Session {
   /** Name of the command, such as `sync`. */
@@ -31,8 +39,10 @@ export interface Session {
   readonly log: Log;
   /** By resource, in alphabetical order. */
   readonly jobs: ReadonlyMap<string, Job>;
-  /** Opens the warehouse; starts the embedded server if DATABASE_URL is not set. `url` contains the password. */
-  openDatabase(options?: { name?: string; embedded?: boolean }): Promise<Database & { url: string }>;
+  /** Opens the warehouse as its owner; starts the embedded server if DATABASE_URL is not set. */
+  openDatabase(options?: { name?: string; embedded?: boolean }): Promise<Warehouse>;
+  /** Opens it as the login that may only read; as the owner where there is none, and `readerUrl` is null. */
+  openReader(): Promise<Warehouse>;
   /** Default schema: that of the single source. */
   migrations(database: Database, schema?: string): MigrationOptions;
 }

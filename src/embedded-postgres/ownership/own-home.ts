@@ -2,7 +2,7 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, realpath, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf, SluiceError } from '../../errors.ts';
-import { dataFolder, passwordFile, portFile, serverLog } from '../home-files.ts';
+import { adminPasswordFile, dataFolder, passwordFile, portFile, readerPasswordFile, serverLog } from '../home-files.ts';
 import type { UserIds } from '../server-user.ts';
 import { giveFolder, removeGiven } from './give.ts';
 import { planted, whyPlanted } from './planted.ts';
@@ -67,7 +67,8 @@ async function isRoots(home: string, owner: number, user: UserIds): Promise<bool
 /** Everything in the home that is read, written or moved; the rest is at most removed. It is root's by now, so what is found stays. */
 async function refusePlanted(home: string, user: UserIds): Promise<void> {
   const logs = ['server.log', 'server.log.1'].map(name => join(home, name));
-  const files = [passwordFile(home), portFile(home), ...logs];
+  const owned = [passwordFile, adminPasswordFile, readerPasswordFile, portFile].map(file => file(home));
+  const files = [...owned, ...logs];
   for (const path of [dataFolder(home), dirname(serverLog(home)), ...files]) {
     const stats = await statLink(path);
     if (!stats) continue;

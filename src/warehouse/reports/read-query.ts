@@ -1,5 +1,6 @@
 import pg from 'pg';
 import Cursor from 'pg-cursor';
+import { SECOND } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import type { Database } from '../database/database.ts';
 import { explainDatabaseError } from '../database/database-errors.ts';
@@ -14,24 +15,25 @@ export type TextRow = readonly (string | null)[];
 
 const AS_WRITTEN = { getTypeParser: () => (value: unknown) => value } as unknown as pg.CustomTypesConfig;
 const BATCH = 500;
-/** Also behind spaces, comments and semicolons. A cursor cannot take the rows of COPY: that ended the process. */
-const COPY = /^(?:[\s;]|--[^\n]*|\/\*(?:[^*]|\*(?!\/))*\*\/)*copy\b/i;
-
 /**
- * Runs one query in a read-only transaction and passes its rows on in batches of at most 500, so that memory stays flat. Names are
- * looked up in the schema, then in `sluice`. `onRows` returns false to stop. Throws kind `failed` with Postgres' own words for a wrong
- * query, `usage` for COPY, and `stopped` when the signal came before all rows were passed on.
+ * Runs one query and passes its rows on in batches of at most 500, so that memory stays flat. Names are looked up in the schema,
+ * then in `sluice`. The transaction is read-only, but what the query can do is decided by the login of `database` alone.
+ * `onRows` returns false to stop. Throws kind `failed` with Postgres' own words for a wrong query or one that takes longer than
+ * `timeoutMs` (0: no limit), `usage` for COPY, and `stopped` when the signal came before all rows were passed on.
  */
+interface ReadOptions {
+  readonly query: string;
+  readonly schema: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
 export async function readQuery(
   database: Database,
-  options: { query: string; schema: string; signal: AbortSignal },
+  options: ReadOptions,
   onRows: (columns: readonly ColumnInfo[], rows: readonly TextRow[]) => Promise<boolean>,
 ): Promise<void> {
-  const { query, schema, signal } = options;
-  if (COPY.test(query))
-    throw new SluiceError('usage', 'sluice sql does not support COPY.', {
-      next: 'Select the rows instead: sluice sql --format csv "select .."',
-    });
+  const { query, schema, timeoutMs, signal } = options;
   const client = await database.pool.connect().catch(error => {
     throw explainDatabaseError(error, database.place);
   });
@@ -41,14 +43,15 @@ export async function readQuery(
   try {
     await client.query('begin transaction read only');
     await client.query(
-      `set local search_path = ${client.escapeIdentifier(schema)}, sluice, public; set local statement_timeout = 0`,
+      `set local search_path = ${client.escapeIdentifier(schema)}, sluice, public; set local statement_timeout = ${timeoutMs}`,
     );
+    await client.query(GIVE_UP_SUPERUSER);
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     pid = rows[0]?.pid;
     signal.addEventListener('abort', cancel, { once: true });
     // Aborted before the listener was added, there is nothing to cancel.
     signal.throwIfAborted();
-    const cursor = client.query(new Cursor<(string | null)[]>(query, [], { rowMode: 'array', types: AS_WRITTEN }));
+    const cursor = client.query(new RowCursor(query));
     for (let more = true; more; ) {
       const { columns, batch } = await nextBatch(cursor);
       more = (await onRows(columns, batch)) && batch.length === BATCH && !signal.aborted;
@@ -56,12 +59,14 @@ export async function readQuery(
     // Before anything is thrown: a rollback waits forever for an open cursor.
     await cursor.close();
     signal.throwIfAborted();
+    if (cursor.isCopy) throw refuseCopy();
   } catch (error) {
     if (signal.aborted)
       throw new SluiceError('stopped', 'The query was stopped on request, so its result is incomplete.', {
         next: 'The same command starts again at the first row.',
       });
-    throw isOfQuery(error) ? explainQuery(error, query, schema) : explainDatabaseError(error, database.place);
+    if (error instanceof SluiceError) throw error;
+    throw isOfQuery(error) ? explainQuery(error, options) : explainDatabaseError(error, database.place);
   } finally {
     signal.removeEventListener('abort', cancel);
     await client.query('rollback').catch((error: Error) => {
@@ -71,7 +76,41 @@ export async function readQuery(
   }
 }
 
-function nextBatch(cursor: Cursor<(string | null)[]>): Promise<{ columns: ColumnInfo[]; batch: TextRow[] }> {
+/** For a superuser in DATABASE_URL without a login that may only read: a deliberate query can take the rights back. */
+const GIVE_UP_SUPERUSER = `
+  select set_config('role', 'pg_read_all_data', true) from pg_roles where rolname = current_user and rolsuper`;
+
+/** Survives COPY, whose messages a cursor does not know: the first would end the process. */
+class RowCursor extends Cursor<(string | null)[]> {
+  isCopy = false;
+
+  constructor(query: string) {
+    super(query, [], { rowMode: 'array', types: AS_WRITTEN });
+    const { submit } = this;
+    this.submit = connection => {
+      connection.once('copyOutResponse', () => {
+        this.isCopy = true;
+      });
+      submit.call(this, connection);
+    };
+  }
+
+  handleCopyData(): void {
+    // Rows that nobody takes.
+  }
+
+  handleCopyInResponse(connection: { sendCopyFail(reason: string): void }): void {
+    this.isCopy = true;
+    connection.sendCopyFail('not supported');
+  }
+}
+
+const refuseCopy = (): SluiceError =>
+  new SluiceError('usage', 'sluice sql does not support COPY.', {
+    next: 'Select the rows instead: sluice sql --format csv "select .."',
+  });
+
+function nextBatch(cursor: RowCursor): Promise<{ columns: ColumnInfo[]; batch: TextRow[] }> {
   return new Promise((resolve, reject) => {
     cursor.read(BATCH, (error, batch, result) => {
       if (error) return reject(error);
@@ -87,11 +126,17 @@ const isOfQuery = (error: unknown): error is pg.DatabaseError =>
 /** Used where Postgres gives no hint of its own. */
 function hintOf({ code, message }: pg.DatabaseError, schema: string): string | undefined {
   if (/multiple commands/.test(message)) return 'Send one statement at a time.';
+  if (code === '42501') return 'This login may only read the warehouse; "sluice grant" lets it read what was added.';
   if (code !== '42P01') return undefined;
   return `The schemas ${schema}, sluice and public were searched. sluice status lists the tables; sluice sync creates them.`;
 }
 
-function explainQuery(error: pg.DatabaseError, query: string, schema: string): SluiceError {
+function explainQuery(error: pg.DatabaseError, { query, schema, timeoutMs }: ReadOptions): SluiceError {
+  if (error.code === '57014' && timeoutMs > 0)
+    return new SluiceError('failed', `The query was stopped after ${timeoutMs / SECOND} seconds.`, {
+      next: 'To allow it more time: sluice sql --timeout <seconds> (0: no limit).',
+      cause: error,
+    });
   if (error.code === '25006')
     return new SluiceError('failed', 'sluice sql is read-only; nothing was changed.', {
       next: 'Only Sluice writes to the warehouse; use psql to keep your own tables in another schema.',

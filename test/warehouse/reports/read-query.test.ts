@@ -10,11 +10,15 @@ test('a stopped query is an error, however far it came, and its connection can b
     database.pool.options.max = 1;
     let rows = 0;
     const read = (stopping: AbortController) =>
-      readQuery(database, { query: ROWS, schema: 'warehouse', signal: stopping.signal }, async (_columns, batch) => {
-        rows += batch.length;
-        stopping.abort();
-        return true;
-      });
+      readQuery(
+        database,
+        { query: ROWS, schema: 'warehouse', timeoutMs: 0, signal: stopping.signal },
+        async (_columns, batch) => {
+          rows += batch.length;
+          stopping.abort();
+          return true;
+        },
+      );
     await expect(read(new AbortController())).rejects.toMatchObject({ kind: 'stopped' });
     expect(rows).toBe(500);
     const stopped = new AbortController();
@@ -31,7 +35,7 @@ test('a query whose session or connection ends is a database error; COPY is wron
     const database = await proxy.open(test);
     const { signal } = new AbortController();
     const read = (query: string) =>
-      readQuery(database, { query, schema: 'warehouse', signal }, async () => {
+      readQuery(database, { query, schema: 'warehouse', timeoutMs: 0, signal }, async () => {
         proxy.drop();
         return true;
       });
@@ -43,7 +47,11 @@ test('a query whose session or connection ends is a database error; COPY is wron
       kind: 'database',
       message: expect.stringContaining('the connection dropped') as string,
     });
-    for (const query of ['copy customers to stdout', ' ;-- all\n/* of * them */ COPY (select 1) TO STDOUT'])
+    for (const query of [
+      'copy customers to stdout',
+      '/* /* */ */ copy (select generate_series(1, 10)) to stdout',
+      ' ;-- all\n/* of * them */ COPY (select 1) TO STDOUT',
+    ])
       await expect(read(query)).rejects.toMatchObject({
         kind: 'usage',
         next: expect.stringContaining('--format csv') as string,

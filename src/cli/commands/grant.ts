@@ -1,0 +1,64 @@
+import type { Command } from 'commander';
+import { SluiceError } from '../../errors.ts';
+import { grantReading, type ReadingLogin } from '../../warehouse/database/grant-reading.ts';
+import { applyMigrations } from '../run/pending-migrations.ts';
+import { newCommand } from '../session/new-command.ts';
+import type { Cli, Session, Warehouse } from '../session/session.ts';
+
+interface Options {
+  readonly newPassword?: boolean;
+}
+
+export function grantCommand(cli: Cli): Command {
+  return newCommand(
+    'grant',
+    'Create or update the login that may only read, for sluice sql, psql and BI tools',
+    'sluice grant\nsluice grant bi_tool',
+  )
+    .argument('[login]', 'name of the login (default: <database>_reader)')
+    .option('--new-password', 'set a new password for a login that exists')
+    .action(cli.action({ source: false }, grant));
+}
+
+async function grant(session: Session, login: string | undefined, options: Options): Promise<0> {
+  const { settings, terminal } = session;
+  const isEmbedded = settings.databaseUrl === null;
+  if (isEmbedded && (login !== undefined || options.newPassword))
+    throw new SluiceError('usage', 'The embedded Postgres has one login that may only read, which Sluice creates.', {
+      next: 'sluice status prints its address.',
+    });
+  const database = await session.openDatabase();
+  await applyMigrations(session, database);
+  const name = login ?? (isEmbedded && database.readerUrl ? new URL(database.readerUrl).username : undefined);
+  const granted = await grantReading(database, {
+    ...(name === undefined ? {} : { login: name }),
+    newPassword: options.newPassword === true,
+  });
+  const { password, ...rest } = granted;
+  const url = password === null ? null : addressOf(database, granted.login, password);
+  terminal.show({ ...rest, url }, () => describe(granted, url));
+  return 0;
+}
+
+/** The service's address with another login. */
+function addressOf({ url }: Warehouse, login: string, password: string): string {
+  const address = new URL(url);
+  address.username = encodeURIComponent(login);
+  address.password = password;
+  for (const name of ['user', 'password']) address.searchParams.delete(name);
+  return address.href;
+}
+
+function describe({ login, revoked, open }: ReadingLogin, url: string | null): string {
+  const lines = [`The login ${login} may read everything that Sluice keeps in this database, and change nothing.`];
+  if (url !== null)
+    lines.push('', 'Its address, which is not shown again. Set it where people query:', `  READER_DATABASE_URL=${url}`);
+  if (revoked.length > 0) lines.push('', `Revoked from everybody else, too (PUBLIC): ${revoked.join(', ')}.`);
+  if (open.length > 0)
+    lines.push(
+      '',
+      'Postgres lets everybody write in these ways, too. To end that, let an administrator run:',
+      ...open.map(statement => `  ${statement};`),
+    );
+  return lines.join('\n');
+}

@@ -1,0 +1,122 @@
+import type pg from 'pg';
+import { MINUTE } from '../../clock.ts';
+import { codeOf, SluiceError } from '../../errors.ts';
+import { loginAttributes, readingGrants, readingSettings } from '../../reading-login.ts';
+import { scramVerifier } from '../../scram-verifier.ts';
+import { adminPasswordFile, passwordFile, readerPasswordFile } from '../home-files.ts';
+import { addressOf } from './addresses.ts';
+import { handOver, NEXT_OWNER, renameRoles } from './hand-over.ts';
+import { ensurePassword, readPassword } from './passwords.ts';
+import { ADMIN, DATABASE, OWNER, READER } from './role-names.ts';
+import { withSession } from './session.ts';
+
+type UrlOf = (database: string) => string;
+
+/**
+ * Creates what is missing of roles, database and grants, as the superuser. A cluster of an earlier version has one superuser,
+ * `sluice`, who owns everything: a new owner takes that over and, at the end, its name; so processes that run stay connected and
+ * find the same address. Every step may be repeated after an interruption.
+ */
+export async function setUpRoles(home: string, port: number): Promise<void> {
+  const { urlOf, isEarlier } = await findSuperuser(home, port);
+  await withSession(urlOf('postgres'), async admin => {
+    await admin.query(`set statement_timeout = ${2 * MINUTE}`);
+    // Another process may be doing the same.
+    await admin.query("select pg_advisory_lock(hashtextextended('sluice roles', 0))");
+    const isNamed = await exists(admin, 'select from pg_roles where rolname = $1', ADMIN);
+    if (isEarlier && isNamed) return refuseWithoutPasswords(home);
+    const owner = isEarlier ? NEXT_OWNER : OWNER;
+    await createRoles(admin, home, owner);
+    // First the template of new databases, then the others.
+    for (const name of ['template1', ...(await listDatabases(admin))])
+      await withSession(urlOf(name), session => session.query(closedFunctions(owner)));
+    if (!(await exists(admin, 'select from pg_database where datname = $1', DATABASE)))
+      await admin.query(`create database ${DATABASE} owner ${owner}`);
+    if (isEarlier) await handOver(admin, urlOf, owner);
+    await closeDatabases(admin, owner);
+    await withSession(urlOf(DATABASE), session => session.query(`set role ${owner}; ${readingGrants(READER)}`));
+    if (isEarlier) await renameRoles(admin, scramVerifier(await ensurePassword(adminPasswordFile(home))));
+  });
+}
+
+async function findSuperuser(home: string, port: number): Promise<{ urlOf: UrlOf; isEarlier: boolean }> {
+  const password = await readPassword(adminPasswordFile(home));
+  if (password) {
+    const urlOf: UrlOf = database => addressOf(ADMIN, password, port, database);
+    try {
+      await withSession(urlOf('postgres'), async () => undefined);
+      return { urlOf, isEarlier: false };
+    } catch (error) {
+      // Interrupted before the superuser had this name and password.
+      if (codeOf(error) !== '28P01') throw error;
+    }
+  }
+  const owner = (await readPassword(passwordFile(home))) ?? '';
+  return { urlOf: database => addressOf(OWNER, owner, port, database), isEarlier: true };
+}
+
+/** The roles exist, usually because another process has just set them up; otherwise their passwords were lost. */
+async function refuseWithoutPasswords(home: string): Promise<void> {
+  for (const file of [adminPasswordFile(home), readerPasswordFile(home)]) {
+    if (await readPassword(file)) continue;
+    throw new SluiceError('database', `The embedded Postgres needs ${file}, which is absent.`, {
+      next: `Restore it from a backup, or move ${home} away: Sluice fills a new warehouse from the source.`,
+    });
+  }
+}
+
+async function exists(admin: pg.Client, query: string, name: string): Promise<boolean> {
+  return (await admin.query(query, [name])).rowCount === 1;
+}
+
+async function createRoles(admin: pg.Client, home: string, owner: string): Promise<void> {
+  const give = async (role: string, attributes: string) => {
+    const verb = (await exists(admin, 'select from pg_roles where rolname = $1', role)) ? 'alter' : 'create';
+    await admin.query(`${verb} role ${role} ${attributes}`);
+  };
+  const [ownerPassword, readerPassword] = [
+    await ensurePassword(passwordFile(home)),
+    await ensurePassword(readerPasswordFile(home)),
+  ];
+  await give(
+    owner,
+    `login nosuperuser createdb nocreaterole noreplication nobypassrls password '${scramVerifier(ownerPassword)}'`,
+  );
+  await give(READER, loginAttributes(scramVerifier(readerPassword)));
+  await admin.query(readingSettings(READER));
+  // Only a superuser can change it: sorts of a reader never fill the disk.
+  await admin.query(`alter role ${READER} set temp_file_limit = '4GB'`);
+}
+
+async function listDatabases(admin: pg.Client): Promise<string[]> {
+  const { rows } = await admin.query<{ name: string }>(
+    'select datname as name from pg_database where datallowconn and not datistemplate order by datname',
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Large objects are a way to write that no grant on a table closes; with advisory locks a reader could stop all syncs. */
+const closedFunctions = (owner: string): string => `
+do $closed$
+declare each record;
+begin
+  for each in
+    select oid::regprocedure as name from pg_proc
+    where pronamespace = 'pg_catalog'::regnamespace and proname not in ('lo_import', 'lo_export')
+      and (proname ~ '^(lo_|pg_(try_)?advisory_)' or proname in ('loread', 'lowrite'))
+  loop
+    execute format('revoke execute on function %s from public', each.name);
+    execute format('grant execute on function %s to %I', each.name, '${owner}');
+  end loop;
+end
+$closed$`;
+
+/** Nobody but the owner creates temporary tables, which could fill the disk; the reader connects to Sluice's databases alone. */
+async function closeDatabases(admin: pg.Client, owner: string): Promise<void> {
+  for (const name of ['template1', ...(await listDatabases(admin))]) {
+    const database = admin.escapeIdentifier(name);
+    await admin.query(`revoke temporary on database ${database} from public`);
+    await admin.query(`grant connect, temporary on database ${database} to ${owner}`);
+  }
+  for (const name of ['template1', 'postgres']) await admin.query(`revoke connect on database ${name} from public`);
+}

@@ -1,0 +1,207 @@
+import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
+import { createLog } from '../../src/log.ts';
+import { openDatabase } from '../../src/warehouse/database/database.ts';
+import { migrate } from '../../src/warehouse/database/migrate.ts';
+import { MIGRATIONS } from '../support/database.ts';
+import { HOSTILE } from '../support/hostile-queries.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const log = createLog({ level: 'error', secrets: [] });
+const settings = { fsync: 'off', shared_buffers: '16MB' };
+const open = () => openEmbedded({ dataDir, log, settings });
+const inDatabase = (url: string, name: string) => Object.assign(new URL(url), { pathname: `/${name}` }).href;
+
+let dataDir = '';
+let url = '';
+let readerUrl = '';
+let adminUrl = '';
+
+async function withClient<T>(address: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: address });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const ask = (address: string, ...queries: string[]) =>
+  withClient(address, async client => {
+    for (const query of queries.slice(0, -1)) await client.query(query);
+    return (await client.query(queries.at(-1) ?? '')).rows;
+  });
+
+async function fill(address: string, schema = 'warehouse'): Promise<void> {
+  const database = await openDatabase({ url: address, applicationName: 'test', log });
+  await migrate({ database, ...MIGRATIONS, schema });
+  await database.close();
+}
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'sluice-roles-'));
+  await chmod(dataDir, 0o755);
+  ({ url, readerUrl } = await open());
+  const { home } = await embeddedStatus(dataDir);
+  const admin = new URL(url);
+  admin.username = 'sluice_admin';
+  admin.password = (await readFile(join(home, 'admin-password'), 'utf8')).trim();
+  adminUrl = admin.href;
+  await fill(url);
+});
+
+afterAll(async () => {
+  await stopEmbedded(dataDir);
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const ROLES = `
+  select rolname as name, rolsuper or rolcreaterole or rolreplication or rolbypassrls as mighty, rolcreatedb as creates,
+    array(select roleid::regrole::text from pg_auth_members where member = r.oid) as groups
+  from pg_roles r where rolname ~ '^sluice' order by rolname`;
+
+const EXPECTED_ROLES = [
+  { name: 'sluice', mighty: false, creates: true, groups: [] },
+  { name: 'sluice_admin', mighty: true, creates: true, groups: [] },
+  { name: 'sluice_reader', mighty: false, creates: false, groups: [] },
+];
+
+test('Sluice works as an owner that is no superuser, and people read as a login that owns nothing', async () => {
+  expect(await ask(url, 'select current_user as me')).toEqual([{ me: 'sluice' }]);
+  expect(await ask(readerUrl, 'select session_user as me')).toEqual([{ me: 'sluice_reader' }]);
+  expect(await ask(url, ROLES)).toEqual(EXPECTED_ROLES);
+  expect(
+    await ask(
+      adminUrl,
+      "select count(*)::int as owned from pg_shdepend where refobjid = 'sluice_reader'::regrole and deptype = 'o'",
+    ),
+  ).toEqual([{ owned: 0 }]);
+});
+
+test('the reader sees all tables, also of schemas that are made later, but not the secret addresses for webhooks', async () => {
+  await fill(url, 'graz');
+  const hidden = `
+    select format('%s.%s', nspname, relname) as name from pg_class c join pg_namespace n on n.oid = relnamespace
+    where relkind in ('r', 'v') and nspname in ('warehouse', 'sluice', 'graz')
+      and not (has_schema_privilege('sluice_reader', n.oid, 'usage') and has_table_privilege('sluice_reader', c.oid, 'select'))`;
+  expect(await ask(url, hidden)).toEqual([{ name: 'sluice.receivers' }]);
+  expect(await ask(readerUrl, 'select count(*)::int as n from graz.customers')).toEqual([{ n: 0 }]);
+  expect(await ask(readerUrl, 'select sluice.now() is not null as now')).toEqual([{ now: true }]);
+});
+
+test.each(HOSTILE)('the reader cannot: %s', async (_what, ...queries) => {
+  const before = await witness();
+  await expect(ask(readerUrl, 'set default_transaction_read_only = off', ...queries)).rejects.toMatchObject({
+    code: expect.stringMatching(/^(42501|42883|0A000)$/),
+  });
+  expect(await witness()).toEqual(before);
+});
+
+const witness = () =>
+  ask(
+    adminUrl,
+    `select (select count(*)::int from pg_class where relnamespace <> 'pg_toast'::regnamespace) as relations,
+       (select count(*)::int from pg_largeobject_metadata) as objects, (select count(*)::int from warehouse.customers) as rows,
+       (select count(*)::int from pg_proc) as functions, (select count(*)::int from pg_roles) as roles`,
+  );
+
+test('the reader gets into no other database and takes no lock that Sluice relies on', async () => {
+  for (const name of ['postgres', 'template1'])
+    await expect(ask(inDatabase(readerUrl, name), 'select 1')).rejects.toMatchObject({ code: '42501' });
+  await expect(ask(readerUrl, 'select pg_advisory_lock(1936487779, 1)')).rejects.toMatchObject({ code: '42501' });
+  const asOwner = new URL(readerUrl);
+  for (const name of ['sluice', 'sluice_admin']) {
+    asOwner.username = name;
+    await expect(ask(asOwner.href, 'select 1')).rejects.toMatchObject({ code: '28P01' });
+  }
+});
+
+test('a lost reader is set up again', async () => {
+  await ask(adminUrl, 'drop owned by sluice_reader', 'drop role sluice_reader');
+  expect((await open()).readerUrl).toBe(readerUrl);
+  expect(await ask(readerUrl, 'select count(*)::int as n from warehouse.customers')).toEqual([{ n: 0 }]);
+});
+
+/** Turns this cluster into what earlier versions made: one superuser `sluice`, who owns everything. */
+async function makeEarlier(): Promise<void> {
+  const { home } = await embeddedStatus(dataDir);
+  const password = (await readFile(join(home, 'password'), 'utf8')).trim();
+  await ask(
+    adminUrl,
+    'reassign owned by sluice to sluice_admin',
+    'drop owned by sluice_reader',
+    'drop owned by sluice',
+  );
+  await withClient(inDatabase(adminUrl, 'postgres'), async client => {
+    for (const name of ['template1', 'postgres'])
+      await withClient(inDatabase(adminUrl, name), other =>
+        other.query('drop owned by sluice_reader; drop owned by sluice'),
+      );
+    await client.query('create role renaming superuser');
+    await client.query('set session authorization renaming');
+    await client.query('drop role sluice_reader, sluice');
+    await client.query('alter role sluice_admin rename to sluice');
+    await client.query('reset session authorization');
+    await client.query(`drop role renaming; alter role sluice password '${password}'`);
+  });
+  for (const name of ['admin-password', 'reader-password']) await rm(join(home, name));
+}
+
+test('a cluster of an earlier version is brought over while an older process works', async () => {
+  await makeEarlier();
+  await ask(
+    url,
+    `create role bi login; create table public.own (id int generated always as identity, s serial);
+     create view public.seen as select 1 as one; create type public.mood as enum ('good'); create domain public.short as text;
+     create function public.f() returns int language sql return 1;
+     alter default privileges in schema warehouse grant select on tables to bi`,
+    'create database sluice_demo',
+  );
+  await ask(inDatabase(url, 'sluice_demo'), 'create table demo as select 1 as one');
+  const older = new pg.Client({ connectionString: url });
+  older.on('error', () => undefined);
+  await older.connect();
+  await older.query('begin; insert into public.own default values');
+  const working = open();
+  // The new owner waits for this transaction.
+  const waits = vi.waitUntil(async () => (await older.query('select from pg_locks where not granted')).rowCount !== 0, {
+    timeout: 60_000,
+  });
+  await Promise.race([waits, working]);
+  await older.query('commit');
+  const opened = await working;
+  expect(opened.url).toBe(url);
+
+  expect(await ask(url, ROLES)).toEqual(EXPECTED_ROLES);
+  for (const name of ['sluice', 'sluice_demo'])
+    expect(
+      await ask(
+        inDatabase(url, name),
+        `select classid::regclass, objid from pg_shdepend
+         where refobjid = 'sluice_admin'::regrole and deptype = 'o' and dbid = (select oid from pg_database where datname = current_database())`,
+      ),
+    ).toEqual([]);
+  await older.query('insert into public.own default values');
+  await older.end();
+  expect(await ask(url, 'insert into public.own default values returning id')).toEqual([{ id: 3 }]);
+  expect(
+    await ask(inDatabase(url, 'sluice_demo'), 'alter table demo add column two int', 'select one from demo'),
+  ).toEqual([{ one: 1 }]);
+  expect(await ask(opened.readerUrl, 'select count(*)::int as n from public.own')).toEqual([{ n: 3 }]);
+  await fill(url, 'linz');
+  expect(await ask(opened.readerUrl, 'select count(*)::int as n from linz.customers')).toEqual([{ n: 0 }]);
+  await ask(url, 'create table warehouse.later (id int)');
+  expect(await ask(url, "select has_table_privilege('bi', 'warehouse.later', 'select') as may")).toEqual([
+    { may: true },
+  ]);
+  const { home } = await embeddedStatus(dataDir);
+  for (const file of ['password', 'admin-password', 'reader-password'])
+    expect((await stat(join(home, file))).mode & 0o777, file).toBe(0o600);
+});
