@@ -9,6 +9,7 @@ import { openDatabase } from '../../src/warehouse/database/database.ts';
 import { migrate } from '../../src/warehouse/database/migrate.ts';
 import { MIGRATIONS } from '../support/database.ts';
 import { HOSTILE } from '../support/hostile-queries.ts';
+import { adminOf } from '../support/postgres.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -49,11 +50,7 @@ beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'sluice-roles-'));
   await chmod(dataDir, 0o755);
   ({ url, readerUrl } = await open());
-  const { home } = await embeddedStatus(dataDir);
-  const admin = new URL(url);
-  admin.username = 'sluice_admin';
-  admin.password = (await readFile(join(home, 'admin-password'), 'utf8')).trim();
-  adminUrl = admin.href;
+  adminUrl = await adminOf(url, dataDir);
   await fill(url);
 });
 

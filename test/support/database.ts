@@ -14,6 +14,8 @@ export const MIGRATIONS = {
 
 export interface TestDatabase {
   readonly url: string;
+  /** For a superuser. */
+  readonly adminUrl: string;
   /** Another pool, as another process would have; the caller closes it. */
   open(applicationName?: string): Promise<Database>;
   /** The leak check: fails if a connection was left open. */
@@ -35,6 +37,7 @@ export async function createTestDatabase(options: { empty?: boolean } = {}): Pro
   const url = inDatabase(server, name);
   return {
     url,
+    adminUrl: inDatabase(inject('postgresAdminUrl'), name),
     open: (applicationName = 'test') =>
       openDatabase({ url, applicationName, log: createLog({ level: 'warn', secrets: [] }) }),
     drop: () => asAdmin(server, client => dropUnused(client, name)),

@@ -3,7 +3,7 @@ import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
+import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
 import { isAlive } from '../../src/embedded-postgres/postmaster-pid.ts';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/warehouse/database/database.ts';
@@ -14,6 +14,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A database on the test server, for a user who may create databases. */
     postgresUrl: string;
+    /** The same server for a superuser. */
+    postgresAdminUrl: string;
     /** The migrated database from which every test database is cloned. */
     postgresTemplate: string;
   }
@@ -23,9 +25,10 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const log = createLog({ level: 'warn', secrets: [] });
   const given = process.env.TEST_DATABASE_URL;
-  const server = given ? { url: given, stop: async () => undefined } : await startServer(log);
+  const server = given ? { url: given, adminUrl: given, stop: async () => undefined } : await startServer(log);
   const template = await createTemplate(server.url, log);
   project.provide('postgresUrl', server.url);
+  project.provide('postgresAdminUrl', server.adminUrl);
   project.provide('postgresTemplate', template);
   return async () => {
     if (given) await asAdmin(server.url, `drop database ${template}`);
@@ -75,7 +78,7 @@ async function stopLeftOver(folder: string): Promise<void> {
 
 export async function startServer(
   log: ReturnType<typeof createLog>,
-): Promise<{ url: string; stop: () => Promise<void> }> {
+): Promise<{ url: string; adminUrl: string; stop: () => Promise<void> }> {
   const folder = await folderForServers();
   await stopLeftOver(folder);
   const dataDir = await mkdtemp(join(folder, `sluice-test-${process.pid}-`));
@@ -92,11 +95,19 @@ export async function startServer(
   const { url } = await openEmbedded({ dataDir, log, settings });
   return {
     url,
+    adminUrl: await adminOf(url, dataDir),
     async stop() {
       await stopEmbedded(dataDir);
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** The embedded server's superuser, in the same database. */
+export async function adminOf(url: string, dataDir: string): Promise<string> {
+  const { home } = await embeddedStatus(dataDir);
+  const password = (await readFile(join(home, 'admin-password'), 'utf8')).trim();
+  return Object.assign(new URL(url), { username: 'sluice_admin', password }).href;
 }
 
 export async function asAdmin(url: string, sql: string): Promise<void> {

@@ -108,7 +108,8 @@ const OPEN = `
   union all
   select format('revoke execute on function %s from public', oid::regprocedure) from pg_proc
   where pronamespace = 'pg_catalog'::regnamespace and proname in ('lo_creat', 'lo_create', 'lo_from_bytea')
-    and has_function_privilege($1, oid, 'execute')`;
+    and has_function_privilege($1, oid, 'execute')
+  order by statement`;
 
 async function findOpen(tx: Transaction, login: string): Promise<string[]> {
   const { rows } = await tx.query<{ statement: string }>(OPEN, [login]);

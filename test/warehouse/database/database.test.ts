@@ -7,6 +7,7 @@ import { createLog } from '../../../src/log.ts';
 import { openDatabase } from '../../../src/warehouse/database/database.ts';
 import { explainDatabaseError } from '../../../src/warehouse/database/database-errors.ts';
 import { createTestDatabase, inDatabase, withDatabase } from '../../support/database.ts';
+import { asAdmin } from '../../support/postgres.ts';
 import { openProxy } from '../proxy.ts';
 
 const log = createLog({ level: 'error', secrets: [] });
@@ -192,9 +193,9 @@ test('a connection that cannot be set up is not left behind', async () => {
 });
 
 test('missing permissions name what to grant; a read-only server names the primary', async () => {
-  await withDatabase(async database => {
+  await withDatabase(async (database, test) => {
     const role = `reader_${process.pid}`;
-    await database.query(`create role ${role}`);
+    await asAdmin(test.adminUrl, `create role ${role}; grant ${role} to ${new URL(test.url).username}`);
     try {
       const asReader = database.transaction(async ({ query }) => {
         await query(`set local role ${role}`);
@@ -202,7 +203,7 @@ test('missing permissions name what to grant; a read-only server names the prima
       });
       await expect(asReader).rejects.toMatchObject({ kind: 'database', next: expect.stringContaining('GRANT CREATE') });
     } finally {
-      await database.query(`drop role ${role}`);
+      await asAdmin(test.adminUrl, `drop role ${role}`);
     }
     const readOnly = database.transaction(async ({ query }) => {
       await query('set transaction read only');
