@@ -65,9 +65,12 @@ async function hasRoles(home: string, port: number): Promise<boolean> {
 
 /** Passwords that root wrote into another user's home would lock that user out. */
 async function refuseForeign(home: string): Promise<void> {
-  const { uid } = await lstat(passwordFile(home));
-  if (uid === process.getuid?.()) return;
-  throw new SluiceError('database', `The embedded Postgres in ${home} belongs to another user (id ${uid}).`, {
+  const known = await lstat(passwordFile(home)).catch(error => {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (known === undefined || known.uid === process.getuid?.()) return;
+  throw new SluiceError('database', `The embedded Postgres in ${home} belongs to another user (id ${known.uid}).`, {
     next: 'An earlier version set it up. Run "sluice status" once as that user, which brings it up to date.',
   });
 }

@@ -100,7 +100,7 @@ test('errors, notes and the log quote a source visibly, with colours too', async
     const query = `select ${named(HOSTILE)}`;
     const wrong = await run(['sql', query], { env: { ...env, FORCE_COLOR: '1' } });
     expect(wrong.stderr).toContain(SHOWN);
-    expect(wrong.stderr.startsWith('\x1b[31m')).toBe(true);
+    expect(wrong.stderr).toContain('\n\x1b[31m');
     expect(withoutColors(wrong.stderr)).not.toMatch(INVISIBLE);
     expect((await sluice('sync', HOSTILE)).stderr).toContain(`Unknown resource "${SHOWN}".`);
   });

@@ -55,7 +55,7 @@ test('demo needs no settings and shows equal tables, and stop-db stops its serve
     for (const line of stdout.split('\n')) if (!line.includes('psql')) expect(line.length).toBeLessThanOrEqual(110);
 
     const status = await run(['status', '--json'], { cwd });
-    expect(status.json().database).toMatch(/^postgres:\/\/sluice:.+@127\.0\.0\.1:\d+\/sluice$/);
+    expect(status.json().database).toMatch(/^postgres:\/\/sluice_reader:.+@127\.0\.0\.1:\d+\/sluice$/);
   } finally {
     expect((await run(['stop-db'], { cwd })).stdout).toContain('has stopped');
     expect((await run(['stop-db', '--json'], { cwd })).json()).toEqual({ stopped: false });

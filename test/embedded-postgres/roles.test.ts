@@ -65,7 +65,7 @@ const ROLES = `
   from pg_roles r where rolname ~ '^sluice' order by rolname`;
 
 const EXPECTED_ROLES = [
-  { name: 'sluice', mighty: false, creates: true, groups: [] },
+  { name: 'sluice', mighty: false, creates: true, groups: ['sluice_reader'] },
   { name: 'sluice_admin', mighty: true, creates: true, groups: [] },
   { name: 'sluice_reader', mighty: false, creates: false, groups: [] },
 ];
@@ -118,6 +118,13 @@ test('the reader gets into no other database and takes no lock that Sluice relie
     asOwner.username = name;
     await expect(ask(asOwner.href, 'select 1')).rejects.toMatchObject({ code: '28P01' });
   }
+});
+
+test('the owner drops a database that readers are connected to, as a new demo does', async () => {
+  await ask(url, 'create database sluice_demo');
+  await withClient(inDatabase(readerUrl, 'sluice_demo'), async () => {
+    await ask(url, 'drop database sluice_demo with (force)');
+  });
 });
 
 test('a lost reader is set up again', async () => {

@@ -84,6 +84,8 @@ async function createRoles(admin: pg.Client, home: string, owner: string): Promi
   );
   await give(READER, loginAttributes(scramVerifier(readerPassword)));
   await admin.query(readingSettings(READER));
+  // So that the owner can end a reader's sessions; the reader gains nothing.
+  await admin.query(`grant ${READER} to ${owner}`);
   // Only a superuser can change it: sorts of a reader never fill the disk.
   await admin.query(`alter role ${READER} set temp_file_limit = '4GB'`);
 }

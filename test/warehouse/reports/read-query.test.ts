@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { readQuery } from '../../../src/warehouse/reports/read-query.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openProxy } from '../proxy.ts';
@@ -31,7 +31,7 @@ test('a stopped query is an error, however far it came, and its connection can b
 
 test('a query whose session or connection ends is a database error; COPY is wrong usage', async () => {
   const proxy = await openProxy();
-  await withDatabase(async (_database, test) => {
+  await withDatabase(async (owner, test) => {
     const database = await proxy.open(test);
     const { signal } = new AbortController();
     const read = (query: string) =>
@@ -39,10 +39,15 @@ test('a query whose session or connection ends is a database error; COPY is wron
         proxy.drop();
         return true;
       });
-    await expect(read('select pg_terminate_backend(pg_backend_pid())')).rejects.toMatchObject({
+    const sleeping = read('select pg_sleep(60)');
+    const end = `select pg_terminate_backend(pid) from pg_stat_activity
+      where query = 'select pg_sleep(60)' and wait_event = 'PgSleep' and datname = current_database()`;
+    const ended = vi.waitUntil(async () => (await owner.query(end)).rowCount === 1, { timeout: 30_000 });
+    await expect(sleeping).rejects.toMatchObject({
       kind: 'database',
       message: expect.stringContaining('ended by an administrator') as string,
     });
+    await ended;
     await expect(read(ROWS)).rejects.toMatchObject({
       kind: 'database',
       message: expect.stringContaining('the connection dropped') as string,
