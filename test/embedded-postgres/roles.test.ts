@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -169,6 +169,10 @@ test('a cluster of an earlier version is brought over while an older process wor
     'create database sluice_demo',
   );
   await ask(inDatabase(url, 'sluice_demo'), 'create table demo as select 1 as one');
+  // An earlier attempt was interrupted.
+  await ask(url, 'create role sluice_next_owner', 'alter table public.own owner to sluice_next_owner');
+  const { home } = await embeddedStatus(dataDir);
+  await writeFile(join(home, 'admin-password'), 'not-yet-set', { mode: 0o600 });
   const older = new pg.Client({ connectionString: url });
   older.on('error', () => undefined);
   await older.connect();
@@ -205,7 +209,6 @@ test('a cluster of an earlier version is brought over while an older process wor
   expect(await ask(url, "select has_table_privilege('bi', 'warehouse.later', 'select') as may")).toEqual([
     { may: true },
   ]);
-  const { home } = await embeddedStatus(dataDir);
   for (const file of ['password', 'admin-password', 'reader-password'])
     expect((await stat(join(home, file))).mode & 0o777, file).toBe(0o600);
 });
