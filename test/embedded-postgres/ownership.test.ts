@@ -246,10 +246,10 @@ describe("planted by the server's user", () => {
 
   test("root uses another user's server that runs, and does not stop it", async () => {
     const password = join(home, 'password');
-    const { url } = await open();
+    const { url, readerUrl } = await open();
     await makeEarlierHome();
     await chown(password, user.uid, user.gid);
-    expect(await open()).toEqual({ url, started: false });
+    expect(await open()).toEqual({ url, readerUrl, started: false });
     if (isRoot) await expect(stopEmbedded(dataDir)).rejects.toThrow('belongs to another user');
     await giveBack(password);
     expect(await stopEmbedded(dataDir)).toBe(true);
