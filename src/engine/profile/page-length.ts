@@ -34,6 +34,7 @@ const distinct = (rows: readonly unknown[]): number => new Set(rows.map(row => J
 export function isFull({ pageSize }: SourceProfile, { rows, meta, page, limit }: ObservedPage): boolean {
   const { totalPages, totalRecords } = meta ?? {};
   if (totalPages === undefined || totalRecords === undefined) return true;
+  if (rows.length === 0) return page > totalPages || totalRecords === 0;
   if (page < totalPages) return rows.length * totalPages >= totalRecords;
   // The last page holds what the others leave over. They hold what was asked for, or what the source keeps to.
   const sizes = [limit, pageSize ?? limit];

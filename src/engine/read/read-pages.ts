@@ -117,7 +117,8 @@ function takeAnswer(
   const held = uncertain.length > 0 ? [...progress.held, ...uncertain] : progress.held;
   const learnt = [
     ...observe(resource, plan, answer, { reading, read, first: progress.first, rows: certain }),
-    ...observeMiscount(resource, plan.slice, meta, outcome),
+    // What lies behind the end of a list may come without a count.
+    ...observeMiscount(resource, plan.slice, meta ?? progress.first?.meta, outcome),
   ];
   const distrust = isAtStart(reading) ? learnt.find(isDistrust) : undefined;
   const end = distrust ? unproven(distrust.evidence, grantedAt) : outcome && endOf(plan, outcome, position.startedAt);

@@ -11,10 +11,11 @@ const SIZE = { customers: 60, invoices: 90, transactions: 1500 };
 async function withSource(
   variants: Partial<Variants>,
   fn: (given: { sandbox: Sandbox; database: Database; sync: () => Promise<string[]> }) => Promise<void>,
+  pageSize: number | 'auto' = 'auto',
 ) {
   const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants });
   await withDatabase(async database => {
-    const engine = await openEngine(database, sandbox, { limit: 100_000 });
+    const engine = await openEngine(database, sandbox, { limit: 100_000, pageSize });
     const sync = async () => (await serveOrders(engine, 'sync')).map(({ state, reason }) => reason ?? state);
     await fn({ sandbox, database, sync });
     await engine.close();
@@ -31,6 +32,33 @@ test('a count that ignores the filter costs a few requests, and deleted rows lea
     expect(await differences(database, sandbox)).toEqual([]);
     expect(sandbox.stats.total).toBeLessThan(300);
   });
+});
+
+test("a customer's list that is counted like the whole one is not believed, also where its end is a 404 without a count", async () => {
+  const variants = { totals: 'unfiltered', 'past-end': '404', 'limit-max': '100', order: 'shuffled' } as const;
+  await withSource(
+    variants,
+    async ({ sandbox, database, sync }) => {
+      expect(await sync()).toEqual(['done', 'done', 'done']);
+      sandbox.change('invoice-deleted');
+      await sync();
+      expect(await sync()).toEqual(['done', 'done', 'done']);
+      expect(await differences(database, sandbox)).toEqual([]);
+    },
+    20,
+  );
+});
+
+test('a list in id order whose count is doubled, and whose pages have a size of their own, is believed by its rows in the end', async () => {
+  const variants = { totals: 'doubled', 'limit-max': 'ignored', order: 'id-desc', visible: 'half' } as const;
+  const sandbox = await openSandbox({ size: { ...SIZE, customers: 30 }, rateLimit: 0, variants });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, pageSize: 20, resources: ['customers'] });
+    for (let runs = 0; runs < 3; runs++) await serveOrders(engine, 'sync');
+    expect((await serveOrders(engine, 'sync')).map(({ state, reason }) => reason ?? state)).toEqual(['done']);
+    await engine.close();
+  });
+  await sandbox.close();
 });
 
 test.each(['with-deleted', 'doubled'] as const)(

@@ -40,6 +40,8 @@ export function addressOf({ offset, isFixed, size, limit }: Search): PageAddress
   return offset === 0 ? { page: 1, limit } : addressFor(offset, size);
 }
 
+const isSameAddress = (a: PageAddress, b: PageAddress): boolean => a.page === b.page && a.limit === b.limit;
+
 /** How the page misses the start of the range. Between the two ids lie as many rows of the list as are stored, about. */
 export type Miss =
   | { readonly kind: 'elsewhere'; readonly offset: number }
@@ -74,9 +76,9 @@ export function offsetAfter(search: Search, place: Place, miss: Miss | null, bet
         ? Math.max(firstOffset - between - 1, 0)
         : lastOffset + Math.max(between - 1, 0);
   const offset = wanted >= search.pastEnd ? lastOffset : wanted;
-  // Fixed pages do not overlap: what begins in the gap behind this one is reached with the next.
-  const isSamePage = Math.floor(offset / search.size) === Math.floor(search.offset / search.size);
-  return search.isFixed && isSamePage ? null : offset;
+  // What begins behind this page is reached with the next: pages of a fixed size do not overlap, and a page may be shorter than its size.
+  const next = { ...search, offset };
+  return isSameAddress(addressOf(next), addressOf(search)) ? null : offset;
 }
 
 export type SearchStep =

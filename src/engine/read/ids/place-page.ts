@@ -97,13 +97,15 @@ const meets = (neighbour: Place, { firstOffset, total }: Offsets): boolean =>
 const isLastByCount = ({ page, rows, meta }: AddressedPage, { firstOffset, total, pages }: Offsets): boolean =>
   total !== null ? firstOffset + rows >= total && page >= (meta?.totalPages ?? 1) : pages !== null && page >= pages;
 
-/** By how many rows the count is off, if the page lacks rows that it promises. */
+/** By how many rows the count is off, if the page lacks rows that it promises. `before`: rows known to lie before it. */
 export function miscountOf(
   { rows, limit, page, isFull }: AddressedPage,
   { firstOffset, total, pages }: Place,
+  before: number,
 ): { miscounted?: number } {
   if (total === null || (isFull && page === pages) || rows >= limit) return {};
-  const shown = firstOffset + rows;
+  // An empty page may lie far behind the end.
+  const shown = rows === 0 ? Math.min(before, firstOffset) : firstOffset + rows;
   return shown < total ? { miscounted: total - shown } : {};
 }
 

@@ -78,7 +78,7 @@ export async function* readIds(
   if (search.offset > 0 && paging === 'until empty' && limit === null) {
     const probe = placeAnswer(reading, await fetchPage(reading.question, PROBE));
     const isHonoured = probe.page.rows === PROBE.limit;
-    yield stepOf(reading, probe, null, isHonoured ? [LIMIT_HONOURED] : []);
+    yield stepOf(reading, probe, { previous: null, before: 0, more: isHonoured ? [LIMIT_HONOURED] : [] });
     if (probe.page.rows > PROBE.limit) return;
   }
   const found = yield* findStart(reading, search);
@@ -112,6 +112,7 @@ type Found = PlacedAnswer & { readonly isFixed: boolean };
 async function* findStart(reading: RangeReading, begun: Search): AsyncGenerator<Step, Found | null> {
   const { question, task, rank } = reading;
   let shown: PageAnswer | null = null;
+  const before = begun.offset + 1;
   for (let search = begun; ; ) {
     const isFirst = search.corrections === 0;
     const address = addressOf(search);
@@ -122,7 +123,7 @@ async function* findStart(reading: RangeReading, begun: Search): AsyncGenerator<
     const placed = placeAnswer(reading, answer);
     const { place, page } = placed;
     if (shown !== null && repeats(shown, answer) && (await isTop(reading, place))) {
-      yield { ...stepOf(reading, placed, null), learnt: [pagingIgnored(answer, shown.page)] };
+      yield { ...stepOf(reading, placed, { previous: null, before }), learnt: [pagingIgnored(answer, shown.page)] };
       return null;
     }
     shown = answer;
@@ -130,7 +131,7 @@ async function* findStart(reading: RangeReading, begun: Search): AsyncGenerator<
     const between = miss && 'between' in miss ? miss.between : null;
     const rowsBetween = between ? Math.abs((await rank(between[0])) - (await rank(between[1]))) : 0;
     const offset = offsetAfter(search, place, miss, rowsBetween);
-    yield stepOf(reading, placed, null);
+    yield stepOf(reading, placed, { previous: null, before });
     const isLimitHonoured = task.resource.profile.limit === 'honoured';
     const next = afterPage(search, place, page, { offset, isLimitHonoured });
     if (next.kind === 'stop') return null;
@@ -144,14 +145,18 @@ async function readBehind(reading: RangeReading, found: PlacedAnswer): Promise<S
   const { question, task, range } = reading;
   const { answer, place } = found;
   const { resource } = task;
+  const before = place.lastOffset + 1;
   const fetch = () => fetchPage(question, { page: answer.page + 1, limit: answer.limit, flexible: false });
   const behind = await confirmEnd(resource, answer, await fetch(), fetch);
   // The only page of a list comes again where a source repeats its last page, and where it ignores pages and cuts its answer off.
   const isSingle = answer.page === 1 && (answer.rows.length > answer.limit || mayBeCut(resource, answer, range));
   const isAgain = behind.rows.length > 0 && !turnsPages(resource.job.key, answer, behind);
   if (isAgain && (isSingle || (await isTop(reading, place))))
-    return { ...stepOf(reading, placeAnswer(reading, behind), null), learnt: [pagingIgnored(behind, answer.page)] };
-  return stepOf(reading, placeAnswer(reading, behind, null, found), answer);
+    return {
+      ...stepOf(reading, placeAnswer(reading, behind), { previous: null, before }),
+      learnt: [pagingIgnored(behind, answer.page)],
+    };
+  return stepOf(reading, placeAnswer(reading, behind, null, found), { previous: answer, before });
 }
 
 /** Reads the pages behind the start of the range, side by side. */
@@ -166,7 +171,7 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
   for await (const shown of fetchInOrder(question.reader, addresses, fetch)) {
     const answer = await confirmEnd(task.resource, previous.answer, shown, () => fetch(shown));
     const reached = placeAnswer(reading, answer, isFixed ? previous.place : null, previous);
-    yield stepOf(reading, reached, previous.answer);
+    yield stepOf(reading, reached, { previous: previous.answer, before: previous.place.lastOffset + 1 });
     const { place } = reached;
     if (place.interval === null || place.order === 'none' || reachesEnd(place, range, isDescending)) return;
     previous = reached;
@@ -228,8 +233,7 @@ const LIMIT_HONOURED: Observation = {
 function stepOf(
   { task, range }: RangeReading,
   { answer, page, place, parsed }: PlacedAnswer,
-  previous: PageAnswer | null,
-  more: readonly Observation[] = [],
+  { previous, before, more = [] }: { previous: PageAnswer | null; before: number; more?: readonly Observation[] },
 ): Step {
   const { resource } = task;
   const learnt = observeAnswer(resource, answer, { pages: place.pages, previous });
@@ -256,7 +260,7 @@ function stepOf(
           kind: 'unproven',
           reason: 'the answer does not show which ids it covers',
           startedAt,
-          ...miscountOf(page, place),
+          ...miscountOf(page, place, before),
         },
   };
 }
