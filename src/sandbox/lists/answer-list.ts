@@ -21,8 +21,8 @@ export type AnswerList = (
 
 /** The position of a row that is null. */
 const NULL_ROW = -1;
-/** Before the rows of the list, and behind them. */
-const NULL_ROWS = { no: [[], []], yes: [[NULL_ROW], []], both: [[NULL_ROW], [NULL_ROW]] } as const;
+/** Where in a list they are. */
+const NULL_ROWS = { no: [], yes: [0], two: [0, 29] } as const;
 const WRAPPED_EVERY = 10;
 
 export function createListAnswers(data: Data, seed: number): AnswerList {
@@ -38,12 +38,10 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     const matching = (listings.get(resource) as Listing).positions(filter, variants.order, variants.visible, salt);
     // A row without fields matches no filter.
     const nulls = NULL_ROWS[variants['null-rows']];
-    const [before, behind] = Object.keys(filter).length === 0 ? nulls : NULL_ROWS.no;
-    const found = [...before, ...matching, ...behind];
+    const found = Object.keys(filter).length === 0 ? withNulls(matching, nulls) : matching;
     const paging = resource === 'customers' ? 'meta' : variants.paging;
     const unfiltered = () =>
-      (listings.get(resource) as Listing).positions({}, variants.order, variants.visible, salt).length +
-      nulls.flat().length;
+      (listings.get(resource) as Listing).positions({}, variants.order, variants.visible, salt).length + nulls.length;
     const counts = { total: found.length, unfiltered: variants.totals === 'unfiltered' ? unfiltered() : found.length };
     const page = choosePage(query, counts, paging, variants);
     if (page.kind === 'not found') return failure(404, 'Page not found');
@@ -65,4 +63,10 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     const rows = Array.from({ length: sent.count }, (_, index) => row(index));
     return rowList(sent.count, index => rows[index] ?? null, sent.meta, formOf(variants));
   };
+}
+
+function withNulls(positions: Iterable<number>, places: readonly number[]): number[] {
+  const found = [...positions];
+  for (const place of places) found.splice(place, 0, NULL_ROW);
+  return found;
 }

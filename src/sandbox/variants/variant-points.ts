@@ -172,7 +172,7 @@ export const variantPoints = {
   ),
   'null-rows': point(
     'Whether every list has rows that are null.',
-    { no: 'none has', yes: 'its first row is', both: 'its first and its last row are' },
+    { no: 'none has', yes: 'its first row is', two: 'its first and its thirtieth row are' },
     'no',
   ),
 } as const;

@@ -143,7 +143,7 @@ function checkNullRows({ offered }: ListReadings): Finding {
   if (some.length === 0) return observed('null-rows', 'no', `none of ${entries} rows is null`);
   const count = some.reduce((sum, { first }) => sum + nullsIn(first), 0);
   const lists = some.map(({ name }) => name).join(', ');
-  const seen = some.some(({ first }) => nullsIn(first) > 1) ? 'both' : 'yes';
+  const seen = some.some(({ first }) => nullsIn(first) > 1) ? 'two' : 'yes';
   return observed('null-rows', seen, `${count} ${count === 1 ? 'row' : 'rows'}, in ${lists}`);
 }
 
