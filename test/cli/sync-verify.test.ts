@@ -139,6 +139,23 @@ test('a record that is read several times counts once among those that were read
   });
 });
 
+test('verify names the records that cannot be read, also those without a readable id', async () => {
+  await withInstallation({ faults: { 'rows-unreadable': 1 } }, async ({ sluice }) => {
+    await sluice('sync', 'customers');
+    const { quarantinedKeys } = (await sluice('verify', 'customers', '--json')).json().resources[0];
+    expect(quarantinedKeys).toHaveLength(30);
+    const names = `customers ${quarantinedKeys.slice(0, 5).join(', ')} and 25 more`;
+    expect((await sluice('verify', 'customers')).stdout).toContain(`See: sluice quarantine\n  ${names}\n`);
+  });
+  await withInstallation({ variants: { 'null-rows': 'yes' } }, async ({ sluice }) => {
+    await sluice('sync', 'customers');
+    const report = await sluice('verify', 'customers');
+    expect([report.code, report.stdout]).toEqual([1, expect.stringMatching(/^ {2}customers \?[0-9a-f]{8}\.\.$/m)]);
+    const [, short] = /(\?[0-9a-f]{8})\.\./.exec(report.stdout) ?? [];
+    expect((await sluice('quarantine')).stdout).toContain(short);
+  });
+});
+
 test('verify counts quarantined records, and calls nothing equal while there are any', async () => {
   await withInstallation({}, async ({ sandbox, sluice }) => {
     const [invoice] = sandbox.rows('invoices');

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { count, plural } from '../../service/format.ts';
+import { isUnreadableKey } from '../../source/paging/row-key.ts';
 import { showDryRun } from '../estimate/show-dry-run.ts';
 import { table } from '../output/table.ts';
 import { type ReadResult, readSources } from '../run/read-sources.ts';
@@ -76,6 +77,7 @@ function showReport({ terminal }: Session, read: ReadResult): Outcome {
       ...(quarantined > 0
         ? [
             `${plural(quarantined, 'record')} could not be parsed and ${quarantined === 1 ? 'is' : 'are'} not in the warehouse. See: sluice quarantine`,
+            ...quarantinedLines(resources, nameOf),
           ]
         : []),
       ...(isRepairable ? ['To make the warehouse equal: sluice verify --repair'] : []),
@@ -94,7 +96,8 @@ function compare(result: ReadResult['results'][number]) {
   const { absent = [], different = [], extra = [], unreadable = [], unproven = [] } = report;
   // Records that no longer parse enter the quarantine only at the next sync.
   const quarantined = Math.max(result.work?.quarantinedNow ?? 0, unreadable.length);
-  return { source, resource, order, state, reason, requests, seconds, absent, different, extra, unproven, quarantined };
+  const found = { absent, different, extra, unproven, quarantined, quarantinedKeys: unreadable };
+  return { source, resource, order, state, reason, requests, seconds, ...found };
 }
 
 /** No part of it was ever read in full: without a request, nothing was compared. */
@@ -120,6 +123,23 @@ function notCompared(slices: readonly string[]): string[] {
     `  ${slices.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${count(more)} more` : ''}`,
   ];
 }
+
+/** The first few records of each resource that did not parse, by the keys that `sluice quarantine` shows. */
+function quarantinedLines(
+  resources: readonly ReturnType<typeof compare>[],
+  nameOf: (each: ReturnType<typeof compare>) => string,
+): string[] {
+  return resources
+    .filter(({ quarantinedKeys }) => quarantinedKeys.length > 0)
+    .map(each => {
+      const named = each.quarantinedKeys.slice(0, MOST_NAMED).map(shortKey);
+      const more = each.quarantined - named.length;
+      return `  ${nameOf(each)} ${named.join(', ')}${more > 0 ? ` and ${count(more)} more` : ''}`;
+    });
+}
+
+/** A record whose id cannot be read is known by a hash, of which the beginning is enough to find it in the quarantine. */
+const shortKey = (key: string): string => (isUnreadableKey(key) ? `${key.slice(0, 9)}..` : key);
 
 /** How many, and the first few. */
 function keysText(keys: readonly string[]): string {
