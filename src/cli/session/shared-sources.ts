@@ -1,18 +1,30 @@
+import { groupBy } from '../../engine/group-by.ts';
+import { count } from '../../service/format.ts';
 import type { OpenSource } from './source-settings.ts';
 
-/** The sources that are one installation under several names: they have the same address and key. One sentence for each. */
+/** The sources that share a key, and those that also have one address, so that they are one installation under several names. One sentence for each. */
 export function describeShared(sources: readonly OpenSource[]): string[] {
-  const groups = new Map<string, string[]>();
-  for (const { name, settings } of sources) {
-    const id = JSON.stringify([new URL(settings.url).href.replace(/\/+$/, ''), settings.apiKey]);
-    groups.set(id, [...(groups.get(id) ?? []), name]);
+  const found: string[] = [];
+  for (const sharing of groupBy(sources, ({ settings }) => settings.apiKey).values()) {
+    if (sharing.length === 1) continue;
+    // The ledger grants what the lowest limit in use allows.
+    const limits = sharing.map(({ settings }) => settings.limit);
+    const lowest = count(Math.min(...limits));
+    const limit = new Set(limits).size > 1 ? `, the lowest of theirs: ${lowest}` : ` of ${lowest}`;
+    const places = [...groupBy(sharing, ({ settings }) => new URL(settings.url).href.replace(/\/+$/, '')).values()];
+    for (const same of places.filter(({ length }) => length > 1))
+      found.push(
+        `${namesOf(same)} have the same address and key: each reads the same data, and they share one request limit${limit}`,
+      );
+    if (places.length > 1)
+      found.push(`${namesOf(sharing)} have the same key for different addresses: they share one request limit${limit}`);
   }
-  return [...groups.values()]
-    .filter(names => names.length > 1)
-    .map(
-      names =>
-        `${names.slice(0, -1).join(', ')} and ${names.at(-1)} have the same address and key: each reads the same data, and they share one request limit`,
-    );
+  return found;
+}
+
+function namesOf(sources: readonly OpenSource[]): string {
+  const names = sources.map(({ name }) => name);
+  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
 /** What to do about them. */
