@@ -63,16 +63,21 @@ async function nextWakeUp(database: Database, at: number | null): Promise<Date |
 
 function logEvent(log: Log, event: LoopEvent): void {
   if (event.kind === 'waiting') {
-    const until = new Date(Date.now() + event.waitMs).toISOString();
+    const until = isoIn(event.waitMs);
     // Lanes below live are paced: a wait of seconds is normal.
     log[event.waitMs > MINUTE ? 'info' : 'debug']({ waitMs: event.waitMs, until }, 'waiting for the request limit');
   }
   if (event.kind === 'crowded') log.warn(crowdedText(event.allowed, event.concurrency));
-  if (event.kind === 'pausing')
-    log.info({ resource: event.task.resource.name, waitMs: event.waitMs }, 'waiting for answers that no longer lag');
+  if (event.kind === 'pausing') {
+    const { task, waitMs } = event;
+    const facts = { resource: task.resource.name, waitMs, until: isoIn(waitMs) };
+    log.info(facts, 'rows that had just appeared are not shown; waiting for answers that no longer lag');
+  }
   if (event.kind !== 'ended') return;
   const { task, state } = event;
   const facts = { resource: task.resource.name, kind: task.kind, run: task.runId, order: task.orderId, ...task.counts };
   if (task.failure) log.error(facts, explain(task.failure));
   else log.info(facts, `${task.resource.name}: ${state}`);
 }
+
+const isoIn = (waitMs: number): string => new Date(Date.now() + waitMs).toISOString();

@@ -1,6 +1,7 @@
 import { rankOf } from '../../budget/budget.ts';
 import { HOUR } from '../../clock.ts';
 import { isKind, SluiceError } from '../../errors.ts';
+import { setRunWaiting } from '../../warehouse/ledgers/runs.ts';
 import { listMissing } from '../../warehouse/rows/missing-rows.ts';
 import { isAffordable, rereadCost } from '../agenda/affordable.ts';
 import { isPause, type Next, type Pause } from '../agenda/choice.ts';
@@ -53,7 +54,7 @@ export async function begin(loop: Loop, serves: Serves, now: number): Promise<Tu
       continue;
     }
     if (isPause(next)) {
-      notePause(engine, task, next, now);
+      await notePause(engine, task, next, now);
       wakeAt = Math.min(next.until, wakeAt ?? next.until);
       continue;
     }
@@ -64,11 +65,14 @@ export async function begin(loop: Loop, serves: Serves, now: number): Promise<Tu
   return { moved, wakeAt };
 }
 
+const NOT_SHOWN_YET = 'rows that had just appeared are not shown (SOURCE_LAG_SECONDS)';
+
 /** Counts the pause and reports it, once. */
-function notePause({ onEvent }: Engine, task: Task, { until }: Pause, now: number): void {
+async function notePause({ database, onEvent }: Engine, task: Task, { until }: Pause, now: number): Promise<void> {
   const { pauses } = task.progress;
   if (pauses.has(until)) return;
   pauses.add(until);
+  await setRunWaiting(database.kysely, [task.runId], until - now, NOT_SHOWN_YET);
   onEvent?.({ kind: 'pausing', task, waitMs: until - now });
 }
 

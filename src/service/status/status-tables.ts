@@ -42,12 +42,16 @@ export function runTable({ runs, readAt }: SourceStatus, timeZone: string): Stat
     rows: runs.map(run => [
       run.resource,
       run.kind,
-      run.state === 'waiting' ? `waiting for the request limit until ${until(run.waitingUntil)}` : stateText(run.state),
+      run.state === 'waiting' ? waitText(run.reason, until(run.waitingUntil)) : stateText(run.state),
       count(run.rowsRead),
       count(run.requests),
       minute(run.startedAt, timeZone),
     ]),
   };
 }
+
+/** Without a reason, a run waits for the request limit. */
+const waitText = (reason: string | null, until: string): string =>
+  reason === null ? `waiting for the request limit until ${until}` : `waiting until ${until}: ${reason}`;
 
 const stateText = (state: RunState): string => (state === 'stopped' ? 'stopped: its process ended' : state);

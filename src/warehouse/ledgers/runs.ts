@@ -59,7 +59,7 @@ export async function startRun(
   const { source, resource, kind, orderId, slotAt } = run;
   const { rows } = await sql<{ id: string }>`
     with kept as (
-      update sluice.runs set state = 'running', waiting_until = null, slot_at = coalesce(cast(${slotAt} as timestamptz), slot_at)
+      update sluice.runs set state = 'running', waiting_until = null, reason = null, slot_at = coalesce(cast(${slotAt} as timestamptz), slot_at)
       where id = (select max(id) from sluice.runs where source = ${source} and resource = ${resource} and kind = ${kind}
         and order_id is not distinct from cast(${orderId} as bigint) and state = 'waiting' and ended_at is null)
       returning id),
@@ -103,15 +103,23 @@ export async function addToRun(tx: Db, id: string, orderId: string | null, more:
       unchanged = unchanged + ${counts.unchanged}, revived = revived + ${counts.revived}, missing = missing + ${counts.missing},
       deleted = deleted + ${counts.deleted}, quarantined = quarantined + ${counts.quarantined}, replaced = replaced + ${counts.replaced},
       waiting_until = null,
-      state = case when ended_at is null then 'running' else state end
+      state = case when ended_at is null then 'running' else state end, reason = case when ended_at is not null then reason end
     where id = cast(${id} as bigint)`.execute(tx);
 }
 
-/** Shows runs as waiting for the request limit. A run whose row is locked is being written, so it is not waiting and is skipped. */
-export async function setRunWaiting(db: Db, ids: readonly string[], waitMs: number): Promise<void> {
+/**
+ * Shows runs as waiting for the request limit or, with a `reason`, for something else. A run whose row is locked is being written, so it is
+ * not waiting and is skipped.
+ */
+export async function setRunWaiting(
+  db: Db,
+  ids: readonly string[],
+  waitMs: number,
+  reason: string | null = null,
+): Promise<void> {
   await db
     .updateTable('sluice.runs')
-    .set({ state: 'waiting', waiting_until: fromNow(waitMs) })
+    .set({ state: 'waiting', waiting_until: fromNow(waitMs), reason })
     .where('id', 'in', eb =>
       eb
         .selectFrom('sluice.runs')
@@ -164,7 +172,7 @@ export async function keepWaiting(db: Db, ids: readonly string[], waitMs: number
     .with('kept', query =>
       query
         .updateTable('sluice.runs')
-        .set({ state: 'waiting', waiting_until: fromNow(waitMs) })
+        .set({ state: 'waiting', waiting_until: fromNow(waitMs), reason: null })
         .where('id', '=', anyOf(ids))
         .where('ended_at', 'is', null)
         .returning('id'),
@@ -174,6 +182,9 @@ export async function keepWaiting(db: Db, ids: readonly string[], waitMs: number
     .where('run_id', 'in', eb => eb.selectFrom('kept').select('id'))
     .execute();
 }
+
+/** Only for the request limit does a run wait without a process; one that waits for something else, with a reason, has one. */
+const isUnderWay = sql`(state = 'running' or reason is not null)`;
 
 /** This many consecutive runs of a resource whose process ended before they read a slice are no accident. */
 const MOST_ABANDONED = 5;
@@ -185,22 +196,22 @@ const MOST_ABANDONED = 5;
 export async function endAbandonedRuns(db: Db, source: string): Promise<void> {
   await sql`
     with gone as (
-      select id, state = 'running' and slices = 0 and ${MOST_ABANDONED - 1} = (
+      select id, ${isUnderWay} and slices = 0 and ${MOST_ABANDONED - 1} = (
           select count(*) filter (where p.failure = 'abandoned' and p.slices = 0) from (
             select failure, slices from sluice.runs p where p.source = r.source and p.resource = r.resource and p.kind = r.kind and p.id < r.id
               and p.ended_at is not null order by p.id desc limit ${MOST_ABANDONED - 1}) p) as hopeless
       from sluice.runs r
-      where source = ${source} and ended_at is null and not (state = 'waiting' and (
+      where source = ${source} and ended_at is null and not (not ${isUnderWay} and (
         exists (select from sluice.orders o where o.id = r.order_id and o.state = 'waiting')
         or exists (select from sluice.slots s where s.source = r.source and s.resource = r.resource
           and s.slot_at >= r.slot_at and s.run_id is null)))),
     ended as (
       update sluice.runs r set
         state = case when hopeless then 'failed' else 'stopped' end,
-        failure = case when state = 'running' then 'abandoned' end,
+        failure = case when ${isUnderWay} then 'abandoned' end,
         reason = case
           when hopeless then ${`Its process ended without a word, as did those of the ${MOST_ABANDONED - 1} runs before, and none of them read a slice.`}
-          when state = 'waiting' then 'It waited for the request limit, and another run went on.'
+          when not ${isUnderWay} then 'It waited for the request limit, and another run went on.'
           else 'Its process ended without a word; the next run went on from the last commit.' end,
         next = case when hopeless then 'It is tried again. See how the process ends: in its log, or that of what runs it (out of memory?).' end,
         waiting_until = null, ended_at = sluice.now()

@@ -18,13 +18,13 @@ export async function whatIsDue(db: Db, source: string): Promise<Due> {
   const { rows } = await sql<Due>`
     with waiting as materialized (
       select resource, order_id, waiting_until from sluice.runs
-      where source = ${source} and ended_at is null and state = 'waiting' and waiting_until > sluice.now())
+      where source = ${source} and ended_at is null and state = 'waiting' and reason is null and waiting_until > sluice.now())
     select ${epochMs('(select min(waiting_until) from waiting)')} as at,
       exists (select from sluice.orders where source = ${source} and state in ('waiting', 'running') and not ${rests}
         and not exists (select from waiting w where w.order_id = orders.id))
       or exists (select from sluice.slots s where source = ${source} and run_id is null
         and not exists (select from waiting w where w.resource = s.resource and w.order_id is null))
       or exists (select from sluice.runs r where source = ${source} and ended_at is null
-        and not (state = 'waiting' and waiting_until > sluice.now())) as now`.execute(db);
+        and not (state = 'waiting' and reason is null and waiting_until > sluice.now())) as now`.execute(db);
   return rows[0] ?? { now: false, at: null };
 }

@@ -83,6 +83,7 @@ export async function waitingSeconds(db: Db, source: string): Promise<number | n
     .select(sql<number>`greatest(extract(epoch from min(waiting_until) - sluice.now()), 0)::float8`.as('seconds'))
     .where('source', '=', source)
     .where('state', '=', 'waiting')
+    .where('reason', 'is', null)
     .having(eb => eb.fn.min('waiting_until'), 'is not', null)
     .executeTakeFirst();
   return first?.seconds ?? null;

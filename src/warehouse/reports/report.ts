@@ -58,7 +58,7 @@ export async function orderWork(db: Db, ids: readonly string[], since: number): 
   const { rows } = await sql<OrderWork>`
     select order_id as "orderId", ${sql.join(eachCounter((name, column) => sql`sum(${sql.ref(column)})::float8 as ${sql.id(name)}`))},
       sum(extract(epoch from coalesce(ended_at, sluice.now()) - started_at))::float8 as seconds,
-      ${epochMs("max(waiting_until) filter (where state = 'waiting')")} as "waitingUntil",
+      ${epochMs("max(waiting_until) filter (where state = 'waiting' and reason is null)")} as "waitingUntil",
       (select count(*)::float8 from sluice.missing m where m.source = min(r.source) and m.resource = min(r.resource)) as "missingNow",
       (select count(*)::float8 from sluice.quarantine q where q.source = min(r.source) and q.resource = min(r.resource)
         and q.resolved_at is null) as "quarantinedNow",
