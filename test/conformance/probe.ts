@@ -2,6 +2,7 @@ import { explain, isKind, SluiceError } from '../../src/errors.ts';
 import { variantPoints } from '../../src/sandbox/variants/variant-points.ts';
 import { checkCharset } from './checks/check-charset.ts';
 import {
+  checkFailingList,
   checkFaults,
   checkForbidden,
   checkHiddenFailures,
@@ -126,6 +127,7 @@ async function runChecks(
     ...checkValues(lists),
     ...checkOtherLists(lists),
     checkForbidden(lists),
+    checkFailingList(lists),
   );
   await attempt(['auth-error'], () => checkKey(requester));
   await attempt(['record', 'no-record', 'no-path'], () => checkNotFound(requester, lists));

@@ -39,6 +39,8 @@ function addListRoutes(app: Hono<Env>, { timeline, variants, log }: AppDependenc
       if (offered === '404') return failure(404, 'Not found');
       if (offered === '405') return failure(405, 'Method not allowed');
       if (current.forbidden === resource) return failure(403, denialOf(resource));
+      const [failing, status] = current['failing-list'].split('-');
+      if (failing === resource) return failure(Number(status), status === '404' ? 'Not found' : 'Bad request');
       const { query } = parseTarget(c.req.url);
       const lagMs = c.get('lagMs');
       const request = { salt: log.stats.total, fault: c.get('fault'), renderNow: lagMs > 0 };

@@ -175,4 +175,15 @@ export const variantPoints = {
     { no: 'none has', yes: 'its first row is', two: 'its first and its thirtieth row are' },
     'no',
   ),
+  'failing-list': point(
+    'The list of which every request fails, and its status.',
+    {
+      none: 'none',
+      'transactions-404': 'transactions, 404',
+      'transactions-400': 'transactions, 400',
+      'users-404': 'users, 404',
+      'users-400': 'users, 400',
+    },
+    'none',
+  ),
 } as const;

@@ -76,7 +76,7 @@ export function checkOtherLists(lists: ListReadings): Finding[] {
     const values = status === 404 || status === 405 ? [String(status)] : [];
     return { list, values, evidence: describe(answer), handled: understood ? 'yes' : READ_FAILS };
   });
-  const shown = lists.notOffered.filter(each => !UNDOCUMENTED_LISTS.includes(each.name) && !isForbidden(each));
+  const shown = documented(lists).filter(each => !isForbidden(each) && !isFailing(each));
   return [
     ...combineLists('other-lists', unshown),
     ...lists.failed.map(({ name, message }) => ({ ...unrecognized('no-list', message, READ_FAILS), lists: [name] })),
@@ -87,8 +87,9 @@ export function checkOtherLists(lists: ListReadings): Finding[] {
 const READ_FAILS = 'not: every read of such a list fails';
 
 /** `forbidden`: the documented lists that the key may not read. */
-export function checkForbidden({ offered, notOffered }: ListReadings): Finding {
-  const refused = notOffered.filter(each => !UNDOCUMENTED_LISTS.includes(each.name) && isForbidden(each));
+export function checkForbidden(lists: ListReadings): Finding {
+  const { offered } = lists;
+  const refused = documented(lists).filter(isForbidden);
   const [first] = refused;
   if (!first) return observed('forbidden', 'none', `the key may read all of ${offered.length} lists that answer`);
   const names = refused.map(({ name }) => name).join(', ');
@@ -96,6 +97,22 @@ export function checkForbidden({ offered, notOffered }: ListReadings): Finding {
   const isKnown = describeValue('forbidden', names) !== undefined;
   return isKnown ? observed('forbidden', names, evidence) : unrecognized('forbidden', evidence, 'yes');
 }
+
+/** `failing-list`: the documented list that answers 404 or 400 to every request, while others are answered. */
+export function checkFailingList(lists: ListReadings): Finding {
+  const failing = documented(lists).filter(isFailing);
+  const [first] = failing;
+  if (!first) return observed('failing-list', 'none', 'no documented list answers 404 or 400 to every request');
+  const evidence = `${failing.map(({ name }) => name).join(', ')}: ${describe(first.answer)}`;
+  const value = `${first.name}-${first.answer.status}`;
+  const isKnown = failing.length === 1 && describeValue('failing-list', value) !== undefined;
+  return isKnown ? observed('failing-list', value, evidence) : unrecognized('failing-list', evidence, 'yes');
+}
+
+const documented = ({ notOffered }: ListReadings): MissingList[] =>
+  notOffered.filter(each => !UNDOCUMENTED_LISTS.includes(each.name));
+
+const isFailing = ({ answer: { status } }: MissingList): boolean => status === 404 || status === 400;
 
 const isForbidden = ({ answer: { verdict, status } }: MissingList): boolean =>
   verdict.kind === 'refused' && status === 403;

@@ -20,8 +20,8 @@ export async function comeToRest(world: World): Promise<void> {
   sandbox.forgetFaults();
   // Two responses in a row that are too large end a request with an error. Every tenth is, so two in a row are likely.
   if (isListFault(faultOf(plan)) || isHuge(faultOf(plan))) sandbox.setVariants({ fault: 'none' });
-  // A list that the key may not read fails in every run; at rest, the key has the permission.
-  sandbox.setVariants({ forbidden: 'none' });
+  // A list that the key may not read, or that always fails, fails in every run; at rest, each list answers.
+  sandbox.setVariants({ forbidden: 'none', 'failing-list': 'none' });
   if (countsWrongly(plan)) for (let runs = 0; runs < DOUBTS; runs++) await finish(world, 'sync');
   // A month that begins now would be a row that no reading has requested yet.
   if (plan.others.includes('financial_summaries')) await clock.advance(restOfLastDay(sandbox.now()));
