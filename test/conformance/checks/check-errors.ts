@@ -76,7 +76,7 @@ export function checkOtherLists(lists: ListReadings): Finding[] {
     const values = status === 404 || status === 405 ? [String(status)] : [];
     return { list, values, evidence: describe(answer), handled: understood ? 'yes' : READ_FAILS };
   });
-  const shown = documented(lists).filter(each => !isForbidden(each) && !isFailing(each));
+  const shown = documented(lists).filter(each => !isForbidden(each) && each !== failingList(lists));
   return [
     ...combineLists('other-lists', unshown),
     ...lists.failed.map(({ name, message }) => ({ ...unrecognized('no-list', message, READ_FAILS), lists: [name] })),
@@ -98,21 +98,24 @@ export function checkForbidden(lists: ListReadings): Finding {
   return isKnown ? observed('forbidden', names, evidence) : unrecognized('forbidden', evidence, 'yes');
 }
 
-/** `failing-list`: the documented list that answers 404 or 400 to every request, while others are answered. */
+/** `failing-list`: the documented list that answers 404 or 400 to every request. Several such lists are no single list's trouble. */
 export function checkFailingList(lists: ListReadings): Finding {
-  const failing = documented(lists).filter(isFailing);
-  const [first] = failing;
-  if (!first) return observed('failing-list', 'none', 'no documented list answers 404 or 400 to every request');
-  const evidence = `${failing.map(({ name }) => name).join(', ')}: ${describe(first.answer)}`;
-  const value = `${first.name}-${first.answer.status}`;
-  const isKnown = failing.length === 1 && describeValue('failing-list', value) !== undefined;
+  const failing = failingList(lists);
+  if (!failing)
+    return observed('failing-list', 'none', 'no single documented list answers 404 or 400 to every request');
+  const evidence = `${failing.name}: ${describe(failing.answer)}`;
+  const value = `${failing.name}-${failing.answer.status}`;
+  const isKnown = describeValue('failing-list', value) !== undefined;
   return isKnown ? observed('failing-list', value, evidence) : unrecognized('failing-list', evidence, 'yes');
+}
+
+function failingList(lists: ListReadings): MissingList | null {
+  const failing = documented(lists).filter(({ answer: { status } }) => status === 404 || status === 400);
+  return failing.length === 1 ? (failing[0] ?? null) : null;
 }
 
 const documented = ({ notOffered }: ListReadings): MissingList[] =>
   notOffered.filter(each => !UNDOCUMENTED_LISTS.includes(each.name));
-
-const isFailing = ({ answer: { status } }: MissingList): boolean => status === 404 || status === 400;
 
 const isForbidden = ({ answer: { verdict, status } }: MissingList): boolean =>
   verdict.kind === 'refused' && status === 403;
