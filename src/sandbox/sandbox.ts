@@ -155,7 +155,7 @@ function startTimeline(
   webhooks: Webhooks,
 ): Timeline {
   const { seed, clock, size = 'small', today } = options;
-  const { states, undated, digits } = variants.current();
+  const { states, undated, digits, dates } = variants.current();
   const openedAt = clock.now();
   const startedAt = today === undefined ? openedAt : noonOf(today);
   return createTimeline({
@@ -166,6 +166,7 @@ function startTimeline(
       moreStates: states === 'more',
       undated: undated === 'yes',
       beyondDouble: digits === 'beyond',
+      farDates: dates === 'far',
     },
     now: () => startedAt + (clock.now() - openedAt),
     startedAt,

@@ -21,7 +21,7 @@ import { checkReport } from './checks/check-report.ts';
 import { checkSecrets } from './checks/check-secrets.ts';
 import { checkTotals } from './checks/check-totals.ts';
 import { checkValues } from './checks/check-values.ts';
-import { checkDateBounds } from './checks/dates/check-date-bounds.ts';
+import { checkDateBounds, checkFarDates } from './checks/dates/check-date-bounds.ts';
 import { checkDates } from './checks/dates/check-dates.ts';
 import { checkUndated } from './checks/dates/check-undated.ts';
 import { checkWrites, MAX_WRITE_REQUESTS } from './checks/writes/check-writes.ts';
@@ -128,6 +128,7 @@ async function runChecks(
     ...checkOtherLists(lists),
     checkForbidden(lists),
     checkFailingList(lists),
+    checkFarDates(lists),
   );
   await attempt(['auth-error'], () => checkKey(requester));
   await attempt(['record', 'no-record', 'no-path'], () => checkNotFound(requester, lists));

@@ -44,6 +44,8 @@ export interface DataOptions {
   undated: boolean;
   /** Some amounts have more digits than a double holds. */
   beyondDouble: boolean;
+  /** One in 50 invoices and transactions is of 1850, 2050 or 9999. */
+  farDates: boolean;
 }
 
 /** Generates the data; the same options give the same data, byte for byte. */

@@ -3,7 +3,7 @@ import { type Columns, newColumns } from './columns.ts';
 import { createRandom, mix, type Random } from './random.ts';
 import type { Amount, Invoice, Item } from './rows.ts';
 import { goods, notes } from './sample-texts.ts';
-import { spreadDay, spreadIds } from './spread.ts';
+import { farDay, spreadDay, spreadIds } from './spread.ts';
 
 const SALT = 0x1417;
 
@@ -16,6 +16,7 @@ export interface InvoiceTraits {
   undated: boolean;
   /** Some amounts have more digits than a double holds. */
   beyondDouble: boolean;
+  farDates: boolean;
 }
 
 export function invoiceColumns(
@@ -31,7 +32,8 @@ export function invoiceColumns(
   const openShare = openShareFor(count);
   for (let index = 0; index < count; index += 1) {
     const day = spreadDay(index, count, today, random);
-    columns.days[index] = traits.undated && random.chance(0.02) ? NO_DAY : day;
+    const listed = traits.undated && random.chance(0.02) ? NO_DAY : day;
+    columns.days[index] = (traits.farDates ? farDay(index) : null) ?? listed;
     columns.states[index] = randomStateIndex(Math.max(0, today - day), openShare, traits.moreStates, random);
     columns.owners[index] = randomCustomerId(customerIds, random);
     columns.changed[index] = Math.min(day, today) * 86_400;

@@ -3,7 +3,7 @@ import { type Columns, newColumns } from './columns.ts';
 import { createRandom, mix, type Random } from './random.ts';
 import type { Amount, Transaction } from './rows.ts';
 import { payments } from './sample-texts.ts';
-import { spreadDay, spreadIds } from './spread.ts';
+import { farDay, spreadDay, spreadIds } from './spread.ts';
 
 const SALT = 0x77a5;
 const CASH_PAIR_EVERY = 50;
@@ -16,6 +16,7 @@ export interface TransactionTraits {
   moreStates: boolean;
   undated: boolean;
   beyondDouble: boolean;
+  farDates: boolean;
 }
 
 export function transactionColumns(count: number, seed: number, today: number, traits: TransactionTraits): Columns {
@@ -28,7 +29,8 @@ export function transactionColumns(count: number, seed: number, today: number, t
     changed[index] = Math.min(day, today) * 86_400;
     const cash = isCashSale(index);
     const secondOfPair = cash && index % CASH_PAIR_EVERY === 1;
-    days[index] = secondOfPair ? (days[index - 1] as number) : traits.undated && random.chance(0.02) ? NO_DAY : day;
+    const listed = secondOfPair ? (days[index - 1] as number) : traits.undated && random.chance(0.02) ? NO_DAY : day;
+    days[index] = (traits.farDates ? farDay(index) : null) ?? listed;
     const draw = random.next();
     states[index] = cash ? 0 : traits.moreStates && draw < 0.02 ? 2 : draw < 0.57 ? 0 : 1;
     owners[index] = cash ? 1 : random.int(1, 12);

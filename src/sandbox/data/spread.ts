@@ -1,3 +1,4 @@
+import { dayOf } from './calendar.ts';
 import type { Random } from './random.ts';
 
 const YEARS_BACK_DAYS = 6 * 365;
@@ -23,3 +24,11 @@ export function spreadDay(index: number, count: number, today: number, random: R
   if (draw < 0.02) return entered - random.int(3, 120);
   return Math.min(today, entered - random.int(0, 2));
 }
+
+/** Before, between and beyond what 32-bit times and windows of dates hold. */
+const FAR_DAYS = ['1850-06-15', '2050-06-15', '9999-06-15'].map(dayOf);
+const FAR_EVERY = 50;
+
+/** The far day of a row that has one, else null. Takes no random number, so that the other rows stay the same. */
+export const farDay = (index: number): number | null =>
+  index % FAR_EVERY === 10 ? (FAR_DAYS[Math.floor(index / FAR_EVERY) % FAR_DAYS.length] as number) : null;

@@ -186,4 +186,9 @@ export const variantPoints = {
     },
     'none',
   ),
+  dates: point(
+    'Whether invoices and transactions have dates far away (fixed at opening).',
+    { near: 'all lie within years of today', far: 'one in 50 is of 1850, 2050 or 9999' },
+    'near',
+  ),
 } as const;

@@ -13,21 +13,38 @@ test.each([
   'date-bounds=rejected,date-filter=pair-only',
   'date-bounds=wrapped,date-filter=pair-only',
   'date-bounds=wrapped,date-filter=pair-only,invoice-fields=bare',
-])('%s: windows that are open on one side ask for no date that the source cannot hold', async text => {
-  // Pages of 20 cut the lists into windows that are open on one side.
-  const sandbox = await openSandbox({
-    size: SIZE,
-    rateLimit: 0,
-    variants: parseVariants(`limit-max=20-reject,${text}`),
-  });
-  await withDatabase(async database => {
-    const engine = await openEngine(database, sandbox, { limit: 100_000 });
-    const sync = async () => (await serveOrders(engine, 'sync')).map(({ state, reason }) => reason ?? state);
-    expect(await sync()).toEqual(['done', 'done', 'done']);
-    sandbox.changeRandom(30);
-    expect(await sync()).toEqual(['done', 'done', 'done']);
-    expect(await differences(database, sandbox)).toEqual([]);
-    await engine.close();
-  });
-  await sandbox.close();
-});
+  'dates=far',
+  'dates=far,date-filter=pair-only',
+  'dates=far,date-bounds=rejected',
+  'dates=far,date-bounds=wrapped',
+  'dates=far,date-bounds=rejected,date-filter=pair-only',
+  'dates=far,date-bounds=wrapped,date-filter=pair-only',
+  'dates=far,date-bounds=wrapped,date-filter=pair-only,paging=no-meta,order=date-desc',
+])(
+  '%s: every row arrives, and windows that are open on one side ask for no date that the source cannot hold',
+  async text => {
+    // Pages of 20 cut the lists into windows that are open on one side.
+    const sandbox = await openSandbox({
+      size: SIZE,
+      rateLimit: 0,
+      variants: parseVariants(`limit-max=20-reject,${text}`),
+    });
+    await withDatabase(async database => {
+      const engine = await openEngine(database, sandbox, { limit: 100_000 });
+      const sync = async () => (await serveOrders(engine, 'sync')).map(({ state, reason }) => reason ?? state);
+      expect(await sync()).toEqual(['done', 'done', 'done']);
+      sandbox.changeRandom(30);
+      expect(await sync()).toEqual(['done', 'done', 'done']);
+      expect(await differences(database, sandbox)).toEqual([]);
+      if (text.includes('dates=far')) {
+        const { rows } = await database.query(
+          `select distinct to_char(date, 'YYYY') as year from warehouse.transactions
+         where date < '1902-01-01' or date > '2037-12-31' order by 1`,
+        );
+        expect(rows).toEqual([{ year: '1850' }, { year: '2050' }, { year: '9999' }]);
+      }
+      await engine.close();
+    });
+    await sandbox.close();
+  },
+);

@@ -102,6 +102,7 @@ describe('size', () => {
       moreStates: false,
       undated: false,
       beyondDouble: false,
+      farDates: false,
     };
     const data = createData(options);
     expect([data.customers.size, data.invoices.size, data.transactions.size]).toEqual([200_000, 200_000, 1_000_000]);

@@ -1,12 +1,24 @@
+import { isBeyondWindows } from '../../../../src/engine/slices/date-windows.ts';
 import { type Finding, observed, undetermined, unrecognized } from '../../findings/finding.ts';
 import { shapeOf } from '../../lists/documented-lists.ts';
 import { FEW, type ListReadings, requestRows } from '../../lists/read-lists.ts';
 import type { Requester } from '../../requests/requester.ts';
 
 /** A window of all dates. */
-export const ALL_TIME = { date_from: '1000-01-01', date_to: '9998-12-31' };
+export const ALL_TIME = { date_from: '1000-01-01', date_to: '9999-12-31' };
 /** The years that a server with 32-bit times knows in full. */
 export const NEAR_TIME = { date_from: '1902-01-01', date_to: '2037-12-31' };
+
+/** `dates`: whether a listed row has a date that no window reaches at every source. */
+export function checkFarDates({ offered }: ListReadings): Finding {
+  const dates = offered
+    .filter(({ name }) => shapeOf(name).dated)
+    .flatMap(({ rows }) => rows.flatMap(({ date }) => (typeof date === 'string' ? [date.slice(0, 10)] : [])));
+  if (dates.length === 0) return undetermined('dates', 'no list shows dates');
+  const far = dates.filter(isBeyondWindows);
+  if (far.length > 0) return observed('dates', 'far', `${far.length} of ${dates.length} rows, e.g. ${far[0]}`);
+  return observed('dates', 'near', `none of ${dates.length} rows is of a year before 1902 or after 2037`);
+}
 
 /** `date-bounds`: whether a window that starts and ends far away shows rows as a nearer one does. */
 export async function checkDateBounds(

@@ -66,7 +66,7 @@ async function checkWindow(
   if (days.length === 0) return result([], `requested ${range}, got no rows`, UNREACHED);
   const end: Candidates = endOf(name, days, { from, to }, isComplete(both));
   const single = await read({ date_from: from });
-  const before = compareWithRange(single, { from, to: '9999' }).outside;
+  const before = compareWithRange(single, { from, to: '9999-12-31' }).outside;
   const evidence = `requested ${range}, got ${both.rows?.length} rows, all inside`;
   if (before > 0) return { ...result(['pair-only'], `date_from alone returns ${before} earlier rows`), end };
   return { ...result(['honoured'], evidence), end };
