@@ -1,6 +1,7 @@
 import { explain, isKind, SluiceError } from '../../src/errors.ts';
 import { variantPoints } from '../../src/sandbox/variants/variant-points.ts';
 import { checkCharset } from './checks/check-charset.ts';
+import { checkConcurrency } from './checks/check-concurrency.ts';
 import {
   checkFailingList,
   checkFaults,
@@ -53,7 +54,6 @@ export interface Report {
 
 /** Points that are never checked, and why. */
 const NEVER_CHECKED: Record<string, string> = {
-  concurrency: 'requests are sent one at a time',
   stale: 'a source at rest looks the same',
   webhooks: 'a registration cannot be undone, so none is made',
   visible: 'a key with partial access looks like a smaller installation',
@@ -62,7 +62,7 @@ const NEEDS_WRITE = 'checked only with --write';
 
 /**
  * Determines how an installation behaves at the points that the API document leaves open, with at most 80 requests, one at a
- * time. Errors: `unauthorized` for an invalid key, `unavailable` if customers cannot be read, `configuration` for an invalid
+ * time but for a burst of eight. Errors: `unauthorized` for an invalid key, `unavailable` if customers cannot be read, `configuration` for an invalid
  * address.
  */
 export async function probe(options: ProbeOptions): Promise<Report> {
@@ -156,6 +156,7 @@ async function runChecks(
     found.push({ point: 'visible', seen: 'none', evidence: 'every list is empty', handled: 'yes' });
   const offered = lists.offered.map(({ name }) => name);
   found.push(...checkUnreadLists(offered, jobs));
+  await attempt(['concurrency'], () => checkConcurrency(requester));
 }
 
 const WRITE_POINTS = ['writes', 'validation', 'batch', 'deleted-customer'];

@@ -24,6 +24,8 @@ export type NumberedAnswer = Answer & { readonly number: number };
 
 export interface Requester {
   request(path: string, options?: RequestOptions): Promise<Answer>;
+  /** Sends so many equal requests at once, without retries. Kind `quota`, and none is sent, if fewer are left. */
+  burst(path: string, options: RequestOptions, count: number): Promise<(Answer | FailedRequest)[]>;
   /** Number of requests sent, including retries. */
   readonly sent: number;
   /** Number of requests that may still be sent. */
@@ -47,12 +49,12 @@ const RESERVED = 5;
 const MAX_WAIT_MS = 10 * SECOND;
 
 /**
- * Sends one request at a time, keeps the answers, and repeats failed requests. Errors: kind `quota` when the requests of the
+ * Sends one request at a time, apart from bursts, keeps the answers, and repeats failed requests. Errors: kind `quota` when the requests of the
  * run or of the source are used up, kind `unavailable` when a request gets no answer.
  */
-export function openRequester(options: SenderOptions): Requester {
-  const { clock } = options;
-  const sender = openSender(options);
+export function openRequester(senderOptions: SenderOptions): Requester {
+  const { clock } = senderOptions;
+  const sender = openSender(senderOptions);
   const answers: NumberedAnswer[] = [];
   const transientFaults: TransientFault[] = [];
   /** Suspicions that a repetition confirmed, as fault and path: the source is like that, and later requests are not repeated. */
@@ -75,7 +77,20 @@ export function openRequester(options: SenderOptions): Requester {
     return result;
   }
 
+  const left = () => Math.min(MAX_REQUESTS - sent, Math.max(0, remainingAtSource - RESERVED));
+
   return {
+    async burst(path, options, count) {
+      if (left() < count)
+        throw new SluiceError('quota', `only ${left()} requests are left, and a burst takes ${count}`);
+      sent += count;
+      const together = openSender(senderOptions, count);
+      try {
+        return await Promise.all(Array.from({ length: count }, () => together.send(path, options)));
+      } finally {
+        await together.close();
+      }
+    },
     async request(path, options = {}) {
       const name = sender.name(path, options);
       let firstFault: string | null = null;
@@ -101,7 +116,7 @@ export function openRequester(options: SenderOptions): Requester {
       return sent;
     },
     get left() {
-      return Math.min(MAX_REQUESTS - sent, Math.max(0, remainingAtSource - RESERVED));
+      return left();
     },
     answers,
     transientFaults,

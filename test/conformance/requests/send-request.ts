@@ -70,10 +70,10 @@ export interface Sender {
 const MAX_BYTES = 64 * 2 ** 20;
 
 /** Uses the parts of Sluice's own client separately, because the checks need the raw answer too. */
-export function openSender(senderOptions: SenderOptions): Sender {
+export function openSender(senderOptions: SenderOptions, connections = 1): Sender {
   const { clock, timeoutMs } = senderOptions;
   const ownAddress = createAddress(senderOptions);
-  const agent = openAgent({ connections: 1, timeoutMs });
+  const agent = openAgent({ connections, timeoutMs });
   const addressFor = (key: string | undefined) =>
     key === undefined ? ownAddress : createAddress({ ...senderOptions, apiKey: key });
 

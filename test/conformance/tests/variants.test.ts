@@ -22,12 +22,6 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'stale=no': 'a source at rest looks the same',
   'stale=replica': 'a source at rest looks the same',
   'stale=cache': 'a source at rest looks the same',
-  ...Object.fromEntries(
-    Object.keys(variantPoints.concurrency.values).map(value => [
-      `concurrency=${value}`,
-      'requests are sent one at a time',
-    ]),
-  ),
 };
 /** Shown only by the answer to a request beyond the limit. */
 const BEYOND_LIMIT = ['retry-after', 'rejected-body'];
@@ -98,7 +92,6 @@ test.for(['bearer', 'query'] as const)(
     const undetermined = report.findings.filter(({ seen }) => seen === null).map(({ point }) => point);
     const silent = [
       'cap',
-      'concurrency',
       'stale',
       'retry-after',
       'rejected-body',
