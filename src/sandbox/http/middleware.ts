@@ -5,7 +5,7 @@ import { breakConnection, isConnectionFault } from '../faults/break-connection.t
 import { isListFault } from '../faults/fault-kinds.ts';
 import { spoilResponse } from '../faults/spoil-response.ts';
 import { isListPath } from '../lists/list-shapes.ts';
-import { createInFlight, crowdedResponse, hold } from '../rate-limit/in-flight.ts';
+import { createInFlight, crowdedResponse } from '../rate-limit/in-flight.ts';
 import type { AppDependencies, Env } from './app-dependencies.ts';
 
 import { parseTarget, type RequestTarget } from './request-target.ts';
@@ -43,7 +43,7 @@ export function addMiddleware(app: Hono<Env>, dependencies: AppDependencies): vo
         ? faults.choose({ number, path: `${target.path}?${query}`, list })
         : undefined;
     if (dependencies.latencyMs > 0 && !isCrowded) await clock.sleep(dependencies.latencyMs);
-    if (!isCrowded) await hold(concurrency);
+    if (!isCrowded) await inFlight.hold(concurrency);
     const { socket } = c.env.incoming;
     if (isConnectionFault(fault)) return await breakConnection(fault, socket);
     if (isListFault(fault)) c.set('fault', fault);
