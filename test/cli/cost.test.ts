@@ -25,7 +25,7 @@ test('what a command will cost follows from what is known and from what is left 
     'Reading everything again would take about 160 requests; 100 of 1,000 are left now, so this reads where changes are likeliest and does not wait. It stops after 5 requests.',
   );
   expect(estimateText(summarise('main', of(160), later, SYNC, NOW), 'UTC', null)).toBe(
-    'Reading everything again would take about 160 requests; 0 of 1,000 are left now, so this reads only the newest rows, until about 2026-01-15 10:30:03 UTC.',
+    'Reading everything again would take about 160 requests; 0 of 1,000 are left now, so this reads nothing and does not wait.',
   );
   expect(estimateText(summarise('main', of(0, 1), FACTS, SYNC, NOW), 'UTC', null)).toBe(
     'The cost is not known yet (1 part was never read); 100 of 1,000 are left now.',
@@ -85,5 +85,25 @@ test('a sync beyond what is left ends without waiting and says what --full would
       /^Not read again, so not proven as of now: \d+ of \d+ parts of .*: sluice sync --full \(about \d+ requests; waits as long as it takes\)$/m,
     );
     expect(sandbox.stats.total - total).toBeLessThanOrEqual(8);
+  });
+});
+
+test('with nothing left of the limit, sync ends at once and says what it did not read; verify --max-requests stops with 75', async () => {
+  await withInstallation({}, async ({ sandbox, env, sluice }) => {
+    expect((await sluice('sync', ...MAIN)).code).toBe(0);
+    const { total } = sandbox.stats;
+    const few = { env: { ...env, SOURCE_RATE_LIMIT: String(total) } };
+    const none = await run(['sync', ...MAIN], few);
+    expect([none.code, sandbox.stats.total]).toEqual([0, total]);
+    expect(none.stderr).toMatch(/; 0 of \d+ are left now, so this reads nothing and does not wait\.$/m);
+    expect(none.stderr).toMatch(/^Not read again, so not proven as of now: /m);
+
+    const verify = await sluice('verify', ...MAIN, '--max-requests', '4', '--json');
+    expect([verify.code, verify.json().error.kind, sandbox.stats.total]).toEqual([75, 'quota', total + 4]);
+    expect(verify.stderr).toContain('It stops after 4 requests.');
+
+    // Last, since the lowest limit in use holds for a window.
+    expect((await run(['sync', ...MAIN, '--no-wait'], few)).code).toBe(75);
+    expect(sandbox.stats.total).toBe(total + 4);
   });
 });

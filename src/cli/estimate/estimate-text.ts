@@ -14,9 +14,6 @@ export function estimateText(estimate: WorkEstimate, timeZone: string, most: num
   if (reads === 'everything')
     return `Takes about ${plural(requests, 'request')}, until about ${momentWithZone(finishesAt, timeZone)}; ${left}.${bound}`;
   const all = resources.reduce((sum, each) => sum + each.requests, 0);
-  const part =
-    requests <= free
-      ? 'reads where changes are likeliest and does not wait'
-      : `reads only the newest rows, until about ${momentWithZone(finishesAt, timeZone)}`;
+  const part = free > 0 ? 'reads where changes are likeliest and does not wait' : 'reads nothing and does not wait';
   return `Reading everything again would take about ${plural(all, 'request')}; ${left}, so this ${part}.${bound}`;
 }

@@ -84,8 +84,7 @@ export function summarise(
   const neverRead = resources.reduce((sum, each) => sum + each.neverRead, 0);
   // While a part was never read, a sync reads it before it decides.
   const reads = kind === 'verify' || whole || neverRead > 0 || isAffordable(all, facts) ? 'everything' : 'part';
-  // The newest rows of each list are read even if nothing is left.
-  const requests = reads === 'part' ? Math.max(Math.min(all, free), resources.length) : all;
+  const requests = reads === 'part' ? Math.min(all, free) : all;
   const waiting = requests - free;
   const finishesAt = waiting > 0 ? finishTime(waiting, facts, now) : Math.round(now + requests * REQUEST_MS);
   return { source, reads, resources, requests, neverRead, free, limit, finishesAt: neverRead > 0 ? null : finishesAt };

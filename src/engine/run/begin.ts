@@ -79,8 +79,8 @@ async function notePause({ database, onEvent }: Engine, task: Task, { until }: P
 /** What the task reads next. */
 async function nextFor(engine: Engine, task: Task, now: number): Promise<Next> {
   const { resource } = task;
-  // Start nothing more if the source is down, if the list as a whole has changed, or if a newer tick waits.
-  if (isKind(task.failure, 'unavailable', 'failed') || task.overtaken)
+  // Start nothing more if the source is down, if the list as a whole has changed, if a newer tick waits, or if nothing is left.
+  if (isKind(task.failure, 'unavailable', 'failed') || task.overtaken || task.nothingLeft)
     return task.underWay.size > 0 ? 'blocked' : 'done';
   // Until they are those of the last commit: with older ones, a task could end without confirming what has just gone missing.
   while (resource.holdsMissing && resource.missing === null) await queryMissing(engine, resource);
@@ -114,7 +114,7 @@ const below = (loop: Loop, { resource, lane }: Task): UnderWay[] =>
 
 /**
  * Decides once for each sync whether it reads everything again, as soon as every list was read in full for the first time. One that does
- * not spends what is left of the limit.
+ * not spends what is left of the limit; one that gets none of it ends, so that nobody waits for it.
  */
 async function decideSyncs(engine: Engine, tasks: readonly Task[], now: number): Promise<void> {
   const syncs = tasks.filter(task => task.kind === 'sync');
@@ -138,6 +138,8 @@ async function decideSyncs(engine: Engine, tasks: readonly Task[], now: number):
     all -= weightOf(task);
     // Rows whose deletion was accepted have to be confirmed, even if that means to wait.
     task.allowance = task.accepted > 0 ? Math.max(share, 1) : share;
+    // With --no-wait, the first request that would wait reports it.
+    task.nothingLeft = task.allowance === 0 && !engine.noWait;
   }
 }
 

@@ -28,6 +28,8 @@ export interface Engine {
   readonly windowMs: number;
   /** Requests that may be sent now. Default: the whole limit. */
   readonly free?: () => Promise<number>;
+  /** Work that would wait for the request limit ends with `quota` instead. Default: it waits. */
+  readonly noWait?: boolean;
   /** Weight of each resource in sharing the limit. Default: 1. */
   readonly weights?: Readonly<Record<string, number>>;
   readonly retention?: Retention;

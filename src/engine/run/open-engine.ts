@@ -51,6 +51,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine & { clo
   });
   return {
     ...engine,
+    noWait,
     resources,
     client,
     waiting,

@@ -31,6 +31,8 @@ export interface Task extends Wish {
   unanswered: boolean;
   /** A newer tick waits for this task: nothing more starts for it. */
   overtaken: boolean;
+  /** A sync to which nothing of the request limit is left: it ends without reading. */
+  nothingLeft: boolean;
   /** How often slices that were given up were tried again. */
   lookedAgain: number;
   /** Stops this task's readings. */
@@ -77,6 +79,7 @@ export function createTask(
     absent: false,
     unanswered: false,
     overtaken: false,
+    nothingLeft: false,
     lookedAgain: 0,
     abort: new AbortController(),
     underWay: new Set(),

@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { MINUTE } from '../../../src/clock.ts';
 import { isAffordable } from '../../../src/engine/agenda/affordable.ts';
 import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { freshness } from '../../../src/warehouse/ledgers/incidents.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
@@ -41,6 +42,33 @@ test('a second sync a minute after the first spends what is left and ends, and a
     expect(third.requests).toBeLessThanOrEqual(left);
     expect((await sync({ whole: true })).waitedMs).toBeGreaterThan(30 * MINUTE);
     expect(await differences(database, sandbox)).toEqual([]);
+    await engine.close();
+    await sandbox.close();
+  });
+});
+
+test('a sync to which nothing of the limit is left ends without a request and without waiting, and makes nothing fresh', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const limit = 80;
+    const sandbox = await openSandbox({ clock, rateLimit: limit });
+    const engine = await openEngine(database, sandbox, { clock, limit });
+    await serveOrders(engine, 'sync');
+    await clock.advance(MINUTE);
+    const waiting = new AbortController();
+    for (let left = limit - sandbox.stats.total; left > 0; left--)
+      await engine.client.list(
+        '/api/v2/users',
+        {},
+        { page: 1, limit: 1 },
+        { lane: 'live', purpose: 'test', signal: waiting.signal },
+      );
+    const before = { time: clock.now(), requests: sandbox.stats.total };
+    const orders = await serveOrders(engine, 'sync');
+    expect(orders.map(({ state }) => state)).toEqual(['done', 'done', 'done']);
+    expect([clock.now() - before.time, sandbox.stats.total - before.requests]).toEqual([0, 0]);
+    for (const { ageSeconds } of await freshness(database.kysely, 'main', ['customers', 'invoices', 'transactions']))
+      expect(ageSeconds).toBeGreaterThanOrEqual(60);
     await engine.close();
     await sandbox.close();
   });
