@@ -9,7 +9,7 @@ import { openEngine, serveOrders } from '../../support/source.ts';
 const SIZE = { customers: 30, invoices: 30, transactions: 30 };
 
 test.each([
-  ['404', 'The source has no /api/v2/transactions'],
+  ['404', 'The source no longer shows 30 rows of transactions'],
   ['400', 'Bad request'],
 ] as const)(
   'a list that answers %s to every request fails alone, in a sync and at a tick that all lists share',
