@@ -3,7 +3,7 @@ import { isKind, SluiceError } from '../../errors.ts';
 import { holdsNothing, isOffered, type List, wasAnswered } from '../coverage/list.ts';
 import type { Resource } from '../resource.ts';
 
-/** A list that has rows is believed to have none left only while the source answers for others: else its address may be wrong. */
+/** How long ago another list may have been answered. */
 const LATELY_MS = HOUR;
 
 /** Statuses for a list that does not exist, or that this key may not read. */
@@ -20,9 +20,16 @@ export const noSuchList = (resource: Resource): SluiceError =>
 export const unanswered = ({ job }: Resource): SluiceError =>
   new SluiceError('absent', `The source does not offer ${job.path}.`);
 
-/** Whether the 404 of a list is its own at this moment (epoch ms), since the source answers for another list. */
-export function othersAnswer(list: List, all: readonly List[], at: number): boolean {
-  const since = holdsNothing(list) ? 0 : at - LATELY_MS;
+/**
+ * Whether the 404 of a list is its own at this moment (epoch ms), since the source answers for another list. One that has rows is
+ * believed to have none left only if another was answered lately and since the loop began: before, the address may have been another.
+ */
+export function othersAnswer(
+  list: List,
+  all: readonly List[],
+  { at, begunAt }: { at: number; begunAt: number },
+): boolean {
+  const since = holdsNothing(list) ? 0 : Math.max(begunAt, at - LATELY_MS);
   return all.some(other => other !== list && wasAnswered(other, since));
 }
 

@@ -159,7 +159,7 @@ function waitsForRows({ engine, tasks }: Loop, task: Task): boolean {
 function waitsForAddress(loop: Loop, task: Task, now: number): boolean {
   const { resource } = task;
   if (!task.unanswered) return false;
-  if (othersAnswer(resource, loop.engine.resources, now)) {
+  if (othersAnswer(resource, loop.engine.resources, { at: now, begunAt: loop.begunAt })) {
     task.unanswered = false;
     return false;
   }

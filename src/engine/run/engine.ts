@@ -55,6 +55,8 @@ export interface Loop {
   readonly engine: Engine;
   readonly committer: Committer;
   readonly readerOf: (lane: Lane) => Reader;
+  /** Epoch milliseconds. */
+  readonly begunAt: number;
   tasks: Task[];
   readonly running: Set<Promise<void>>;
   /** The error that stops the whole loop. */

@@ -53,6 +53,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     resource.quarantined = await holdsQuarantine(database.kysely, placeOf(resource));
   }
 
+  const begunAt = await databaseNow(database);
   const abort = new AbortController();
   const committed: (() => void)[] = [];
   const committer = createCommitter({
@@ -73,9 +74,9 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     ahead: engine.concurrency,
     signal: over,
     admit: lane === 'live' ? live : others,
-    othersAnswer: (list, at) => othersAnswer(list, engine.resources, at),
+    othersAnswer: (list, at) => othersAnswer(list, engine.resources, { at, begunAt }),
   });
-  const loop: Loop = { engine, committer, readerOf, tasks: [], running: new Set(), fatal: null };
+  const loop: Loop = { engine, committer, readerOf, begunAt, tasks: [], running: new Set(), fatal: null };
   try {
     const nextCommit = () => new Promise<void>(resolve => committed.push(resolve));
     const waitMs = await serve(loop, serves, over, nextCommit);

@@ -97,8 +97,9 @@ async function noteFailure(
 }
 
 /** An optional list, or one without rows while others are answered. */
-const mayBeLeftOut = ({ engine }: Loop, resource: Resource, now: number): boolean =>
-  holdsNothing(resource) && (mayBeAbsent(resource.job) || othersAnswer(resource, engine.resources, now));
+const mayBeLeftOut = ({ engine, begunAt }: Loop, resource: Resource, now: number): boolean =>
+  holdsNothing(resource) &&
+  (mayBeAbsent(resource.job) || othersAnswer(resource, engine.resources, { at: now, begunAt }));
 
 /** `places`: the admissions that its answers hold. The caller releases them when the reading ends or fails. */
 function stoppable(reader: Reader, { room }: UnderWay, places: Set<() => void>): Reader {
