@@ -7,7 +7,7 @@ import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
 import { contradictions, type SeenAgain, undatedRow } from '../deletion/contradiction.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { believed } from '../deletion/lag.ts';
-import type { Step } from '../read/step.ts';
+import { type Step, startOf } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
 import { giveUp, noteDoubt, noteMiscount } from '../task/progress.ts';
@@ -34,7 +34,7 @@ export async function conclude(tx: Db, effects: TransactionEffects, step: Step, 
 function keepPlace({ readings }: TransactionEffects, step: Step, shown: readonly string[]): readonly string[] {
   const { task, slice, position, end, anew } = step;
   const name = `${task.reportOnly ? REPORT : ''}${sliceText(slice)}`;
-  const startedAt = position?.startedAt ?? (end && 'startedAt' in end ? end.startedAt : null);
+  const startedAt = startOf(step);
   const kept = readings[name];
   // An older reading of the same slice may have left keys; they do not count.
   const before = kept?.startedAt === startedAt && !anew ? kept : undefined;

@@ -5,7 +5,7 @@ import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { type BadRecord, quarantine, resolveQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { groupBy } from '../group-by.ts';
 import type { Observation } from '../profile/observation.ts';
-import type { Committed, Step } from '../read/step.ts';
+import { type Committed, type Step, startOf } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
 import { conclude } from './conclude.ts';
@@ -118,15 +118,11 @@ async function compareSteps(
   for (const conclusion of afterwards) await conclusion();
 }
 
-async function setAside(
-  tx: Db,
-  effects: TransactionEffects,
-  { task, slice }: Step,
-  bad: readonly BadRecord[],
-): Promise<void> {
+async function setAside(tx: Db, effects: TransactionEffects, step: Step, bad: readonly BadRecord[]): Promise<void> {
   if (bad.length === 0) return;
   const { resource } = effects;
-  countsOf(effects, task).quarantined += await quarantine(tx, placeOf(resource), sliceText(slice), bad);
+  const shownBy = { slice: sliceText(step.slice), startedAt: startOf(step) };
+  countsOf(effects, step.task).quarantined += await quarantine(tx, placeOf(resource), shownBy, bad);
   resource.quarantined = true;
 }
 

@@ -57,6 +57,10 @@ export type End =
       readonly givenUp?: true;
     };
 
+/** When the reading of the step began, where that is known: what it shows is as of then. */
+export const startOf = ({ position, end }: Pick<Step, 'position' | 'end'>): string | null =>
+  position?.startedAt ?? (end && 'startedAt' in end ? end.startedAt : null);
+
 /** What a committed step did. */
 export interface Committed {
   /** New or different rows. */

@@ -56,14 +56,26 @@ export async function forgetOldWork(
       ),
     )
     .execute();
-  // A record that the source still shows comes back when its slice is next read.
-  await db
-    .deleteFrom('sluice.quarantine')
-    .where('source', '=', source)
-    .where(sql<string>`coalesce(resolved_at, last_seen)`, '<', daysAgo(kept.quarantine))
-    .execute();
+  await forgetOldRecords(db, source, kept.quarantine);
   if (kept.history !== null) await forgetOldHistory(db, tables, kept.history);
   if (kept.pushes !== null) await emptyOldLines(db, source, kept.pushes);
+}
+
+/**
+ * A record that the source still shows comes back when its slice is next read. One without a readable key is only emptied: since when it
+ * is there decides whether it may be a row that is missing.
+ */
+async function forgetOldRecords(db: Db, source: string, days: number): Promise<void> {
+  const isOld = sql<boolean>`source = ${source} and coalesce(resolved_at, last_seen) < ${daysAgo(days)}`;
+  const isUnreadable = sql<boolean>`key like '?%' and resolved_at is null`;
+  await db.deleteFrom('sluice.quarantine').where(isOld).where(sql<boolean>`not (${isUnreadable})`).execute();
+  await db
+    .updateTable('sluice.quarantine')
+    .set({ payload: '', reasons: '{}' })
+    .where(isOld)
+    .where(isUnreadable)
+    .where('payload', '<>', '')
+    .execute();
 }
 
 /** SQL: tables known at run time. */

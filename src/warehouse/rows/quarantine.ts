@@ -26,13 +26,26 @@ export interface QuarantinedRecord extends BadRecord {
   readonly attempts: number;
 }
 
+/** The reading that showed a record. */
+export interface ShownBy {
+  readonly slice: string;
+  /** When it began; null: just now. What it shows is as of then. */
+  readonly startedAt: string | null;
+}
+
 /** Stores bad records, counting another attempt for known ones; returns how many are new. SQL: one array parameter per column. */
-export async function quarantine(tx: Db, place: Place, slice: string, records: readonly BadRecord[]): Promise<number> {
+export async function quarantine(
+  tx: Db,
+  place: Place,
+  { slice, startedAt }: ShownBy,
+  records: readonly BadRecord[],
+): Promise<number> {
   if (records.length === 0) return 0;
   const data = [...new Map(records.map(record => [record.key, record])).values()];
   const { rows } = await sql<{ fresh: boolean }>`
     insert into sluice.quarantine as q (source, resource, key, payload, reasons, slice, first_seen, last_seen)
-    select ${place.source}, ${place.resource}, key, payload, cast(reasons as jsonb), ${slice}, sluice.now(), sluice.now()
+    select ${place.source}, ${place.resource}, key, payload, cast(reasons as jsonb), ${slice},
+      coalesce(cast(${startedAt} as timestamptz), sluice.now()), sluice.now()
     from unnest(cast(${data.map(record => record.key)} as text[]), cast(${data.map(record => record.payload)} as text[]),
       cast(${data.map(record => JSON.stringify(record.reasons))} as text[])) as d(key, payload, reasons)
     on conflict (source, resource, key) do update set payload = excluded.payload, reasons = excluded.reasons, slice = excluded.slice,

@@ -109,14 +109,18 @@ test('history and the content of pushed lines are kept for ever, unless a settin
   });
 });
 
-test('a quarantined record that no reading shows any more is forgotten, one that is still shown stays', async () => {
+test('a quarantined record that no reading shows any more is forgotten, or emptied if its key cannot be read; one that is still shown stays', async () => {
   await withDatabase(async database => {
     await database.query(`
       insert into sluice.quarantine (source, resource, key, payload, reasons, slice, first_seen, last_seen, resolved_at) values
         ('main', 'r', 'not seen for long', '{}', '{}', 'whole', now() - interval '99 days', now() - interval '31 days', null),
-        ('main', 'r', 'still shown', '{}', '{}', 'whole', now() - interval '99 days', now() - interval '29 days', null)`);
+        ('main', 'r', 'still shown', '{}', '{}', 'whole', now() - interval '99 days', now() - interval '29 days', null),
+        ('main', 'r', '?1', '["Ann"]', '{"name":"Ann"}', 'whole', now() - interval '99 days', now() - interval '31 days', null)`);
     await forgetOldWork(database.kysely, 'main');
-    const { rows } = await database.query('select key from sluice.quarantine');
-    expect(rows).toEqual([{ key: 'still shown' }]);
+    const { rows } = await database.query('select key, payload, reasons from sluice.quarantine order by key');
+    expect(rows).toEqual([
+      { key: '?1', payload: '', reasons: {} },
+      { key: 'still shown', payload: '{}', reasons: {} },
+    ]);
   });
 });

@@ -8,8 +8,8 @@ const bad = (key: string) => ({ key, payload: '{"a":"\\u0000"}', reasons: { amou
 test('a record is kept as it came, with the number and time of attempts, until it parses', async () => {
   await withDatabase(async database => {
     const db = database.kysely;
-    expect(await quarantine(db, place, 'date ..', [bad('1'), bad('2'), bad('2')])).toBe(2);
-    expect(await quarantine(db, place, 'status=Unpaid', [bad('1')])).toBe(0);
+    expect(await quarantine(db, place, { slice: 'date ..', startedAt: null }, [bad('1'), bad('2'), bad('2')])).toBe(2);
+    expect(await quarantine(db, place, { slice: 'status=Unpaid', startedAt: null }, [bad('1')])).toBe(0);
     expect((await listQuarantine(db, 'main', 10)).map(({ key, slice, attempts }) => [key, slice, attempts])).toEqual([
       ['1', 'status=Unpaid', 2],
       ['2', 'date ..', 1],
@@ -24,12 +24,12 @@ test('a record is kept as it came, with the number and time of attempts, until i
 test('a record that comes again after it was resolved is first seen then', async () => {
   await withDatabase(async database => {
     const firstSeen = async () => (await listQuarantine(database.kysely, 'main', 10))[0]?.firstSeen;
-    await quarantine(database.kysely, place, 'date ..', [bad('1')]);
+    await quarantine(database.kysely, place, { slice: 'date ..', startedAt: null }, [bad('1')]);
     await database.query(`update sluice.quarantine set first_seen = '2020-01-01'`);
-    await quarantine(database.kysely, place, 'date ..', [bad('1')]);
+    await quarantine(database.kysely, place, { slice: 'date ..', startedAt: null }, [bad('1')]);
     expect(await firstSeen()).toMatch(/^2020/);
     await resolveQuarantine(database.kysely, place, ['1']);
-    await quarantine(database.kysely, place, 'date ..', [bad('1')]);
+    await quarantine(database.kysely, place, { slice: 'date ..', startedAt: null }, [bad('1')]);
     expect(await firstSeen()).not.toMatch(/^2020/);
   });
 });
@@ -44,8 +44,8 @@ test('it is resolved once everything was read since and did not show it, and not
          on conflict (source, resource, slice) do update set ${column} = excluded.${column}`,
         [slice],
       );
-    await quarantine(db, place, 'date ..2024-12-31', [bad('?1')]);
-    await quarantine(db, place, 'status=Unpaid', [bad('?2')]);
+    await quarantine(db, place, { slice: 'date ..2024-12-31', startedAt: null }, [bad('?1')]);
+    await quarantine(db, place, { slice: 'status=Unpaid', startedAt: null }, [bad('?2')]);
     const [later, before] = ["sluice.now() + interval '1 minute'", "sluice.now() - interval '1 minute'"];
     await cover('date ..2024-12-31', 'proven_at', later);
     await cover('date 2025-01-01..', 'proven_at', 'null');
