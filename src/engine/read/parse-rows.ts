@@ -15,11 +15,15 @@ export interface ParsedRows {
   readonly keys: string[];
 }
 
-/** Parses the rows of an answer. Equal rows without a readable id are numbered, continuing after those in `seen`. */
+/**
+ * Parses the rows of an answer. Equal rows without an id are numbered, continuing after those in `seen`; equal records that cannot be
+ * read after those in `shown`, the keys of this pass.
+ */
 export function parseRows(
   resource: Resource,
   answer: Pick<PageAnswer, 'rows' | 'grantedAt' | 'replaced'>,
   seen: { has(key: string): boolean },
+  shown: { has(key: string): boolean } = seen,
 ): ParsedRows {
   const rows: Row[] = [];
   const bad: BadRecord[] = [];
@@ -41,18 +45,18 @@ export function parseRows(
       rows.push({ ...row, key: `${content}/${ordinal}` });
     }
   }
-  const numbered = bad.map(numbering(seen));
+  const numbered = bad.map(numbering(shown));
   for (const record of numbered) here.add(record.key);
   return { rows, bad: numbered, keys: [...here] };
 }
 
 /** Numbers equal records that cannot be told apart: one more of them may be a row that is shown no longer. */
-function numbering(seen: { has(key: string): boolean }): (record: BadRecord) => BadRecord {
+function numbering(shown: { has(key: string): boolean }): (record: BadRecord) => BadRecord {
   const last = new Map<string, number>();
   return record => {
     if (!isUnreadableKey(record.key)) return record;
     let ordinal = (last.get(record.key) ?? 0) + 1;
-    while (seen.has(unreadableKey(record.key, ordinal))) ordinal++;
+    while (shown.has(unreadableKey(record.key, ordinal))) ordinal++;
     last.set(record.key, ordinal);
     return { ...record, key: unreadableKey(record.key, ordinal) };
   };

@@ -1,7 +1,7 @@
 import type { Meta } from '../answers/meta.ts';
 import { type KeySet, keySet } from './key-set.ts';
 import { countPages, countPromises } from './page-count.ts';
-import { isContentKey, renumbered } from './row-key.ts';
+import { isContentKey, isUnreadableKey, renumbered } from './row-key.ts';
 
 /**
  * One pass over the pages of a list, as a state machine without I/O: `pagesToAsk` says what to ask for, `takePage` what follows
@@ -184,29 +184,34 @@ function takeCounted(pager: Pager, page: ListPage, context: PageContext): TakenP
   const { totalPages, totalRecords } = pager;
   const fresh = page.keys.filter(key => !pager.seen.has(key));
   const seen = pager.seen.with(fresh);
+  const next: Pager = { ...pager, seen, shown: pager.shown === pager.seen ? seen : pager.shown.with(page.keys) };
   const taken = { fresh, news: fresh.length, isDuplicate: false };
   // A page with fewer rows than the first is not the first again: where equal dates come in no fixed order, rows slip.
   const repeatsFirst =
-    pager.pass === 1 && page.page === 2 && fresh.length === 0 && page.rows > 0 && page.rows >= seen.size;
-  if (repeatsFirst)
-    return { ...taken, pager: { ...pager, seen }, verdict: cutOrCapped(page, totalRecords, context), repeatsFirst };
+    pager.pass === 1 &&
+    page.page === 2 &&
+    fresh.every(isUnreadableKey) &&
+    page.rows > 0 &&
+    page.rows >= pager.seen.size;
+  if (repeatsFirst) return { ...taken, pager: next, verdict: cutOrCapped(page, totalRecords, context), repeatsFirst };
   const moved = page.meta?.totalRecords !== undefined && page.meta.totalRecords !== totalRecords;
   const steady = pager.steady && !moved;
   // Whatever the count promises behind an empty page would be empty too.
   if (page.rows === 0)
     return {
       ...taken,
-      pager: { ...pager, seen, steady },
+      pager: { ...next, steady },
       verdict: { kind: 'lacking', page: page.page, isEmpty: true },
       repeatsFirst,
     };
   const verdict: PageVerdict = page.page === totalPages ? { kind: 'end of list', pages: totalPages } : { kind: 'more' };
-  return { ...taken, pager: { ...pager, seen, steady }, verdict, repeatsFirst };
+  return { ...taken, pager: { ...next, steady }, verdict, repeatsFirst };
 }
 
 function takeOpenEnded(pager: Pager, previous: ListPage | null, page: ListPage, context: PageContext): TakenPage {
-  // Equal rows without an id would be numbered on for ever, however often the same page comes.
-  const isDuplicate = context.mayLackIds && previous !== null && repeats(previous, page);
+  // Equal rows without a readable id would be numbered on for ever, however often the same page comes.
+  const isNumbered = context.mayLackIds || page.keys.some(isUnreadableKey);
+  const isDuplicate = isNumbered && previous !== null && repeats(previous, page);
   const keys = isDuplicate ? [] : page.keys;
   const fresh = keys.filter(key => !pager.seen.has(key));
   const news = keys.filter(key => !pager.shown.has(key)).length;
