@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/warehouse/database/database.ts';
 import { migrate } from '../../src/warehouse/database/migrate.ts';
+import { ask } from '../support/ask.ts';
 import { MIGRATIONS, type TestDatabase } from '../support/database.ts';
 import { HOSTILE } from '../support/hostile-queries.ts';
 import { asAdmin } from '../support/postgres.ts';
@@ -49,18 +49,6 @@ async function release(given: TestDatabase, ...roles: string[]): Promise<void> {
   await asAdmin(given.adminUrl, `alter database ${pathname.slice(1)} owner to ${username}`);
   for (const role of roles)
     await asAdmin(given.adminUrl, `reassign owned by ${role} to ${username}; drop owned by ${role}`);
-}
-
-async function ask(url: string, ...queries: string[]): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    for (const query of queries.slice(0, -1)) await client.query(query);
-    return (await client.query(queries.at(-1) ?? '')).rows;
-  } finally {
-    await client.end();
-  }
 }
 
 test('grant creates a login that reads what is there and what will be, and shows its address once', async () => {

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
 import { createLog } from '../../src/log.ts';
+import { ask } from '../support/ask.ts';
 
 const log = createLog({ level: 'error', secrets: [] });
 const settings = { fsync: 'off', shared_buffers: '16MB' };
@@ -19,16 +19,6 @@ async function makeDataDir(): Promise<string> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-embedded-'));
   await chmod(dataDir, 0o755);
   return dataDir;
-}
-
-async function ask(url: string, sql: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(sql)).rows;
-  } finally {
-    await client.end();
-  }
 }
 
 /** The pid of the running server. */

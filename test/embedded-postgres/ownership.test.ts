@@ -15,10 +15,10 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
 import { createLog } from '../../src/log.ts';
+import { ask } from '../support/ask.ts';
 
 const log = createLog({ level: 'error', secrets: [] });
 const open = () => openEmbedded({ dataDir, log, settings: { fsync: 'off', shared_buffers: '16MB' } });
@@ -32,16 +32,6 @@ let target: string;
 let user: { uid: number; gid: number };
 
 const ownerOf = async (path: string) => (await lstat(path)).uid;
-
-async function ask(url: string, sql: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(sql)).rows;
-  } finally {
-    await client.end();
-  }
-}
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'sluice-owner-'));

@@ -7,6 +7,7 @@ import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-p
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/warehouse/database/database.ts';
 import { migrate } from '../../src/warehouse/database/migrate.ts';
+import { ask, withClient } from '../support/ask.ts';
 import { MIGRATIONS } from '../support/database.ts';
 import { HOSTILE } from '../support/hostile-queries.ts';
 import { adminOf } from '../support/postgres.ts';
@@ -22,23 +23,6 @@ let dataDir = '';
 let url = '';
 let readerUrl = '';
 let adminUrl = '';
-
-async function withClient<T>(address: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: address });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
-}
-
-const ask = (address: string, ...queries: string[]) =>
-  withClient(address, async client => {
-    for (const query of queries.slice(0, -1)) await client.query(query);
-    return (await client.query(queries.at(-1) ?? '')).rows;
-  });
 
 async function fill(address: string, schema = 'warehouse'): Promise<void> {
   const database = await openDatabase({ url: address, applicationName: 'test', log });

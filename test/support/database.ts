@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
+import type pg from 'pg';
 import { inject } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database/database.ts';
+import { withClient } from './ask.ts';
 
 /** The settings with which every test database was migrated. */
 export const MIGRATIONS = {
@@ -86,12 +87,5 @@ async function leak(client: pg.Client, name: string, cause: unknown): Promise<Er
   return new Error(`The test left connections open:\n${rows.map(row => row.session).join('\n')}`, { cause });
 }
 
-async function asAdmin<T>(url: string, fn: (client: pg.Client) => Promise<T>): Promise<void> {
-  const client = new pg.Client({ connectionString: url, application_name: 'test admin' });
-  await client.connect();
-  try {
-    await fn(client);
-  } finally {
-    await client.end();
-  }
-}
+const asAdmin = <T>(url: string, fn: (client: pg.Client) => Promise<T>): Promise<T> =>
+  withClient(url, fn, 'test admin');

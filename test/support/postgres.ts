@@ -1,13 +1,13 @@
 import { chmod, mkdtemp, readdir, readFile, rm, statfs } from 'node:fs/promises';
 import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
 import { isAlive } from '../../src/embedded-postgres/postmaster-pid.ts';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/warehouse/database/database.ts';
 import { migrate } from '../../src/warehouse/database/migrate.ts';
+import { ask } from './ask.ts';
 import { inDatabase, MIGRATIONS } from './database.ts';
 
 declare module 'vitest' {
@@ -111,11 +111,5 @@ export async function adminOf(url: string, dataDir: string): Promise<string> {
 }
 
 export async function asAdmin(url: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
+  await ask(url, sql);
 }
