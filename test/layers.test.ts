@@ -115,7 +115,7 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
     ['metrics', 'page'],
     ['service.ts'],
   ],
-  'src/warehouse': [['database'], ['ledgers'], ['rows'], ['pushes', 'reports']],
+  'src/warehouse': [['database'], ['ledgers'], ['rows'], ['erasure', 'pushes', 'reports']],
   'src/sandbox': [
     ['data'],
     ['envelopes'],

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { type Slice, sliceText } from '../../engine/slices/slice.ts';
 import type { Db } from '../database/database.ts';
 import type { Place } from '../ledgers/place.ts';
-import type { Table } from './tables.ts';
+import type { Table } from '../rows/tables.ts';
 
 export type Counts = Record<string, number>;
 

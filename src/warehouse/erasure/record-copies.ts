@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
 import type { Place } from '../ledgers/place.ts';
-import { isQuarantined } from './quarantine.ts';
-import type { Table } from './tables.ts';
+import { isQuarantined } from '../rows/quarantine.ts';
+import type { Table } from '../rows/tables.ts';
 
 /** What is known of a record without asking its source. */
 export interface RecordState {
