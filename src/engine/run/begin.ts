@@ -80,8 +80,11 @@ async function notePause({ database, onEvent }: Engine, task: Task, { until }: P
 async function nextFor(engine: Engine, task: Task, now: number): Promise<Next> {
   const { resource } = task;
   // Start nothing more if the source is down, if the list as a whole has changed, if a newer tick waits, or if nothing is left.
-  if (isKind(task.failure, 'unavailable', 'failed') || task.overtaken || task.nothingLeft)
-    return task.underWay.size > 0 ? 'blocked' : 'done';
+  if (isKind(task.failure, 'unavailable', 'failed') || task.overtaken || task.nothingLeft) {
+    if (task.underWay.size > 0) return 'blocked';
+    await distrustCounts(engine, task);
+    return 'done';
+  }
   // Until they are those of the last commit: with older ones, a task could end without confirming what has just gone missing.
   while (resource.holdsMissing && resource.missing === null) await queryMissing(engine, resource);
   const missing = resource.missing ?? [];

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
+import { HOUR } from '../../../src/clock.ts';
 import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { Variants } from '../../../src/sandbox/variants/variants.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const SIZE = { customers: 60, invoices: 90, transactions: 1500 };
 
@@ -79,3 +81,20 @@ test.each(['with-deleted', 'doubled'] as const)(
     });
   },
 );
+
+test('a run that finds the count wrong and has no request left counts as one of the three', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const sandbox = await openSandbox({ clock, size: SIZE, rateLimit: 0, variants: { totals: 'doubled' } });
+    for (let runs = 0; runs < 3; runs++) {
+      // Enough to read each list three times, and too little for another one.
+      const engine = await openEngine(database, sandbox, { clock, limit: 14, resources: ['customers', 'invoices'] });
+      await serveOrders(engine, 'sync');
+      await engine.close();
+      await clock.advance(HOUR);
+    }
+    const { rows } = await database.query(`select value from sluice.traits where trait = 'counts'`);
+    expect(rows).toEqual([{ value: 'unreliable' }, { value: 'unreliable' }]);
+    await sandbox.close();
+  });
+});
