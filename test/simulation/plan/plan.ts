@@ -202,3 +202,9 @@ export function replay(seed: number, { variants, only, faults, pageSize, others 
 
 /** The standing fault of the source, if there is one. */
 export const faultOf = ({ variants }: Plan) => (variants.fault === 'none' ? undefined : variants.fault);
+
+/** Rows that the source shows in one answer, at least. */
+export function rowsPerRequest({ variants, pageSize }: Plan): number {
+  const most = variants['limit-max'] === 'ignored' || variants['limit-max'] === '20-reject' ? 20 : 100;
+  return pageSize === 'auto' ? most : Math.min(pageSize, most);
+}

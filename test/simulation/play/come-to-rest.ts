@@ -5,7 +5,7 @@ import { createOrder } from '../../../src/warehouse/ledgers/orders.ts';
 import { differences } from '../../support/compare.ts';
 import { MAIN } from '../../support/resources.ts';
 import { mustTell } from '../plan/choose-variants.ts';
-import { type Action, faultOf, isHuge, type Plan } from '../plan/plan.ts';
+import { type Action, faultOf, isHuge, type Plan, rowsPerRequest } from '../plan/plan.ts';
 import { checkAllEnded, placeOrders } from './orders.ts';
 import { LAG_MS } from './process.ts';
 import { needsSuccessor, serve } from './serve.ts';
@@ -122,12 +122,11 @@ const MOST_TIMES = 8;
 const mostRequests = (plan: Plan): number => MOST_TIMES * requestsForAll(plan);
 
 /** An upper bound of the requests of a complete reading. */
-function requestsForAll({ counts, others, variants, pageSize }: Plan): number {
-  const most = variants['limit-max'] === 'ignored' || variants['limit-max'] === '20-reject' ? 20 : 100;
-  const size = pageSize === 'auto' ? most : Math.min(pageSize, most);
+function requestsForAll(plan: Plan): number {
+  const { counts, others } = plan;
   const months = others.includes('financial_summaries') ? 2 * 84 : 0;
   const rows = counts.customers + 2 * counts.invoices + counts.transactions + others.length * 50;
-  return (2 * rows) / size + 50 + months + others.length * 6;
+  return (2 * rows) / rowsPerRequest(plan) + 50 + months + others.length * 6;
 }
 
 /** `whole`: reads everything again, although that may use more than is left of the limit now. */

@@ -1,21 +1,28 @@
 import type { LoopEvent } from '../../../src/engine/run/engine.ts';
 import { sliceText } from '../../../src/engine/slices/slice.ts';
 import { isKind } from '../../../src/errors.ts';
-import { isListFault } from '../../../src/sandbox/faults/fault-kinds.ts';
+import { type Fault, isListFault } from '../../../src/sandbox/faults/fault-kinds.ts';
 import { MAIN } from '../../support/resources.ts';
 import type { Action, Crash } from '../plan/plan.ts';
 import { type Outcome, openProcess, type Process } from './process.ts';
+import { createReadingCheck } from './reading-cost.ts';
 import { change, restoreOne } from './source-changes.ts';
 import type { World } from './world.ts';
 
-/** Faults that make a list look wrong hit only the large lists. A small list is one response; two in a row that lack the same rows would be believed (docs/coverage.md). */
+/**
+ * The lists that a fault may hit. A small list is one answer, and two in a row that lack the same rows are believed
+ * (docs/coverage.md), unless they lack more than half of it.
+ */
+const MAY_HIT_ANY: readonly Fault[] = ['empty-list', 'empty-list-zero'];
 const LARGE = new RegExp(`/(${MAIN.join('|')})\\b`);
+const listsHitBy = (fault: Fault) => (isListFault(fault) && !MAY_HIT_ANY.includes(fault) ? LARGE : undefined);
 
 /** Runs one process from start to end. A zombie continues while the next process reads. */
 export async function serve(world: World, action: Action, crash: Crash | undefined): Promise<Outcome> {
   const { plan, url, sandbox, clock, watch, random, processes } = world;
   let commits = 0;
   const rivals: Promise<void>[] = [];
+  const checkReading = createReadingCheck(plan);
   let undead: () => void = () => undefined;
   const lockLost = new Promise<void>(resolve => {
     undead = resolve;
@@ -29,9 +36,10 @@ export async function serve(world: World, action: Action, crash: Crash | undefin
       `  ${task.kind} ${task.resource.name} ${sliceText(step.slice)}: ${rows}, ${JSON.stringify(step.end ?? 'continues', bigints)}`,
     );
     watch.look();
+    const overspent = checkReading(step);
+    if (overspent !== null) world.problems.push(overspent);
     for (const planned of action.faults)
-      if (planned.atCommit === commits)
-        sandbox.failNext(planned.fault, planned.count, isListFault(planned.fault) ? LARGE : undefined);
+      if (planned.atCommit === commits) sandbox.failNext(planned.fault, planned.count, listsHitBy(planned.fault));
     if (random.chance(action.changeChance)) change(world, random.int(1, 3));
     if (random.chance(action.changeChance * action.restoreChance)) restoreOne(sandbox, random);
     if (action.rival && commits === 1) rivals.push(rivalReads(world));

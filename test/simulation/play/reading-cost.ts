@@ -1,0 +1,33 @@
+import type { Step } from '../../../src/engine/read/step.ts';
+import { sliceText } from '../../../src/engine/slices/slice.ts';
+import { type Plan, rowsPerRequest } from '../plan/plan.ts';
+
+/** Requests of one reading, as a multiple of those that its rows explain. */
+const MOST_TIMES = 6;
+/** Requests that need no rows: ends, empty answers, and answers that are asked for once more. */
+const WITHOUT_ROWS = 12;
+
+interface Spent {
+  requests: number;
+  readonly keys: Set<string>;
+}
+
+/** Checks each reading as it is committed; returns what it spent if that is more than its rows explain. */
+export function createReadingCheck(plan: Plan): (step: Step) => string | null {
+  const readings = new Map<string, Spent>();
+  return ({ resource, task, slice, rows, bad, requests, end }) => {
+    const name = `${resource.name} ${sliceText(slice)}`;
+    const id = `${task.runId} ${name}`;
+    const spent = readings.get(id) ?? { requests: 0, keys: new Set() };
+    spent.requests += requests;
+    for (const { key } of [...rows, ...bad]) spent.keys.add(key);
+    readings.set(id, spent);
+    if (end === undefined) return null;
+    readings.delete(id);
+    // A report answers one month a request.
+    const each = resource.name === 'financial_summaries' ? 1 : rowsPerRequest(plan);
+    const most = (MOST_TIMES * spent.keys.size) / each + WITHOUT_ROWS;
+    if (spent.requests <= most) return null;
+    return `a reading of ${name} sent ${spent.requests} requests for ${spent.keys.size} rows`;
+  };
+}
