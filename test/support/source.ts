@@ -4,7 +4,7 @@ import { type Clock, HOUR, systemClock } from '../../src/clock.ts';
 import type { Engine, LoopEvent } from '../../src/engine/run/engine.ts';
 import { runLoop } from '../../src/engine/run/loop.ts';
 import { openEngine as openProductEngine } from '../../src/engine/run/open-engine.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog, type Log } from '../../src/log.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { createOrder, type Order, type OrderKind, readOrders } from '../../src/warehouse/ledgers/orders.ts';
@@ -31,6 +31,8 @@ export async function openEngine(
     lagMs?: number;
     /** Wraps the ledger, for example to observe the requests. */
     wrapBudget?: (ledger: Budget) => Budget;
+    /** Default: silent, unless `LOG_LEVEL` is set. */
+    log?: Log;
   } = {},
 ): Promise<Engine & { close(): Promise<void> }> {
   const { clock = systemClock, limit = 1000, windowMs = HOUR, concurrency = 4, timeoutMs = 30_000 } = options;
@@ -55,7 +57,7 @@ export async function openEngine(
     timeZone: 'UTC',
     noWait: options.noWait ?? false,
     clock,
-    log: createLog({ level: process.env.LOG_LEVEL ?? 'silent', secrets: [] }),
+    log: options.log ?? createLog({ level: process.env.LOG_LEVEL ?? 'silent', secrets: [] }),
     ...(options.onEvent ? { onEvent: options.onEvent } : {}),
   });
 }

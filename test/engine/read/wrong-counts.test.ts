@@ -5,6 +5,7 @@ import type { Variants } from '../../../src/sandbox/variants/variants.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
+import { createLogLines } from '../../support/log-lines.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
@@ -12,13 +13,19 @@ const SIZE = { customers: 60, invoices: 90, transactions: 1500 };
 
 async function withSource(
   variants: Partial<Variants>,
-  fn: (given: { sandbox: Sandbox; database: Database; sync: () => Promise<string[]> }) => Promise<void>,
+  fn: (given: {
+    sandbox: Sandbox;
+    database: Database;
+    sync: () => Promise<string[]>;
+    warnings: string[];
+  }) => Promise<void>,
 ) {
+  const { log, lines: warnings } = createLogLines('warn');
   const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants });
   await withDatabase(async database => {
-    const engine = await openEngine(database, sandbox, { limit: 100_000 });
+    const engine = await openEngine(database, sandbox, { limit: 100_000, log });
     const sync = async () => (await serveOrders(engine, 'sync')).map(({ state, reason }) => reason ?? state);
-    await fn({ sandbox, database, sync });
+    await fn({ sandbox, database, sync, warnings });
     await engine.close();
   });
   await sandbox.close();
@@ -64,7 +71,7 @@ test('a list in id order whose count is doubled, and whose pages have a size of 
 test.each(['with-deleted', 'doubled'] as const)(
   'a count that is always wrong (%s) fails two runs; the third believes the rows and says so once',
   async totals => {
-    await withSource({ totals }, async ({ sandbox, database, sync }) => {
+    await withSource({ totals }, async ({ sandbox, database, sync, warnings }) => {
       for (const run of [1, 2])
         for (const reason of await sync())
           expect([run, reason]).toEqual([run, expect.stringContaining('does not add up')]);
@@ -78,6 +85,12 @@ test.each(['with-deleted', 'doubled'] as const)(
       sandbox.changeRandom(30);
       expect(await sync()).toEqual(['done', 'done', 'done']);
       expect(await differences(database, sandbox)).toEqual([]);
+      const said = warnings.filter(each => each.includes('the count of this list is wrong'));
+      expect(said.map(each => (JSON.parse(each) as { resource: string }).resource).sort()).toEqual([
+        'customers',
+        'invoices',
+        'transactions',
+      ]);
     });
   },
 );

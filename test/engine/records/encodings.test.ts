@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
+import { createLogLines } from '../../support/log-lines.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 
 test('a source in ISO-8859-1 is read exactly', async () => {
@@ -20,10 +21,11 @@ test('a source in ISO-8859-1 is read exactly', async () => {
   });
 });
 
-test('invalid bytes become U+FFFD, with a mark on the row and a count on the run, until the source sends them well', async () => {
+test('invalid bytes become U+FFFD, with a mark on the row, a count on the run and a warning, until the source sends them well', async () => {
   await withDatabase(async database => {
     const sandbox = await openSandbox({ variants: { charset: 'broken' } });
-    const engine = await openEngine(database, sandbox, { resources: ['customers', 'invoices', 'orders'] });
+    const { log, lines: warnings } = createLogLines('warn');
+    const engine = await openEngine(database, sandbox, { resources: ['customers', 'invoices', 'orders'], log });
     const marked = async (table: string) => {
       const { rows } = await database.query<{ count: number }>(
         `select count(*)::int as count from warehouse.${table} where _extra ? '(replaced)'`,
@@ -51,6 +53,8 @@ test('invalid bytes become U+FFFD, with a mark on the row and a count on the run
       ]);
       expect(await marked('customers')).toBeGreaterThan(10);
       expect(await replaced()).toBeGreaterThanOrEqual((await marked('customers')) ?? 0);
+
+      expect(warnings.filter(each => each.includes('bytes that are invalid in its encoding'))).not.toEqual([]);
 
       sandbox.setVariants({ charset: 'utf-8' });
       const before = await replaced();

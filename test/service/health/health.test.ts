@@ -1,9 +1,8 @@
-import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { createLog } from '../../../src/log.ts';
 import { createPulse } from '../../../src/service/health/pulse.ts';
 import { pendingMigrations } from '../../../src/warehouse/database/migrate.ts';
 import { createTestDatabase, MIGRATIONS } from '../../support/database.ts';
+import { createLogLines } from '../../support/log-lines.ts';
 import { openProxy } from '../../warehouse/proxy.ts';
 import { ask, withService } from '../with-service.ts';
 
@@ -38,14 +37,7 @@ test('readyz shows nobody the host or the name of the database; the log does, on
   const test = await createTestDatabase();
   const proxy = await openProxy();
   const database = await proxy.open(test);
-  const lines: string[] = [];
-  const destination = new Writable({
-    write(chunk, _encoding, done) {
-      lines.push(String(chunk));
-      done();
-    },
-  });
-  const log = createLog({ level: 'info', secrets: [], destination });
+  const { log, lines } = createLogLines('info');
   const token = 'a-token-of-the-service';
   const pending = () => pendingMigrations({ database, ...MIGRATIONS });
   await withService(database, { token, log, pending }, async ({ url }) => {
