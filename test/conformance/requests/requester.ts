@@ -36,6 +36,7 @@ export interface Requester {
   recordFault(fault: TransientFault): void;
   /** Milliseconds since the epoch. */
   now(): number;
+  sleep(ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -122,6 +123,7 @@ export function openRequester(senderOptions: SenderOptions): Requester {
     transientFaults,
     recordFault: fault => void transientFaults.push(fault),
     now: () => clock.now(),
+    sleep: ms => clock.sleep(ms),
     close: () => sender.close(),
   };
 }

@@ -19,13 +19,10 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'webhooks=swapped': 'a registration cannot be undone',
   'webhooks=never': 'a registration cannot be undone',
   'secrets=wrapped': 'rows that are lists disturb the checks of other points',
-  'stale=no': 'a source at rest looks the same',
-  'stale=replica': 'a source at rest looks the same',
-  'stale=cache': 'a source at rest looks the same',
 };
 /** Shown only by the answer to a request beyond the limit. */
 const BEYOND_LIMIT = ['retry-after', 'rejected-body'];
-const NEEDS_WRITE = ['validation', 'batch', 'deleted-customer'];
+const NEEDS_WRITE = ['stale', 'validation', 'batch', 'deleted-customer'];
 
 const all = Object.entries(variantPoints).flatMap(([point, { values }]) =>
   Object.keys(values).map(value => [point, value] as const),
@@ -102,6 +99,8 @@ test.for(['bearer', 'query'] as const)(
       'deleted-customer',
     ];
     expect(undetermined.sort()).toEqual([...silent, 'webhooks', 'visible'].sort());
+    for (const point of ['stale', 'writes', 'validation', 'batch', 'deleted-customer'])
+      expect(findingsOf(report.findings, point)).toMatchObject([{ evidence: 'checked only with --write' }]);
     for (const point of Object.keys(variantPoints))
       expect(findingsOf(report.findings, point).length).toBeGreaterThan(0);
 

@@ -153,6 +153,79 @@ describe('--write', () => {
     expect(findingsOf(findings, 'writes')).toMatchObject([{ seen: null }]);
   });
 
+  describe('answers that lag behind', () => {
+    test.for([
+      ['replica', '404', 'partial', 2],
+      ['replica', 'null', 'all', 1],
+      ['replica', 'marked', 'partial', 2],
+      ['cache', '404', 'all', 1],
+      ['cache', 'null', 'partial', 2],
+      ['cache', 'marked', 'partial', 2],
+    ] as const)(
+      'stale=%s, deleted-customer=%s, batch=%s: all customers are deleted, and the other points are right',
+      async ([stale, deleted, batch, created]) => {
+        const { sandbox, run } = await openWith({ stale, 'deleted-customer': deleted, batch, validation: '422' });
+        const before = customers(sandbox);
+        const { findings, written, ok } = await run({ write: true });
+        expect(customers(sandbox)).toEqual(before);
+        expect([written.created.length, written.left, written.notOurs, ok]).toEqual([created, [], [], true]);
+        const seen = ['writes', 'stale', 'validation', 'batch', 'deleted-customer'].map(
+          point => findingsOf(findings, point)[0]?.seen,
+        );
+        expect(seen).toEqual(['done', stale, '422', batch, deleted]);
+      },
+    );
+
+    const isOne = (path: string) => /^\/api\/v2\/customers\/\d+$/.test(path);
+    const withCity = (answer: ProxiedAnswer) =>
+      answer.status === 200
+        ? { ...answer, body: { ...answer.body, data: { ...answer.body.data, city: 'Before' } } }
+        : answer;
+    /** The number of reads between the change and the next create. */
+    const readsOfChange = ({ stats }: Sandbox) => {
+      const methods = stats.requests.map(({ method }) => method);
+      return methods.indexOf('POST', methods.indexOf('PUT')) - methods.indexOf('PUT') - 1;
+    };
+
+    test('a change that is never shown is reported with the setting to raise, after four reads', async () => {
+      const { sandbox, run } = await openWith({});
+      const before = customers(sandbox);
+      const url = await openProxy(sandbox, (answer, { method, path }) =>
+        method === 'GET' && isOne(path) ? withCity(answer) : answer,
+      );
+      const { findings, ok, written } = await run({ url, write: true });
+      expect(findingsOf(findings, 'stale')).toMatchObject([
+        { seen: 'unknown', handled: expect.stringContaining('SOURCE_LAG_SECONDS') },
+      ]);
+      expect([ok, written.left, readsOfChange(sandbox)]).toEqual([false, [], 4]);
+      expect(customers(sandbox)).toEqual(before);
+    });
+
+    test('a refused change does not show whether answers lag', async () => {
+      const { sandbox, run } = await openWith({});
+      const url = await openProxy(sandbox, (answer, { method, path }) => {
+        if (method === 'PUT') return { status: 403, body: { success: false, message: 'Forbidden' } };
+        return method === 'GET' && isOne(path) ? withCity(answer) : answer;
+      });
+      const { findings } = await run({ url, write: true });
+      expect(findingsOf(findings, 'stale')).toMatchObject([{ seen: null, handled: null }]);
+      expect(readsOfChange(sandbox)).toBe(1);
+    });
+
+    test('a failing read does not show whether answers lag', async () => {
+      const { sandbox, run } = await openWith({});
+      let isChanged = false;
+      const url = await openProxy(sandbox, (answer, { method, path }) => {
+        isChanged ||= method === 'PUT';
+        return isChanged && method === 'GET' && isOne(path) ? { status: 503, body: {} } : answer;
+      });
+      const { findings } = await run({ url, write: true });
+      expect(findingsOf(findings, 'stale')).toMatchObject([{ seen: null, handled: null }]);
+      // Failed requests are repeated twice.
+      expect(readsOfChange(sandbox)).toBe(3);
+    });
+  });
+
   test('a key that may not write creates nothing', async () => {
     const { sandbox, run } = await openWith({});
     const url = await openProxy(sandbox, (answer, { method }) =>

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { SluiceError } from '../../../../src/errors.ts';
 import { pathOf } from '../../lists/documented-lists.ts';
-import type { Requester } from '../../requests/requester.ts';
 import type { Answer, Row } from '../../requests/send-request.ts';
 import { saysGone } from './deleted-customer.ts';
+import type { SettledRequests } from './settled-requests.ts';
 
 /** What the run changed at the installation. */
 export interface Written {
@@ -30,7 +30,7 @@ export interface OwnCustomers {
 export const CUSTOMERS = pathOf('customers');
 
 /** Starts without customers; `written` records what happens to them. */
-export function createOwnCustomers(requester: Requester, written: Written): OwnCustomers {
+export function createOwnCustomers(requests: SettledRequests, written: Written): OwnCustomers {
   const mark = `conformance ${randomUUID().slice(0, 8)}`;
   const ids = new Set<string>();
   /** Whether the last create may have created a customer that is not in `ids`. */
@@ -41,7 +41,7 @@ export function createOwnCustomers(requester: Requester, written: Written): OwnC
   };
 
   async function findMarked(): Promise<Row[]> {
-    const { rows = [] } = await requester.request(CUSTOMERS, { query: { search: mark, page: 1, limit: 20 } });
+    const { rows = [] } = await requests.read(CUSTOMERS, { query: { search: mark, page: 1, limit: 20 } });
     const ours = rows.filter(isOwn);
     note(ours);
     return ours;
@@ -62,7 +62,7 @@ export function createOwnCustomers(requester: Requester, written: Written): OwnC
     async create(body, path = CUSTOMERS) {
       await findUnnamed();
       unsure = true;
-      const answer = await requester.request(path, { method: 'POST', body, expect: 'any' });
+      const answer = await requests.write(path, { method: 'POST', body, expect: 'any' });
       const { verdict, status, data } = answer;
       note(data);
       if (verdict.kind === 'retry') throw new SluiceError('unavailable', `POST ${path}: ${verdict.what}`);
@@ -81,7 +81,7 @@ export function createOwnCustomers(requester: Requester, written: Written): OwnC
       await findUnnamed();
       let shown: Answer | null = null;
       for (const id of ids) {
-        const outcome = await removeIfOwn(requester, id, isOwn);
+        const outcome = await removeIfOwn(requests, id, isOwn);
         if (typeof outcome === 'object') shown = outcome;
         if (outcome === 'not ours') written.notOurs.push(`customer ${id}, whose name does not start with "${mark}"`);
         else written.created.push(`customer ${id} (${mark})`);
@@ -97,17 +97,17 @@ export function createOwnCustomers(requester: Requester, written: Written): OwnC
  * address is taken; only the name proves that one is ours.
  */
 async function removeIfOwn(
-  requester: Requester,
+  requests: SettledRequests,
   id: string,
   isOwn: (row: unknown) => boolean,
 ): Promise<Answer | 'left' | 'not ours'> {
   const path = `${CUSTOMERS}/${encodeURIComponent(id)}`;
-  const read = () => requester.request(path, { expect: 'record' });
+  const read = () => requests.read(path, { expect: 'record' });
   try {
     const before = await read();
     if (before.verdict.kind !== 'success' || saysGone(before)) return 'left';
     if (!isOwn(before.data)) return 'not ours';
-    const { verdict } = await requester.request(path, { method: 'DELETE', expect: 'any' });
+    const { verdict } = await requests.write(path, { method: 'DELETE', expect: 'any' });
     if (verdict.kind !== 'success' && verdict.kind !== 'gone') return 'left';
     // A delete counts only if reading the customer confirms it.
     const after = await read();
