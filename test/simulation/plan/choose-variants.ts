@@ -77,6 +77,11 @@ export const EXCLUDED: readonly {
     why: 'rows without ids can be missed between the pages of the list, unnoticed',
     told: true,
   },
+  ...(['yes', 'two'] as const).map(nulls => ({
+    when: { order: 'date-desc-loose', 'null-rows': nulls } as const,
+    why: 'the same: an unreadable record has no id, and may be shown on two pages',
+    told: true,
+  })),
   {
     when: { order: 'date-desc-loose', 'transaction-ids': 'no', undated: 'yes' },
     why: 'rows without ids can be missed between the pages of the list, unnoticed',
