@@ -34,8 +34,6 @@ export interface Resource extends List {
   cursor: Cursor;
   /** Slices being read now. */
   readonly reading: Set<Slice>;
-  /** Readings so far, for the turns of `nextSlice`. */
-  turn: number;
   /** False while the resource is sure to have no missing rows, or no records in quarantine: nothing needs to leave there then. */
   holdsMissing: boolean;
   quarantined: boolean;
@@ -65,7 +63,6 @@ export async function openResource(
     entries: new Map(),
     cursor: { version: '0', readings: {} },
     reading: new Set(),
-    turn: 0,
     holdsMissing: true,
     quarantined: true,
     missing: null,

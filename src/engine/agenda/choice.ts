@@ -19,7 +19,7 @@ export interface Progress {
 
 /** An order, a slot or hints being served, as far as it decides what comes next. */
 export interface Wish {
-  readonly kind: 'sync' | 'slot' | 'hint' | 'backfill' | 'verify';
+  readonly kind: 'sync' | 'slot' | 'agenda' | 'hint' | 'backfill' | 'verify';
   /** What is proven since this moment (epoch ms) needs no reading. */
   readonly since: number;
   readonly from: Day | null;
@@ -41,8 +41,6 @@ export interface Wish {
 export interface ListInUse extends List {
   /** Slices being read now. */
   readonly reading: ReadonlySet<Slice>;
-  /** Readings begun so far. */
-  readonly turn: number;
 }
 
 export interface PlanFacts {
@@ -78,6 +76,8 @@ export interface Pause {
 }
 
 export const isPause = (next: Next): next is Pause => typeof next === 'object' && 'until' in next;
+
+export const isChoice = (next: Next): next is Choice => typeof next === 'object' && 'slice' in next;
 
 /** `blocked`: something is left, but what is being read now is in its way. `done`: nothing is left. */
 export type Next = Choice | Pause | 'blocked' | 'done';

@@ -4,11 +4,11 @@ import { mayBeAbsent, slicingOf } from '../job.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { uncovered } from '../slices/id-ranges.ts';
 import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../slices/slice.ts';
+import { pooledPrior } from './change-rates.ts';
 import { idle, MOST_PAGES, type Next, type Pause, type PlanFacts, single, type Wish, wants } from './choice.ts';
 import { confirm, hasLacked, type LackingSlice, lackingSlices, latestLack } from './confirm.ts';
 import { chainIds, gatherDates } from './gather.ts';
-import { nextSlice, pooledPrior } from './next-slice.ts';
-import { totalToAsk } from './totals.ts';
+import { nextSlice } from './next-slice.ts';
 
 /**
  * A list known not to be offered: a schedule asks again once a day; a report has nothing to compare. A list that every source has is
@@ -68,8 +68,8 @@ const isFrugal = ({ wish, affordable }: PlanFacts): boolean => wish.kind === 'sy
 const isPaid = (facts: PlanFacts, entry: Entry): boolean =>
   !isFrugal(facts) || entry.slice.by === 'newest' || isNewestEnd(entry) || entry.requests <= facts.wish.allowance;
 
-/** Requests of a slot, and of a frugal sync, count against its allowance. */
-const counts = (facts: PlanFacts): boolean => facts.wish.kind === 'slot' || isFrugal(facts);
+/** Requests of a frugal sync count against its allowance. */
+const counts = isFrugal;
 
 /** What is being read now may still change what is left to do. */
 const isQuiet = ({ list }: PlanFacts): boolean => list.reading.size === 0;
@@ -132,7 +132,7 @@ function planDue(facts: PlanFacts): Next {
   if (due.length > 0 || !isQuiet(facts)) return 'blocked';
   // Whether a sync reads everything again is decided once every list was read in full for the first time.
   if (wish.kind === 'sync' && affordable === null) return 'blocked';
-  if (wish.reportOnly || (counts(facts) && !mayReread)) return idle(list);
+  if (wish.kind === 'slot' || wish.reportOnly || (counts(facts) && !mayReread)) return idle(list);
   return confirm(facts, counts(facts));
 }
 
@@ -151,7 +151,8 @@ function dueEntries(facts: PlanFacts, lacking: readonly LackingSlice[]): Entry[]
     if (!wants(wish, entry.slice)) return false;
     // What was never read has nothing to be compared with; the report names it.
     if (wish.reportOnly) return entry.provenAt !== null;
-    if (entry.provenAt === null) return wish.kind !== 'slot' || mayReread;
+    if (entry.provenAt === null) return true;
+    if (wish.kind === 'slot') return isNewestEnd(entry) && entry.provenAt < wish.since;
     if (!isPaid(facts, entry)) return false;
     if ((canConfirm && entry.provenAt < latest) || isHinted(entry, now)) return true;
     if (facts.monthsHold) return false;
@@ -170,13 +171,7 @@ function bestOf(facts: PlanFacts, due: readonly Entry[], lacking: readonly Lacki
   // While any other is due, or being read, what lacked rows waits.
   const waits = (entry: Entry) => hasLacked(entry, lacking);
   const candidates = urgent.every(waits) ? startable : startable.filter(entry => !waits(entry));
-  // Now and then, what one request tells of a whole month says where to read.
-  if (counts(facts) && wish.allowance > 0 && hinted.length === 0 && list.turn % 5 === 2) {
-    const slice = totalToAsk(list, facts.today, now);
-    if (slice && isFree(facts, slice)) return single(slice, counts(facts));
-  }
-  const turn = all && hinted.length === 0 ? 0 : list.turn;
-  const best = nextSlice(candidates, turn, pooledPrior(list.entries.values(), now), now);
+  const best = nextSlice(candidates, pooledPrior(list.entries.values(), now), now);
   if (!best) return null;
   const { slice } = best;
   const first = all || best.provenAt === null;

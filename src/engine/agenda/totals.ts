@@ -10,38 +10,71 @@ import {
   overlapDays,
 } from '../slices/date-windows.ts';
 import { sliceText, type TotalSlice } from '../slices/slice.ts';
+import type { Asking } from './worth.ts';
 
 /** A month that costs less than this to read is sooner read than asked for. */
 const LEAST_COST = 2;
-/** A month is not asked for again before this. */
-const LEAST_AGE_MS = HOUR;
 /** How far back totals are asked for. */
 const MOST_MONTHS = 240;
+/** The share of changes that a total shows: it tells nothing of texts, nor of amounts that make up for each other. */
+const SHOWN = 0.8;
 
-/**
- * The month whose control total is to be asked for next: one request that may tell that none of its rows has changed. First what
- * was read again since its total disagreed, then what was never asked for, newest first, then the oldest answer.
- */
-export function totalToAsk(list: List, today: Day, now: number): TotalSlice | null {
+/** A month whose control total can be asked for: one request that may tell that none of its rows has changed. */
+export interface TotalQuestion extends Asking {
+  readonly slice: TotalSlice;
+}
+
+export function totalQuestions(list: List, rateOf: (entry: Entry) => number, today: Day, now: number): TotalQuestion[] {
   const trust = list.profile.controlTotals;
-  if (!list.job.control || list.strategy.partition !== 'date' || (trust !== null && trust !== 'agree')) return null;
+  if (!list.job.control || list.strategy.partition !== 'date' || (trust !== null && trust !== 'agree')) return [];
   const parts = partition(list);
-  let best: { slice: TotalSlice; rank: number } | null = null;
-  for (const month of monthsBack(parts, today)) {
+  return monthsBack(parts, today).flatMap(month => {
     const slice: TotalSlice = { by: 'total', month };
     const range = monthRange(month);
     const inMonth = parts.filter(({ slice: part }) => part.by === 'date' && overlapDays(part, range) > 0);
     const asked = list.entries.get(sliceText(slice));
-    const readAt = asked?.readAt ?? 0;
-    if (now - readAt < LEAST_AGE_MS || costOf(inMonth, range) < LEAST_COST) continue;
-    const proven = Math.min(...inMonth.map(entry => entry.provenAt ?? Number.NEGATIVE_INFINITY));
+    const cost = sumOf(inMonth, entry => costIn(entry, range));
+    const isProven = inMonth.every(({ provenAt }) => provenAt !== null);
+    if (cost < LEAST_COST || !isProven) return [];
     // Until one month has shown that the source sums as we do, only what was read in full can tell.
-    if (!Number.isFinite(proven) || (trust === null && (asked || month >= today.slice(0, 7)))) continue;
-    const settled = asked?.dueReason !== null && proven > readAt;
-    const rank = asked === undefined ? 1 : settled ? 0 : 1 + readAt;
-    if (best === null || rank < best.rank) best = { slice, rank };
+    if (trust === null && (asked || month >= today.slice(0, 7))) return [];
+    // What disagreed is read first.
+    if (asked?.dueReason && inMonth.some(({ provenAt }) => (provenAt ?? 0) < (asked.readAt ?? 0))) return [];
+    const shares = inMonth.map(entry => ({
+      rate: SHOWN * rateOf(entry) * shareIn(entry, range),
+      age: Math.max(now - Math.max(entry.provenAt ?? 0, asked?.readAt ?? 0), 0) / HOUR,
+    }));
+    const rate = sumOf(shares, each => each.rate);
+    const expected = sumOf(shares, each => each.rate * each.age);
+    const squares = sumOf(shares, each => each.rate * each.age ** 2);
+    const age = rate > 0 ? Math.sqrt(squares / rate) : 0;
+    return [{ slice, rate, age, requests: 1 + cost * (1 - Math.exp(-expected)) }];
+  });
+}
+
+/** Hours since the slice was last known to hold its rows: read, or, for what a total shows, summed up alike. */
+export function ageOf(entry: Entry, list: List, now: number): number {
+  const read = Math.max(now - (entry.provenAt ?? 0), 0) / HOUR;
+  const agreedAt = totalsAgreedAt(entry, list);
+  if (agreedAt === null || agreedAt <= (entry.provenAt ?? 0)) return read;
+  const summed = Math.max(now - agreedAt, 0) / HOUR;
+  return Math.sqrt(SHOWN * summed ** 2 + (1 - SHOWN) * read ** 2);
+}
+
+function totalsAgreedAt({ slice }: Entry, list: List): number | null {
+  if (list.profile.controlTotals !== 'agree' || slice.by !== 'date' || slice.from === null || slice.to === null)
+    return null;
+  let oldest = Number.POSITIVE_INFINITY;
+  for (
+    let month = slice.to.slice(0, 7), back = 1;
+    month >= slice.from.slice(0, 7);
+    month = monthBefore(slice.to, back++)
+  ) {
+    const total = list.entries.get(sliceText({ by: 'total', month }));
+    if (!total || total.dueReason !== null || total.readAt === null) return null;
+    oldest = Math.min(oldest, total.readAt);
   }
-  return best?.slice ?? null;
+  return oldest;
 }
 
 /** The months from today's back to the first that a window begins in. */
@@ -56,13 +89,15 @@ function monthsBack(parts: readonly Entry[], today: string): string[] {
   return months;
 }
 
-/** Requests that reading the month again would take. */
-function costOf(parts: readonly Entry[], range: DateRange): number {
-  let cost = 0;
-  for (const { slice, requests } of parts) {
-    if (slice.by !== 'date') continue;
-    const days = lengthInDays(slice);
-    cost += Number.isFinite(days) ? (requests * overlapDays(slice, range)) / days : 0;
-  }
-  return cost;
+/** Requests that reading the part of a window in the month would take. */
+const costIn = (entry: Entry, range: DateRange): number => entry.requests * shareIn(entry, range);
+
+/** The share of a window's days that lie in the month; 0 for one that is open, as nobody knows its length. */
+function shareIn({ slice }: Entry, range: DateRange): number {
+  if (slice.by !== 'date') return 0;
+  const days = lengthInDays(slice);
+  return Number.isFinite(days) ? overlapDays(slice, range) / days : 0;
 }
+
+const sumOf = <T>(each: readonly T[], value: (one: T) => number): number =>
+  each.reduce((sum, one) => sum + value(one), 0);

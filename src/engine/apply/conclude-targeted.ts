@@ -1,8 +1,8 @@
 import type { Db } from '../../warehouse/database/database.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import { missingAmong } from '../../warehouse/rows/missing-rows.ts';
-import { valuesOf } from '../../warehouse/rows/stored-rows.ts';
-import { dueAfterLeaving, readTargeted } from '../coverage/targeted.ts';
+import { countBrought, valuesOf } from '../../warehouse/rows/stored-rows.ts';
+import { dueAfterLeaving, readTargeted, watchedEntry } from '../coverage/targeted.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
@@ -23,11 +23,17 @@ export async function concludeTargeted(
   const { resource, task, slice, seen, end } = step;
   const at = stampMs(end.startedAt);
   const text = sliceText(slice);
-  if (!task.reportOnly) await changeCoverage(tx, effects, readTargeted(resourceIn(effects), slice, at, seen.length));
   effects.afterCommit.push(() => task.progress.done.add(text));
-  if (!end.complete || slice.by !== 'value' || task.reportOnly) return;
-
-  const { lacked } = await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt });
+  if (task.reportOnly) return;
+  const leaves = end.complete && slice.by === 'value';
+  const { lacked } = leaves
+    ? await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt })
+    : { lacked: [] };
+  const entry = watchedEntry(resourceIn(effects), slice);
+  if (entry) {
+    const changed = lacked.length + (await countBrought(tx, resource.table, seen, end.startedAt));
+    await changeCoverage(tx, effects, readTargeted(resourceIn(effects), entry, { at, rows: seen.length, changed }));
+  }
   if (lacked.length === 0) return;
   const left = lacked.map(({ key }) => key);
   const before = await missingAmong(tx, placeOf(resource), left);

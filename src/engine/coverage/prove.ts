@@ -134,13 +134,28 @@ export function growParts(list: List, slice: Slice, total: number): CoverageChan
   return { removed: [], put };
 }
 
-/** What a reading adds to a slice's history: the first teaches nothing, and what was learnt before decays. */
-export function learn(entry: Entry, reading: { at: number; changed: number; rows: number; requests: number }): Entry {
-  const next = { ...entry, readAt: reading.at, provenAt: reading.at, rows: reading.rows, requests: reading.requests };
-  if (entry.provenAt === null) return next;
-  const hours = Math.max(reading.at - entry.provenAt, 0) / HOUR;
+/** A reading of a slice, as far as it teaches how often its rows change. */
+export interface Lesson {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly changed: number;
+  readonly rows: number;
+  readonly requests: number;
+}
+
+/** What a reading that proved the slice adds to its history. */
+export const learn = (entry: Entry, lesson: Lesson): Entry => ({
+  ...learnSince(entry, entry.provenAt, lesson),
+  provenAt: lesson.at,
+});
+
+/** What a reading adds to a slice's history: the first teaches nothing, and what was learnt before decays. `since`: the one before. */
+export function learnSince(entry: Entry, since: number | null, { at, changed, rows, requests }: Lesson): Entry {
+  const next = { ...entry, readAt: at, rows, requests };
+  if (since === null) return next;
+  const hours = Math.max(at - since, 0) / HOUR;
   const kept = 0.5 ** (hours / HALF_LIFE_HOURS);
-  return { ...next, changed: entry.changed * kept + reading.changed, hoursWatched: entry.hoursWatched * kept + hours };
+  return { ...next, changed: entry.changed * kept + changed, hoursWatched: entry.hoursWatched * kept + hours };
 }
 
 const requestsFor = (list: List, rows: number): number => Math.max(Math.ceil(rows / pageSize(list)), 1);

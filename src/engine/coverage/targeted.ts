@@ -1,15 +1,22 @@
+import type { Entry } from '../slices/coverage-entry.ts';
 import { type Day, holds } from '../slices/date-windows.ts';
 import { holdsId } from '../slices/id-ranges.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
 import { type List, pageSize, partition, watched } from './list.ts';
-import type { CoverageChange } from './prove.ts';
+import { type CoverageChange, learnSince } from './prove.ts';
 
-/** What is known of a watched slice once it was read at `at` (epoch ms) and showed so many rows; other targeted slices are not kept. */
-export function readTargeted(list: List, slice: Slice, at: number, rows: number): Partial<CoverageChange> {
-  const text = sliceText(slice);
-  const known = watched(list).find(entry => sliceText(entry.slice) === text);
-  if (!known) return {};
-  return { put: [{ ...known, readAt: at, requests: Math.max(Math.ceil(rows / pageSize(list)), 1), rows }] };
+/** What is known of a watched slice; null for other targeted slices, which are not kept. */
+export const watchedEntry = (list: List, slice: Slice): Entry | null =>
+  watched(list).find(entry => sliceText(entry.slice) === sliceText(slice)) ?? null;
+
+/** A watched slice was read at `at` (epoch ms), and showed so many rows. */
+export function readTargeted(
+  list: List,
+  entry: Entry,
+  read: { readonly at: number; readonly rows: number; readonly changed: number },
+): Partial<CoverageChange> {
+  const requests = Math.max(Math.ceil(read.rows / pageSize(list)), 1);
+  return { put: [learnSince(entry, entry.readAt, { ...read, requests })] };
 }
 
 /** Rows left a targeted slice at `at`: the parts that may hold them, and were not proven since, are due. */

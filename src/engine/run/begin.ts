@@ -2,19 +2,20 @@ import { rankOf } from '../../budget/budget.ts';
 import { HOUR } from '../../clock.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import { setRunWaiting } from '../../warehouse/ledgers/runs.ts';
-import { listMissing } from '../../warehouse/rows/missing-rows.ts';
 import { isAffordable, rereadCost } from '../agenda/affordable.ts';
 import { isPause, type Next, type Pause } from '../agenda/choice.ts';
 import { monthsHold, summedLists } from '../agenda/closed-months.ts';
 import { isKnownAbsent, plan } from '../agenda/plan.ts';
 import { partition } from '../coverage/list.ts';
 import { listIsGone, othersAnswer } from '../read/absent-list.ts';
-import { placeOf, type Resource } from '../resource.ts';
+import type { Resource } from '../resource.ts';
 import { dayIn } from '../slices/date-windows.ts';
 import { sliceText } from '../slices/slice.ts';
 import { fail, type Task, type UnderWay } from '../task/task.ts';
+import { askNext } from './agenda/ask-next.ts';
 import { distrustCounts } from './distrust-counts.ts';
 import type { Engine, Loop } from './engine.ts';
+import { knownMissing } from './known-missing.ts';
 import { startReading } from './readings/start-reading.ts';
 import { recount } from './recount.ts';
 import { dropOtherPartitions } from './recut.ts';
@@ -62,6 +63,11 @@ export async function begin(loop: Loop, serves: Serves, now: number): Promise<Tu
     if (next === 'done') await endTask(loop, task, serves);
     else startReading(loop, task, next, now);
   }
+  if (loop.agenda && loop.running.size < engine.concurrency) {
+    const askAt = await askNext(loop, loop.agenda, serves, now);
+    if (askAt === null) moved = true;
+    else wakeAt = Math.min(askAt, wakeAt ?? askAt);
+  }
   return { moved, wakeAt };
 }
 
@@ -85,9 +91,7 @@ async function nextFor(engine: Engine, task: Task, now: number): Promise<Next> {
     await distrustCounts(engine, task);
     return 'done';
   }
-  // Until they are those of the last commit: with older ones, a task could end without confirming what has just gone missing.
-  while (resource.holdsMissing && resource.missing === null) await queryMissing(engine, resource);
-  const missing = resource.missing ?? [];
+  const missing = await knownMissing(engine, resource);
   task.absent ||= isKnownAbsent(resource, task, now);
   const today = dayIn(now, engine.timeZone);
   const holds = !task.full && monthsHold(resource, engine.resources, now);
@@ -95,13 +99,6 @@ async function nextFor(engine: Engine, task: Task, now: number): Promise<Next> {
   const next = plan({ list: resource, wish: task, ...facts });
   if (next !== 'done') return next;
   return (await distrustCounts(engine, task)) ? 'blocked' : recount(engine, task, missing);
-}
-
-/** Queries the missing rows. They are not kept if a commit came in between: they would be older than the coverage. */
-async function queryMissing({ database }: Engine, resource: Resource): Promise<void> {
-  const { cursor } = resource;
-  const rows = await listMissing(database.kysely, placeOf(resource), resource.table, resource.strategy.relatedBy);
-  if (resource.cursor === cursor) resource.missing = rows;
 }
 
 const rank = (task: Task): number => (task.kind === 'hint' ? -1 : rankOf(task.lane));

@@ -11,6 +11,7 @@ import type { Reader } from '../read/fetch-page.ts';
 import type { Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import type { Task } from '../task/task.ts';
+import type { Agenda } from './agenda/open-agenda.ts';
 
 /** A source and everything that its loop needs. */
 export interface Engine {
@@ -58,6 +59,8 @@ export interface Loop {
   /** Epoch milliseconds. */
   readonly begunAt: number;
   tasks: Task[];
+  /** What it asks of its own accord; null for a loop that serves no ticks. */
+  readonly agenda: Agenda | null;
   readonly running: Set<Promise<void>>;
   /** The error that stops the whole loop. */
   fatal: unknown;

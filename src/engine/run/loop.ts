@@ -14,6 +14,7 @@ import { othersAnswer } from '../read/absent-list.ts';
 import type { Reader } from '../read/fetch-page.ts';
 import { placeOf, refreshResource } from '../resource.ts';
 import { fail, type Task } from '../task/task.ts';
+import { openAgenda } from './agenda/open-agenda.ts';
 import { begin } from './begin.ts';
 import type { Engine, Loop } from './engine.ts';
 import { createAdmission } from './readings/admission.ts';
@@ -76,7 +77,8 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     admit: lane === 'live' ? live : others,
     othersAnswer: (list, at) => othersAnswer(list, engine.resources, { at, begunAt }),
   });
-  const loop: Loop = { engine, committer, readerOf, begunAt, tasks: [], running: new Set(), fatal: null };
+  const agenda = serves.slots ? await openAgenda(engine, serves, begunAt) : null;
+  const loop: Loop = { engine, committer, readerOf, begunAt, tasks: [], agenda, running: new Set(), fatal: null };
   try {
     const nextCommit = () => new Promise<void>(resolve => committed.push(resolve));
     const waitMs = await serve(loop, serves, over, nextCommit);
@@ -101,9 +103,9 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
 /** Creates tasks for new orders, hints and slots. */
 async function refreshTasks(loop: Loop, serves: Serves, now: number): Promise<void> {
   await takeOrders(loop, serves.orders, now);
-  if (!serves.slots) return;
+  if (!loop.agenda) return;
   for (const task of await takeHinted(loop, now)) addTask(loop, task);
-  await takeSlots(loop, now);
+  await takeSlots(loop, loop.agenda, serves, now);
 }
 
 /**
@@ -133,7 +135,9 @@ async function serve(
     }
     if (engine.refusal) throw engine.refusal;
     const { moved, wakeAt } = await begin(loop, serves, now);
-    if (loop.tasks.length === 0 && loop.running.size === 0) return null;
+    const isIdle = loop.tasks.length === 0 && loop.running.size === 0 && !moved;
+    if (isIdle && (wakeAt === null || wakeAt === Number.POSITIVE_INFINITY || (serves.othersWait?.() ?? true)))
+      return null;
     idleTurns = moved || loop.running.size > 0 || wakeAt !== null ? 0 : idleTurns + 1;
     if (idleTurns > MOST_IDLE_TURNS) for (const task of loop.tasks) fail(task, standsStill(task));
     if (loop.running.size === 0 && wakeAt !== null && !moved) {

@@ -6,6 +6,13 @@ export interface Serves {
   readonly slots: boolean;
   /** Once aborted, the loop starts nothing new and ends with the readings in progress. */
   readonly draining?: AbortSignal;
+  /**
+   * How requests are spent that no order and no tick asks for, with `slots`. `even`: all the time, at the rate that the limit allows.
+   * `ticks`: what has refilled since the tick before, and nothing in between. Default: `even`.
+   */
+  readonly pace?: 'even' | 'ticks';
+  /** Whether other sources wait until this loop ends; it ends where it would only wait for its pace. Default: yes. */
+  readonly othersWait?: () => boolean;
   /** Ends the loop when the request limit blocks all readings for more than a minute; the next loop continues them. */
   readonly yields?: boolean;
 }

@@ -59,6 +59,20 @@ export function openSlots(db: Db, source: string): Promise<Slot[]> {
     .execute();
 }
 
+/** The run of the last slot of each resource that a run took, by resource. */
+export async function lastSlotRuns(db: Db, source: string): Promise<Map<string, string>> {
+  const rows = await db
+    .selectFrom('sluice.slots')
+    .distinctOn('resource')
+    .select(['resource', 'run_id'])
+    .where('source', '=', source)
+    .where('run_id', 'is not', null)
+    .orderBy('resource')
+    .orderBy('slot_at', 'desc')
+    .execute();
+  return new Map(rows.map(({ resource, run_id: runId }) => [resource, String(runId)]));
+}
+
 /** Gives the slot, and older ones that nobody took, to a run. */
 export async function takeSlot(db: Db, source: string, slot: Slot, runId: string): Promise<void> {
   await db

@@ -37,6 +37,13 @@ export async function countRows(
   return rows[0] ?? { rows: 0, changed: 0 };
 }
 
+/** How many of these rows were inserted or updated by answers since `startedAt`. */
+export async function countBrought(db: Db, table: Table, keys: readonly string[], startedAt: string): Promise<number> {
+  if (keys.length === 0) return 0;
+  const isOne = sql<boolean>`t.${sql.id(table.key.name)} = any(${arrayOf(table.key.type, keys)})`;
+  return (await countRows(db, table, isOne, startedAt)).changed;
+}
+
 /** How many of these rows last changed at `at` (epoch ms) or before. */
 export async function countUnchanged(db: Db, table: Table, keys: readonly string[], at: number): Promise<number> {
   const { rows } = await sql<{

@@ -15,12 +15,14 @@ import type { Loop } from '../engine.ts';
 import { leaveOut } from '../recut.ts';
 import { read } from './run-reading.ts';
 
-/** Starts the chosen reading. It leaves `loop.running` when it ends, and sets `loop.fatal` if the whole loop must stop. */
-export function startReading(loop: Loop, task: Task, choice: Choice, now: number): void {
+/**
+ * Starts the chosen reading, and resolves when it has ended. It leaves `loop.running` then, and sets `loop.fatal` if the whole loop must
+ * stop.
+ */
+export function startReading(loop: Loop, task: Task, choice: Choice, now: number): Promise<void> {
   const { resource } = task;
   noteChoice(task, choice);
   resource.reading.add(choice.slice);
-  resource.turn++;
   const before = partsWithin(resource, choice.slice);
   const compared = comparedSoFar(task.progress);
   const underWay: UnderWay = { room: new AbortController(), abort: new AbortController() };
@@ -40,6 +42,7 @@ export function startReading(loop: Loop, task: Task, choice: Choice, now: number
       loop.running.delete(reading);
     });
   loop.running.add(reading);
+  return reading;
 }
 
 /** Notes what the choice asks, so that it is asked once. */

@@ -23,6 +23,7 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
   const { kysely } = engine.database;
   loop.tasks = loop.tasks.filter(each => each !== task);
   const doubtful = failForDoubts(task);
+  task.failure ??= task.carried;
   await countAgain(kysely, task);
   const unread = task.failure ? null : leftUnread(task);
   const state = task.failure ? 'failed' : unread === null ? 'done' : 'stopped';
@@ -53,12 +54,12 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
 function leftUnread({ kind, resource, absent, overtaken }: Task): string | null {
   const unread = kind === 'slot' && !absent ? countUnread(resource) : 0;
   if (unread === 0) return null;
-  const why = overtaken ? 'a newer tick took over' : 'its share of the request limit was used up';
+  const why = overtaken ? 'a newer tick took over' : 'they cannot be read now';
   return `${unread} ${unread === 1 ? 'slice was' : 'slices were'} never read: ${why}. The next tick continues.`;
 }
 
 /** Fails the task if slices never added up in several readings, and returns them. */
-function failForDoubts(task: Task): readonly Entry[] {
+export function failForDoubts(task: Task): readonly Entry[] {
   const { resource, progress } = task;
   const doubtful = partition(resource).filter(
     entry => wants(task, entry.slice) && (progress.tries.get(sliceText(entry.slice)) ?? 0) >= MOST_TRIES,
@@ -91,10 +92,10 @@ function reportOf(task: Task, doubtful: readonly Entry[]) {
   };
 }
 
-/** Shares the remaining allowance among the other slots, or among the other syncs. */
+/** Shares the remaining allowance among the other syncs. */
 function handOnAllowance(loop: Loop, task: Task): void {
-  const rest = loop.tasks.filter(each => each.kind === task.kind);
-  if ((task.kind === 'slot' || task.kind === 'sync') && task.allowance > 0)
+  const rest = loop.tasks.filter(each => each.kind === 'sync');
+  if (task.kind === 'sync' && task.allowance > 0)
     for (const other of rest) other.allowance += task.allowance / rest.length;
 }
 

@@ -1,0 +1,87 @@
+import { HOUR, SECOND } from '../../../clock.ts';
+import { monthsHold } from '../../agenda/closed-months.ts';
+import { refill, spend, waitFor } from '../../agenda/pace.ts';
+import { isKnownAbsent } from '../../agenda/plan.ts';
+import { type AgendaFacts, best, type Question, questionsOf } from '../../agenda/questions.ts';
+import { partition } from '../../coverage/list.ts';
+import type { Resource } from '../../resource.ts';
+import { dayIn } from '../../slices/date-windows.ts';
+import { sliceText } from '../../slices/slice.ts';
+import type { Task } from '../../task/task.ts';
+import type { Loop } from '../engine.ts';
+import { knownMissing } from '../known-missing.ts';
+import { startReading } from '../readings/start-reading.ts';
+import type { Serves } from '../serves.ts';
+import { type Agenda, paceRule } from './open-agenda.ts';
+
+/** The share of the limit that the agenda leaves to people and hints. */
+const RESERVE = 0.005;
+/** When to look again where nothing can be asked now. */
+const LATER_MS = 2 * SECOND;
+/** A slice is read again after so many sweeps, each of which is the time that it takes to read everything once. */
+const MOST_SWEEPS = 5;
+
+/** Asks the best question of all lists, if the pace allows one. Returns when the next may be asked (epoch ms); null if one was. */
+export async function askNext(loop: Loop, agenda: Agenda, serves: Serves, now: number): Promise<number | null> {
+  const { engine } = loop;
+  const rule = paceRule(
+    engine,
+    serves,
+    loop.tasks.some(({ lane }) => lane !== 'live'),
+  );
+  agenda.pace = refill(agenda.pace, now, rule);
+  const wait = waitFor(agenda.pace, rule);
+  if (wait > 0) return now + wait;
+  const asked = best((await questions(loop, agenda, now)).filter(({ score, overdue }) => overdue || score > 0));
+  const isFree = engine.free === undefined || (await engine.free()) > RESERVE * engine.limit;
+  if (asked === null || !isFree) return rule.rate > 0 ? now + LATER_MS : Number.POSITIVE_INFINITY;
+  ask(loop, agenda, asked, now);
+  return null;
+}
+
+interface OfTask extends Question {
+  readonly task: Task;
+}
+
+async function questions(loop: Loop, { tasks }: Agenda, now: number): Promise<OfTask[]> {
+  const { engine } = loop;
+  const mostAge = MOST_SWEEPS * sweepHours(engine, [...tasks.keys()]);
+  const found: OfTask[] = [];
+  for (const [resource, task] of tasks) {
+    task.absent = isKnownAbsent(resource, task, now);
+    const missing = await knownMissing(engine, resource);
+    const facts: AgendaFacts = {
+      list: resource,
+      wish: task,
+      missing,
+      now,
+      today: dayIn(now, engine.timeZone),
+      affordable: null,
+      monthsHold: monthsHold(resource, engine.resources, now),
+      weight: engine.weights?.[resource.name] ?? 1,
+      mostAge,
+    };
+    found.push(...questionsOf(facts).map(each => ({ ...each, task })));
+  }
+  return found;
+}
+
+/** Hours that it takes to read everything once, if the whole limit is spent on it. */
+export function sweepHours({ limit, windowMs }: Loop['engine'], resources: readonly Resource[]): number {
+  const entries = resources.flatMap(resource => partition(resource));
+  const requests = entries.reduce((sum, entry) => sum + Math.max(entry.requests, 1), 0);
+  return (requests * windowMs) / limit / HOUR;
+}
+
+/** Requests are taken from the pace as estimated, and put right when the reading has ended. */
+function ask(loop: Loop, agenda: Agenda, { task, choice, requests }: OfTask, now: number): void {
+  const estimated = Math.max(Math.round(requests), 1);
+  agenda.pace = spend(agenda.pace, estimated);
+  task.progress.done.delete(sliceText(choice.slice));
+  const before = task.counts.requests;
+  const ended = startReading(loop, task, choice, now);
+  void ended.finally(() => {
+    agenda.pace = spend(agenda.pace, task.counts.requests - before - estimated);
+    if (task.failure && task.failure.kind !== 'fuse') agenda.tasks.delete(task.resource);
+  });
+}

@@ -1,0 +1,42 @@
+import { HOUR, MINUTE } from '../../../clock.ts';
+import { lastSlotRuns } from '../../../warehouse/ledgers/slots.ts';
+import { type Pace, type PaceRule, refill, startPace } from '../../agenda/pace.ts';
+import type { Resource } from '../../resource.ts';
+import { createTask, type Task } from '../../task/task.ts';
+import type { Engine } from '../engine.ts';
+import type { Serves } from '../serves.ts';
+
+/** What a loop asks of its own accord, and how fast. */
+export interface Agenda {
+  pace: Pace;
+  /** The task of each list that has a schedule: it counts for the run of the list's last tick. */
+  readonly tasks: Map<Resource, Task>;
+}
+
+/** Requests that were not spent are kept for so long. */
+const KEPT_MS = 2 * MINUTE;
+/** Even a small limit pays for an answer of a few pages. */
+const LEAST_KEPT = 4;
+
+/** How fast the agenda may spend: evenly, or only what ticks have brought. While others wait for requests it takes half. */
+export function paceRule({ limit, windowMs }: Engine, { pace = 'even' }: Serves, othersWait: boolean): PaceRule {
+  if (pace === 'ticks') return { rate: 0, most: limit };
+  const rate = limit / windowMs;
+  return { rate: othersWait ? rate / 2 : rate, most: Math.max(rate * KEPT_MS, LEAST_KEPT) };
+}
+
+/** Opens the agenda of the lists that had a tick before. What was read last says since when requests are saved. */
+export async function openAgenda(engine: Engine, serves: Serves, now: number): Promise<Agenda> {
+  const readAt = engine.resources.flatMap(({ entries }) => [...entries.values()].map(entry => entry.readAt ?? 0));
+  const since = Math.min(Math.max(now - HOUR, ...readAt), now);
+  const agenda: Agenda = { pace: refill(startPace(since), now, paceRule(engine, serves, false)), tasks: new Map() };
+  const runs = await lastSlotRuns(engine.database.kysely, engine.source);
+  for (const resource of engine.resources) {
+    const runId = runs.get(resource.name);
+    if (runId !== undefined) agenda.tasks.set(resource, agendaTask(resource, runId, now));
+  }
+  return agenda;
+}
+
+export const agendaTask = (resource: Resource, runId: string, now: number): Task =>
+  createTask({ kind: 'agenda', resource, runId, orderId: null, since: now, lane: 'live', allowance: 0 });
