@@ -1,7 +1,7 @@
 import { byList, LISTS, type List } from './parameters.ts';
 import { NEWEST, OLDEST, type Question, type Shown } from './policy.ts';
-import type { Key } from './rows.ts';
-import type { Change } from './stream.ts';
+import type { Key } from './stream/rows.ts';
+import type { Change } from './stream/stream.ts';
 
 /** A change, and when the copy first showed it; null if it did not until the end. */
 export interface Outcome {
@@ -11,8 +11,8 @@ export interface Outcome {
 
 export interface Judge {
   happened(change: Change): void;
-  /** The copy holds this row as it is at the source now. */
-  shown(list: List, id: number, at: number): void;
+  /** The copy holds this row as it is at the source since its change `number`; default: as it is now. */
+  shown(list: List, id: number, at: number, number?: number): void;
   /** The copy no longer holds this row. */
   gone(list: List, id: number, at: number): void;
   /** A reading showed all rows of a list from `from` to `to` (not included). */
@@ -39,11 +39,13 @@ export function createJudge(lacks: Readonly<Record<List, number>>): Judge {
   const changed = byList(() => new Map<number, Change[]>());
   const deleted = byList(() => new Map<number, Deletion>());
 
-  const shown = (list: List, id: number, at: number) => {
+  const shown = (list: List, id: number, at: number, number = Number.POSITIVE_INFINITY) => {
     const changes = changed[list].get(id);
     if (!changes) return;
-    changed[list].delete(id);
-    for (const change of changes) settled.push({ change, seenAt: at });
+    const later = changes.filter(change => change.number > number);
+    if (later.length === 0) changed[list].delete(id);
+    else changed[list].set(id, later);
+    for (const change of changes) if (change.number <= number) settled.push({ change, seenAt: at });
   };
   const gone = (list: List, id: number, at: number) => {
     const deletion = deleted[list].get(id);

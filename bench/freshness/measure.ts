@@ -1,15 +1,15 @@
 import { DAY, HOUR } from '../../src/clock.ts';
-import { cellsOf } from './cells.ts';
-import type { Phase } from './habits.ts';
-import { optimumOf } from './optimum.ts';
 import { PAGE_ROWS, REQUESTS_PER_HOUR, SIZES, type SizeName, START_MS, STREAM } from './parameters.ts';
+import { cellsOf } from './policies/cells.ts';
 import { evenSweep } from './policies/even-sweep.ts';
 import { lookBack } from './policies/look-back.ts';
 import { optimal } from './policies/optimal.ts';
+import { optimumOf } from './policies/optimum.ts';
 import type { Policy } from './policy.ts';
 import type { Measured, Measurement } from './report.ts';
 import { type Run, simulate } from './simulate.ts';
-import { createStream, type Stream, type StreamOptions } from './stream.ts';
+import type { Phase } from './stream/habits.ts';
+import { createStream, type Stream, type StreamOptions } from './stream/stream.ts';
 
 /** One stream, and when it is watched. */
 export interface Plan {
@@ -21,21 +21,29 @@ export interface Plan {
   readonly phases?: readonly Phase[];
 }
 
-const WARM_UP_MS = DAY;
-/** After the measured days, changes are waited for as long as so many even sweeps take, but at least a day. */
+/** After the measured days, changes are waited for as long as so many even sweeps take, or longer. */
 const SWEEPS_AFTER = 5;
 
 export function planOf(
   size: SizeName,
-  { days, seed, phases }: { days: number; seed: number; phases?: readonly Phase[] },
+  options: {
+    readonly days: number;
+    readonly warmUpDays: number;
+    /** The least time after the measured days. */
+    readonly afterMs: number;
+    readonly seed: number;
+    readonly times: number;
+    readonly phases?: readonly Phase[];
+  },
 ): Plan {
+  const { days, seed, times, phases } = options;
   const counts = SIZES[size];
-  const measuredFromMs = START_MS + WARM_UP_MS;
+  const measuredFromMs = START_MS + options.warmUpDays * DAY;
   const measuredToMs = measuredFromMs + days * DAY;
   const rows = counts.customers + counts.invoices + counts.transactions;
   const sweepMs = (rows / PAGE_ROWS / REQUESTS_PER_HOUR) * HOUR;
-  const endMs = measuredToMs + Math.max(SWEEPS_AFTER * sweepMs, DAY);
-  const stream = { counts, seed, parameters: STREAM, startMs: START_MS };
+  const endMs = measuredToMs + Math.max(SWEEPS_AFTER * sweepMs, options.afterMs);
+  const stream = { counts, seed, parameters: { ...STREAM, times }, startMs: START_MS };
   return {
     size,
     days,

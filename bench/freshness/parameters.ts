@@ -29,6 +29,8 @@ export interface ListHabits {
 }
 
 export interface StreamParameters {
+  /** All changes happen so many times as often. Nothing else differs: time only seems to pass faster at the source. */
+  readonly times: number;
   /** Share of edits, moves, deletions and back-dated rows that hit a young row. The others hit any row. */
   readonly youngShare: number;
   /** Mean age of a young row; its age is exponentially distributed. */
@@ -41,6 +43,7 @@ export interface StreamParameters {
 }
 
 export const STREAM: StreamParameters = {
+  times: 1,
   youngShare: 0.75,
   youngDays: 12,
   oldestDays: 730,
@@ -76,7 +79,7 @@ export const REQUESTS_PER_HOUR = 1000;
 /** A Monday. */
 export const START_MS = Date.UTC(2026, 0, 5);
 
-/** Rows that a list gains each day: its density at the newest end. */
+/** Rows that a list gains each day at `times: 1`: its density. */
 export const rowsPerDay = ({ newPerWeek }: ListHabits, count: number): number => (newPerWeek * count) / 7;
 
 export const dayOf = (ms: number): number => Math.floor(ms / DAY);

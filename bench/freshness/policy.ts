@@ -1,5 +1,5 @@
 import type { List } from './parameters.ts';
-import type { Key } from './rows.ts';
+import type { Key } from './stream/rows.ts';
 
 /** One request: the first page of the rows of a list from `from` (included) to `to` (not included), in order of place. */
 export interface Question {

@@ -1,10 +1,10 @@
 import Table from 'cli-table3';
 import { type Figures, figuresOf } from './figures.ts';
-import { flowsOf } from './flows.ts';
-import type { Phase } from './habits.ts';
 import { byList, KINDS, LISTS, SIZES, type SizeName, type StreamParameters } from './parameters.ts';
 import type { Result } from './simulate.ts';
-import type { Change } from './stream.ts';
+import { flowsOf } from './stream/flows.ts';
+import type { Phase } from './stream/habits.ts';
+import type { Change } from './stream/stream.ts';
 
 /** What one policy reached on a stream. */
 export interface Measured {

@@ -2,8 +2,8 @@ import { HOUR } from '../../src/clock.ts';
 import { coveredBy, createJudge, type Outcome } from './judge.ts';
 import { PAGE_ROWS } from './parameters.ts';
 import type { Answer, Policy, Question } from './policy.ts';
-import { keyOf } from './rows.ts';
-import type { Stream } from './stream.ts';
+import { keyOf } from './stream/rows.ts';
+import type { Stream } from './stream/stream.ts';
 
 /** The time between a request and the next one of a policy that does not wait. */
 const REQUEST_MS = 250;

@@ -1,21 +1,31 @@
 import { describe, expect, test } from 'vitest';
-import { cellsOf } from '../../bench/freshness/cells.ts';
 import { figuresOf } from '../../bench/freshness/figures.ts';
-import { flowsOf } from '../../bench/freshness/flows.ts';
-import { HABITS } from '../../bench/freshness/habits.ts';
 import { coveredBy, createJudge } from '../../bench/freshness/judge.ts';
-import { optimumOf } from '../../bench/freshness/optimum.ts';
-import { SIZES, START_MS, STREAM, type StreamParameters } from '../../bench/freshness/parameters.ts';
+import { KINDS, LISTS, SIZES, START_MS, STREAM, type StreamParameters } from '../../bench/freshness/parameters.ts';
+import { cellsOf } from '../../bench/freshness/policies/cells.ts';
 import { evenSweep } from '../../bench/freshness/policies/even-sweep.ts';
 import { lookBack } from '../../bench/freshness/policies/look-back.ts';
 import { optimal } from '../../bench/freshness/policies/optimal.ts';
+import { optimumOf } from '../../bench/freshness/policies/optimum.ts';
 import { NEWEST, OLDEST, type Policy } from '../../bench/freshness/policy.ts';
-import { createRows, dayOfKey, keyOf } from '../../bench/freshness/rows.ts';
+import { applyChange, fillSource, MARK, MARKED } from '../../bench/freshness/product/source-rows.ts';
 import { simulate } from '../../bench/freshness/simulate.ts';
-import { type Change, createStream, type Stream } from '../../bench/freshness/stream.ts';
+import { flowsOf } from '../../bench/freshness/stream/flows.ts';
+import { HABITS } from '../../bench/freshness/stream/habits.ts';
+import { createRows, dayOfKey, keyOf } from '../../bench/freshness/stream/rows.ts';
+import { type Change, createStream, type Stream } from '../../bench/freshness/stream/stream.ts';
 import { DAY, HOUR } from '../../src/clock.ts';
+import { dateOf } from '../../src/sandbox/data/calendar.ts';
+import { createData } from '../../src/sandbox/data/data.ts';
 
 const counts = SIZES.medium;
+const NO_ROWS = {
+  counts: { customers: 0, invoices: 0, transactions: 0 },
+  moreStates: false,
+  undated: false,
+  beyondDouble: false,
+  farDates: false,
+};
 const options = { counts, seed: 7, parameters: STREAM, startMs: START_MS };
 
 describe('the stream', () => {
@@ -66,6 +76,13 @@ describe('the stream', () => {
     expect(paid.size).toBeGreaterThan(300);
   });
 
+  test('`times` only makes time pass faster', () => {
+    const usual = createStream(options).advanceTo(START_MS + 10 * DAY);
+    const faster = createStream({ ...options, parameters: { ...STREAM, times: 20 } }).advanceTo(START_MS + DAY / 2);
+    const kinds = (changes: readonly Change[]) => changes.map(({ list, kind }) => `${list} ${kind}`);
+    expect(kinds(faster)).toEqual(kinds(usual));
+  });
+
   test('habits change the rates for their time', () => {
     const stream = createStream({ ...options, phases: HABITS, phasesFromMs: START_MS });
     const changes = stream.advanceTo(START_MS + 8 * DAY);
@@ -82,6 +99,31 @@ describe('the stream', () => {
 });
 
 const ageDays = ({ at, place }: Change) => at / DAY - dayOfKey(place) - 0.5;
+
+describe('the source of the product', () => {
+  const tiny = { customers: 60, invoices: 600, transactions: 1200 };
+
+  test('holds the rows of the stream after every change', () => {
+    const stream = createStream({ ...options, counts: tiny, parameters: { ...STREAM, times: 20 } });
+    const data = createData({ ...NO_ROWS, seed: 1, today: '2026-01-05' });
+    fillSource(data, stream);
+    const changes = stream.advanceTo(START_MS + 20 * DAY);
+    for (const each of changes) applyChange(data, each);
+    expect(new Set(changes.map(({ kind }) => kind)).size).toBe(KINDS.length);
+    for (const list of LISTS) {
+      const rows = stream.rows[list];
+      expect(data[list].size).toBe(rows.size);
+      for (const row of data[list].rows()) {
+        expect(rows.has(row.id)).toBe(true);
+        if ('date' in row) expect(row.date).toBe(dateOf(rows.dayOf(row.id)));
+        if ('status' in row) expect(row.status).toBe(stream.open.has(row.id) ? 'Unpaid' : 'Paid');
+        const mark = (row as unknown as Record<string, unknown>)[MARKED[list]];
+        const version = stream.versionOf(list, row.id);
+        expect(mark).toBe(version === 0 ? null : `${MARK}${version}`);
+      }
+    }
+  });
+});
 
 describe('rows of a list', () => {
   test('are in order of date, then id, also after rows came in late, moved or left', () => {
@@ -144,6 +186,18 @@ describe('the judge', () => {
     judge.happened(change(1, 'deleted', 1));
     for (let hour = 2; hour < 9; hour++) judge.read('invoices', everything, [], hour * HOUR);
     expect(seen(judge)).toEqual([[1, null]]);
+  });
+
+  test('a copy that shows an older version has not seen the later changes', () => {
+    const judge = judgeOf();
+    judge.happened(change(1, 'edited', 1));
+    judge.happened(change(2, 'paid', 1));
+    judge.shown('invoices', 1, 3 * HOUR, 1);
+    judge.shown('invoices', 1, 4 * HOUR, 2);
+    expect(seen(judge)).toEqual([
+      [1, 3],
+      [2, 4],
+    ]);
   });
 
   test('what nobody can see is left out: a row that was deleted before it was shown, an edit of a deleted row', () => {

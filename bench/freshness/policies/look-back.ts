@@ -1,7 +1,7 @@
 import { HOUR } from '../../../src/clock.ts';
 import { dayOf } from '../parameters.ts';
 import { NEWEST, OLDEST, type Policy, type Question } from '../policy.ts';
-import { keyOf } from '../rows.ts';
+import { keyOf } from '../stream/rows.ts';
 
 const LOOK_BACK_DAYS = 30;
 /** When all customers are read, by UTC. */

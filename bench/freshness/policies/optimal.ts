@@ -1,12 +1,12 @@
 import { HOUR, MINUTE } from '../../../src/clock.ts';
-import { flowsOf } from '../flows.ts';
-import { type Habits, phaseAt } from '../habits.ts';
-import { optimumOf, rateOf } from '../optimum.ts';
 import { byList, LISTS, type List, PAGE_ROWS, rowsPerDay } from '../parameters.ts';
 import { type Answer, NEWEST, OLDEST, type Policy, type Question } from '../policy.ts';
-import { type Key, keyOf, type Rows } from '../rows.ts';
-import type { StreamOptions } from '../stream.ts';
+import { flowsOf } from '../stream/flows.ts';
+import { type Habits, phaseAt } from '../stream/habits.ts';
+import { type Key, keyOf, type Rows } from '../stream/rows.ts';
+import type { StreamOptions } from '../stream/stream.ts';
 import { createDueQueue, type DueQueue } from './due-queue.ts';
+import { optimumOf, rateOf } from './optimum.ts';
 
 /** New rows shift the ages of all others, and inserted ones make cells larger than a page. */
 const RECUT_MS = 6 * HOUR;

@@ -1,6 +1,6 @@
-import type { Flow } from './flows.ts';
-import type { StreamParameters } from './parameters.ts';
-import { type Extent, massOf } from './places.ts';
+import type { StreamParameters } from '../parameters.ts';
+import type { Flow } from '../stream/flows.ts';
+import { type Extent, massOf } from '../stream/places.ts';
 
 /** A part of a list that one request reads. */
 export interface Cell {

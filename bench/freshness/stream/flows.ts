@@ -1,6 +1,6 @@
-import type { Counts } from '../../src/sandbox/data/data.ts';
+import type { Counts } from '../../../src/sandbox/data/data.ts';
+import { type Kind, LISTS, type List, rowsPerDay, type StreamParameters } from '../parameters.ts';
 import type { Habits } from './habits.ts';
-import { type Kind, LISTS, type List, rowsPerDay, type StreamParameters } from './parameters.ts';
 import type { Places } from './places.ts';
 
 /** Changes of one kind on one list: how many an hour, and where. */
@@ -30,6 +30,9 @@ export function flowsOf(counts: Counts, parameters: StreamParameters, habits?: H
       { list, kind: 'deleted', perHour: monthly(its.deletedPerMonth), places: 'aged' },
     ];
   });
-  const scaled = usual.map(flow => ({ ...flow, perHour: flow.perHour * (habits?.factors?.[flow.kind] ?? 1) }));
+  const scaled = usual.map(flow => ({
+    ...flow,
+    perHour: flow.perHour * parameters.times * (habits?.factors?.[flow.kind] ?? 1),
+  }));
   return [...scaled, ...(habits?.extra ?? [])].filter(({ perHour }) => perHour > 0);
 }

@@ -1,6 +1,6 @@
-import { DAY, HOUR } from '../../src/clock.ts';
+import { DAY, HOUR } from '../../../src/clock.ts';
+import { KINDS, type Kind } from '../parameters.ts';
 import type { Flow } from './flows.ts';
-import { KINDS, type Kind } from './parameters.ts';
 
 /** How a source changes otherwise than usual. */
 export interface Habits {

@@ -1,7 +1,7 @@
-import type { Counts } from '../../src/sandbox/data/data.ts';
-import { flowsOf } from './flows.ts';
+import type { Counts } from '../../../src/sandbox/data/data.ts';
+import { type Kind, LISTS, type List, PAGE_ROWS, rowsPerDay, type StreamParameters } from '../parameters.ts';
+import { flowsOf } from '../stream/flows.ts';
 import { type Cell, rateOf } from './optimum.ts';
-import { type Kind, LISTS, type List, PAGE_ROWS, rowsPerDay, type StreamParameters } from './parameters.ts';
 
 export interface PlacedCell extends Cell {
   readonly list: List;

@@ -1,5 +1,5 @@
-import type { Random } from '../../src/sandbox/data/random.ts';
-import type { StreamParameters } from './parameters.ts';
+import type { Random } from '../../../src/sandbox/data/random.ts';
+import type { StreamParameters } from '../parameters.ts';
 
 /**
  * Which rows of a list a change may hit, by position: rows from the newest end. At `perDay` rows a day, a row of age `a` days
