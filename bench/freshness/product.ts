@@ -19,6 +19,7 @@ import type { Measured } from './report.ts';
 import { type Change, createStream } from './stream/stream.ts';
 
 const TICK_MS = 15 * MINUTE;
+/** How far the clock moves during work. It moves on after a second in any case. */
 const HELD_MS = 100;
 
 const log = createLog({ level: 'silent', secrets: [] });
@@ -74,7 +75,7 @@ async function play(url: string, { stream: options, run }: Plan, onHour: (hour: 
     const serving = Promise.all([serve(engine, clock, loop, over.signal), holdBack(clock, busy, over.signal)]);
     for (let hour = 1; ; hour++) {
       await Promise.race([clock.sleep(startMs + hour * HOUR - clock.now()), serving]);
-      await judgeSince(database, judge, changes.splice(0));
+      await judgeSince(database, judge, () => changes.splice(0));
       onHour(hour);
       if (clock.now() >= endMs || (clock.now() >= measuredToMs && judge.pending === 0)) break;
     }

@@ -26,14 +26,15 @@ type Event = {
   readonly at: number;
 };
 
-/** Gives the judge the changes and what the warehouse showed since the last call, in order of time. */
-export async function judgeSince(database: Database, judge: Judge, changes: readonly Change[]): Promise<void> {
+/** Gives the judge the changes made and what the warehouse showed since the last call, in order of time. */
+export async function judgeSince(database: Database, judge: Judge, takeChanges: () => Change[]): Promise<void> {
   const { rows: events } = await database.query<Event>(
     `with shown as (delete from public.shown returning resource, key, mark, at),
       deleted as (delete from public.deletions returning resource, key, null::int as mark, at)
     select * from shown union all select * from deleted order by at`,
   );
-  const waiting = [...changes];
+  // After the query: a change that it shows has happened by then.
+  const waiting = takeChanges();
   for (const { resource, key, mark, at } of events) {
     for (const change of takeUntil(waiting, at)) judge.happened(change);
     if (mark === null) judge.gone(resource, Number(key), at);
