@@ -31,12 +31,13 @@ const warmUpDays = Number(values['warm-up']);
 const days = values.habits ? Math.max(...HABITS.map(({ toMs }) => toMs)) / DAY : Number(values.days);
 if (!(days > 0 && warmUpDays > 0 && times > 0 && Number.isInteger(seed)))
   throw new SluiceError('usage', 'Expected days, warm-up and times above 0, and a whole seed.');
+const sizes = sizesOf(positionals[0] ?? 'medium');
 const parameters = { ...STREAM, times };
 /** Deletions wait longest. A virtual day of the product takes minutes. */
 const afterMs = values.product ? 4 * HOUR : DAY;
 
 if (!values.json) console.log(`Parameters\n${describeParameters(parameters)}\n`);
-for (const size of sizesOf(positionals[0] ?? 'medium')) {
+for (const size of sizes) {
   const plan = planOf(size, { days, warmUpDays, afterMs, seed, times, ...(values.habits ? { phases: HABITS } : {}) });
   const measurement = measure(plan, values.product ? [await measureProduct(plan, tellHour)] : []);
   if (values.json) console.log(JSON.stringify(documentOf(measurement)));
@@ -49,9 +50,9 @@ function tellHour(hour: number): void {
 
 function sizesOf(name: string): SizeName[] {
   const all = Object.keys(SIZES) as SizeName[];
-  const sizes = all.filter(size => name === 'all' || name === size);
-  if (sizes.length === 0) throw new SluiceError('usage', `Unknown size "${name}"; expected ${all.join(', ')} or all.`);
-  return sizes;
+  const named = all.filter(size => name === 'all' || name === size);
+  if (named.length === 0) throw new SluiceError('usage', `Unknown size "${name}"; expected ${all.join(', ')} or all.`);
+  return named;
 }
 
 function documentOf(measurement: ReturnType<typeof measure>) {

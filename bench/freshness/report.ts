@@ -54,24 +54,26 @@ export function linesOf({ best, phases, measuredFromMs }: Measurement, { result 
   });
 }
 
-/** The parameters and the rates that follow from them. */
+/** The rates that follow from the parameters. */
 export function describeStream(size: SizeName, parameters: StreamParameters): string {
   const counts = SIZES[size];
   const flows = flowsOf(counts, parameters);
   const perHour = byList(list => flows.filter(flow => flow.list === list));
-  const table = new Table({ head: ['list', 'rows', ...KINDS.map(kind => `${kind} / h`)], style: PLAIN });
+  const table = new Table({ head: ['list', 'rows', ...KINDS], style: PLAIN });
   for (const list of LISTS)
     table.push([
       list,
       counts[list],
       ...KINDS.map(kind => number(perHour[list].find(flow => flow.kind === kind)?.perHour ?? 0)),
     ]);
-  return table.toString();
+  return `Changes an hour\n${table.toString()}`;
 }
 
-export function describeParameters({ lists, ...ages }: StreamParameters): string {
-  const lines = Object.entries({ ...ages, ...lists }).map(([name, value]) => `  ${name}: ${JSON.stringify(value)}`);
-  return lines.join('\n').replaceAll('"', '').replaceAll(',', ', ').replaceAll(':', ': ').replaceAll(':  ', ': ');
+export function describeParameters({ lists, ...common }: StreamParameters): string {
+  const table = new Table({ head: ['list', ...Object.keys(lists.customers)], style: PLAIN });
+  for (const list of LISTS) table.push([list, ...Object.values(lists[list])]);
+  const names = Object.entries(common).map(([name, value]) => `${name} ${value}`);
+  return `${names.join(', ')}\n${table.toString()}`;
 }
 
 export function describeMeasurement(measurement: Measurement): string {
@@ -106,8 +108,8 @@ function rowOf(of: string, { n, mean, median, p99, worst, unseen }: Figures, rat
   ];
 }
 
-/** Two significant digits or more. */
+/** Three significant digits, or one decimal. */
 function number(value: number): string {
   if (!Number.isFinite(value)) return '-';
-  return value === 0 ? '0' : value >= 10 ? value.toFixed(1) : value >= 1 ? value.toFixed(2) : value.toPrecision(2);
+  return value === 0 ? '0' : value >= 10 ? value.toFixed(1) : value.toPrecision(3);
 }
