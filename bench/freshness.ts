@@ -3,7 +3,7 @@
 //     [--product] [--json]
 // On paper (time is a number, no HTTP, no database): an even sweep, a 30-day look-back, and the best static policy for known
 // rates. --habits: the source changes its habits over eight days. --times: so many times as many changes. --product: also Sluice
-// itself on the same stream, on an injected clock; a virtual hour takes 15 seconds, so --days 0.5 --times 20 is a good start.
+// itself on the same stream, on an injected clock; a virtual hour takes 15 s of CPU, so --days 0.5 --times 20 is a good start.
 import { parseArgs } from 'node:util';
 import { DAY, HOUR } from '../src/clock.ts';
 import { SluiceError } from '../src/errors.ts';
