@@ -33,8 +33,12 @@ interface Deletion {
   lacks: number;
 }
 
-/** `lacks`: see `Policy`. */
-export function createJudge(lacks: Readonly<Record<List, number>>): Judge {
+/** `lacks`: see `Policy`. Only changes of the measured time are judged; a later deletion settles that nobody can see the earlier ones. */
+export function createJudge(
+  lacks: Readonly<Record<List, number>>,
+  measured = { measuredFromMs: Number.NEGATIVE_INFINITY, measuredToMs: Number.POSITIVE_INFINITY },
+): Judge {
+  const isMeasured = ({ at }: Change) => at >= measured.measuredFromMs && at < measured.measuredToMs;
   const settled: Outcome[] = [];
   const changed = byList(() => new Map<number, Change[]>());
   const deleted = byList(() => new Map<number, Deletion>());
@@ -57,11 +61,12 @@ export function createJudge(lacks: Readonly<Record<List, number>>): Judge {
     happened(change) {
       const { list, id, kind } = change;
       const changes = changed[list].get(id) ?? [];
+      if (kind === 'deleted') changed[list].delete(id);
+      if (!isMeasured(change)) return;
       if (kind !== 'deleted') {
         changed[list].set(id, [...changes, change]);
         return;
       }
-      changed[list].delete(id);
       const wasNeverShown = changes.some(each => each.kind === 'new' || each.kind === 'back-dated');
       if (!wasNeverShown) deleted[list].set(id, { change, lacks: 0 });
     },

@@ -52,7 +52,7 @@ async function play(url: string, { stream: options, run }: Plan, onHour: (hour: 
   await recordShown(database);
 
   // The warehouse deletes only what it has confirmed, so one deletion counts.
-  const judge = createJudge({ customers: 1, invoices: 1, transactions: 1 });
+  const judge = createJudge({ customers: 1, invoices: 1, transactions: 1 }, run);
   const changes: Change[] = [];
   let requests = 0;
   /** Nobody can see a change before the next request, so changes are made then. */
@@ -61,7 +61,7 @@ async function play(url: string, { stream: options, run }: Plan, onHour: (hour: 
     if (now >= measuredFromMs && now < measuredToMs) requests += granted;
     for (const change of stream.advanceTo(now)) {
       applyChange(sandbox.data, change);
-      if (change.at >= measuredFromMs && change.at < measuredToMs) changes.push(change);
+      changes.push(change);
     }
   };
   const wrapBudget = (budget: Budget) => observeGrants(budget, underWay, onGrants);

@@ -42,7 +42,10 @@ export function linesOf({ best, phases, measuredFromMs }: Measurement, { result 
         name,
         holds: ({ at }) => at >= measuredFromMs + fromMs && at < measuredFromMs + toMs,
       }))
-    : KINDS.map(kind => ({ name: kind, holds: change => change.kind === kind }));
+    : [
+        ...KINDS.map((kind): Group => ({ name: kind, holds: change => change.kind === kind })),
+        { name: 'all but deleted', holds: ({ kind }) => kind !== 'deleted' },
+      ];
   return [...groups, { name: 'all', holds: () => true }].map(({ name, holds }) => {
     const [figures, least] = [result, best.result].map(({ outcomes, endMs }) =>
       figuresOf(

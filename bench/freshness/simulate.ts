@@ -28,7 +28,7 @@ export interface Result {
 /** Lets a policy read a stream on paper: no HTTP and no database, and time is a number. */
 export function simulate(policy: Policy, stream: Stream, run: Run): Result {
   const { startMs, measuredFromMs, measuredToMs, endMs, requestsPerHour } = run;
-  const judge = createJudge(policy.lacks);
+  const judge = createJudge(policy.lacks, run);
   /** Times of the latest requests, one window of them. */
   const sent = new Float64Array(requestsPerHour).fill(Number.NEGATIVE_INFINITY);
   let total = 0;
@@ -39,8 +39,7 @@ export function simulate(policy: Policy, stream: Stream, run: Run): Result {
     const move = policy.next(now);
     const slot = total % requestsPerHour;
     const at = 'untilMs' in move ? move.untilMs : Math.max(now, (sent[slot] as number) + HOUR);
-    for (const change of stream.advanceTo(at))
-      if (change.at >= measuredFromMs && change.at < measuredToMs) judge.happened(change);
+    for (const change of stream.advanceTo(at)) judge.happened(change);
     now = at;
     if ('untilMs' in move) continue;
     sent[slot] = at;

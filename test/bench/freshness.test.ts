@@ -210,6 +210,17 @@ describe('the judge', () => {
     expect(seen(judge)).toEqual([[4, 5]]);
   });
 
+  test('a deletion after the measured time takes back what was not shown, and is not judged', () => {
+    const measured = { measuredFromMs: 0, measuredToMs: 2 * HOUR };
+    const judge = createJudge({ customers: 1, invoices: 1, transactions: 1 }, measured);
+    judge.happened(change(1, 'new', 1));
+    judge.happened(change(1.5, 'new', 2));
+    judge.happened(change(3, 'deleted', 1));
+    judge.happened(change(4, 'new', 3));
+    judge.read('invoices', everything, [{ id: 2 }, { id: 3 }], 5 * HOUR);
+    expect(seen(judge)).toEqual([[1.5, 5]]);
+  });
+
   test('a page covers its range up to the next page', () => {
     expect(coveredBy({ list: 'invoices', from: 10, to: NEWEST }, 20)).toEqual({ from: 10, to: 20 });
     expect(coveredBy({ list: 'invoices', from: 10, to: NEWEST }, null)).toEqual({ from: 10, to: NEWEST });
