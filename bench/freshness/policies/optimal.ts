@@ -1,8 +1,8 @@
 import { HOUR, MINUTE } from '../../../src/clock.ts';
 import { byList, LISTS, type List, PAGE_ROWS, rowsPerDay } from '../parameters.ts';
 import { type Answer, NEWEST, OLDEST, type Policy, type Question } from '../policy.ts';
-import { flowsOf } from '../stream/flows.ts';
-import { type Habits, phaseAt } from '../stream/habits.ts';
+import { flowsOf, type Habits } from '../stream/flows.ts';
+import { phaseAt } from '../stream/habits.ts';
 import { type Key, keyOf, type Rows } from '../stream/rows.ts';
 import type { StreamOptions } from '../stream/stream.ts';
 import { createDueQueue, type DueQueue } from './due-queue.ts';

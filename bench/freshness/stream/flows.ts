@@ -1,6 +1,5 @@
 import type { Counts } from '../../../src/sandbox/data/data.ts';
 import { type Kind, LISTS, type List, rowsPerDay, type StreamParameters } from '../parameters.ts';
-import type { Habits } from './habits.ts';
 import type { Places } from './places.ts';
 
 /** Changes of one kind on one list: how many an hour, and where. */
@@ -9,6 +8,12 @@ export interface Flow {
   readonly kind: Kind;
   readonly perHour: number;
   readonly places: Places;
+}
+
+/** How a source changes otherwise than usual. */
+export interface Habits {
+  readonly factors?: Partial<Record<Kind, number>>;
+  readonly extra?: readonly Flow[];
 }
 
 const HOURS_PER_MONTH = 730;

@@ -1,13 +1,8 @@
 import { DAY, HOUR } from '../../../src/clock.ts';
 import { KINDS, type Kind } from '../parameters.ts';
-import type { Flow } from './flows.ts';
+import type { Habits } from './flows.ts';
 
-/** How a source changes otherwise than usual. */
-export interface Habits {
-  readonly factors?: Partial<Record<Kind, number>>;
-  readonly extra?: readonly Flow[];
-}
-
+/** A period in which the source changes otherwise than usual. */
 export interface Phase extends Habits {
   readonly name: string;
   /** From the start of the measured days. */
