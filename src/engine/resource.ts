@@ -24,7 +24,6 @@ export interface Resource extends List {
   readonly table: Table;
   readonly parse: ReturnType<typeof createRecordParser>;
   readonly dates: DateWindow | undefined;
-  /** How far an answer may lag behind the source, in milliseconds. */
   readonly lagMs: number;
   /** What the list was observed to do; `adopt` replaces it together with the strategy. */
   profile: SourceProfile;

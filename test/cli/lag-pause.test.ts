@@ -13,15 +13,15 @@ test('while a repair waits for answers that no longer lag, the command, status a
     const env = { ...given, SOURCE_LAG_SECONDS: '3600' };
 
     const repair = begin(['verify', 'customers', '--repair'], { env });
-    await until(() => repair.stderr().includes('rows that had just appeared'));
+    await until(() => repair.stderr().includes('answers may not show the latest changes'));
     expect(repair.stderr()).toMatch(
-      /^customers: rows that had just appeared are not shown; asking again at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, when answers no longer lag \(SOURCE_LAG_SECONDS\)$/m,
+      /^customers: answers may not show the latest changes yet; asking again at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, when answers no longer lag \(SOURCE_LAG_SECONDS\)$/m,
     );
     expect((await sluice('status')).stdout).toMatch(
-      /^customers +verify +waiting until [-\d]*.?\d\d:\d\d:\d\d: rows that had just appeared are not shown \(SOURCE_LAG_SECONDS\) /m,
+      /^customers +verify +waiting until [-\d]*.?\d\d:\d\d:\d\d: answers may not show the latest changes yet \(SOURCE_LAG_SECONDS\) /m,
     );
     const [run] = (await sluice('status', '--json')).json().runs;
-    expect(run).toMatchObject({ state: 'waiting', reason: expect.stringContaining('just appeared') as string });
+    expect(run).toMatchObject({ state: 'waiting', reason: expect.stringContaining('SOURCE_LAG_SECONDS') as string });
     expect(Date.parse(run.waitingUntil)).toBeGreaterThan(Date.now());
     repair.child.kill('SIGKILL');
     await repair.ended;

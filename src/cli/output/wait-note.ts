@@ -17,7 +17,7 @@ export const crowdedText = (allowed: number, concurrency: number): string =>
 
 /** Rows that had just appeared were not shown. */
 export const pauseText = (at: number, timeZone: string): string =>
-  `rows that had just appeared are not shown; asking again at ${momentWithZone(at, timeZone)}, when answers no longer lag (SOURCE_LAG_SECONDS)`;
+  `answers may not show the latest changes yet; asking again at ${momentWithZone(at, timeZone)}, when answers no longer lag (SOURCE_LAG_SECONDS)`;
 
 /** `came`: what came instead of an answer. */
 export const retryText = (came: string, at: number, timeZone: string): string =>

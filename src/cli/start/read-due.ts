@@ -71,7 +71,7 @@ function logEvent(log: Log, event: LoopEvent): void {
   if (event.kind === 'pausing') {
     const { task, waitMs } = event;
     const facts = { resource: task.resource.name, waitMs, until: isoIn(waitMs) };
-    log.info(facts, 'rows that had just appeared are not shown; waiting for answers that no longer lag');
+    log.info(facts, 'answers may not show the latest changes yet; waiting for answers that no longer lag');
   }
   if (event.kind !== 'ended') return;
   const { task, state } = event;

@@ -1,6 +1,6 @@
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
-import { type List, needsUnfiltered, oldestProof, partition, unfilteredReadAt } from '../coverage/list.ts';
+import { type List, lagOf, needsUnfiltered, oldestProof, partition, unfilteredReadAt } from '../coverage/list.ts';
 import { confirmationOf, isInDoubt } from '../deletion/is-deleted.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
@@ -24,9 +24,12 @@ export function lackingSlices(list: List, missing: readonly MissingRow[]): Lacki
   return [...found.values()];
 }
 
-/** The moment after which a whole cover confirms: the slice that lacked a row is read again, too. */
-export const latestLack = (lacking: readonly LackingSlice[]): number =>
-  Math.max(0, ...lacking.map(({ last }) => last + 1));
+/**
+ * The moment from which on readings of a whole cover confirm, that of the slice that lacked a row included; 0 if there is nothing to
+ * confirm. An answer that lags behind may be older than the move of a row that another slice has already lost.
+ */
+export const confirmsFrom = (list: List, lacking: readonly LackingSlice[]): number =>
+  lacking.length === 0 ? 0 : Math.max(...lacking.map(({ last }) => last + 1)) + lagOf(list);
 
 /**
  * True for a slice that lacked rows at its last reading. It is read again after all others, because they may show those rows, and
@@ -70,7 +73,7 @@ function questionFor({ strategy }: List, row: MissingRow): Slice | null {
  * that has become too large would be cut instead.
  */
 function confirmByCover({ list, wish, missing }: PlanFacts, counted: boolean): Next {
-  const since = latestLack(lackingSlices(list, missing));
+  const since = confirmsFrom(list, lackingSlices(list, missing));
   const covered = since > 0 && (oldestProof(list) ?? 0) >= since;
   if (!covered || list.reading.size > 0) return idle(list);
   const { coverAsked } = wish.progress;

@@ -1,12 +1,12 @@
 import { DAY } from '../../clock.ts';
-import { foundAbsentAt, type List, partition, watched } from '../coverage/list.ts';
+import { foundAbsentAt, type List, lagOf, partition, watched } from '../coverage/list.ts';
 import { mayBeAbsent, slicingOf } from '../job.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { uncovered } from '../slices/id-ranges.ts';
 import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../slices/slice.ts';
 import { pooledPrior } from './change-rates.ts';
 import { idle, MOST_PAGES, type Next, type Pause, type PlanFacts, single, type Wish, wants } from './choice.ts';
-import { confirm, hasLacked, type LackingSlice, lackingSlices, latestLack } from './confirm.ts';
+import { confirm, confirmsFrom, hasLacked, type LackingSlice, lackingSlices } from './confirm.ts';
 import { chainIds, gatherDates } from './gather.ts';
 import { nextSlice } from './next-slice.ts';
 
@@ -47,10 +47,12 @@ function planNow(facts: PlanFacts): Next {
 const MOST_PAUSES = 3;
 
 /** A repair waits until answers can no longer lag behind what it has just read; others leave that to the next run. */
-function planPause({ list, wish, now }: PlanFacts): Pause | null {
+function planPause(facts: PlanFacts): Pause | null {
+  const { list, wish, now, missing } = facts;
   if (wish.kind !== 'verify' || wish.reportOnly || wish.failure) return null;
   const due = partition(list).flatMap(({ slice, dueSince }) => (wants(wish, slice) ? (dueSince ?? []) : []));
-  const later = due.filter(at => at > now);
+  const from = confirmsFrom(list, lackingSlices(list, missing));
+  const later = [...due, ...(canConfirm(facts, from) ? [from] : [])].filter(at => at > now);
   if (later.length === 0) return null;
   const until = Math.max(...later);
   const { pauses } = wish.progress;
@@ -141,10 +143,10 @@ function dueEntries(facts: PlanFacts, lacking: readonly LackingSlice[]): Entry[]
   const { list, wish, now } = facts;
   const all = readsAll(facts);
   const mayReread = wish.allowance > 0;
-  const latest = latestLack(lacking);
+  const from = confirmsFrom(list, lacking);
   const parts = partition(list);
-  // A part of the cover confirms nothing.
-  const canConfirm = parts.every(({ slice, provenAt }) => (provenAt ?? 0) >= latest || wants(wish, slice));
+  // Without a lag, whatever is read from now on confirms.
+  const confirms = (from <= now || lagOf(list) === 0) && canConfirm(facts, from);
   const open = parts.filter(entry => !wish.progress.done.has(sliceText(entry.slice)));
   const entries = wish.reportOnly ? open.flatMap(entry => unreported(wish, entry)) : open;
   return entries.filter(entry => {
@@ -154,11 +156,15 @@ function dueEntries(facts: PlanFacts, lacking: readonly LackingSlice[]): Entry[]
     if (entry.provenAt === null) return true;
     if (wish.kind === 'slot') return isNewestEnd(entry) && entry.provenAt < wish.since;
     if (!isPaid(facts, entry)) return false;
-    if ((canConfirm && entry.provenAt < latest) || isHinted(entry, now)) return true;
+    if ((confirms && entry.provenAt < from) || isHinted(entry, now)) return true;
     if (facts.monthsHold) return false;
     return entry.provenAt < wish.since && (all || mayReread || isNewestEnd(entry));
   });
 }
+
+/** Whether the task reads all of the cover that is older than `from`: a part of it confirms nothing. */
+const canConfirm = ({ list, wish }: PlanFacts, from: number): boolean =>
+  partition(list).every(({ slice, provenAt }) => (provenAt ?? 0) >= from || wants(wish, slice));
 
 /** The best of the slices that are due and free, with its neighbours where one reading serves several. */
 function bestOf(facts: PlanFacts, due: readonly Entry[], lacking: readonly LackingSlice[]): Next | null {

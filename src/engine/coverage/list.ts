@@ -14,6 +14,8 @@ export interface List {
   readonly entries: ReadonlyMap<string, Entry>;
   /** Rows that the source counted in the whole list when last asked; null where it does not count, undefined before. */
   readonly total: number | null | undefined;
+  /** How far an answer may lag behind the source, in milliseconds. Default: not at all. */
+  readonly lagMs?: number;
 }
 
 const neverRead = (slice: Slice): Entry => ({
@@ -86,11 +88,13 @@ export const needsUnfiltered = ({ strategy, total }: List): boolean =>
   strategy.oneAnswerShowsAll || (strategy.membership === 'window' && total !== null);
 
 /**
- * Since when every slice of the list was read again (epoch ms): what was missing before that is covered. Null while a part was
- * never read.
+ * As of when the readings of all slices show the source (epoch ms), however far their answers lag behind it: what was missing before that is
+ * covered. A row that moved from one slice to another shortly before may be in none of them. Null while a part was never read.
  */
 export function coveredSince(list: List): number | null {
   const oldest = oldestProof(list);
   if (oldest === null) return null;
-  return needsUnfiltered(list) ? Math.min(oldest, unfilteredReadAt(list)) : oldest;
+  return (needsUnfiltered(list) ? Math.min(oldest, unfilteredReadAt(list)) : oldest) - lagOf(list);
 }
+
+export const lagOf = ({ lagMs = 0 }: List): number => lagMs;

@@ -32,7 +32,7 @@ export interface Lack {
 
 /** What readings claim of the list as a whole. */
 export interface ListClaims {
-  /** *covers(slice)*: every slice of the list was read again at this moment or later; null while one was never read. */
+  /** *covers(slice)*: every slice of the list was read again, as of this moment or later; null while one was never read. */
   readonly coveredSince: number | null;
   /** *counts(n)*: how many rows the source counted, and how many would be left; null where it counts none. */
   readonly count: Count | null;

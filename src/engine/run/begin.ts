@@ -71,7 +71,7 @@ export async function begin(loop: Loop, serves: Serves, now: number): Promise<Tu
   return { moved, wakeAt };
 }
 
-const NOT_SHOWN_YET = 'rows that had just appeared are not shown (SOURCE_LAG_SECONDS)';
+const NOT_SHOWN_YET = 'answers may not show the latest changes yet (SOURCE_LAG_SECONDS)';
 
 /** Counts the pause and reports it, once. */
 async function notePause({ database, onEvent }: Engine, task: Task, { until }: Pause, now: number): Promise<void> {

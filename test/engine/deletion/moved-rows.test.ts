@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
+import { HOUR, MINUTE, SECOND } from '../../../src/clock.ts';
 import { parseVariants } from '../../../src/sandbox/parse/parse-variants.ts';
 import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 test.each(['invoices', 'transactions'] as const)(
   '%s: rows with a new date are not deleted because their former window lacks them',
@@ -114,4 +116,48 @@ test('an invoice without a customer is deleted once everything was read after it
     await engine.close();
   });
   await sandbox.close();
+});
+
+test('what all windows lack is deleted only by readings that began SOURCE_LAG_SECONDS after it went missing', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const size = { customers: 20, invoices: 20, transactions: 300 };
+    // Not in id order, so that only readings of all windows confirm a deletion.
+    const sandbox = await openSandbox({ size, rateLimit: 0, clock, variants: { order: 'updated-desc' } });
+    const given = { clock, limit: 100_000, resources: ['transactions'], pageSize: 5, lagMs: MINUTE } as const;
+    const engine = await openEngine(database, sandbox, given);
+    await serveOrders(engine, 'sync');
+    await clock.advance(HOUR);
+    const [moved, gone] = [...sandbox.rows('transactions')].slice(100, 102).map(({ id }) => Number(id));
+    const deleted = async () => {
+      const { rows } = await database.query<{ key: string }>(
+        "select key from warehouse.row_history where ended_by = 'deleted'",
+      );
+      return rows.map(({ key }) => Number(key));
+    };
+    // As while a row moves at a source whose answers lag behind: its old window lacks it already, and its new one still does.
+    sandbox.remove('transactions', moved as number);
+    sandbox.remove('transactions', gone as number);
+    for (let runs = 0; runs < 4; runs++) {
+      await serveOrders(engine, 'sync');
+      expect([runs, await deleted()]).toEqual([runs, []]);
+      await clock.advance(10 * SECOND);
+    }
+    sandbox.restore('transactions', moved as number);
+    sandbox.update('transactions', moved as number, { date: '2026-01-14' });
+    await clock.advance(MINUTE);
+    await serveOrders(engine, 'sync');
+    expect(await deleted()).toEqual([gone]);
+    expect(await differences(database, sandbox, 5, ['transactions'])).toEqual([]);
+
+    // A repair waits for that moment.
+    await clock.advance(HOUR);
+    sandbox.remove('transactions', moved as number);
+    const begun = clock.now();
+    await serveOrders(engine, 'verify', { repair: true });
+    expect(await deleted()).toEqual([gone, moved]);
+    expect(clock.now() - begun).toBeGreaterThanOrEqual(MINUTE);
+    await engine.close();
+    await sandbox.close();
+  });
 });

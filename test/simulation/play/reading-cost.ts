@@ -2,10 +2,10 @@ import type { Step } from '../../../src/engine/read/step.ts';
 import { sliceText } from '../../../src/engine/slices/slice.ts';
 import { type Plan, rowsPerRequest } from '../plan/plan.ts';
 
-/** Requests of one reading, as a multiple of those that its rows explain. */
-const MOST_TIMES = 6;
-/** Requests that need no rows: ends, empty answers, and answers that are asked for once more. */
-const WITHOUT_ROWS = 12;
+/** A list without a count is read so many times over before it is left in doubt. */
+const MOST_PASSES = 8;
+/** Answers of a pass beyond those that its rows fill: one that is partly filled, and one past the end. */
+const BESIDE = 2;
 
 interface Spent {
   requests: number;
@@ -26,7 +26,7 @@ export function createReadingCheck(plan: Plan): (step: Step) => string | null {
     readings.delete(id);
     // A report answers one month a request.
     const each = resource.name === 'financial_summaries' ? 1 : rowsPerRequest(plan);
-    const most = (MOST_TIMES * spent.keys.size) / each + WITHOUT_ROWS;
+    const most = MOST_PASSES * (spent.keys.size / each + BESIDE);
     if (spent.requests <= most) return null;
     return `a reading of ${name} sent ${spent.requests} requests for ${spent.keys.size} rows`;
   };

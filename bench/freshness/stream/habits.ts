@@ -1,0 +1,50 @@
+import { DAY, HOUR } from '../../../src/clock.ts';
+import { KINDS, type Kind } from '../parameters.ts';
+import type { Habits } from './flows.ts';
+
+/** A period in which the source changes otherwise than usual. */
+export interface Phase extends Habits {
+  readonly name: string;
+  /** From the start of the measured days. */
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+const all = (factor: number) => Object.fromEntries(KINDS.map(kind => [kind, factor])) as Record<Kind, number>;
+
+/** Four changes of habits, each with a usual day after it. */
+export const HABITS: readonly Phase[] = [
+  { name: 'usual', fromMs: 0, toMs: DAY },
+  { name: 'month-end', fromMs: DAY, toMs: 2 * DAY, factors: { new: 5, paid: 3, edited: 3, deleted: 2 } },
+  { name: 'after month-end', fromMs: 2 * DAY, toMs: 3 * DAY },
+  { name: 'quiet weekend', fromMs: 3 * DAY, toMs: 5 * DAY, factors: all(0.05) },
+  { name: 'Monday', fromMs: 5 * DAY, toMs: 6 * DAY },
+  {
+    name: 'import of old rows',
+    fromMs: 6 * DAY,
+    toMs: 6 * DAY + HOUR,
+    extra: [{ list: 'transactions', kind: 'back-dated', perHour: 5000, places: { fromDays: 180, toDays: 540 } }],
+  },
+  { name: 'after import', fromMs: 6 * DAY + HOUR, toMs: 7 * DAY },
+  {
+    name: 'mass edit',
+    fromMs: 7 * DAY,
+    toMs: 7 * DAY + HOUR,
+    extra: [{ list: 'invoices', kind: 'edited', perHour: 1000, places: { fromDays: 90, toDays: 180 } }],
+  },
+  { name: 'after mass edit', fromMs: 7 * DAY + HOUR, toMs: 8 * DAY },
+];
+
+/** The phase of a moment, if it has one, and when the next one begins or it ends. Times are in milliseconds since the epoch. */
+export function phaseAt(
+  phases: readonly Phase[],
+  phasesFromMs: number,
+  ms: number,
+): { readonly phase: Phase | undefined; readonly untilMs: number } {
+  const at = ms - phasesFromMs;
+  const bounds = phases.flatMap(({ fromMs, toMs }) => [fromMs, toMs]).filter(bound => bound > at);
+  return {
+    phase: phases.find(({ fromMs, toMs }) => at >= fromMs && at < toMs),
+    untilMs: phasesFromMs + Math.min(...bounds, Number.POSITIVE_INFINITY),
+  };
+}
