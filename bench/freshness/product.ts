@@ -109,7 +109,7 @@ async function serve(engine: Engine, clock: Clock, loop: LoopActivity, signal: A
         wake = resolve;
       });
       loop.isRunning = true;
-      await runLoop(engine, { orders: () => true, slots: true }, signal).finally(() => {
+      await runLoop(engine, { orders: () => true, slots: true, othersWait: () => false }, signal).finally(() => {
         loop.isRunning = false;
       });
       await woken;

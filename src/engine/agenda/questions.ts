@@ -5,7 +5,7 @@ import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, type Slice, sliceText } from '../slices/slice.ts';
 import { changeRate, pooledPrior } from './change-rates.ts';
 import { type Choice, isChoice, MOST_PAGES, type PlanFacts, single } from './choice.ts';
-import { confirm, hasLacked, lackingSlices, latestLack } from './confirm.ts';
+import { confirm, confirmsFrom, hasLacked, lackingSlices } from './confirm.ts';
 import { ageOf, totalQuestions } from './totals.ts';
 import { type Asking, scoreOf } from './worth.ts';
 
@@ -65,13 +65,14 @@ type Unscored = Omit<Question, 'score' | 'overdue'> & { readonly overdue?: boole
 function sliceQuestions(facts: AgendaFacts, rateOf: RateOf): Unscored[] {
   const { list, wish, missing, now, monthsHold } = facts;
   const lacking = lackingSlices(list, missing);
-  const latest = latestLack(lacking);
+  const from = confirmsFrom(list, lacking);
   const parts = partition(list).filter(({ provenAt }) => provenAt !== null);
-  const uncovered = parts.filter(({ provenAt }) => (provenAt as number) < latest);
+  // Before that moment, no reading confirms anything.
+  const uncovered = from <= now ? parts.filter(({ provenAt }) => (provenAt as number) < from) : [];
   // What lacked rows is read after all others: they may show those rows.
   const others = uncovered.filter(entry => !hasLacked(entry, lacking));
   const confirming = others.length > 0 ? others : uncovered;
-  const waits = missing.length > 0 ? hoursSince(latest - 1, now) : 0;
+  const waits = hoursSince(from, now);
   return parts.flatMap(entry => {
     const { slice, dueSince, dueReason, provenAt } = entry;
     const isDue = dueSince !== null && dueSince > (provenAt ?? 0) && dueSince <= now;

@@ -25,10 +25,9 @@ export async function concludeTargeted(
   const text = sliceText(slice);
   effects.afterCommit.push(() => task.progress.done.add(text));
   if (task.reportOnly) return;
-  const leaves = end.complete && slice.by === 'value';
-  const { lacked } = leaves
-    ? await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt })
-    : { lacked: [] };
+  const value = end.complete && slice.by === 'value' ? slice.value : null;
+  const lacked =
+    value === null ? [] : (await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt })).lacked;
   const entry = watchedEntry(resourceIn(effects), slice);
   if (entry) {
     const changed = lacked.length + (await countBrought(tx, resource.table, seen, end.startedAt));
@@ -38,7 +37,7 @@ export async function concludeTargeted(
   const left = lacked.map(({ key }) => key);
   const before = await missingAmong(tx, placeOf(resource), left);
   const mayBe = await unreadableIn(tx, effects, { slice, seen });
-  const claims = lackClaims(lacked, before, { slice, at, mayBe }, slice.value);
+  const claims = lackClaims(lacked, before, { slice, at, mayBe }, value);
   const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
   // The other rows may have a new value: the slices that may hold them become due.
