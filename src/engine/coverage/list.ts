@@ -97,4 +97,8 @@ export function coveredSince(list: List): number | null {
   return (needsUnfiltered(list) ? Math.min(oldest, unfilteredReadAt(list)) : oldest) - lagOf(list);
 }
 
-export const lagOf = ({ lagMs = 0 }: List): number => lagMs;
+/** How far the readings of all slices may lag behind one another: a single answer shows the whole list as of one moment. */
+export function lagOf(list: List): number {
+  const parts = partition(list);
+  return parts.length === 1 && parts[0]?.requests === 1 ? 0 : (list.lagMs ?? 0);
+}
