@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Budget } from '../../src/budget/budget.ts';
-import { type Clock, HOUR, MINUTE } from '../../src/clock.ts';
+import { type Clock, HOUR, MINUTE, SECOND } from '../../src/clock.ts';
 import type { Engine } from '../../src/engine/run/engine.ts';
 import { runLoop } from '../../src/engine/run/loop.ts';
 import { isKind } from '../../src/errors.ts';
@@ -93,26 +93,20 @@ async function play(url: string, { stream: options, run }: Plan, onHour: (hour: 
 /** Does what `sluice start` does: a slot of every list at each tick, read until nothing is due. */
 async function serve(engine: Engine, clock: Clock, loop: LoopActivity, signal: AbortSignal): Promise<void> {
   const { database } = engine;
-  let wake: () => void = () => undefined;
   const tick = async () => {
     while (!signal.aborted) {
       const at = Math.floor(clock.now() / TICK_MS) * TICK_MS;
       for (const { name } of engine.resources) await recordSlot(database.kysely, engine.source, name, new Date(at));
-      wake();
       await clock.sleep(at + TICK_MS - clock.now(), signal).catch(() => undefined);
     }
-    wake();
   };
   const read = async () => {
     while (!signal.aborted) {
-      const woken = new Promise<void>(resolve => {
-        wake = resolve;
-      });
       loop.isRunning = true;
       await runLoop(engine, { orders: () => true, slots: true, othersWait: () => false }, signal).finally(() => {
         loop.isRunning = false;
       });
-      await woken;
+      await clock.sleep(SECOND, signal);
     }
   };
   const stopped = (error: unknown) => {

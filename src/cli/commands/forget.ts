@@ -3,7 +3,7 @@ import type { Job } from '../../engine/job.ts';
 import { SluiceError } from '../../errors.ts';
 import { count, plural } from '../../service/format.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
+import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source-lock.ts';
 import { eraseRecord, type Forgotten } from '../forget/erase-record.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
@@ -71,7 +71,7 @@ async function withLocks<T>(
     new SluiceError('failed', `Another process is ${who}, so nothing was erased.`, {
       next: 'Stop that process or wait until it has finished, then run this command again.',
     });
-  const reading = await acquireSourceLock(database, at.source, 'forget');
+  const reading = await acquireSourceLock(database, at.source, 'forget', { waitMs: LOCK_WAIT_MS });
   if (!reading) throw busy('reading the source');
   try {
     const pushing = await acquireSourceLock(database, `${at.source}, push of ${at.name}`);

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { tableDeclaration } from '../../engine/resource.ts';
 import { SluiceError } from '../../errors.ts';
 import { plural } from '../../service/format.ts';
-import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
+import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source-lock.ts';
 import { forgetSource, refuseOthersRows } from '../../warehouse/ledgers/sources.ts';
 import { resetResource } from '../../warehouse/rows/reset.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
@@ -34,7 +34,7 @@ async function reset(session: Session, name: string, options: Options): Promise<
   if (!options.yes) await confirm(session, name, options.source);
   const database = await session.openDatabase();
   await applyMigrations(session, database);
-  const lock = await acquireSourceLock(database, sourceName, 'reset');
+  const lock = await acquireSourceLock(database, sourceName, 'reset', { waitMs: LOCK_WAIT_MS });
   if (!lock) {
     throw new SluiceError('failed', 'Another process is reading the source, so nothing was reset.', {
       next: 'Stop that process or wait until it has finished, then run this command again.',

@@ -96,8 +96,11 @@ async function startParts(
     wake: async (name, turn) => {
       const source = byName.get(name) as OpenSource;
       try {
-        return await withAnySignal([draining, turn], ({ signal }) =>
-          readDue({ ...session, signal: stopping, draining: signal }, database, source, beside.pulse),
+        return await withAnySignal([draining, turn.signal], ({ signal }) =>
+          readDue({ ...session, signal: stopping, draining: signal }, database, source, {
+            pulse: beside.pulse,
+            othersWait: () => turn.isAwaited(),
+          }),
         );
       } finally {
         beside.pulse.rest(name);

@@ -21,7 +21,10 @@ export async function readUnderLock(
   try {
     const engine = await reading.openEngine();
     try {
-      await withAnySignal([reading.signal, lock.lost], ({ signal }) => runLoop(engine, serves, signal));
+      const othersWait = async () => (await serves.othersWait?.()) || (await lock.isWanted());
+      await withAnySignal([reading.signal, lock.lost], ({ signal }) =>
+        runLoop(engine, { ...serves, othersWait }, signal),
+      );
     } finally {
       await engine.close();
     }

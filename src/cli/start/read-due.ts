@@ -22,11 +22,11 @@ export async function readDue(
   session: Session,
   database: Database,
   source: OpenSource,
-  pulse: Pulse,
+  { pulse, othersWait }: { readonly pulse: Pulse; readonly othersWait: () => boolean },
 ): Promise<Date | null> {
   const { settings, jobs, clock, signal, draining } = session;
   const log = session.log.child({ source: source.name });
-  const { retention } = settings;
+  const { retention, pace } = settings;
   const onEvent = (event: LoopEvent) => {
     pulse.beat(source.name);
     logEvent(log, event);
@@ -36,15 +36,21 @@ export async function readDue(
     const refusal = await findRefusal(database, source);
     return openSourceEngine({ database, source, jobs, retention, clock, log, noWait: false, refusal, onEvent });
   };
+  const isAwaited = () => {
+    // Asked whenever the loop only keeps its pace.
+    pulse.beat(source.name);
+    return othersWait();
+  };
   for (let turn = 0; turn < MOST_TURNS && !draining.aborted; turn++) {
     pulse.beat(source.name);
     const due = await whatIsDue(database.kysely, source.name);
     const hinted = due.now ? [] : await dueHints(database.kysely, source.name, source);
-    if (!due.now && hinted.length === 0) return await nextWakeUp(database, due.at);
+    // The agenda always has a question.
+    if (!due.now && hinted.length === 0 && (pace === 'ticks' || turn > 0)) return await nextWakeUp(database, due.at);
     try {
       const hasRead = await readUnderLock(
         { database, source: source.name, command: null, signal, openEngine },
-        { orders: () => true, slots: true, draining, yields: true },
+        { orders: () => true, slots: true, draining, yields: true, pace, othersWait: isAwaited },
       );
       if (!hasRead) return null;
     } catch (error) {

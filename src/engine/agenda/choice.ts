@@ -22,6 +22,8 @@ export interface Wish {
   readonly kind: 'sync' | 'slot' | 'agenda' | 'hint' | 'backfill' | 'verify';
   /** What is proven since this moment (epoch ms) needs no reading. */
   readonly since: number;
+  /** Values that were read since this moment (epoch ms) need no reading: for a tick, the one before. Default: `since`. */
+  readonly valuesSince?: number;
   readonly from: Day | null;
   readonly to: Day | null;
   readonly reportOnly: boolean;

@@ -112,7 +112,7 @@ function planWatched(facts: PlanFacts): Next | null {
     (covered && slice.by === 'value') || (monthly && readsMonths && slice.by === 'newest');
   const due = watched(list).find(
     entry =>
-      (entry.readAt ?? 0) < wish.since &&
+      (entry.readAt ?? 0) < (entry.slice.by === 'value' ? (wish.valuesSince ?? wish.since) : wish.since) &&
       !wish.progress.done.has(sliceText(entry.slice)) &&
       !needless(entry) &&
       isPaid(facts, entry),

@@ -1,6 +1,6 @@
 import { linkSignals } from '../../any-signal.ts';
 import type { Lane } from '../../budget/budget.ts';
-import { SECOND, stopped } from '../../clock.ts';
+import { MINUTE, SECOND, stopped } from '../../clock.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { takeCursors } from '../../warehouse/ledgers/cursors.ts';
@@ -136,7 +136,7 @@ async function serve(
     if (engine.refusal) throw engine.refusal;
     const { moved, wakeAt } = await begin(loop, serves, now);
     const isIdle = loop.tasks.length === 0 && loop.running.size === 0 && !moved;
-    if (isIdle && (wakeAt === null || wakeAt === Number.POSITIVE_INFINITY || (serves.othersWait?.() ?? true)))
+    if (isIdle && (wakeAt === null || wakeAt === Number.POSITIVE_INFINITY || (await mayEnd(loop, serves, now))))
       return null;
     idleTurns = moved || loop.running.size > 0 || wakeAt !== null ? 0 : idleTurns + 1;
     if (idleTurns > MOST_IDLE_TURNS) for (const task of loop.tasks) fail(task, standsStill(task));
@@ -153,6 +153,12 @@ async function serve(
     if (waitMs !== null) return waitMs;
   }
 }
+
+/** A loop that only keeps its pace ends after this time: the next one looks afresh at what is stored. */
+const MOST_LIFE_MS = 10 * MINUTE;
+
+const mayEnd = async ({ begunAt }: Loop, { othersWait }: Serves, now: number): Promise<boolean> =>
+  othersWait === undefined || now - begunAt > MOST_LIFE_MS || (await othersWait());
 
 /** What changes how a list is read takes one turn; no list takes more. */
 const MOST_IDLE_TURNS = 10;

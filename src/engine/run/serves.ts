@@ -11,8 +11,8 @@ export interface Serves {
    * `ticks`: what has refilled since the tick before, and nothing in between. Default: `even`.
    */
   readonly pace?: 'even' | 'ticks';
-  /** Whether other sources wait until this loop ends; it ends where it would only wait for its pace. Default: yes. */
-  readonly othersWait?: () => boolean;
+  /** Whether somebody waits until this loop ends; it ends where it would only wait for its pace. Default: yes. */
+  readonly othersWait?: () => boolean | Promise<boolean>;
   /** Ends the loop when the request limit blocks all readings for more than a minute; the next loop continues them. */
   readonly yields?: boolean;
 }

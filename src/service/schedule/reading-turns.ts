@@ -18,7 +18,15 @@ export interface ReadingTurns {
   ended(): Promise<unknown>;
 }
 
-interface Turn {
+/** The time in which a source may be read. */
+export interface Turn {
+  /** Aborted once it has lasted long enough, and others wait for it. */
+  readonly signal: AbortSignal;
+  /** Whether others wait for it. */
+  isAwaited(): boolean;
+}
+
+interface Awake {
   /** The source was woken again since its turn began. */
   again: boolean;
   done: Promise<void>;
@@ -27,7 +35,7 @@ interface Turn {
 export interface ReadingTurnOptions {
   readonly sources: readonly string[];
   readonly most: number;
-  readonly wake: (source: string, turn: AbortSignal) => Promise<Date | null>;
+  readonly wake: (source: string, turn: Turn) => Promise<Date | null>;
   readonly turnMs?: number | undefined;
   /** Queues the source's next wake-up, at a time or, with null, behind those already due. */
   readonly queueAgain: (source: string, at: Date | null) => Promise<void>;
@@ -38,16 +46,16 @@ export interface ReadingTurnOptions {
 export function createReadingTurns(options: ReadingTurnOptions): ReadingTurns {
   const { sources, most, turnMs = TURN_MS, queueAgain, log } = options;
   const inTurn = pLimit(most);
-  const turns = new Map<string, Turn>();
+  const turns = new Map<string, Awake>();
   const wokenAt = new Map(sources.map(source => [source, performance.now()]));
   let stopped = false;
 
-  async function take(source: string, self: Turn): Promise<void> {
+  async function take(source: string, self: Awake): Promise<void> {
     do {
       self.again = false;
       const turn = startTurn(turnMs, () => inTurn.pendingCount > 0);
       try {
-        const at = stopped ? null : await options.wake(source, turn.signal);
+        const at = stopped ? null : await options.wake(source, turn);
         // A process that stops hands its sources over, so that the others need not wait for the next minute.
         const continues = stopped || turn.signal.aborted || (self.again && inTurn.pendingCount > 0);
         if (at || continues) await queueAgain(source, continues ? null : at);
@@ -89,7 +97,7 @@ export function createReadingTurns(options: ReadingTurnOptions): ReadingTurns {
 }
 
 /** A signal that aborts once the turn has lasted `turnMs` and others wait for it. */
-function startTurn(turnMs: number, isAwaited: () => boolean): { signal: AbortSignal; end(): void } {
+function startTurn(turnMs: number, isAwaited: () => boolean): Turn & { end(): void } {
   const turn = new AbortController();
   const startedAt = performance.now();
   const timer = setInterval(
@@ -99,5 +107,5 @@ function startTurn(turnMs: number, isAwaited: () => boolean): { signal: AbortSig
     },
     Math.min(turnMs, SECOND),
   );
-  return { signal: turn.signal, end: () => clearInterval(timer) };
+  return { signal: turn.signal, isAwaited, end: () => clearInterval(timer) };
 }

@@ -3,7 +3,7 @@ import { MINUTE, SECOND } from '../../clock.ts';
 import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { createReadingTurns, type ReadingTurns } from './reading-turns.ts';
+import { createReadingTurns, type ReadingTurns, type Turn } from './reading-turns.ts';
 import { addWakeUp, runQueue, wakeUp, withQueueLock } from './wake-up-queue.ts';
 
 const AGAIN_MS = MINUTE;
@@ -18,10 +18,10 @@ export interface WakeUpOptions {
   readonly most: number;
   /**
    * Finds out what is due and whether another process reads the source already, and reads it. Never called twice at the same time for
-   * one source. Resolves with when to call again, if known. Once `turn` aborts, other sources wait: it should finish, and is called
-   * again in its next turn.
+   * one source. Resolves with when to call again, if known. Once the signal of `turn` aborts, other sources wait: it should finish, and is
+   * called again in its next turn.
    */
-  readonly wake: (source: string, turn: AbortSignal) => Promise<Date | null>;
+  readonly wake: (source: string, turn: Turn) => Promise<Date | null>;
   /** How long a source may keep others waiting. Default: a minute. */
   readonly turnMs?: number;
   readonly log: Log;

@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import { SECOND } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import type { Database, Queryable } from './database.ts';
@@ -5,11 +6,15 @@ import { explainDatabaseError } from './database-errors.ts';
 import { LOCK_KEY, lockName } from './lock-key.ts';
 
 const HEARTBEAT_MS = 15 * SECOND;
+/** How long a command waits for a service that gives up the lock as soon as it only keeps its pace. */
+export const LOCK_WAIT_MS = 15 * SECOND;
 
 /** The right to read one source, held as long as its database session. It saves requests; correctness rests on the cursors' versions. */
 export interface SourceLock {
   /** Aborted with kind `database` when the session ends without `release`: another process may hold the lock. */
   readonly lost: AbortSignal;
+  /** Whether a command waits for it: a service that only keeps its pace gives it up then. */
+  isWanted(): Promise<boolean>;
   release(): Promise<void>;
 }
 
@@ -18,7 +23,7 @@ const sessionName = (source: string, command: string | null): string =>
   `sluice reads ${source}${command === null ? '' : `, ${command}`}`.slice(0, 63);
 
 /**
- * Takes the lock of `source` without waiting; null when another process holds it. It lives on its own connection, and Postgres releases
+ * Takes the lock of `source`; null when another process holds it, and still holds it after `waitMs`. It lives on its own connection, and Postgres releases
  * it when that ends, also after `kill -9`. Both sides notice a vanished machine within about half a minute. `command` is what
  * `findReader` answers; null for a service.
  */
@@ -26,6 +31,7 @@ export async function acquireSourceLock(
   database: Database,
   source: string,
   command: string | null = null,
+  { waitMs = 0 }: { waitMs?: number } = {},
 ): Promise<SourceLock | null> {
   const client = await database.connect(sessionName(source, command));
   const gone = new AbortController();
@@ -60,8 +66,13 @@ export async function acquireSourceLock(
   };
   try {
     await client.query(SETTINGS);
-    const { rows } = await client.query<{ locked: boolean }>(LOCK, [lockName('source', source), source]);
-    if (rows[0]?.locked) return { lost: gone.signal, release };
+    const key = lockName('source', source);
+    if (waitMs > 0) await waitForLock(client, key, waitMs);
+    const { rows } = await client.query<{ locked: boolean }>(LOCK, [key, source]);
+    if (rows[0]?.locked) {
+      const isWanted = async () => (await client.query<{ wanted: boolean }>(WANTED, [key])).rows[0]?.wanted ?? false;
+      return { lost: gone.signal, isWanted, release };
+    }
   } catch (error) {
     await release();
     throw explainDatabaseError(error, database.place);
@@ -69,6 +80,20 @@ export async function acquireSourceLock(
   await release();
   return null;
 }
+
+/** Waits until nobody holds the lock, or as long as allowed. It is taken once more afterwards: such locks are counted. */
+async function waitForLock(client: pg.Client, key: string, waitMs: number): Promise<void> {
+  try {
+    await client.query(`set lock_timeout = ${Math.ceil(waitMs)}; set statement_timeout = 0`);
+    await client.query(`select pg_advisory_lock(${LOCK_KEY})`, [key]);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
+  } finally {
+    await client.query(SETTINGS);
+  }
+}
+
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /** The process that holds the lock of a source: its command, or null for a service. */
 export interface SourceReader {
@@ -101,4 +126,9 @@ const HOLDER = `
     and l.database = (select oid from pg_database where datname = current_database())
     and (l.objsubid = 1 and (l.classid::bigint << 32 | l.objid::bigint) = ${LOCK_KEY}
       or l.objsubid = 2 and l.classid = 1936487779 and l.objid::bigint = hashtext('source ' || $2::text)::bigint & 4294967295)`;
+// The lock of version 0.1 cannot be waited for: it knows no pace.
+const WANTED = `
+  select exists (select from pg_locks where locktype = 'advisory' and not granted and objsubid = 1
+    and database = (select oid from pg_database where datname = current_database())
+    and (classid::bigint << 32 | objid::bigint) = ${LOCK_KEY}) as wanted`;
 const UNLOCK = 'select pg_advisory_unlock_all()';

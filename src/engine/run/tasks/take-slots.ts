@@ -56,6 +56,7 @@ async function take(loop: Loop, agenda: Agenda, serves: Serves, slot: Slot, now:
       orderId: null,
       // A tick ahead of now predates a backward clock step.
       since: Math.min(slot.at, now),
+      ...(slot.previousAt === null ? {} : { valuesSince: slot.previousAt }),
       lane: 'live',
       allowance: 0,
       carried: before?.failure ?? null,
