@@ -174,7 +174,7 @@ const MOST_MS = 500;
 /** So many of the slowest shapes are tried at 1 MiB; one that takes quadratic time is the slowest at 64 KiB already. */
 const SLOWEST = 5;
 /** A shorter time says nothing of its growth. */
-const NOTICED_MS = 3;
+const NOTICED_MS = 5;
 
 const cases = Object.entries(FED).flatMap(([file, reads]) => reads.map((read, index) => ({ file, index, read })));
 
@@ -225,10 +225,10 @@ function hasExpression(text: string): boolean {
   );
 }
 
-/** The least CPU time of up to three runs: other programs, the compiler and the collector only ever make one longer. */
+/** The least CPU time of up to ten runs: other programs, the compiler and the collector only ever make one longer. */
 function leastMs(work: () => unknown, enoughMs: number): number {
   let least = Number.POSITIVE_INFINITY;
-  for (let run = 0; run < 3 && least >= enoughMs; run++) {
+  for (let run = 0; run < 10 && least >= enoughMs; run++) {
     const [startedMs, started] = [performance.now(), process.cpuUsage()];
     work();
     const { user, system } = process.cpuUsage(started);
