@@ -103,9 +103,11 @@ async function serve(engine: Engine, clock: Clock, loop: LoopActivity, signal: A
   const read = async () => {
     while (!signal.aborted) {
       loop.isRunning = true;
-      await runLoop(engine, { orders: () => true, slots: true, othersWait: () => false }, signal).finally(() => {
-        loop.isRunning = false;
-      });
+      await runLoop(engine, { orders: () => true, slots: true, pace: 'even', othersWait: () => false }, signal).finally(
+        () => {
+          loop.isRunning = false;
+        },
+      );
       await clock.sleep(SECOND, signal);
     }
   };

@@ -64,7 +64,7 @@ export async function begin(loop: Loop, serves: Serves, now: number): Promise<Tu
     else startReading(loop, task, next, now);
   }
   if (loop.agenda && loop.running.size < engine.concurrency) {
-    const askAt = await askNext(loop, loop.agenda, serves, now);
+    const askAt = await askNext(loop, loop.agenda, now);
     if (askAt === null) moved = true;
     else wakeAt = Math.min(askAt, wakeAt ?? askAt);
   }

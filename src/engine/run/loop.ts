@@ -77,7 +77,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     admit: lane === 'live' ? live : others,
     othersAnswer: (list, at) => othersAnswer(list, engine.resources, { at, begunAt }),
   });
-  const agenda = serves.slots ? await openAgenda(engine, serves, begunAt) : null;
+  const agenda = serves.slots && serves.pace ? await openAgenda(engine, serves.pace, begunAt) : null;
   const loop: Loop = { engine, committer, readerOf, begunAt, tasks: [], agenda, running: new Set(), fatal: null };
   try {
     const nextCommit = () => new Promise<void>(resolve => committed.push(resolve));
@@ -103,9 +103,9 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
 /** Creates tasks for new orders, hints and slots. */
 async function refreshTasks(loop: Loop, serves: Serves, now: number): Promise<void> {
   await takeOrders(loop, serves.orders, now);
-  if (!loop.agenda) return;
+  if (!serves.slots) return;
   for (const task of await takeHinted(loop, now)) addTask(loop, task);
-  await takeSlots(loop, loop.agenda, serves, now);
+  await takeSlots(loop, now);
 }
 
 /**

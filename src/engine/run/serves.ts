@@ -8,7 +8,7 @@ export interface Serves {
   readonly draining?: AbortSignal;
   /**
    * How requests are spent that no order and no tick asks for, with `slots`. `even`: all the time, at the rate that the limit allows.
-   * `ticks`: what has refilled since the tick before, and nothing in between. Default: `even`.
+   * `ticks`: what has refilled since the tick before, and nothing in between. Default: none are.
    */
   readonly pace?: 'even' | 'ticks';
   /** Whether somebody waits until this loop ends; it ends where it would only wait for its pace. Default: yes. */

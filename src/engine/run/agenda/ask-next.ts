@@ -11,7 +11,6 @@ import type { Task } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
 import { knownMissing } from '../known-missing.ts';
 import { startReading } from '../readings/start-reading.ts';
-import type { Serves } from '../serves.ts';
 import { type Agenda, paceRule } from './open-agenda.ts';
 
 /** The share of the limit that the agenda leaves to people and hints. */
@@ -22,11 +21,11 @@ const LATER_MS = 2 * SECOND;
 const MOST_SWEEPS = 5;
 
 /** Asks the best question of all lists, if the pace allows one. Returns when the next may be asked (epoch ms); null if one was. */
-export async function askNext(loop: Loop, agenda: Agenda, serves: Serves, now: number): Promise<number | null> {
+export async function askNext(loop: Loop, agenda: Agenda, now: number): Promise<number | null> {
   const { engine } = loop;
   const rule = paceRule(
     engine,
-    serves,
+    agenda.by,
     loop.tasks.some(({ lane }) => lane !== 'live'),
   );
   agenda.pace = refill(agenda.pace, now, rule);

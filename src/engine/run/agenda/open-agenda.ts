@@ -4,10 +4,10 @@ import { type Pace, type PaceRule, refill, startPace } from '../../agenda/pace.t
 import type { Resource } from '../../resource.ts';
 import { createTask, type Task } from '../../task/task.ts';
 import type { Engine } from '../engine.ts';
-import type { Serves } from '../serves.ts';
 
 /** What a loop asks of its own accord, and how fast. */
 export interface Agenda {
+  readonly by: 'even' | 'ticks';
   pace: Pace;
   /** The task of each list that has a schedule: it counts for the run of the list's last tick. */
   readonly tasks: Map<Resource, Task>;
@@ -19,17 +19,18 @@ const KEPT_MS = 2 * MINUTE;
 const LEAST_KEPT = 4;
 
 /** How fast the agenda may spend: evenly, or only what ticks have brought. While others wait for requests it takes half. */
-export function paceRule({ limit, windowMs }: Engine, { pace = 'even' }: Serves, othersWait: boolean): PaceRule {
-  if (pace === 'ticks') return { rate: 0, most: limit };
+export function paceRule({ limit, windowMs }: Engine, by: Agenda['by'], othersWait: boolean): PaceRule {
+  if (by === 'ticks') return { rate: 0, most: limit };
   const rate = limit / windowMs;
   return { rate: othersWait ? rate / 2 : rate, most: Math.max(rate * KEPT_MS, LEAST_KEPT) };
 }
 
 /** Opens the agenda of the lists that had a tick before. What was read last says since when requests are saved. */
-export async function openAgenda(engine: Engine, serves: Serves, now: number): Promise<Agenda> {
+export async function openAgenda(engine: Engine, by: Agenda['by'], now: number): Promise<Agenda> {
   const readAt = engine.resources.flatMap(({ entries }) => [...entries.values()].map(entry => entry.readAt ?? 0));
   const since = Math.min(Math.max(now - HOUR, ...readAt), now);
-  const agenda: Agenda = { pace: refill(startPace(since), now, paceRule(engine, serves, false)), tasks: new Map() };
+  const pace = refill(startPace(since), now, paceRule(engine, by, false));
+  const agenda: Agenda = { by, pace, tasks: new Map() };
   const runs = await lastSlotRuns(engine.database.kysely, engine.source);
   for (const resource of engine.resources) {
     const runId = runs.get(resource.name);

@@ -2,29 +2,28 @@ import { endRun, spentOnSlot, startRun } from '../../../warehouse/ledgers/runs.t
 import { openSlots, takeSlot } from '../../../warehouse/ledgers/slots.ts';
 import { spend } from '../../agenda/pace.ts';
 import { createTask } from '../../task/task.ts';
-import { type Agenda, agendaTask } from '../agenda/open-agenda.ts';
+import { agendaTask } from '../agenda/open-agenda.ts';
 import { distrustCounts } from '../distrust-counts.ts';
 import type { Loop } from '../engine.ts';
-import type { Serves } from '../serves.ts';
 import { addTask, shareOf } from './add-task.ts';
 import { failForDoubts } from './end-task.ts';
 
 type Slot = Awaited<ReturnType<typeof openSlots>>[number];
 
 /** Creates tasks for open slots, one per resource at a time. */
-export async function takeSlots(loop: Loop, agenda: Agenda, serves: Serves, now: number): Promise<void> {
+export async function takeSlots(loop: Loop, now: number): Promise<void> {
   const { database, source } = loop.engine;
   for (const slot of await openSlots(database.kysely, source)) {
     // A newer tick takes over, so that the newest rows come first again. The older task ends with its current readings.
     // If it has not sent a request yet, the newer tick waits.
     const older = loop.tasks.find(task => task.kind === 'slot' && task.resource.name === slot.resource);
     if (older) older.overtaken = older.counts.requests > 0;
-    else await take(loop, agenda, serves, slot, now);
+    else await take(loop, slot, now);
   }
 }
 
-async function take(loop: Loop, agenda: Agenda, serves: Serves, slot: Slot, now: number): Promise<void> {
-  const { engine } = loop;
+async function take(loop: Loop, slot: Slot, now: number): Promise<void> {
+  const { engine, agenda } = loop;
   const { source } = engine;
   const { kysely } = engine.database;
   const resource = engine.resources.find(each => each.name === slot.resource);
@@ -37,16 +36,16 @@ async function take(loop: Loop, agenda: Agenda, serves: Serves, slot: Slot, now:
     await endRun(kysely, runId, { state: 'failed', reason: `There is no job for "${slot.resource}".` });
     return;
   }
-  if (serves.pace === 'ticks') {
+  if (agenda?.by === 'ticks') {
     const share = shareOf(loop, resource, { previousAt: slot.previousAt, now: slot.at });
     agenda.pace = spend(agenda.pace, -Math.max(share - spent, 0));
   }
-  const before = agenda.tasks.get(resource);
+  const before = agenda?.tasks.get(resource);
   if (before) {
     await distrustCounts(engine, before);
     failForDoubts(before);
   }
-  agenda.tasks.set(resource, agendaTask(resource, runId, now));
+  agenda?.tasks.set(resource, agendaTask(resource, runId, now));
   addTask(
     loop,
     createTask({
