@@ -43,7 +43,7 @@ async function open(variants: string) {
     for (let hour = 0; hour < hours; hour++) {
       await clock.advance(HOUR);
       await recordSlot(database.kysely, 'main', 'transactions', new Date(clock.now()));
-      await runLoop(engine, { orders: () => false, slots: true }, new AbortController().signal);
+      await runLoop(engine, { orders: () => false, slots: true, pace: 'ticks' }, new AbortController().signal);
     }
     return [...read];
   };

@@ -5,7 +5,7 @@ import type { Choice } from '../../agenda/choice.ts';
 import { openTargets } from '../../agenda/plan.ts';
 import { holdsNothing, partition } from '../../coverage/list.ts';
 import { mayBeAbsent } from '../../job.ts';
-import { othersAnswer } from '../../read/absent-list.ts';
+import { listIsGone, othersAnswer } from '../../read/absent-list.ts';
 import type { Reader } from '../../read/fetch-page.ts';
 import type { Resource } from '../../resource.ts';
 import { overlap, type Slice, sliceText } from '../../slices/slice.ts';
@@ -76,6 +76,13 @@ async function noteFailure(
     const slice = sliceText(choice.slice);
     noteTry(task.progress, slice);
     if (!task.progress.done.has(slice)) return;
+    if (
+      task.kind === 'slot' &&
+      othersAnswer(task.resource, loop.engine.resources, { at: now, begunAt: loop.begunAt })
+    ) {
+      fail(task, listIsGone(task.resource));
+      return;
+    }
     // Whether this list is empty or the address is wrong, the other lists tell.
     startOver(task.progress);
     task.unanswered = true;
