@@ -10,7 +10,7 @@ export const plural = (value: number, word: string): string => `${count(value)} 
 
 /** `20 seconds`, `4 minutes`, `3 hours`, `2 days`: to the unit of which there are a few. */
 export function durationText(seconds: number): string {
-  if (seconds < 90) return plural(Math.round(seconds), 'second');
+  if (seconds < 90 && Math.round(seconds) !== 60) return plural(Math.round(seconds), 'second');
   if (seconds < 90 * 60) return plural(Math.round(seconds / 60), 'minute');
   if (seconds < 36 * 3600) return plural(Math.round(seconds / 3600), 'hour');
   return plural(Math.round(seconds / 86_400), 'day');

@@ -4,6 +4,7 @@ import { durationText } from '../../src/service/format.ts';
 test.each([
   [0.2, '0 seconds'],
   [1, '1 second'],
+  [60, '1 minute'],
   [89, '89 seconds'],
   [240, '4 minutes'],
   [5399, '90 minutes'],

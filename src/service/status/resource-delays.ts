@@ -1,11 +1,10 @@
 import type { Usage } from '../../budget/ledger-usage.ts';
 import { HOUR, SECOND } from '../../clock.ts';
 import { expectedDelays } from '../../engine/agenda/expected-delay.ts';
-import { factsOf, hourlyLimit, shownWish } from '../../engine/agenda/list-facts.ts';
+import { hourlyLimit } from '../../engine/agenda/list-facts.ts';
 import { partsOf } from '../../engine/agenda/parts.ts';
-import { readLists } from '../../engine/run/agenda/read-lists.ts';
+import { readAgenda } from '../../engine/run/agenda/read-agenda.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { databaseNow } from '../../warehouse/database/now.ts';
 import { measuredDelay } from '../../warehouse/reports/measured-delay.ts';
 import type { ServedSource } from './served-source.ts';
 
@@ -26,13 +25,9 @@ export async function readDelays(
   source: Pick<ServedSource, 'name' | 'schema' | 'jobs' | 'scheduled' | 'rules'>,
   usage: Usage | null,
 ): Promise<ResourceDelay[]> {
-  const { name, schema, jobs, scheduled } = source;
+  const { name, schema, jobs } = source;
   const rules = { ...source.rules, limit: usage?.limit ?? source.rules.limit };
-  const all = await readLists(database, name, jobs);
-  const now = await databaseNow(database);
-  const wish = shownWish(now);
-  const lists = all.filter(list => scheduled.includes(list.name)).map(list => ({ list, wish, missing: [] }));
-  const facts = factsOf(rules, lists, all, now);
+  const facts = await readAgenda(database, { ...source, rules });
   const expected = expectedDelays(
     facts.map(each => ({ name: each.list.name, parts: partsOf(each), weight: each.weight })),
     hourlyLimit(rules),
