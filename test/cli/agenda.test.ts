@@ -1,7 +1,10 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { acquireSourceLock } from '../../src/warehouse/database/source-lock.ts';
 import { MAIN } from '../support/resources.ts';
-import { run, useBuild, withInstallation } from './run-command.ts';
+import { begin, run, until, useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
 
@@ -42,6 +45,14 @@ test('agenda lists the next questions within 100 columns, best first, while anot
       expect(document.questions).toContainEqual(
         expect.objectContaining({ resource: 'invoices', slice: 'status=Unpaid', overdue: false }),
       );
+
+      // A missing row is worth a question at once.
+      await database.query(
+        `insert into sluice.missing (source, resource, key, slice, since)
+         values ('main', 'transactions', '17', 'date 2025-01-01..2025-12-31', sluice.now() - interval '1 hour')`,
+      );
+      const confirming = (await run(['agenda', '--json'], { env: settings })).json();
+      expect(confirming.questions[0]).toMatchObject({ resource: 'transactions', why: 'confirms which rows are gone' });
       expect(sandbox.stats.total).toBe(asked);
     } finally {
       await lock?.release();
@@ -73,9 +84,43 @@ test('agenda, doctor and start say what a target needs, and whether the limit al
     const { reachableSeconds, requestsAnHour } = tight.json().targets[0];
     expect(requestsAnHour).toBeGreaterThan(18);
     expect(reachableSeconds).toBeGreaterThan(60);
+    const service = begin(['start'], { env: settings('100000') });
+    await until(() => /"msg":"target: invoices within 1 minute on average needs /.test(service.stderr()));
+    service.child.kill('SIGTERM');
+    expect((await service.ended).code).toBe(0);
     const doctor = await run(['doctor'], { env: settings('20') });
     expect(doctor.stdout).toMatch(
       /^ok +target +invoices within 1 minute on average needs [\d,]+ requests an hour; targets can have 18 of 20, so expect \d+ \w+\n +Raise the target, or the request limit/m,
     );
+  });
+});
+
+test('agenda shows each of several sources', async () => {
+  await withInstallation({}, async ({ env }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-agenda-'));
+    try {
+      const { SOURCE_URL: url, SOURCE_API_KEY, ...others } = env;
+      const entry = { url, api_key_from: 'BOOKS_KEY' };
+      const sources = [
+        { ...entry, name: 'main' },
+        { ...entry, name: 'second', target_minutes: { invoices: 5 } },
+      ];
+      writeFileSync(join(folder, 'sources.json'), JSON.stringify(sources));
+      const options = { env: { ...others, BOOKS_KEY: SOURCE_API_KEY as string }, cwd: folder };
+      const pending = await run(['agenda'], options);
+      expect(pending.stdout).toMatch(/^Pending migrations: .*\nNext: sluice sync, which migrates first$/m);
+      await run(['migrate'], options);
+      expect((await run(['agenda', '--json'], options)).json()).toMatchObject({
+        sources: [
+          { source: 'main', targets: [] },
+          { source: 'second', targets: [{ resource: 'invoices', feasible: null }] },
+        ],
+      });
+      const text = (await run(['agenda'], options)).stdout;
+      expect(text).toMatch(/^Source {2}main$[\s\S]*^Source {2}second$[\s\S]*^Target: invoices within 5 minutes/m);
+      expect((await run(['agenda', '--source', 'main', '--json'], options)).json().source).toBe('main');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });
