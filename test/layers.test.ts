@@ -131,7 +131,7 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
     ['output'],
     ['estimate'],
     ['run'],
-    ['backfill', 'demo', 'forget', 'push', 'start'],
+    ['agenda', 'backfill', 'demo', 'forget', 'push', 'start'],
     ['commands'],
     ['program.ts'],
   ],

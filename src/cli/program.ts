@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   backfill: async cli => (await import('./commands/backfill.ts')).backfillCommand(cli),
   verify: async cli => (await import('./commands/verify.ts')).verifyCommand(cli),
   status: async cli => (await import('./commands/status.ts')).statusCommand(cli),
+  agenda: async cli => (await import('./commands/agenda.ts')).agendaCommand(cli),
   push: async cli => (await import('./commands/push.ts')).pushCommand(cli),
   quarantine: async cli => (await import('./commands/quarantine.ts')).quarantineCommand(cli),
   sql: async cli => (await import('./commands/sql.ts')).sqlCommand(cli),

@@ -33,6 +33,10 @@ export interface SourceConfig {
   readonly scheduleTimeZone: string;
   /** Resource to weight, where it is not 1. */
   readonly weights: Readonly<Record<string, number>>;
+  /** Resource to the minutes after which a change should arrive on average, where a target is set. */
+  readonly targetMinutes: Readonly<Record<string, number>>;
+  /** No part of a list stays unread for longer than so many times what it takes to read everything once. */
+  readonly mostSweeps: number;
 }
 
 /** One setting in the form that is safe to show. */
@@ -58,6 +62,8 @@ export interface Config {
   readonly drainMs: number;
   readonly alertWebhookUrl: string | null;
   readonly freshnessLimitMs: number;
+  /** How the service spends requests: evenly at all times, or only at the ticks of the schedule. */
+  readonly pace: 'even' | 'ticks';
   /** Days that finished bookkeeping and history are kept; null: for ever. */
   readonly retention: {
     readonly requests: number;

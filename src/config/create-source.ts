@@ -9,7 +9,7 @@ export function createSource(
   own: { name: string; apiKey: string | undefined; addressFile: string | null } & ResourceSettings,
 ): SourceConfig {
   const { SOURCE_URL: url, SOURCE_TIMEZONE: timeZone } = data;
-  const { name, apiKey, addressFile, schedules, weights } = own;
+  const { name, apiKey, addressFile, schedules, weights, targetMinutes } = own;
   const limits = { limit: data.SOURCE_RATE_LIMIT, windowMs: data.SOURCE_RATE_WINDOW_SECONDS * SECOND };
   const settings = {
     auth: data.SOURCE_AUTH,
@@ -31,5 +31,7 @@ export function createSource(
     schedules,
     scheduleTimeZone: data.SCHEDULE_TIMEZONE,
     weights,
+    targetMinutes,
+    mostSweeps: data.FRESHNESS_MOST_SWEEPS,
   });
 }

@@ -5,7 +5,7 @@ import type { Environment } from './env-file.ts';
 import { type RawSettings, readEnvironment, settingTexts } from './environment.ts';
 import { findPublicKeys, findRedirectedKeys } from './key-safety.ts';
 import { describeRejected, findSecrets, showValue, withoutSecrets } from './redaction.ts';
-import { readResourceSettings } from './resource-settings.ts';
+import { type ResourceSettings, readResourceSettings } from './resource-settings.ts';
 import { SCHEMA, SETTING_NAMES, type SettingName, type SettingTexts, type SettingValues } from './schema.ts';
 import { readSourceEntry } from './source-entry.ts';
 import { findDuplicates, readSourcesFile, type SourceEntry } from './sources-file.ts';
@@ -23,7 +23,7 @@ export function readConfig(options: {
   needsSource: boolean;
   /** The source named with `--source`: the keys of the others need not be set. */
   source?: string | undefined;
-  /** Names of the jobs, for SCHEDULE_* and WEIGHT_*. */
+  /** Names of the jobs, for SCHEDULE_*, WEIGHT_* and FRESHNESS_TARGET_MINUTES_*. */
   resources: readonly string[];
 }): Config {
   const { directory, resources, needsSource, source: chosen } = options;
@@ -91,12 +91,12 @@ function missingSource(texts: SettingTexts): string[] {
 /** Without a sources file the environment describes one source, named after its schema. */
 function sourceOfEnvironment(
   data: SettingValues,
-  { schedules, weights }: Pick<SourceConfig, 'schedules' | 'weights'>,
+  { schedules, weights, targetMinutes }: ResourceSettings,
   { file, originOf }: RawSettings,
 ): SourceConfig {
   const name = data.WAREHOUSE_SCHEMA === 'warehouse' ? 'main' : data.WAREHOUSE_SCHEMA;
   const addressFile = originOf('SOURCE_URL') === '.env' ? file : null;
-  return createSource(data, { name, apiKey: data.SOURCE_API_KEY, addressFile, schedules, weights });
+  return createSource(data, { name, apiKey: data.SOURCE_API_KEY, addressFile, schedules, weights, targetMinutes });
 }
 
 function showSettings(data: SettingValues, { textOf, originOf }: RawSettings, perResource: readonly string[]) {
@@ -123,6 +123,7 @@ function createConfig(data: SettingValues, own: Pick<Config, 'sources' | 'secret
     drainMs: data.SLUICE_DRAIN_SECONDS * SECOND,
     alertWebhookUrl: data.ALERT_WEBHOOK_URL ?? null,
     freshnessLimitMs: data.FRESHNESS_LIMIT_MINUTES * MINUTE,
+    pace: data.SLUICE_PACE,
     retention: {
       requests: data.RETENTION_REQUESTS_DAYS,
       runs: data.RETENTION_RUNS_DAYS,

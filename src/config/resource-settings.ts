@@ -3,41 +3,58 @@ import type { SourceConfig } from './config.ts';
 import type { RawSettings } from './environment.ts';
 import { checked, wholeNumber } from './value-checks.ts';
 
-/** Schedules and weights by resource, where they differ from the job's. */
-export type ResourceSettings = Pick<SourceConfig, 'schedules' | 'weights'>;
+/** What is set by resource. */
+export type ResourceSettings = Pick<SourceConfig, 'schedules' | 'weights' | 'targetMinutes'>;
+
+/** The first part of the names of each. */
+const FIELDS: Readonly<Record<string, keyof ResourceSettings>> = {
+  SCHEDULE: 'schedules',
+  WEIGHT: 'weights',
+  FRESHNESS_TARGET_MINUTES: 'targetMinutes',
+};
+const NAME = new RegExp(`^(${Object.keys(FIELDS).join('|')})_([A-Z][A-Z0-9_]*)$`);
+
+/** Their names, as messages give them. */
+export const RESOURCE_SETTINGS = Object.keys(FIELDS).map(kind => `${kind}_<NAME>`);
+
+/** Whether a variable has the name of a setting for a resource, whatever the resource. */
+export const isResourceSetting = (name: string): boolean => NAME.test(name);
 
 const SCHEDULE = checked(
   'a cron expression of five fields such as */15 * * * *, or off',
   text => text === 'off' || /^([\dA-Za-z*/,-]+\s+){4}[\dA-Za-z*/,-]+$/.test(text),
 );
 const WEIGHT = wholeNumber(1, 1000);
+const TARGET = wholeNumber(1, 525_600);
 
-/** The settings SCHEDULE_<RESOURCE> and WEIGHT_<RESOURCE>; `names` are those that are set. */
+/** The settings SCHEDULE_<RESOURCE>, WEIGHT_<RESOURCE> and FRESHNESS_TARGET_MINUTES_<RESOURCE>; `names` are those that are set. */
 export function readResourceSettings(
   { names: all, textOf }: RawSettings,
   resources: readonly string[],
 ): ResourceSettings & { names: readonly string[]; problems: readonly string[] } {
   const schedules: Record<string, string> = {};
   const weights: Record<string, number> = {};
+  const targetMinutes: Record<string, number> = {};
   const names: string[] = [];
   const problems: string[] = [];
   for (const name of all) {
-    const [, kind, rest] = /^(SCHEDULE|WEIGHT)_([A-Z][A-Z0-9_]*)$/.exec(name) ?? [];
+    const [, kind = '', rest] = NAME.exec(name) ?? [];
+    const field = FIELDS[kind];
     const text = textOf(name);
-    if (!kind || !rest || !text || name === 'SCHEDULE_TIMEZONE') continue;
+    if (!field || !rest || !text || name === 'SCHEDULE_TIMEZONE') continue;
     names.push(name);
-    const field = kind === 'SCHEDULE' ? 'schedules' : 'weights';
     const checkedHere = checkResourceSettings({ [field]: { [rest.toLowerCase()]: text } }, resources, () => name);
     Object.assign(schedules, checkedHere.schedules);
     Object.assign(weights, checkedHere.weights);
+    Object.assign(targetMinutes, checkedHere.targetMinutes);
     problems.push(...checkedHere.problems);
   }
-  return { schedules, weights, names, problems };
+  return { schedules, weights, targetMinutes, names, problems };
 }
 
 /** Checks resources and values; `nameOf` says what a problem calls one of them. */
 export function checkResourceSettings(
-  given: { schedules?: Record<string, unknown>; weights?: Record<string, unknown> },
+  given: Partial<Record<keyof ResourceSettings, Record<string, unknown>>>,
   resources: readonly string[],
   nameOf: (field: keyof ResourceSettings, resource: string) => string,
 ): ResourceSettings & { problems: readonly string[] } {
@@ -55,7 +72,12 @@ export function checkResourceSettings(
     }
     return accepted;
   };
-  return { schedules: check('schedules', SCHEDULE), weights: check('weights', WEIGHT), problems };
+  return {
+    schedules: check('schedules', SCHEDULE),
+    weights: check('weights', WEIGHT),
+    targetMinutes: check('targetMinutes', TARGET),
+    problems,
+  };
 }
 
 /** A JSON value as the text that an environment variable would hold. */

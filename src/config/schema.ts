@@ -32,13 +32,14 @@ export const SOURCE_SHAPE = {
     text => /^[a-z_][a-z0-9_]{0,39}$/.test(text) && !/^(pg_.*|sluice|graphile_worker|information_schema)$/.test(text),
   ).default('warehouse'),
   SCHEDULE_TIMEZONE: timeZone().default('UTC'),
+  FRESHNESS_MOST_SWEEPS: wholeNumber(2, 1000).default(5),
 };
 
 export const API_KEY = checked('the API key exactly as the source shows it, without spaces', text =>
   /^[\x21-\x7e]+$/.test(text),
 );
 
-/** Every setting with a fixed name. SCHEDULE_* and WEIGHT_* are named after resources: see resource-settings.ts. */
+/** Every setting with a fixed name. SCHEDULE_*, WEIGHT_* and FRESHNESS_TARGET_MINUTES_* are named after resources: see resource-settings.ts. */
 export const SCHEMA = z.object({
   ...SOURCE_SHAPE,
   SOURCE_API_KEY: API_KEY.optional(),
@@ -53,6 +54,7 @@ export const SCHEMA = z.object({
     text => /^[\x21-\x7e]{16,}$/.test(text),
   ).optional(),
   SLUICE_DRAIN_SECONDS: wholeNumber(0, 3600).default(30),
+  SLUICE_PACE: oneOf('even', 'ticks').default('even'),
   ALERT_WEBHOOK_URL: checked(
     'an https:// URL (http:// only for localhost), without user and password',
     isWebUrl,

@@ -20,8 +20,15 @@ const FIELDS = {
   never: 'SOURCE_NEVER',
   schema: 'WAREHOUSE_SCHEMA',
   schedule_timezone: 'SCHEDULE_TIMEZONE',
+  most_sweeps: 'FRESHNESS_MOST_SWEEPS',
 } as const;
-const KNOWN_FIELDS = ['name', 'api_key_from', 'schedules', 'weights', ...Object.keys(FIELDS)];
+/** Objects from resource to value, each with an example of a value. */
+const BY_RESOURCE = {
+  schedules: ['schedules', '"off"'],
+  weights: ['weights', 3],
+  target_minutes: ['targetMinutes', 5],
+} as const satisfies Record<string, readonly [keyof ResourceSettings, unknown]>;
+const KNOWN_FIELDS = ['name', 'api_key_from', ...Object.keys(BY_RESOURCE), ...Object.keys(FIELDS)];
 
 type Fields = SourceEntry['fields'];
 type Report = (problem: string) => void;
@@ -60,6 +67,7 @@ export function readSourceEntry(
     addressFile: context.file,
     schedules: { ...resourceDefaults.schedules, ...own.schedules },
     weights: { ...resourceDefaults.weights, ...own.weights },
+    targetMinutes: { ...resourceDefaults.targetMinutes, ...own.targetMinutes },
   });
   return { source, problems };
 }
@@ -130,17 +138,20 @@ function readKey(
 }
 
 function readOwnResourceSettings(fields: Fields, resources: readonly string[], report: Report): ResourceSettings {
-  const given: Record<string, Record<string, unknown>> = {};
-  for (const field of ['schedules', 'weights']) {
-    const value = fields[field];
+  const given: Partial<Record<keyof ResourceSettings, Record<string, unknown>>> = {};
+  const names = new Map<keyof ResourceSettings, string>();
+  for (const [name, [field, example]] of Object.entries(BY_RESOURCE)) {
+    names.set(field, name);
+    const value = fields[name];
     if (value === undefined) continue;
     if (isRecord(value)) given[field] = value;
-    else {
-      const example = `{"${resources[0]}": ${field === 'weights' ? 3 : '"off"'}}`;
-      report(`${field} is not an object; expected one such as ${example}.`);
-    }
+    else report(`${name} is not an object; expected one such as {"${resources[0]}": ${example}}.`);
   }
-  const { problems, ...own } = checkResourceSettings(given, resources, (field, resource) => `${field}.${resource}`);
+  const { problems, ...own } = checkResourceSettings(
+    given,
+    resources,
+    (field, resource) => `${names.get(field)}.${resource}`,
+  );
   problems.forEach(report);
   return own;
 }

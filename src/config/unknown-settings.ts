@@ -1,5 +1,6 @@
 import { nearestName } from '../nearest-name.ts';
 import type { RawSettings } from './environment.ts';
+import { isResourceSetting, RESOURCE_SETTINGS } from './resource-settings.ts';
 import { SETTING_NAMES } from './schema.ts';
 
 /** Names such as DATABASE_POOL_SIZE and LOG_FORMAT belong to every program. */
@@ -44,7 +45,7 @@ export function findUnknownSettings({ names, textOf }: RawSettings, keys: Readon
     const near = nearestSetting(name, prefix);
     // The key of a source in another sources file that shares this environment.
     if (keys?.has(name) || (keys !== null && near === undefined && /KEY/.test(name))) return [];
-    const known = SETTING_NAMES.filter(each => each.startsWith(prefix)).join(', ');
+    const known = [...SETTING_NAMES, ...RESOURCE_SETTINGS].filter(each => each.startsWith(prefix)).join(', ');
     return [`${name} is not a setting; ${near === undefined ? `expected one of ${known}` : `did you mean ${near}?`}`];
   });
 }
@@ -58,8 +59,7 @@ function nearestSetting(name: string, prefix: string): string | undefined {
 }
 
 /** With a fixed name, or for one resource: those are checked where they are read. */
-const isSetting = (name: string): boolean =>
-  SETTING_NAMES.some(each => each === name) || /^(SCHEDULE|WEIGHT)_[A-Z][A-Z0-9_]*$/.test(name);
+const isSetting = (name: string): boolean => SETTING_NAMES.some(each => each === name) || isResourceSetting(name);
 
 /** An empty variable is not set. */
 const isOfOthers = (name: string, text: string | undefined): boolean =>

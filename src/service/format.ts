@@ -8,6 +8,14 @@ export const count = (value: number): string => value.toLocaleString('en-US');
 /** `1 row`, `12 rows`. */
 export const plural = (value: number, word: string): string => `${count(value)} ${word}${value === 1 ? '' : 's'}`;
 
+/** `20 seconds`, `4 minutes`, `3 hours`, `2 days`: to the unit of which there are a few. */
+export function durationText(seconds: number): string {
+  if (seconds < 90 && Math.round(seconds) !== 60) return plural(Math.round(seconds), 'second');
+  if (seconds < 90 * 60) return plural(Math.round(seconds / 60), 'minute');
+  if (seconds < 36 * 3600) return plural(Math.round(seconds / 3600), 'hour');
+  return plural(Math.round(seconds / 86_400), 'day');
+}
+
 /** Epoch milliseconds or a Postgres timestamp as `2026-01-15 10:00:05` in `timeZone`. */
 export function moment(at: number | string | null, timeZone: string): string {
   if (at === null) return '';

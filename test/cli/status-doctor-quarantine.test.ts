@@ -38,6 +38,15 @@ test('status, doctor and quarantine fit 100 columns', async () => {
     );
     expect(status.stdout).toMatch(/^customers +150 .* 100% +0 +0$/m);
     expect(status.stdout).toMatch(/^invoices +599 .* +0 +1$/m);
+    expect(status.stdout).toMatch(/^a change of +arrives after +95% within +measured 24h$/m);
+    const delay = String.raw`\d+ (?:seconds?|minutes?)`;
+    expect(status.stdout).toMatch(new RegExp(`^invoices +${delay} +${delay}$`, 'm'));
+    expect((await sluice('status', '--json')).json().delays).toContainEqual({
+      resource: 'invoices',
+      expected: { meanSeconds: expect.any(Number) as number, within95Seconds: expect.any(Number) as number },
+      measuredSeconds: null,
+      targetSeconds: null,
+    });
     expect(status.stdout).toMatch(/^Times are in UTC\.$/m);
     for (const line of status.stdout.split('\n').slice(1)) expect(line.length, line).toBeLessThanOrEqual(100);
 

@@ -5,7 +5,18 @@ const { read, problems } = useFolder();
 
 test('without any setting, the documented defaults apply', () => {
   expect(read({})).toMatchObject({
-    sources: [{ name: 'main', schema: 'warehouse', timeZone: 'UTC', settings: null, schedules: {}, weights: {} }],
+    sources: [
+      {
+        name: 'main',
+        schema: 'warehouse',
+        timeZone: 'UTC',
+        settings: null,
+        schedules: {},
+        weights: {},
+        targetMinutes: {},
+        mostSweeps: 5,
+      },
+    ],
     databaseUrl: null,
     dataDir: '.sluice',
     host: '127.0.0.1',

@@ -68,6 +68,22 @@ describe('the sources file', () => {
     expect(problems({ SOURCE_NEVER: 'a,,b' })).toContain('SOURCE_NEVER is "a,,b"; expected field names with commas');
   });
 
+  test('sets targets and the bound on unread parts for each source', () => {
+    write([{ ...VIENNA, target_minutes: { invoices: 5 }, most_sweeps: 3 }, GRAZ]);
+    const environment = { ...ENVIRONMENT, FRESHNESS_TARGET_MINUTES_CUSTOMERS: '60', FRESHNESS_MOST_SWEEPS: '8' };
+    expect(read(environment).sources).toMatchObject([
+      { targetMinutes: { invoices: 5, customers: 60 }, mostSweeps: 3 },
+      { targetMinutes: { customers: 60 }, mostSweeps: 8 },
+    ]);
+    const all = wrong([
+      { ...VIENNA, target_minutes: { invoices: 0.5 }, most_sweeps: 1 },
+      { ...GRAZ, target_minutes: 5 },
+    ]);
+    expect(all).toContain('source 1 (vienna): target_minutes.invoices is "0.5"; expected a whole number from 1');
+    expect(all).toContain('source 1 (vienna): most_sweeps is "1"; expected a whole number from 2 to 1000');
+    expect(all).toContain('source 2 (graz): target_minutes is not an object; expected one such as {"customers": 5}.');
+  });
+
   test('may have another name, and must exist then', () => {
     writeFileSync(join(folder.path, 'mine.json'), JSON.stringify([GRAZ]));
     expect(read({ ...ENVIRONMENT, SOURCES_FILE: 'mine.json' }).sources).toMatchObject([{ name: 'graz' }]);

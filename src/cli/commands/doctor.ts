@@ -8,6 +8,8 @@ import type { Database } from '../../warehouse/database/database.ts';
 import { readTraits, type Trait } from '../../warehouse/ledgers/traits.ts';
 import { findPowers, POWERS_NEXT } from '../../warehouse/reports/login-powers.ts';
 import { serverVersion } from '../../warehouse/reports/report.ts';
+import { TARGET_NEXT } from '../agenda/describe-targets.ts';
+import { readTargets } from '../agenda/read-targets.ts';
 import { describeProfile } from '../output/describe-profile.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
@@ -149,6 +151,8 @@ async function checkSource(
       ok: true,
       found: `the source or another process lowered it to ${usage.limit}; SOURCE_RATE_LIMIT is ${source.limit}`,
     });
+  for (const { text, feasible } of await readTargets(database, named, session.jobs, usage.limit))
+    note({ check: 'target', ok: true, found: text, next: feasible === false ? TARGET_NEXT : undefined });
 }
 
 /** Which setting is missing for a source that cannot be asked. */

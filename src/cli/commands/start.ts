@@ -8,6 +8,8 @@ import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
 import { startWakeUps } from '../../service/schedule/wake-ups.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { findPowers, POWERS_NEXT } from '../../warehouse/reports/login-powers.ts';
+import { TARGET_NEXT } from '../agenda/describe-targets.ts';
+import { readTargets } from '../agenda/read-targets.ts';
 import { limitConnections } from '../run/limit-connections.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
 import { serviceName } from '../run/running-service.ts';
@@ -48,6 +50,7 @@ async function start(session: Session): Promise<0> {
   const powers = settings.databaseUrl ? await findPowers(database) : null;
   if (powers !== null) log.warn(`${powers}. ${POWERS_NEXT}`);
   for (const shared of describeShared(sources)) log.warn(`${shared}. ${SHARED_NEXT}`);
+  for (const source of sources) await logTargets(session, database, source);
   const closing: (() => Promise<void>)[] = [];
   // The list is closed even if a later part fails to start: an open connection would keep the process alive.
   try {
@@ -68,6 +71,14 @@ async function start(session: Session): Promise<0> {
   }
   log.info('sluice has stopped; everything read so far is kept');
   return 0;
+}
+
+async function logTargets({ jobs, log }: Session, database: Database, source: OpenSource): Promise<void> {
+  for (const { text, feasible } of await readTargets(database, source, jobs)) {
+    const facts = { source: source.name };
+    if (feasible === false) log.warn(facts, `target: ${text}. ${TARGET_NEXT}`);
+    else log.info(facts, `target: ${text}`);
+  }
 }
 
 /** Starts the parts of the service and adds to `closing` what stops them, in reverse order. */

@@ -4,7 +4,7 @@ import { embeddedStatus } from '../../embedded-postgres/embedded-server.ts';
 import { budgetLine, count, moment } from '../../service/format.ts';
 import { INCIDENT_TITLES } from '../../service/incidents/incident-titles.ts';
 import { readSourceStatus, type SourceStatus } from '../../service/status/source-status.ts';
-import { minute, resourceTable, runTable, type StatusTable } from '../../service/status/status-tables.ts';
+import { delayTable, minute, resourceTable, runTable, type StatusTable } from '../../service/status/status-tables.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Run } from '../../warehouse/ledgers/runs.ts';
 import type { Spending } from '../../warehouse/reports/report.ts';
@@ -15,7 +15,7 @@ import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { isServiceRunning } from '../run/running-service.ts';
 import { newCommand } from '../session/new-command.ts';
 import type { Cli, Session, Warehouse } from '../session/session.ts';
-import { openLedger, paceOf, schedulesOf } from '../session/source-settings.ts';
+import { agendaRules, openLedger, paceOf, schedulesOf } from '../session/source-settings.ts';
 
 export function statusCommand(cli: Cli): Command {
   return newCommand(
@@ -63,7 +63,8 @@ async function readSource(session: Session, database: Database, source: SourceCo
   const scheduled = [...schedulesOf(source, jobs).keys()];
   const usage = async () => (settings ? openLedger(database, name, settings).usage() : null);
   const service = await isServiceRunning(database, name);
-  const status = await readSourceStatus(database, { name, schema, jobs, scheduled, isServed: service, usage });
+  const rules = agendaRules(source);
+  const status = await readSourceStatus(database, { name, schema, jobs, scheduled, rules, isServed: service, usage });
   return { source, service, status };
 }
 
@@ -109,6 +110,7 @@ function sourceDocument(state: SourceState) {
     orders: ordersOf(state),
     budget: status.usage,
     lastHour: status.lastHour,
+    delays: status.delays,
   };
 }
 
@@ -141,6 +143,8 @@ function drawSource(session: Session, state: SourceState): string[] {
       '',
       `The source's monthly report disagrees with the rows of ${resource} for ${someOf(apart)}; see sluice.coverage.`,
     );
+  const delays = delayTable(status);
+  if (delays) parts.push('', drawTable(delays));
   if (status.runs.length > 0) parts.push('', drawTable(runTable(status, timeZone)));
   if (status.orders.length > 0) parts.push('', drawTable(orderTable(state)));
   for (const [problem, next] of problemsOf(state)) parts.push('', colors.red(problem), next ?? '');

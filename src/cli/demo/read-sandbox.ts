@@ -1,5 +1,6 @@
 import { HOUR, SECOND } from '../../clock.ts';
 import type { SourceSettings } from '../../config/config.ts';
+import { MOST_SWEEPS } from '../../engine/agenda/list-facts.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { OrderKind } from '../../warehouse/ledgers/orders.ts';
@@ -45,6 +46,8 @@ export async function readSandbox(demo: Demo, kind: OrderKind): Promise<(OrderSu
     schedules: {},
     scheduleTimeZone: 'UTC',
     weights: {},
+    targetMinutes: {},
+    mostSweeps: MOST_SWEEPS,
   };
   const { retention } = session.settings;
   const bars = createProgress({ terminal, clock });

@@ -7,7 +7,7 @@ import type { SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Retention } from '../../warehouse/ledgers/retention.ts';
-import { type OpenSource, openLedger } from '../session/source-settings.ts';
+import { agendaRules, type OpenSource, openLedger } from '../session/source-settings.ts';
 
 /** The engine of one source as the settings describe it. */
 export function openSourceEngine(options: {
@@ -24,16 +24,14 @@ export function openSourceEngine(options: {
   onEvent: (event: LoopEvent) => void;
 }): Promise<Engine & { close(): Promise<void> }> {
   const { source, ...given } = options;
-  const { name, schema, settings, schedules } = source;
-  // A resource whose schedule is off leaves its share of the requests to the others.
-  const off = Object.keys(schedules).filter(resource => schedules[resource] === 'off');
+  const { name, schema, settings } = source;
   const ledger = openLedger(given.database, name, settings);
   return openEngine({
     ...given,
     ...settings,
     source: name,
     schema,
-    weights: { ...source.weights, ...Object.fromEntries(off.map(resource => [resource, 0])) },
+    ...agendaRules(source),
     budget: given.limited?.(ledger) ?? ledger,
     free: async () => (await ledger.usage()).free,
   });

@@ -1,6 +1,8 @@
 import { createLedger, type Ledger } from '../../budget/ledger.ts';
 import type { Usage } from '../../budget/ledger-usage.ts';
+import { HOUR, MINUTE } from '../../clock.ts';
 import type { SourceConfig, SourceSettings } from '../../config/config.ts';
+import type { AgendaRules } from '../../engine/agenda/list-facts.ts';
 import type { Job } from '../../engine/job.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
@@ -26,6 +28,22 @@ export const openLedger = (database: Database, name: string, source: SourceSetti
 /** Kind `configuration` if the source under this name used to be another installation; `moved` confirms a new address. */
 export const recognise = (database: Database, { name, schema, settings }: OpenSource, moved = false): Promise<void> =>
   recogniseSource(database.kysely, { source: name, url: settings.url, schema, moved });
+
+/** What the settings say about the agenda of the source. */
+export function agendaRules(source: SourceConfig): AgendaRules & Required<Pick<AgendaRules, 'weights' | 'targets'>> {
+  const { limit, windowMs, timeZone, schedules, targetMinutes, mostSweeps } = source;
+  // A resource whose schedule is off leaves its share of the requests to the others.
+  const off = Object.keys(schedules).filter(resource => schedules[resource] === 'off');
+  const hours = Object.entries(targetMinutes).map(([resource, minutes]) => [resource, (minutes * MINUTE) / HOUR]);
+  return {
+    limit,
+    windowMs,
+    timeZone,
+    mostSweeps,
+    weights: { ...source.weights, ...Object.fromEntries(off.map(resource => [resource, 0])) },
+    targets: Object.fromEntries(hours),
+  };
+}
 
 /** How fast the source can be read, for estimates: its limit as it is now, and when its next request is free. */
 export const paceOf = ({ limit, windowMs }: Pick<SourceConfig, 'limit' | 'windowMs'>, usage: Usage | null) => ({

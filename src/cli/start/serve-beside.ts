@@ -6,7 +6,7 @@ import { openService } from '../../service/service.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { listPending } from '../run/pending-migrations.ts';
 import type { Session } from '../session/session.ts';
-import { type OpenSource, openLedger, schedulesOf } from '../session/source-settings.ts';
+import { agendaRules, type OpenSource, openLedger, schedulesOf } from '../session/source-settings.ts';
 
 /** A request has six attempts; the seventh time-out and the spare time cover the pauses between them and a slow machine. */
 const ATTEMPTS = 7;
@@ -26,7 +26,7 @@ export async function serveBeside(
     const { name, schema, timeZone, settings } = source;
     const ledger = openLedger(database, name, settings);
     const scheduled = [...schedulesOf(source, jobs).keys()];
-    return { name, schema, timeZone, jobs, scheduled, usage: () => ledger.usage() };
+    return { name, schema, timeZone, jobs, scheduled, rules: agendaRules(source), usage: () => ledger.usage() };
   });
   const { alertWebhookUrl: alertUrl, freshnessLimitMs } = settings;
   const common = { database, sources: served, hide: terminal.hidden, clock, log };

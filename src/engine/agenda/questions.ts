@@ -28,7 +28,7 @@ export interface AgendaFacts extends PlanFacts {
 /** Everything that is worth asking of a list now, in no order. */
 export function questionsOf(facts: AgendaFacts): Question[] {
   const { list, wish, weight, mostAge, now } = facts;
-  if (wish.absent || wish.failure) return [];
+  if (wish.absent || wish.failure || weight === 0) return [];
   const rateOf = ratesOf(facts);
   const totals = totalQuestions(list, rateOf, facts.today, now).map(({ slice, ...asking }) => ({
     ...asking,

@@ -23,50 +23,14 @@ export interface Asking {
 export const scoreOf = ({ rate, age, requests, waiting }: Asking): number =>
   (rate * age * age + (waiting ? 2 * waiting.changes * waiting.hours : 0)) / Math.max(requests, 1);
 
-/** A part of a list: changes an hour, and requests to read it. */
-export interface Part {
-  readonly rate: number;
-  readonly requests: number;
-}
-
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** How much the parts need: requests an hour spent on them, times the mean delay in hours, times their rate. */
-const need = (parts: readonly Part[]): number => {
-  const roots = sum(parts.map(({ rate, requests }) => Math.sqrt(rate * requests)));
-  return (roots * roots) / 2;
-};
+/** The sum of sqrt(rate * requests): what parts need, whatever the requests that are spent on them. */
+export const rootsOf = (parts: readonly Pick<Asking, 'rate' | 'requests'>[]): number =>
+  sum(parts.map(({ rate, requests }) => Math.sqrt(rate * requests)));
 
-/** Mean hours until a change of these parts arrives, if so many requests an hour are spent on them in the best way. */
-export function expectedDelay(parts: readonly Part[], requestsAnHour: number): number {
+/** Requests an hour after which a change of these parts arrives within `hours` on average, if they are spent in the best way. */
+export function requestsFor(parts: readonly Pick<Asking, 'rate' | 'requests'>[], hours: number): number {
   const rate = sum(parts.map(part => part.rate));
-  return rate === 0 ? 0 : need(parts) / (rate * requestsAnHour);
-}
-
-/** Requests an hour after which a change of these parts arrives within `hours` on average. */
-export function requestsFor(parts: readonly Part[], hours: number): number {
-  const rate = sum(parts.map(part => part.rate));
-  return rate === 0 ? 0 : need(parts) / (rate * hours);
-}
-
-/**
- * Hours within which the given share (0 to 1) of all changes arrive, where each part is read every `interval` hours: the delay of its
- * changes is anything between none and the interval.
- */
-export function delayQuantile(
-  parts: readonly { readonly rate: number; readonly interval: number }[],
-  share: number,
-): number {
-  const rate = sum(parts.map(part => part.rate));
-  if (rate === 0) return 0;
-  const arrived = (hours: number) =>
-    sum(parts.map(({ rate, interval }) => (interval <= hours ? rate : (rate * hours) / interval))) / rate;
-  let low = 0;
-  let high = Math.max(...parts.map(({ interval }) => interval));
-  for (let step = 0; step < 50; step++) {
-    const middle = (low + high) / 2;
-    if (arrived(middle) < share) low = middle;
-    else high = middle;
-  }
-  return high;
+  return rate === 0 ? 0 : rootsOf(parts) ** 2 / (2 * rate * hours);
 }

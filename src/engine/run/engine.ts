@@ -33,6 +33,10 @@ export interface Engine {
   readonly noWait?: boolean;
   /** Weight of each resource in sharing the limit. Default: 1. */
   readonly weights?: Readonly<Record<string, number>>;
+  /** The mean delay, in hours, that a resource should have. Default: none. */
+  readonly targets?: Readonly<Record<string, number>>;
+  /** No slice stays unproven for longer than so many sweeps. Default: 5. */
+  readonly mostSweeps?: number;
   readonly retention?: Retention;
   readonly waiting: Waiting;
   /** Why this source must not be read at all. Everything due ends with this error. */

@@ -1,3 +1,4 @@
+import type { Usage } from '../../budget/ledger-usage.ts';
 import type { Database, Db } from '../../warehouse/database/database.ts';
 import { findReader } from '../../warehouse/database/source-lock.ts';
 import { freshness, openIncidents } from '../../warehouse/ledgers/incidents.ts';
@@ -5,6 +6,7 @@ import { openOrders } from '../../warehouse/ledgers/orders.ts';
 import { resourceMeasures, runMeasures, waitingSeconds } from '../../warehouse/reports/measures.ts';
 import { orderProgress } from '../../warehouse/reports/report.ts';
 import { INCIDENT_TITLES } from '../incidents/incident-titles.ts';
+import { readDelays } from '../status/resource-delays.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { shownRunState } from '../status/shown-state.ts';
 import type { GaugeName } from './metric-definitions.ts';
@@ -32,7 +34,9 @@ export async function measureSource(
   };
   for (const [resource, rows] of await rowCounts(kysely, source)) add('sluice_rows', { resource }, rows);
   await measureResources(kysely, source, add);
-  await measureRequests(source, add);
+  const usage = await source.usage();
+  measureRequests(usage, add);
+  await measureDelays(database, source, usage, add);
   await measureRuns(database, source, add);
   await measureOrders(kysely, source, add);
   await measureIncidents(kysely, source, add);
@@ -56,8 +60,15 @@ async function measureResources(db: Db, { name, jobs, scheduled }: ServedSource,
   }
 }
 
-async function measureRequests(source: ServedSource, add: Add): Promise<void> {
-  const usage = await source.usage();
+async function measureDelays(database: Database, source: ServedSource, usage: Usage, add: Add): Promise<void> {
+  for (const { resource, expected, measuredSeconds } of await readDelays(database, source, usage)) {
+    add('sluice_expected_delay_seconds', { resource, quantile: 'mean' }, expected?.meanSeconds ?? null);
+    add('sluice_expected_delay_seconds', { resource, quantile: '0.95' }, expected?.within95Seconds ?? null);
+    add('sluice_measured_delay_seconds', { resource }, measuredSeconds);
+  }
+}
+
+function measureRequests(usage: Usage, add: Add): void {
   add('sluice_requests_limit', {}, usage.limit);
   add('sluice_requests_left', {}, usage.free);
   for (const [lane, requests] of Object.entries(usage.byLane)) add('sluice_requests_in_window', { lane }, requests);

@@ -19,6 +19,17 @@ export const METRICS = {
     'source',
     'resource',
   ],
+  sluice_expected_delay_seconds: [
+    'Seconds until a change at the source is expected to arrive, by quantile: mean, or 0.95 of all changes. Absent without a schedule, and while a part was never read.',
+    'source',
+    'resource',
+    'quantile',
+  ],
+  sluice_measured_delay_seconds: [
+    'Mean seconds between the change of a row, by the time that the source gives for it, and its arrival, over the last 24 hours. Absent for lists without such a time, and while nothing arrived.',
+    'source',
+    'resource',
+  ],
   sluice_slices: ['Slices by age of their proof: proven_in_a_day, older, never_read.', 'source', 'resource', 'state'],
   sluice_missing_rows: ['Rows that their slice no longer returns, not yet proven deleted.', 'source', 'resource'],
   sluice_quarantined_records: ['Records in quarantine.', 'source', 'resource'],

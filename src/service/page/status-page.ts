@@ -3,7 +3,7 @@ import { budgetLine, count, moment } from '../format.ts';
 import { INCIDENT_TITLES } from '../incidents/incident-titles.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import type { SourceStatus } from '../status/source-status.ts';
-import { minute, resourceTable, runTable } from '../status/status-tables.ts';
+import { delayTable, minute, resourceTable, runTable } from '../status/status-tables.ts';
 import { PAGE_STYLE } from './page-style.ts';
 
 type Html = ReturnType<typeof html>;
@@ -55,6 +55,7 @@ ${incidentSection(status, timeZone)}
 ${requestSection(status, timeZone)}
 <h3>Resources</h3>
 ${table(resourceTable(status, timeZone))}
+${delaySection(status)}
 ${status.runs.length > 0 ? html`<h3>Runs in progress</h3>${table(runTable(status, timeZone))}` : ''}
 ${orderSection(status, timeZone)}
 ${failureSection(status, timeZone, hide)}
@@ -77,6 +78,11 @@ function requestSection({ usage, lastHour }: SourceStatus, timeZone: string): Ht
 <meter min="0" max="${usage.limit}" value="${Math.min(usage.used + usage.withheld, usage.limit)}"></meter>
 <p>${budgetLine(usage, at => moment(at, timeZone))}</p>
 ${rows.length > 0 ? table({ head: ['in the last hour', 'resource', 'requests'], right: [2], rows }) : ''}`;
+}
+
+function delaySection(status: SourceStatus): Html | string {
+  const delays = delayTable(status);
+  return delays ? html`<h3>Freshness</h3>${table(delays)}` : '';
 }
 
 function orderSection({ orders }: SourceStatus, timeZone: string): Html | string {

@@ -1,4 +1,5 @@
 import type { Usage } from '../../budget/ledger-usage.ts';
+import type { AgendaRules } from '../../engine/agenda/list-facts.ts';
 import type { Job } from '../../engine/job.ts';
 
 /** Sources inspected at the same time. More would take database connections from the readers. */
@@ -26,5 +27,7 @@ export interface ServedSource {
   readonly jobs: ReadonlyMap<string, Job>;
   /** Resources with a schedule. One that is switched off is never overdue, and its incidents would never end. */
   readonly scheduled: readonly string[];
+  /** What the settings say about its agenda. */
+  readonly rules: AgendaRules;
   usage(): Promise<Usage>;
 }

@@ -16,6 +16,7 @@ import {
   type Spending,
   spending,
 } from '../../warehouse/reports/report.ts';
+import { type ResourceDelay, readDelays } from './resource-delays.ts';
 import type { ServedSource } from './served-source.ts';
 import { type Presence, shownOrderState, shownRunState } from './shown-state.ts';
 
@@ -34,6 +35,7 @@ export interface SourceStatus {
   /** Null while the source's address or key is not set. */
   readonly usage: Usage | null;
   readonly lastHour: readonly Spending[];
+  readonly delays: readonly ResourceDelay[];
   /** The database's time, in epoch milliseconds. */
   readonly readAt: number;
 }
@@ -42,7 +44,7 @@ const MOST_FAILURES = 5;
 
 export async function readSourceStatus(
   database: Database,
-  source: Pick<ServedSource, 'name' | 'schema' | 'jobs' | 'scheduled'> & {
+  source: Pick<ServedSource, 'name' | 'schema' | 'jobs' | 'scheduled' | 'rules'> & {
     /** A service runs for it. */
     isServed: boolean;
     usage(): Promise<Usage | null>;
@@ -63,6 +65,7 @@ export async function readSourceStatus(
     const state = shownOrderState(order.state, presence);
     orders.push({ ...order, state, progress: await orderProgress(kysely, order.id) });
   }
+  const usage = await source.usage();
   const failed = await failedLast(kysely, name, names);
   return {
     resources,
@@ -73,7 +76,8 @@ export async function readSourceStatus(
     incidents: await openIncidents(kysely, name),
     orders,
     reader,
-    usage: await source.usage(),
+    usage,
+    delays: await readDelays(database, source, usage),
     lastHour: await spending(kysely, name),
     readAt: await databaseNow(database),
   };

@@ -1,5 +1,5 @@
 import type { RunState } from '../../warehouse/ledgers/runs.ts';
-import { count, moment, provenText } from '../format.ts';
+import { count, durationText, moment, provenText } from '../format.ts';
 import type { SourceStatus } from './source-status.ts';
 
 /** A table that the command draws as text and the page as HTML. */
@@ -26,6 +26,23 @@ export function resourceTable({ resources }: SourceStatus, timeZone: string): St
       each.slices === 0 ? '' : `${Math.floor((100 * each.provenInADay) / each.slices)}%`,
       count(each.missing),
       count(each.quarantined),
+    ]),
+  };
+}
+
+/** How long a change takes to arrive; null while nothing is known of any resource. */
+export function delayTable({ delays }: SourceStatus): StatusTable | null {
+  const text = (seconds: number | null) => (seconds === null ? '' : durationText(seconds));
+  const known = delays.filter(each => each.expected !== null || each.measuredSeconds !== null);
+  if (known.length === 0) return null;
+  const hasTargets = known.some(each => each.targetSeconds !== null);
+  return {
+    head: ['a change of', 'arrives after', '95% within', 'measured 24h', ...(hasTargets ? ['target'] : [])],
+    right: [],
+    rows: known.map(({ resource, expected, measuredSeconds, targetSeconds }) => [
+      resource,
+      ...[expected?.meanSeconds ?? null, expected?.within95Seconds ?? null, measuredSeconds].map(text),
+      ...(hasTargets ? [text(targetSeconds)] : []),
     ]),
   };
 }

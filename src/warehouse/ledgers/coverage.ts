@@ -15,15 +15,33 @@ export const covering = sql.raw(`(slice = 'whole' or slice like 'date %' or slic
 const stamp = (value: string) => sql.raw(`to_timestamp(${value} / 1000.0)`);
 
 export async function readCoverage(db: Db, place: Place): Promise<Entry[]> {
-  const rows = await db
+  const rows = await entriesOf(db, place.source).where('resource', '=', place.resource).execute();
+  return rows.map(parseEntry);
+}
+
+/** By resource; without those that were never read. */
+export async function readSourceCoverage(db: Db, source: string): Promise<Map<string, Entry[]>> {
+  const found = new Map<string, Entry[]>();
+  for (const { resource, ...row } of await entriesOf(db, source).select('resource').execute()) {
+    const entries = found.get(resource) ?? [];
+    entries.push(parseEntry(row));
+    found.set(resource, entries);
+  }
+  return found;
+}
+
+const entriesOf = (db: Db, source: string) =>
+  db
     .selectFrom('sluice.coverage')
     .select(['slice', 'requests', 'rows', 'changed', 'hours_watched as hoursWatched', 'due_reason as dueReason'])
     .select([epochMs('proven_at').as('provenAt'), epochMs('read_at').as('readAt'), epochMs('due_since').as('dueSince')])
-    .where('source', '=', place.source)
-    .where('resource', '=', place.resource)
-    .execute();
-  return rows.map(row => ({ ...row, slice: parseSlice(row.slice), rows: row.rows === null ? null : Number(row.rows) }));
-}
+    .where('source', '=', source);
+
+const parseEntry = (row: Awaited<ReturnType<ReturnType<typeof entriesOf>['execute']>>[number]): Entry => ({
+  ...row,
+  slice: parseSlice(row.slice),
+  rows: row.rows === null ? null : Number(row.rows),
+});
 
 /** Replaces `removed` by `put` in the ledger of slices. Date bounds are stored with `infinity` for an open end. */
 export async function writeCoverage(

@@ -22,6 +22,10 @@ test('after a sync every metric is exported, labelled by source and resource, wi
     const engine = await openEngine(database, sandbox);
     sandbox.update('invoices', [...sandbox.rows('invoices')][0]?.id as number, { amount: 'a lot' });
     await serveOrders(engine, 'sync');
+    // The change of one customer has arrived after 90 seconds.
+    await database.query(
+      "update warehouse.customers set _synced_at = sluice.now() + interval '90 s', updated_at = sluice.now() where id = (select min(id) from warehouse.customers)",
+    );
     await createOrder(database.kysely, { source: 'main', resource: 'invoices', kind: 'backfill' });
     await recordSlot(database.kysely, 'main', 'customers', new Date(Date.now() + 1000));
     await noteTroubles(database.kysely, 'main', [{ kind: 'fuse', resource: 'invoices', message: 'x', next: null }]);
@@ -39,11 +43,24 @@ test('after a sync every metric is exported, labelled by source and resource, wi
         'sluice_changes_in_a_day{source="main",resource="customers",change="inserted"} 150',
         'sluice_slices{source="main",resource="customers",state="never_read"} 0',
         'sluice_incidents_open{source="main",kind="fuse"} 1',
+        'sluice_measured_delay_seconds{source="main",resource="customers"} 90',
         ...Object.keys(INCIDENT_TITLES)
           .filter(kind => kind !== 'fuse')
           .map(kind => `sluice_incidents_open{source="main",kind="${kind}"} 0`),
       ])
         expect(text.split('\n')).toContain(line);
+      for (const resource of ['customers', 'invoices', 'transactions']) {
+        const [mean = 0, most = 0] = ['mean', '0.95'].map(quantile =>
+          Number(
+            text
+              .split(`sluice_expected_delay_seconds{source="main",resource="${resource}",quantile="${quantile}"} `)[1]
+              ?.split('\n')[0],
+          ),
+        );
+        expect(mean).toBeGreaterThan(0);
+        expect(most).toBeGreaterThan(mean);
+      }
+      expect(text).not.toContain('sluice_measured_delay_seconds{source="main",resource="invoices"}');
       const left = /^sluice_requests_left\{source="main"\} (\d+)$/m.exec(text)?.[1];
       expect(Number(left)).toBe(1000 - sandbox.stats.total);
       expect(text).toMatch(

@@ -35,6 +35,9 @@ test('the page shows the state of the source, loads no other resource, escapes t
       expect(text).toContain('<progress value="0"');
       expect(text).toMatch(/As of [-\d]+ [:\d]+ UTC\. /);
       expect(text).toContain('Times are in UTC.');
+      expect(text).toMatch(
+        /<h3>Freshness<\/h3>[\s\S]*<td class="text">invoices<\/td><td class="text">\d+ (?:second|minute)s?<\/td>/,
+      );
       expect(text).toContain('&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;&#39; [secret]');
       expect(text).not.toMatch(/<script|secret-1|src=|href=|url\(| style=/);
       const style = /<style>([\s\S]*)<\/style>/.exec(text)?.[1] as string;

@@ -1,11 +1,8 @@
-import { HOUR, SECOND } from '../../../clock.ts';
-import { monthsHold } from '../../agenda/closed-months.ts';
+import { SECOND } from '../../../clock.ts';
+import { factsOf } from '../../agenda/list-facts.ts';
 import { refill, spend, waitFor } from '../../agenda/pace.ts';
 import { isKnownAbsent } from '../../agenda/plan.ts';
-import { type AgendaFacts, best, type Question, questionsOf } from '../../agenda/questions.ts';
-import { partition } from '../../coverage/list.ts';
-import type { Resource } from '../../resource.ts';
-import { dayIn } from '../../slices/date-windows.ts';
+import { best, type Question, questionsOf } from '../../agenda/questions.ts';
 import { sliceText } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
@@ -17,8 +14,6 @@ import { type Agenda, paceRule } from './open-agenda.ts';
 const RESERVE = 0.005;
 /** When to look again where nothing can be asked now. */
 const LATER_MS = 2 * SECOND;
-/** A slice is read again after so many sweeps, each of which is the time that it takes to read everything once. */
-const MOST_SWEEPS = 5;
 
 /** Asks the best question of all lists, if the pace allows one. Returns when the next may be asked (epoch ms); null if one was. */
 export async function askNext(loop: Loop, agenda: Agenda, now: number): Promise<number | null> {
@@ -44,32 +39,14 @@ interface OfTask extends Question {
 
 async function questions(loop: Loop, { tasks }: Agenda, now: number): Promise<OfTask[]> {
   const { engine } = loop;
-  const mostAge = MOST_SWEEPS * sweepHours(engine, [...tasks.keys()]);
-  const found: OfTask[] = [];
+  const lists = [];
   for (const [resource, task] of tasks) {
     task.absent = isKnownAbsent(resource, task, now);
-    const missing = await knownMissing(engine, resource);
-    const facts: AgendaFacts = {
-      list: resource,
-      wish: task,
-      missing,
-      now,
-      today: dayIn(now, engine.timeZone),
-      affordable: null,
-      monthsHold: monthsHold(resource, engine.resources, now),
-      weight: engine.weights?.[resource.name] ?? 1,
-      mostAge,
-    };
-    found.push(...questionsOf(facts).map(each => ({ ...each, task })));
+    lists.push({ list: resource, wish: task, missing: await knownMissing(engine, resource) });
   }
-  return found;
-}
-
-/** Hours that it takes to read everything once, if the whole limit is spent on it. */
-export function sweepHours({ limit, windowMs }: Loop['engine'], resources: readonly Resource[]): number {
-  const entries = resources.flatMap(resource => partition(resource));
-  const requests = entries.reduce((sum, entry) => sum + Math.max(entry.requests, 1), 0);
-  return (requests * windowMs) / limit / HOUR;
+  return factsOf(engine, lists, engine.resources, now).flatMap(facts =>
+    questionsOf(facts).map(each => ({ ...each, task: facts.wish })),
+  );
 }
 
 /** Requests are taken from the pace as estimated, and put right when the reading has ended. */

@@ -1,0 +1,155 @@
+import type { Command } from 'commander';
+import type { SourceConfig } from '../../config/config.ts';
+import { embeddedStatus } from '../../embedded-postgres/embedded-server.ts';
+import { needsOf } from '../../engine/agenda/list-facts.ts';
+import { goesBefore, type Question, questionsOf } from '../../engine/agenda/questions.ts';
+import { foundAbsentAt, oldestProof } from '../../engine/coverage/list.ts';
+import { readAgenda } from '../../engine/run/agenda/read-agenda.ts';
+import { sliceText } from '../../engine/slices/slice.ts';
+import { count, durationText } from '../../service/format.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { describeTargets, TARGET_NEXT } from '../agenda/describe-targets.ts';
+import { questionText } from '../agenda/question-text.ts';
+import { GAP, table } from '../output/table.ts';
+import { listPending, pendingText } from '../run/pending-migrations.ts';
+import { isServiceRunning } from '../run/running-service.ts';
+import { newCommand } from '../session/new-command.ts';
+import type { Cli, Session } from '../session/session.ts';
+import { agendaRules, openLedger, schedulesOf } from '../session/source-settings.ts';
+
+/** Questions shown. */
+const MOST = 20;
+
+export function agendaCommand(cli: Cli): Command {
+  return newCommand(
+    'agenda',
+    'Show what the service asks the source next, and why; sends no request',
+    'sluice agenda\nsluice agenda --source vienna\nsluice agenda --json',
+  ).action(cli.action({ source: false }, showAgenda));
+}
+
+async function showAgenda(session: Session): Promise<0> {
+  const { terminal, settings } = session;
+  if (!settings.databaseUrl && (await embeddedStatus(settings.dataDir)).state === 'absent') {
+    terminal.show({ database: null }, () => 'There is no warehouse yet. Create one: sluice sync');
+    return 0;
+  }
+  const database = await session.openDatabase();
+  const pending = await listPending(session, database);
+  if (pending.length > 0) {
+    terminal.show(
+      { pending },
+      () => `Pending migrations: ${pendingText(pending)}.\nNext: sluice sync, which migrates first`,
+    );
+    return 0;
+  }
+  const agendas: SourceAgenda[] = [];
+  for (const source of settings.sources) agendas.push(await readSource(session, database, source));
+  const [only] = agendas;
+  terminal.show(agendas.length === 1 ? only : { sources: agendas }, () =>
+    agendas.map(each => draw(session, each)).join('\n\n'),
+  );
+  return 0;
+}
+
+type SourceAgenda = Awaited<ReturnType<typeof readSource>>;
+
+async function readSource({ jobs, settings }: Session, database: Database, source: SourceConfig) {
+  const { name, schema } = source;
+  const usage = source.settings ? await openLedger(database, name, source.settings).usage() : null;
+  const rules = { ...agendaRules(source), limit: usage?.limit ?? source.limit };
+  const scheduled = [...schedulesOf(source, jobs).keys()];
+  const facts = await readAgenda(database, { name, jobs, scheduled, rules }, schema);
+  const questions = facts
+    .flatMap(each => questionsOf(each).map(question => ({ ...question, resource: each.list.name })))
+    .filter(({ score, overdue }) => overdue || score > 0)
+    .sort((a, b) => (goesBefore(a, b) ? -1 : goesBefore(b, a) ? 1 : 0));
+  return {
+    source: name,
+    service: await isServiceRunning(database, name),
+    pace: settings.pace,
+    secondsPerRequest: rules.windowMs / rules.limit / 1000,
+    limit: rules.limit,
+    used: usage?.used ?? null,
+    questions: questions.slice(0, MOST).map(describe),
+    more: Math.max(questions.length - MOST, 0),
+    unread: facts.flatMap(({ list }) =>
+      oldestProof(list) === null && foundAbsentAt(list) === null ? [list.name] : [],
+    ),
+    off: [...jobs.keys()].filter(resource => !scheduled.includes(resource)),
+    targets: describeTargets(rules, needsOf(rules, facts)),
+  };
+}
+
+/** A question as `--json` shows it. */
+const describe = (question: Question & { resource: string }) => ({
+  resource: question.resource,
+  question: questionText(question),
+  slice: sliceText(question.choice.slice),
+  changesAnHour: question.rate,
+  // What is known to wait has an age of its own.
+  ageSeconds: Math.round((question.age || (question.waiting?.hours ?? 0)) * 3600),
+  requests: Math.round(question.requests * 10) / 10,
+  score: question.score,
+  overdue: question.overdue,
+  why: question.overdue ? 'unread for too long' : question.why,
+});
+
+function draw(session: Session, agenda: SourceAgenda): string {
+  const { colors } = session.terminal;
+  const { source, service, questions, more, unread, off, targets } = agenda;
+  const several = session.settings.sources.length > 1;
+  const lines = [...(several ? [`${colors.bold('Source')}  ${source}`] : []), paceLine(agenda), ''];
+  if (questions.length > 0) lines.push(drawQuestions(session, agenda));
+  else lines.push('Nothing is on the agenda yet: it lists what was read in full at least once.');
+  if (more > 0) lines.push('', `${count(more)} more questions follow.`);
+  if (unread.length > 0) lines.push('', `Never read in full: ${unread.join(', ')}. Next: sluice sync`);
+  if (off.length > 0) lines.push('', `Not on the agenda, because the schedule is off: ${off.join(', ')}.`);
+  if (targets.length > 0) lines.push('', ...targets.map(({ text }) => `Target: ${text}.`));
+  if (targets.some(({ feasible }) => feasible === false)) lines.push(TARGET_NEXT);
+  if (!service) lines.push('', 'No service is running, so nothing is asked until: sluice start');
+  return lines.join('\n');
+}
+
+/** `1 request every 3.6 s; 412 of 1,000 used in this window`. */
+function paceLine({ pace, secondsPerRequest, limit, used }: SourceAgenda): string {
+  const spending =
+    pace === 'ticks'
+      ? 'Requests only at ticks of the schedule (SLUICE_PACE=ticks)'
+      : `1 request every ${significant(secondsPerRequest)} s`;
+  return used === null ? spending : `${spending}; ${count(used)} of ${count(limit)} used in this window`;
+}
+
+const MOST_COLUMNS = 100;
+const LEAST_WRAP = 12;
+
+function drawQuestions({ terminal: { colors } }: Session, { questions }: SourceAgenda): string {
+  const head = ['resource', 'question', 'changes/h', 'age', 'cost', 'score', 'why'];
+  const rows = questions.map(each => [
+    each.resource,
+    each.question,
+    significant(each.changesAnHour),
+    durationText(each.ageSeconds),
+    significant(each.requests),
+    each.overdue ? 'overdue' : scoreText(each.score),
+    each.why,
+  ]);
+  const last = head.length - 1;
+  const widths = head
+    .slice(0, last)
+    .map((name, column) => Math.max(name.length, ...rows.map(row => (row[column] ?? '').length)));
+  const taken = widths.reduce((sum, width) => sum + width + GAP, 0);
+  const wrap = { [last]: Math.max(MOST_COLUMNS - taken, LEAST_WRAP) };
+  return table(colors, head, rows, { right: [2, 4, 5], wrap });
+}
+
+/** A question that was answered a moment ago has a score near 0, which still tells it from others. */
+const scoreText = (score: number): string =>
+  score < 0.001 ? score.toExponential(1).replace('.0e', 'e') : significant(score);
+
+/** Two or three digits that matter, without an exponent. */
+function significant(value: number): string {
+  if (value >= 100) return count(Math.round(value));
+  if (value !== 0 && value < 0.001) return '<0.001';
+  return String(Number(value.toPrecision(2)));
+}
