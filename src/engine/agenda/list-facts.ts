@@ -44,7 +44,7 @@ export function factsOf<L extends AgendaList>(
     mostSweeps *
     sweepHours(
       rules,
-      lists.map(({ list }) => list),
+      lists.flatMap(({ list }) => (weights[list.name] === 0 ? [] : [list])),
     );
   const facts = lists.map(each => ({
     ...each,

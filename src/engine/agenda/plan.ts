@@ -16,7 +16,10 @@ import { nextSlice } from './next-slice.ts';
  */
 export function isKnownAbsent(list: List, { kind, reportOnly }: Wish, now: number): boolean {
   const absentAt = foundAbsentAt(list);
-  return absentAt !== null && (reportOnly || (kind === 'slot' && mayBeAbsent(list.job) && now - absentAt < DAY));
+  return (
+    absentAt !== null &&
+    (reportOnly || ((kind === 'slot' || kind === 'agenda') && mayBeAbsent(list.job) && now - absentAt < DAY))
+  );
 }
 
 /** What hints point to and can still be read: a window that was cut in the meantime would be cut once more. */

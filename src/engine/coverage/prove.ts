@@ -153,6 +153,8 @@ export const learn = (entry: Entry, lesson: Lesson): Entry => ({
 export function learnSince(entry: Entry, since: number | null, { at, changed, rows, requests }: Lesson): Entry {
   const next = { ...entry, readAt: at, rows, requests };
   if (since === null) return next;
+  // Another page of the reading before: of the first one, all rows are new.
+  if (at <= since) return entry.hoursWatched === 0 ? next : { ...next, changed: entry.changed + changed };
   const hours = Math.max(at - since, 0) / HOUR;
   const kept = 0.5 ** (hours / HALF_LIFE_HOURS);
   return { ...next, changed: entry.changed * kept + changed, hoursWatched: entry.hoursWatched * kept + hours };

@@ -15,7 +15,8 @@ export function readTargeted(
   entry: Entry,
   read: { readonly at: number; readonly rows: number; readonly changed: number },
 ): Partial<CoverageChange> {
-  const requests = Math.max(Math.ceil(read.rows / pageSize(list)), 1);
+  const before = entry.readAt === read.at ? entry.requests : 0;
+  const requests = before + Math.max(Math.ceil(read.rows / pageSize(list)), 1);
   return { put: [learnSince(entry, entry.readAt, { ...read, requests })] };
 }
 

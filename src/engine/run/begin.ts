@@ -61,7 +61,7 @@ export async function begin(loop: Loop, serves: Serves, now: number): Promise<Tu
     }
     moved = true;
     if (next === 'done') await endTask(loop, task, serves);
-    else startReading(loop, task, next, now);
+    else void startReading(loop, task, next, now);
   }
   if (loop.agenda && loop.running.size < engine.concurrency) {
     const askAt = await askNext(loop, loop.agenda, now);

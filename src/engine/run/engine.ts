@@ -11,7 +11,7 @@ import type { Reader } from '../read/fetch-page.ts';
 import type { Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import type { Task } from '../task/task.ts';
-import type { Agenda } from './agenda/open-agenda.ts';
+import type { Agenda } from './agenda/agenda.ts';
 
 /** A source and everything that its loop needs. */
 export interface Engine {

@@ -8,7 +8,9 @@ import type { Task } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
 import { knownMissing } from '../known-missing.ts';
 import { startReading } from '../readings/start-reading.ts';
-import { type Agenda, paceRule } from './open-agenda.ts';
+import type { Agenda } from './agenda.ts';
+import { paceRule } from './open-agenda.ts';
+import { rest } from './rest.ts';
 
 /** The share of the limit that the agenda leaves to people and hints. */
 const RESERVE = 0.005;
@@ -58,6 +60,6 @@ function ask(loop: Loop, agenda: Agenda, { task, choice, requests }: OfTask, now
   const ended = startReading(loop, task, choice, now);
   void ended.finally(() => {
     agenda.pace = spend(agenda.pace, task.counts.requests - before - estimated);
-    if (task.failure && task.failure.kind !== 'fuse') agenda.tasks.delete(task.resource);
+    rest(agenda, task);
   });
 }

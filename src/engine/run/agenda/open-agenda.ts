@@ -1,17 +1,10 @@
 import { HOUR, MINUTE } from '../../../clock.ts';
 import { lastSlotRuns } from '../../../warehouse/ledgers/slots.ts';
-import { type Pace, type PaceRule, refill, startPace } from '../../agenda/pace.ts';
+import { type PaceRule, refill, startPace } from '../../agenda/pace.ts';
 import type { Resource } from '../../resource.ts';
 import { createTask, type Task } from '../../task/task.ts';
 import type { Engine } from '../engine.ts';
-
-/** What a loop asks of its own accord, and how fast. */
-export interface Agenda {
-  readonly by: 'even' | 'ticks';
-  pace: Pace;
-  /** The task of each list that has a schedule: it counts for the run of the list's last tick. */
-  readonly tasks: Map<Resource, Task>;
-}
+import type { Agenda } from './agenda.ts';
 
 /** Requests that were not spent are kept for so long. */
 const KEPT_MS = 2 * MINUTE;

@@ -12,6 +12,7 @@ import { type Entry, NOT_OFFERED } from '../../slices/coverage-entry.ts';
 import { sliceText } from '../../slices/slice.ts';
 import { MOST_TRIES } from '../../task/progress.ts';
 import { fail, type Task } from '../../task/task.ts';
+import { rest } from '../agenda/rest.ts';
 import type { Loop } from '../engine.ts';
 
 /**
@@ -46,6 +47,7 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
       },
     );
   }
+  if (loop.agenda) rest(loop.agenda, task);
   handOnAllowance(loop, task);
   engine.onEvent?.({ kind: 'ended', task, state });
 }
