@@ -1,4 +1,4 @@
-import { SECOND } from '../../../clock.ts';
+import { HOUR, SECOND } from '../../../clock.ts';
 import { factsOf } from '../../agenda/list-facts.ts';
 import { refill, spend, waitFor } from '../../agenda/pace.ts';
 import { isKnownAbsent } from '../../agenda/plan.ts';
@@ -39,16 +39,20 @@ interface OfTask extends Question {
   readonly task: Task;
 }
 
-async function questions(loop: Loop, { tasks }: Agenda, now: number): Promise<OfTask[]> {
+async function questions(loop: Loop, { by, tasks }: Agenda, now: number): Promise<OfTask[]> {
   const { engine } = loop;
   const lists = [];
   for (const [resource, task] of tasks) {
     task.absent = isKnownAbsent(resource, task, now);
     lists.push({ list: resource, wish: task, missing: await knownMissing(engine, resource) });
   }
-  return factsOf(engine, lists, engine.resources, now).flatMap(facts =>
-    questionsOf(facts).map(each => ({ ...each, task: facts.wish })),
-  );
+  return factsOf(engine, lists, engine.resources, now).flatMap(facts => {
+    const task = facts.wish;
+    const sinceTick = (now - task.since) / HOUR;
+    // At ticks, each question is asked once, or as often as there is something to settle.
+    const isOpen = ({ age, waiting }: Question) => by === 'even' || waiting !== undefined || age > sinceTick;
+    return questionsOf(facts).flatMap(each => (isOpen(each) ? { ...each, task } : []));
+  });
 }
 
 /** Requests are taken from the pace as estimated, and put right when the reading has ended. */
