@@ -63,7 +63,7 @@ type Unscored = Omit<Question, 'score' | 'overdue'> & { readonly overdue?: boole
 
 /** The parts of the list that were read before. What was never read is left to the tick. */
 function sliceQuestions(facts: AgendaFacts, rateOf: RateOf): Unscored[] {
-  const { list, wish, missing, now, monthsHold } = facts;
+  const { list, wish, missing, now, monthsHold, mostAge } = facts;
   const lacking = lackingSlices(list, missing);
   const from = confirmsFrom(list, lacking);
   const parts = partition(list).filter(({ provenAt }) => provenAt !== null);
@@ -77,6 +77,8 @@ function sliceQuestions(facts: AgendaFacts, rateOf: RateOf): Unscored[] {
     const { slice, dueSince, dueReason, provenAt } = entry;
     const isDue = dueSince !== null && dueSince > (provenAt ?? 0) && dueSince <= now;
     const confirms = confirming.includes(entry);
+    // A total that agreed makes rows count as younger, but does not prove them.
+    const overdue = hoursSince(provenAt ?? 0, now) > mostAge;
     if (wish.progress.done.has(sliceText(slice)) || (monthsHold && !isDue)) return [];
     if (uncovered.includes(entry) && !confirms && !isDue) return [];
     const due = isDue ? [{ changes: 1, hours: hoursSince(dueSince, now) }] : [];
@@ -88,6 +90,7 @@ function sliceQuestions(facts: AgendaFacts, rateOf: RateOf): Unscored[] {
       age: ageOf(entry, list, now),
       requests: Math.max(entry.requests, 1),
       ...(waiting ? { waiting } : {}),
+      overdue,
       why: isDue
         ? (dueReason ?? 'something happened in it')
         : confirms
