@@ -80,7 +80,7 @@ function sliceQuestions(facts: AgendaFacts, rateOf: RateOf): Unscored[] {
     // A total that agreed makes rows count as younger, but does not prove them.
     const overdue = hoursSince(provenAt ?? 0, now) > mostAge;
     if (wish.progress.done.has(sliceText(slice)) || (monthsHold && !isDue)) return [];
-    if (uncovered.includes(entry) && !confirms && !isDue) return [];
+    if (uncovered.includes(entry) && !confirms && !isDue && !overdue) return [];
     const due = isDue ? [{ changes: 1, hours: hoursSince(dueSince, now) }] : [];
     const lacks = confirms ? [{ changes: missing.length / confirming.length, hours: waits }] : [];
     const waiting = sumUp([...due, ...lacks]);
