@@ -28,7 +28,8 @@ export interface AgendaFacts extends PlanFacts {
 /** Everything that is worth asking of a list now, in no order. */
 export function questionsOf(facts: AgendaFacts): Question[] {
   const { list, wish, weight, mostAge, now } = facts;
-  if (wish.absent || wish.failure) return [];
+  // Beyond the deletion limit only deletions stop.
+  if (wish.absent || (wish.failure && wish.failure.kind !== 'fuse')) return [];
   const rateOf = ratesOf(facts);
   const totals = totalQuestions(list, rateOf, facts.today, now).map(({ slice, ...asking }) => ({
     ...asking,
