@@ -9,6 +9,7 @@ import { strategyFor } from '../../../src/engine/profile/strategy.ts';
 import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 import { monthBefore, monthRange } from '../../../src/engine/slices/date-windows.ts';
 import { type Slice, sliceText } from '../../../src/engine/slices/slice.ts';
+import { noteTry as countTry, newProgress, type TaskProgress } from '../../../src/engine/task/progress.ts';
 import { stampMs } from '../../../src/warehouse/database/stamp.ts';
 import type { MissingRow } from '../../../src/warehouse/rows/missing-rows.ts';
 import { anEntry } from './an-entry.ts';
@@ -32,15 +33,9 @@ export interface PaperList {
   facts: AgendaFacts;
   /** Rows an hour that change in truth, by the text of the slice. */
   readonly rates: ReadonlyMap<string, number>;
+  /** Slices, by their text, whose readings never add up. */
+  readonly unsettled?: ReadonlySet<string>;
 }
-
-export const noProgress = (): Progress => ({
-  done: new Set(),
-  asked: new Set(),
-  coverAsked: new Set(),
-  pauses: new Set(),
-  intervals: [],
-});
 
 const WISH: Wish = {
   kind: 'agenda',
@@ -53,7 +48,7 @@ const WISH: Wish = {
   counted: null,
   absent: false,
   failure: null,
-  progress: noProgress(),
+  progress: newProgress(),
 };
 
 /** Ranges of 100 ids, or months, the newest first; each was read once at the start, as was what is watched. */
@@ -114,7 +109,7 @@ export function run(lists: readonly PaperList[], { requestsAnHour, questions, ra
   let now = START;
   let tickAt = START;
   while (asked.length < questions) {
-    if (now >= tickAt) for (const list of lists) list.facts = withProgress(list.facts, noProgress());
+    if (now >= tickAt) for (const list of lists) list.facts = withProgress(list.facts, newProgress());
     if (now >= tickAt) tickAt = now + TICK_MS;
     for (const list of lists) list.facts = { ...list.facts, now, mostAge };
     const found = lists.flatMap(list => questionsOf(list.facts).map(question => ({ ...question, list })));
@@ -133,6 +128,14 @@ export function run(lists: readonly PaperList[], { requestsAnHour, questions, ra
   return asked;
 }
 
+/** After some readings that proved nothing, the slice is given up until the next tick. */
+function noteTry(progress: Progress, text: string): Progress {
+  const kept = { ...newProgress(), ...progress } as TaskProgress;
+  const copy = { ...kept, done: new Set(kept.done), tries: new Map(kept.tries) };
+  countTry(copy, text);
+  return copy;
+}
+
 const withProgress = (facts: AgendaFacts, progress: Progress): AgendaFacts => ({
   ...facts,
   wish: { ...facts.wish, progress },
@@ -147,13 +150,18 @@ function answer(list: PaperList, { choice }: Question, at: number, random: () =>
     list.facts = withProgress(facts, { ...progress, asked: new Set([...progress.asked, asks.row]) });
     return;
   }
-  const entry = facts.list.entries.get(sliceText(slice)) ?? anEntry({ slice });
+  const text = sliceText(slice);
+  if (list.unsettled?.has(text)) {
+    list.facts = withProgress(facts, noteTry(facts.wish.progress, text));
+    return;
+  }
+  const entry = facts.list.entries.get(text) ?? anEntry({ slice });
   const proves = slice.by === facts.list.strategy.partition;
   const since = proves ? entry.provenAt : entry.readAt;
   const hours = (at - (since ?? at)) / HOUR;
   const lesson = {
     at,
-    changed: Math.floor((list.rates.get(sliceText(slice)) ?? 0) * hours + random()),
+    changed: Math.floor((list.rates.get(text) ?? 0) * hours + random()),
     rows: 100,
     requests: entry.requests,
   };
