@@ -129,7 +129,7 @@ export const anyFacts: fc.Arbitrary<PlanFacts> = fc
     affordable: fc.constantFrom(true, false, null),
     hinted: fc.array(fc.nat(), { maxLength: 3 }),
   })
-  .map(({ list, wish: { targets: _, ...given }, missing, affordable, hinted }) => {
+  .map(({ list, wish: given, missing, affordable, hinted }) => {
     const parts = partition(list);
     const targets = given.kind === 'hint' ? hinted.map(each => parts[each % parts.length]?.slice ?? WHOLE) : [];
     const wish = { ...given, targets };

@@ -7,7 +7,7 @@ import { partition, watched } from '../../../src/engine/coverage/list.ts';
 import { overlap, type Slice, sliceText } from '../../../src/engine/slices/slice.ts';
 import { anEntry } from './an-entry.ts';
 import { anyFacts, NOW, WHOLE } from './any-facts.ts';
-import { paperList, START, stampOf } from './paper-source.ts';
+import { paperList, START, stampOf } from './paper/paper-source.ts';
 
 /** What the agenda knows of any list. */
 const anyAgenda: fc.Arbitrary<AgendaFacts> = fc

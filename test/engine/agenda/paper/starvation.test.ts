@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import customers from '../../../jobs/customers.ts';
-import invoices from '../../../jobs/invoices.ts';
-import transactions from '../../../jobs/transactions.ts';
-import { partition, watched } from '../../../src/engine/coverage/list.ts';
-import { type Slice, sliceText } from '../../../src/engine/slices/slice.ts';
-import { stampMs } from '../../../src/warehouse/database/stamp.ts';
+import customers from '../../../../jobs/customers.ts';
+import invoices from '../../../../jobs/invoices.ts';
+import transactions from '../../../../jobs/transactions.ts';
+import { partition, watched } from '../../../../src/engine/coverage/list.ts';
+import { type Slice, sliceText } from '../../../../src/engine/slices/slice.ts';
+import { stampMs } from '../../../../src/warehouse/database/stamp.ts';
+import { seeded } from '../seeded.ts';
 import {
   longestWait,
   MOST_SWEEPS,
@@ -17,7 +18,6 @@ import {
   stampOf,
   sweepHours,
 } from './paper-source.ts';
-import { seeded } from './seeded.ts';
 
 const anyParts: fc.Arbitrary<PaperPart[]> = fc.array(
   fc.record({

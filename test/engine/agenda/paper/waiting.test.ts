@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import customers from '../../../jobs/customers.ts';
-import invoices from '../../../jobs/invoices.ts';
-import { HOUR } from '../../../src/clock.ts';
-import { partition } from '../../../src/engine/coverage/list.ts';
-import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
-import { sliceText } from '../../../src/engine/slices/slice.ts';
+import customers from '../../../../jobs/customers.ts';
+import invoices from '../../../../jobs/invoices.ts';
+import { HOUR } from '../../../../src/clock.ts';
+import { partition } from '../../../../src/engine/coverage/list.ts';
+import type { Entry } from '../../../../src/engine/slices/coverage-entry.ts';
+import { sliceText } from '../../../../src/engine/slices/slice.ts';
+import { seeded } from '../seeded.ts';
 import {
   type Asked,
   longestWait,
@@ -17,7 +18,6 @@ import {
   stampOf,
   sweepHours,
 } from './paper-source.ts';
-import { seeded } from './seeded.ts';
 
 const TRAITS = { order: 'id-desc' };
 
