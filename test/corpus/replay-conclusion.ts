@@ -9,15 +9,17 @@ import {
   type StoredCount,
   splitEntry,
 } from '../../src/engine/coverage/prove.ts';
-import { dueAfterLeaving, readTargeted } from '../../src/engine/coverage/targeted.ts';
+import { dueAfterLeaving, readTargeted, watchedEntry } from '../../src/engine/coverage/targeted.ts';
 import { contradictions, type SeenAgain, undatedRow } from '../../src/engine/deletion/contradiction.ts';
 import { isDeleted, type RowClaims, UNCOVERED } from '../../src/engine/deletion/is-deleted.ts';
 import type { Edge, Observation } from '../../src/engine/profile/observation.ts';
 import { doubtfulEdges } from '../../src/engine/profile/observe-edges.ts';
 import { withObservation } from '../../src/engine/profile/source-profile.ts';
+import type { Entry } from '../../src/engine/slices/coverage-entry.ts';
 import { type DateSlice, parseSlice, type Slice, sliceText } from '../../src/engine/slices/slice.ts';
 import { stampMs } from '../../src/warehouse/database/stamp.ts';
 import type { MissingRow, SeenRow } from '../../src/warehouse/rows/missing-rows.ts';
+import { untaught } from './changed-rules.ts';
 import { entryOf, listOf, type RecordedConclusion, type RecordedEnd, type RecordedEntry } from './recorded.ts';
 
 /** What a conclusion wrote, in its order: what it observed, what it made due or proved, what it found deleted. */
@@ -247,7 +249,9 @@ function replayTargeted(
       name === 'writeCoverage' ? (args as [unknown, RecordedEntry[]])[1] : [],
     );
     const rows = put.find(entry => entry[0] === text)?.[4] ?? 0;
-    apply(coversOf(readTargeted(list(), slice, at, rows)));
+    const known = watchedEntry(list(), slice);
+    const read = known ? readTargeted(list(), known, { at, rows, changed: 0 }) : {};
+    apply(coversOf({ put: read.put?.map(entry => ({ ...entry, ...untaught(known as Entry) })) ?? [] }));
   }
   if (!end.complete || slice.by !== 'value' || reportOnly) return;
   const keys = script.take<string[]>('findLeft') ?? [];

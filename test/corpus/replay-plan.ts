@@ -1,12 +1,13 @@
 import { type Choice, isPause, type ListInUse, type Next, type Wish } from '../../src/engine/agenda/choice.ts';
 import { isKnownAbsent, openTargets, plan } from '../../src/engine/agenda/plan.ts';
 import { type IdSlice, parseSlice, sliceText } from '../../src/engine/slices/slice.ts';
+import { withoutAllowance } from './changed-rules.ts';
 import { listOf, type RecordedPlan } from './recorded.ts';
 
 /** What was decided, and what the pure function decides now from the same facts; equal where behaviour is. */
 export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown } {
   const { list, task, now, today, affordable, missing } = recorded;
-  const inUse: ListInUse = { ...listOf(list), reading: new Set(list.reading.map(parseSlice)), turn: list.turn };
+  const inUse: ListInUse = { ...listOf(list), reading: new Set(list.reading.map(parseSlice)) };
   const { settled, intervals, failure, targets, ...rest } = task;
   const asked = settled.filter(each => /^confirm (?!cover$)/.test(each)).map(each => each.slice('confirm '.length));
   const progress = {
@@ -26,7 +27,7 @@ export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown 
   const next = plan({ list: inUse, wish, missing: missing ?? [], now, today, affordable });
   const left = wish.kind === 'hint' ? openTargets(inUse, wish).slice(typeof next === 'string' ? 0 : 1) : wish.targets;
   return {
-    was: [recorded.next, recorded.settled, recorded.targets, recorded.absent],
+    was: [withoutAllowance(recorded), recorded.settled, recorded.targets, recorded.absent],
     is: [shown(next), settledBy(next), left.map(sliceText), wish.absent],
   };
 }

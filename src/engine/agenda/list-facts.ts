@@ -28,6 +28,7 @@ export interface AgendaList {
   readonly wish: Wish;
   /** Rows that are missing, the oldest first. */
   readonly missing: readonly MissingRow[];
+  readonly askedAt?: ReadonlyMap<string, number>;
 }
 
 export const MOST_SWEEPS = 5;

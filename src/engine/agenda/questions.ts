@@ -23,12 +23,15 @@ export interface AgendaFacts extends PlanFacts {
   readonly weight: number;
   /** The most hours that a slice may go without being read. */
   readonly mostAge: number;
+  /** When a missing row was last asked for (epoch ms), by key. */
+  readonly askedAt?: ReadonlyMap<string, number>;
 }
 
 /** Everything that is worth asking of a list now, in no order. */
 export function questionsOf(facts: AgendaFacts): Question[] {
   const { list, wish, weight, mostAge, now } = facts;
-  if (wish.absent || wish.failure || weight === 0) return [];
+  // Beyond the deletion limit only deletions stop.
+  if (wish.absent || weight === 0 || (wish.failure && wish.failure.kind !== 'fuse')) return [];
   const rateOf = ratesOf(facts);
   const totals = totalQuestions(list, rateOf, facts.today, now).map(({ slice, ...asking }) => ({
     ...asking,
@@ -63,7 +66,7 @@ type Unscored = Omit<Question, 'score' | 'overdue'> & { readonly overdue?: boole
 
 /** The parts of the list that were read before. What was never read is left to the tick. */
 function sliceQuestions(facts: AgendaFacts, rateOf: RateOf): Unscored[] {
-  const { list, wish, missing, now, monthsHold } = facts;
+  const { list, wish, missing, now, monthsHold, mostAge } = facts;
   const lacking = lackingSlices(list, missing);
   const from = confirmsFrom(list, lacking);
   const parts = partition(list).filter(({ provenAt }) => provenAt !== null);
@@ -77,17 +80,23 @@ function sliceQuestions(facts: AgendaFacts, rateOf: RateOf): Unscored[] {
     const { slice, dueSince, dueReason, provenAt } = entry;
     const isDue = dueSince !== null && dueSince > (provenAt ?? 0) && dueSince <= now;
     const confirms = confirming.includes(entry);
+    // A reading that proved nothing is repeated no sooner than one that did.
+    const triedAt = Math.max(provenAt ?? 0, entry.readAt ?? 0);
+    const sinceTried = hoursSince(triedAt, now);
+    // A total that agreed makes rows count as younger, but does not prove them.
+    const overdue = sinceTried > mostAge;
     if (wish.progress.done.has(sliceText(slice)) || (monthsHold && !isDue)) return [];
-    if (uncovered.includes(entry) && !confirms && !isDue) return [];
-    const due = isDue ? [{ changes: 1, hours: hoursSince(dueSince, now) }] : [];
-    const lacks = confirms ? [{ changes: missing.length / confirming.length, hours: waits }] : [];
+    if (uncovered.includes(entry) && !confirms && !isDue && !overdue) return [];
+    const due = isDue ? [{ changes: 1, hours: Math.min(hoursSince(dueSince, now), sinceTried) }] : [];
+    const lacks = confirms ? [{ changes: missing.length / confirming.length, hours: Math.min(waits, sinceTried) }] : [];
     const waiting = sumUp([...due, ...lacks]);
     return {
       choice: choiceOf(slice),
       rate: rateOf(entry),
-      age: ageOf(entry, list, now),
+      age: Math.min(ageOf(entry, list, now), sinceTried),
       requests: Math.max(entry.requests, 1),
       ...(waiting ? { waiting } : {}),
+      overdue,
       why: isDue
         ? (dueReason ?? 'something happened in it')
         : confirms
@@ -127,13 +136,13 @@ function watchedQuestions({ list, now }: AgendaFacts, rateOf: RateOf): Unscored[
 
 /** The missing row to ask for next. */
 function confirmQuestion(facts: AgendaFacts): Unscored[] {
-  const { list, missing, now } = facts;
+  const { list, missing, now, askedAt } = facts;
   if (missing.length === 0) return [];
   const choice = confirm(facts, false);
   if (!isChoice(choice)) return [];
   const { asks } = choice;
   const row = typeof asks === 'object' ? missing.find(({ key }) => key === asks.row) : missing[0];
-  const hours = row ? hoursSince(stampMs(row.since), now) : 0;
+  const hours = row ? hoursSince(Math.max(stampMs(row.since), askedAt?.get(row.key) ?? 0), now) : 0;
   const requests = typeof asks === 'object' ? 1 : Math.max(list.entries.get(sliceText(choice.slice))?.requests ?? 1, 1);
   const changes = typeof asks === 'object' ? 1 : missing.length;
   const why = typeof asks === 'object' ? `tells whether row ${asks.row} is gone` : 'confirms which rows are gone';

@@ -79,7 +79,9 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
         );
       if (task.reportOnly) return;
       const dueReason = `not proven: ${end.reason}`;
-      return changeCoverage(tx, effects, { put: parts.map(entry => ({ ...entry, dueReason })) });
+      return changeCoverage(tx, effects, {
+        put: parts.map(entry => ({ ...entry, readAt: stampMs(startedAt), dueReason })),
+      });
     }
   }
 }

@@ -1,144 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import customers from '../../../jobs/customers.ts';
-import invoices from '../../../jobs/invoices.ts';
-import tickets from '../../../jobs/tickets.ts';
-import transactions from '../../../jobs/transactions.ts';
-import { type Choice, isPause, type ListInUse, type PlanFacts, type Wish } from '../../../src/engine/agenda/choice.ts';
-import { plan } from '../../../src/engine/agenda/plan.ts';
+import { type Choice, isPause, type PlanFacts } from '../../../src/engine/agenda/choice.ts';
+import { openTargets, plan } from '../../../src/engine/agenda/plan.ts';
 import { partition, watched } from '../../../src/engine/coverage/list.ts';
 import { covers } from '../../../src/engine/coverage/prove.ts';
-import { profileOf } from '../../../src/engine/profile/source-profile.ts';
-import { strategyFor } from '../../../src/engine/profile/strategy.ts';
-import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
-import { splitWindow, wholeTime } from '../../../src/engine/slices/date-windows.ts';
-import { type DateSlice, overlap, type Slice, sliceText } from '../../../src/engine/slices/slice.ts';
-
-const NOW = Date.parse('2026-01-15T10:00:00Z');
-const HOUR = 3_600_000;
-
-const anyTraits = fc.record(
-  {
-    order: fc.constantFrom('id-desc', 'id-asc', 'updated-desc', 'none'),
-    paging: fc.constantFrom('ignored', 'until empty'),
-    limit: fc.constantFrom('ignored', 'honoured'),
-    'page size': fc.constantFrom('20', '100', '1000'),
-    'one answer': fc.constantFrom('cut', 'complete'),
-    ids: fc.constantFrom('yes', 'no'),
-    edits: fc.constant('in place'),
-    dates: fc.constant('no'),
-    undated: fc.constant('yes'),
-    'date filter': fc.constant('ignored'),
-    'filter customer_id': fc.constant('ignored'),
-  },
-  { requiredKeys: [] },
-);
-
-const anyAge = fc.option(fc.integer({ min: 0, max: 48 }));
-
-const anyList: fc.Arbitrary<ListInUse> = fc
-  .record({
-    job: fc.constantFrom(customers, invoices, transactions, tickets),
-    traits: anyTraits,
-    cuts: fc.array(fc.nat(), { maxLength: 6 }),
-    ages: fc.array(anyAge, { minLength: 40, maxLength: 40 }),
-    rows: fc.array(fc.integer({ min: 0, max: 3000 }), { minLength: 40, maxLength: 40 }),
-    total: fc.constantFrom(undefined, null, 100),
-    turn: fc.nat({ max: 9 }),
-  })
-  .map(({ job, traits, cuts, ages, rows, total, turn }) => {
-    const profile = profileOf(Object.entries(traits).map(([trait, value]) => ({ trait, value: value as string })));
-    const strategy = strategyFor(profile, job);
-    const slices = strategy.partition === 'date' ? windows(cuts) : strategy.partition === 'id' ? ranges(cuts) : [WHOLE];
-    const entries = slices.map((slice, index): Entry => {
-      const age = ages[index % 40] ?? null;
-      const provenAt = age === null ? null : NOW - age * HOUR;
-      return {
-        slice,
-        provenAt,
-        readAt: provenAt,
-        requests: 1,
-        rows: rows[index % 40] ?? 0,
-        changed: index % 3,
-        hoursWatched: index,
-        dueSince: null,
-        dueReason: null,
-      };
-    });
-    return {
-      job,
-      profile,
-      strategy,
-      entries: new Map(entries.map(entry => [sliceText(entry.slice), entry])),
-      total,
-      reading: new Set(),
-      turn,
-    };
-  });
-
-const WHOLE: Slice = { by: 'whole' };
-
-function windows(cuts: readonly number[]): DateSlice[] {
-  let slices: DateSlice[] = [wholeTime];
-  for (const cut of cuts) {
-    const at = cut % slices.length;
-    const into = splitWindow(slices[at] as DateSlice, '2026-01-15');
-    if (into) slices = [...slices.slice(0, at), ...into, ...slices.slice(at + 1)];
-  }
-  return slices;
-}
-
-function ranges(cuts: readonly number[]): Slice[] {
-  const bounds = [...new Set(cuts.map(cut => BigInt(cut % 500)))].sort((a, b) => (a < b ? -1 : 1));
-  return [null, ...bounds].map((bound, index) => ({
-    by: 'id',
-    from: bound === null ? null : bound + 1n,
-    to: bounds[index] ?? null,
-  }));
-}
-
-const anyWish: fc.Arbitrary<Wish> = fc
-  .record({
-    kind: fc.constantFrom('sync' as const, 'slot' as const, 'backfill' as const, 'verify' as const),
-    sinceHours: fc.integer({ min: 0, max: 24 }),
-    range: fc.constantFrom([null, null], ['2025-01-01', '2025-12-31'], [null, '2020-12-31']),
-    reportOnly: fc.boolean(),
-    allowance: fc.integer({ min: 0, max: 30 }),
-    counted: fc.constantFrom(null, 100),
-  })
-  .map(({ kind, sinceHours, range, reportOnly, allowance, counted }) => ({
-    kind,
-    since: NOW - sinceHours * HOUR,
-    from: range[0] ?? null,
-    to: range[1] ?? null,
-    reportOnly: kind === 'verify' && reportOnly,
-    allowance,
-    targets: [],
-    counted,
-    absent: false,
-    failure: null,
-    progress: { done: new Set(), asked: new Set(), coverAsked: new Set(), pauses: new Set(), intervals: [] },
-  }));
-
-const anyMissing = fc.array(
-  fc.record({ key: fc.integer({ min: 1, max: 400 }).map(String), hours: fc.integer({ min: 0, max: 30 }) }),
-  { maxLength: 3 },
-);
-
-const anyFacts: fc.Arbitrary<PlanFacts> = fc
-  .record({ list: anyList, wish: anyWish, missing: anyMissing, affordable: fc.constantFrom(true, false, null) })
-  .map(({ list, wish, missing, affordable }) => {
-    const parts = partition(list);
-    const rows = missing.map(({ key, hours }, index) => ({
-      key,
-      slice: sliceText(parts[index % parts.length]?.slice ?? WHOLE),
-      since: new Date(NOW - hours * HOUR).toISOString().replace('Z', '+00'),
-      value: index % 2 ? null : '3',
-      half: index % 3 === 0,
-      readings: 1 + (index % 4),
-    }));
-    return { list, wish, missing: rows, now: NOW, today: '2026-01-15', affordable };
-  });
+import { overlap, sliceText } from '../../../src/engine/slices/slice.ts';
+import { anyFacts, NOW, WHOLE } from './any-facts.ts';
 
 /** The facts once the choice was read and added up. */
 function afterReading(facts: PlanFacts, { slice, asks, counted }: Choice, at: number): PlanFacts {
@@ -157,7 +24,8 @@ function afterReading(facts: PlanFacts, { slice, asks, counted }: Choice, at: nu
   if (asks === 'cover') coverAsked.add(sliceText(slice));
   const progress = { ...wish.progress, done, asked, coverAsked };
   const allowance = wish.allowance - (counted ? 1 : 0);
-  return { ...facts, list: { ...list, entries, turn: list.turn + 1 }, wish: { ...wish, progress, allowance } };
+  const targets = wish.kind === 'hint' ? openTargets(list, wish).slice(1) : wish.targets;
+  return { ...facts, list: { ...list, entries }, wish: { ...wish, progress, allowance, targets } };
 }
 
 test('each of 3,000 generated tasks ends if its readings add up, and reads no more than the list holds', () => {
@@ -202,6 +70,49 @@ test('in 10,000 generated cases, planning does not change its input', () => {
       const before = plain(facts);
       plan(facts);
       expect(plain(facts)).toBe(before);
+    }),
+    { numRuns: 10_000 },
+  );
+});
+
+test('in 10,000 generated cases, a slot chooses only what is watched, what was never read, and where an id list grows', () => {
+  fc.assert(
+    fc.property(anyFacts, ({ wish, ...facts }) => {
+      const next = plan({ ...facts, wish: { ...wish, kind: 'slot', reportOnly: false } });
+      if (typeof next === 'string' || isPause(next)) return;
+      const { slice, asks, counted } = next;
+      expect([asks, counted]).toEqual([undefined, false]);
+      if (watched(facts.list).some(entry => sliceText(entry.slice) === sliceText(slice))) return;
+      for (const entry of partition(facts.list).filter(part => covers(slice, part.slice))) {
+        const isNewestEnd = entry.slice.by === 'id' && entry.slice.to === null;
+        expect(entry.provenAt === null || isNewestEnd).toBe(true);
+      }
+    }),
+    { numRuns: 10_000 },
+  );
+});
+
+test('a slot reads nothing twice: after its choice was read, it chooses something else or nothing', () => {
+  fc.assert(
+    fc.property(anyFacts, ({ wish, ...facts }) => {
+      const before: PlanFacts = { ...facts, wish: { ...wish, kind: 'slot', reportOnly: false } };
+      const next = plan(before);
+      if (typeof next === 'string' || isPause(next)) return;
+      const after = plan(afterReading(before, next, NOW + 1));
+      if (typeof after === 'object' && !isPause(after)) expect(sliceText(after.slice)).not.toBe(sliceText(next.slice));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('hints read what they point to, in their order, and nothing else', () => {
+  fc.assert(
+    fc.property(anyFacts, ({ wish, ...facts }) => {
+      if (wish.kind !== 'hint') return;
+      const open = openTargets(facts.list, wish);
+      const next = plan({ ...facts, wish });
+      if (open.length === 0 || wish.allowance <= 0) expect(next).toBe('done');
+      else expect(next).toMatchObject({ slice: open[0], counted: true });
     }),
     { numRuns: 10_000 },
   );

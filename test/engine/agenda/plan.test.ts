@@ -27,7 +27,6 @@ function transactionsWith(ages: Readonly<Record<string, number>>): ListInUse {
     entries: new Map(entries.map(entry => [sliceText(entry.slice), entry])),
     total: undefined,
     reading: new Set(),
-    turn: 0,
   };
 }
 

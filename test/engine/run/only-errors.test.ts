@@ -35,7 +35,11 @@ test('a source that fails for a day gets few requests and one alert, and the nex
       const tick = async () => {
         const at = clock.now();
         for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, new Date(at));
-        await runLoop(engine, { orders: () => true, slots: true, pace: 'ticks', yields: true }, new AbortController().signal);
+        await runLoop(
+          engine,
+          { orders: () => true, slots: true, pace: 'ticks', yields: true },
+          new AbortController().signal,
+        );
         await look();
         await look();
         await clock.advance(at + EVERY_MS - clock.now());

@@ -8,4 +8,6 @@ export interface Agenda {
   pace: Pace;
   /** The task of each list that has a schedule: it counts for the run of the list's last tick. */
   readonly tasks: Map<Resource, Task>;
+  /** When each missing row was last asked for (epoch ms), by key. */
+  readonly askedAt: Map<Resource, Map<string, number>>;
 }

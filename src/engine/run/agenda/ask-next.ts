@@ -3,6 +3,7 @@ import { factsOf } from '../../agenda/list-facts.ts';
 import { refill, spend, waitFor } from '../../agenda/pace.ts';
 import { isKnownAbsent } from '../../agenda/plan.ts';
 import { best, type Question, questionsOf } from '../../agenda/questions.ts';
+import type { Resource } from '../../resource.ts';
 import { sliceText } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
@@ -39,12 +40,13 @@ interface OfTask extends Question {
   readonly task: Task;
 }
 
-async function questions(loop: Loop, { by, tasks }: Agenda, now: number): Promise<OfTask[]> {
+async function questions(loop: Loop, { by, tasks, askedAt }: Agenda, now: number): Promise<OfTask[]> {
   const { engine } = loop;
   const lists = [];
   for (const [resource, task] of tasks) {
     task.absent = isKnownAbsent(resource, task, now);
-    lists.push({ list: resource, wish: task, missing: await knownMissing(engine, resource) });
+    const missing = await knownMissing(engine, resource);
+    lists.push({ list: resource, wish: task, missing, askedAt: askedAt.get(resource) ?? new Map<string, number>() });
   }
   return factsOf(engine, lists, engine.resources, now).flatMap(facts => {
     const task = facts.wish;
@@ -60,10 +62,16 @@ function ask(loop: Loop, agenda: Agenda, { task, choice, requests }: OfTask, now
   const estimated = Math.max(Math.round(requests), 1);
   agenda.pace = spend(agenda.pace, estimated);
   task.progress.done.delete(sliceText(choice.slice));
+  if (typeof choice.asks === 'object') noteAsked(agenda, task.resource, choice.asks.row, now);
   const before = task.counts.requests;
   const ended = startReading(loop, task, choice, now);
   void ended.finally(() => {
     agenda.pace = spend(agenda.pace, task.counts.requests - before - estimated);
     rest(agenda, task);
   });
+}
+
+function noteAsked({ askedAt }: Agenda, resource: Resource, row: string, now: number): void {
+  const rows = askedAt.get(resource) ?? new Map<string, number>();
+  askedAt.set(resource, rows.set(row, now));
 }

@@ -1,0 +1,51 @@
+import { partition, watched } from '../../src/engine/coverage/list.ts';
+import { partsIn } from '../../src/engine/coverage/prove.ts';
+import type { Entry } from '../../src/engine/slices/coverage-entry.ts';
+import { parseSlice, sliceText } from '../../src/engine/slices/slice.ts';
+import { listOf, type RecordedPlan } from './recorded.ts';
+
+/**
+ * Recorded choices that the agenda decides differently by design. The recorder's engine had rules of its own for what is one formula now:
+ * - A slot had an allowance of requests. It spent them on reading slices again, on totals and on confirming missing rows, and left slices
+ *   that were never read to the next slot once they were spent. The agenda asks all of that between ticks; a slot reads only what is
+ *   watched, what was never read and the end where an id list grows, whatever that costs.
+ * - One turn in five read the oldest slice and another the best one although some were never read. Now those come first.
+ */
+export function isDecidedOtherwise(recorded: RecordedPlan): boolean {
+  const { task, next, list } = recorded;
+  const known = listOf(list);
+  const unread = partition(known).filter(({ provenAt }) => provenAt === null);
+  const isChoice = typeof next === 'object';
+  if (task.kind === 'slot') {
+    if (isChoice && !isLeftToSlots(recorded, next.slice)) return true;
+    const isUrgent = isChoice && isWatched(recorded, next.slice);
+    return task.allowance <= 0 && unread.length > 0 && next !== 'blocked' && !isUrgent;
+  }
+  const wasTurn = list.turn % 5 >= 3;
+  const isRead = isChoice && partition(known).some(entry => sliceText(entry.slice) === next.slice && entry.provenAt);
+  return task.kind === 'sync' && wasTurn && isRead && unread.length > 0;
+}
+
+/** Whether a slot may still choose the slice. */
+export function isLeftToSlots(recorded: RecordedPlan, text: string): boolean {
+  const read = partsIn(listOf(recorded.list), parseSlice(text));
+  const isLeft = ({ slice, provenAt }: Entry) =>
+    provenAt === null || (slice.by === 'id' && slice.to === null && provenAt < recorded.task.since);
+  return isWatched(recorded, text) || (read.length > 0 && read.every(isLeft));
+}
+
+/** Whether the slice is watched, and was not read since the tick. */
+const isWatched = ({ list, task }: RecordedPlan, text: string): boolean =>
+  !task.settled.includes(text) &&
+  watched(listOf(list)).some(({ slice, readAt }) => sliceText(slice) === text && (readAt ?? 0) < task.since);
+
+/** The recorder's choice as it would be now: the requests of a slot no longer count against an allowance. */
+export function withoutAllowance({ task, next }: RecordedPlan): RecordedPlan['next'] {
+  return task.kind === 'slot' && typeof next === 'object' ? { ...next, counted: false } : next;
+}
+
+/** What the recorder's engine knew of a watched slice: its readings taught nothing of how often its rows change. */
+export const untaught = ({ changed, hoursWatched }: Entry): Pick<Entry, 'changed' | 'hoursWatched'> => ({
+  changed,
+  hoursWatched,
+});
