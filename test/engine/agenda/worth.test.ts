@@ -1,17 +1,16 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { delayQuantile } from '../../../src/engine/agenda/expected-delay.ts';
 import { best, type Question } from '../../../src/engine/agenda/questions.ts';
-import {
-  type Asking,
-  delayQuantile,
-  expectedDelay,
-  type Part,
-  requestsFor,
-  scoreOf,
-} from '../../../src/engine/agenda/worth.ts';
+import { type Asking, requestsFor, scoreOf } from '../../../src/engine/agenda/worth.ts';
 import { seeded } from './seeded.ts';
 
 const positive = (max: number) => fc.double({ min: 0.001, max, noNaN: true });
+type Part = Pick<Asking, 'rate' | 'requests'>;
+
+/** The least mean delay in hours that so many requests an hour allow. */
+const expectedDelay = (parts: readonly Part[], requestsAnHour: number) => requestsFor(parts, 1) / requestsAnHour;
+
 const anyPart: fc.Arbitrary<Part> = fc.record({ rate: positive(100), requests: fc.integer({ min: 1, max: 10 }) });
 const anyAsking = fc.record({ rate: positive(100), age: positive(1000), requests: positive(20).map(each => each + 1) });
 const anyWaiting = fc.option(fc.record({ changes: positive(20), hours: positive(500) }), { nil: undefined });

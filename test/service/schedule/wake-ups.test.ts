@@ -77,8 +77,8 @@ test('with one turn for two sources, a source with endless work ends its turn an
       wake: async (source, turn) => {
         woken.push(source);
         // Only the other source's waiting ends it.
-        if (woken.length <= 6 && !turn.aborted)
-          await new Promise<void>(resolve => turn.addEventListener('abort', () => resolve(), { once: true }));
+        if (woken.length <= 6 && !turn.signal.aborted)
+          await new Promise<void>(resolve => turn.signal.addEventListener('abort', () => resolve(), { once: true }));
         return null;
       },
       log: createLog({ level: 'silent', secrets: [] }),
