@@ -44,8 +44,16 @@ export function withoutAllowance({ task, next }: RecordedPlan): RecordedPlan['ne
   return task.kind === 'slot' && typeof next === 'object' ? { ...next, counted: false } : next;
 }
 
-/** What the recorder's engine knew of a watched slice: its readings taught nothing of how often its rows change. */
-export const untaught = ({ changed, hoursWatched }: Entry): Pick<Entry, 'changed' | 'hoursWatched'> => ({
+/**
+ * What the recorder's engine knew of a watched slice: its readings taught nothing of how often its rows change, and each page of one counted as
+ * a reading.
+ */
+export const untaught = (
+  { changed, hoursWatched }: Entry,
+  rows: number,
+  pageSize: number,
+): Pick<Entry, 'changed' | 'hoursWatched' | 'requests'> => ({
   changed,
   hoursWatched,
+  requests: Math.max(Math.ceil(rows / pageSize), 1),
 });

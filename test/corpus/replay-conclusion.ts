@@ -1,5 +1,5 @@
 import { compareTotals } from '../../src/engine/coverage/control-totals.ts';
-import { coveredSince, type List } from '../../src/engine/coverage/list.ts';
+import { coveredSince, type List, pageSize } from '../../src/engine/coverage/list.ts';
 import {
   type CoverageChange,
   growParts,
@@ -251,7 +251,11 @@ function replayTargeted(
     const rows = put.find(entry => entry[0] === text)?.[4] ?? 0;
     const known = watchedEntry(list(), slice);
     const read = known ? readTargeted(list(), known, { at, rows, changed: 0 }) : {};
-    apply(coversOf({ put: read.put?.map(entry => ({ ...entry, ...untaught(known as Entry) })) ?? [] }));
+    apply(
+      coversOf({
+        put: read.put?.map(entry => ({ ...entry, ...untaught(known as Entry, rows, pageSize(list())) })) ?? [],
+      }),
+    );
   }
   if (!end.complete || slice.by !== 'value' || reportOnly) return;
   const keys = script.take<string[]>('findLeft') ?? [];

@@ -5,7 +5,7 @@ import { dayIn } from '../slices/date-windows.ts';
 import type { ListInUse, Wish } from './choice.ts';
 import { monthsHold, type NamedList } from './closed-months.ts';
 import { partsOf } from './parts.ts';
-import type { AgendaFacts } from './questions.ts';
+import type { AgendaFacts, Attempts } from './questions.ts';
 import { type Need, weighTargets } from './target-weights.ts';
 
 /** What the agenda of a source depends on beside its lists. */
@@ -28,7 +28,7 @@ export interface AgendaList {
   readonly wish: Wish;
   /** Rows that are missing, the oldest first. */
   readonly missing: readonly MissingRow[];
-  readonly askedAt?: ReadonlyMap<string, number>;
+  readonly attempts?: ReadonlyMap<string, Attempts>;
 }
 
 export const MOST_SWEEPS = 5;

@@ -23,8 +23,14 @@ export interface AgendaFacts extends PlanFacts {
   readonly weight: number;
   /** The most hours that a slice may go without being read. */
   readonly mostAge: number;
-  /** When a missing row was last asked for (epoch ms), by key. */
-  readonly askedAt?: ReadonlyMap<string, number>;
+  /** How often missing rows were asked for in vain, by key. */
+  readonly attempts?: ReadonlyMap<string, Attempts>;
+}
+
+export interface Attempts {
+  readonly times: number;
+  /** When it was last tried (epoch ms). */
+  readonly at: number;
 }
 
 /** Everything that is worth asking of a list now, in no order. */
@@ -136,15 +142,17 @@ function watchedQuestions({ list, now }: AgendaFacts, rateOf: RateOf): Unscored[
 
 /** The missing row to ask for next. */
 function confirmQuestion(facts: AgendaFacts): Unscored[] {
-  const { list, missing, now, askedAt } = facts;
+  const { list, missing, now, attempts } = facts;
   if (missing.length === 0) return [];
   const choice = confirm(facts, false);
   if (!isChoice(choice)) return [];
   const { asks } = choice;
   const row = typeof asks === 'object' ? missing.find(({ key }) => key === asks.row) : missing[0];
-  const hours = row ? hoursSince(Math.max(stampMs(row.since), askedAt?.get(row.key) ?? 0), now) : 0;
+  const tried = row && attempts?.get(row.key);
+  const hours = row ? hoursSince(Math.max(stampMs(row.since), tried?.at ?? 0), now) : 0;
   const requests = typeof asks === 'object' ? 1 : Math.max(list.entries.get(sliceText(choice.slice))?.requests ?? 1, 1);
-  const changes = typeof asks === 'object' ? 1 : missing.length;
+  // What was in vain before is half as likely to settle it now.
+  const changes = typeof asks === 'object' ? 0.5 ** (tried?.times ?? 0) : missing.length;
   const why = typeof asks === 'object' ? `tells whether row ${asks.row} is gone` : 'confirms which rows are gone';
   return [{ choice, rate: 0, age: 0, requests, waiting: { changes, hours }, why }];
 }

@@ -1,4 +1,5 @@
 import type { Pace } from '../../agenda/pace.ts';
+import type { Attempts } from '../../agenda/questions.ts';
 import type { Resource } from '../../resource.ts';
 import type { Task } from '../../task/task.ts';
 
@@ -8,6 +9,6 @@ export interface Agenda {
   pace: Pace;
   /** The task of each list that has a schedule: it counts for the run of the list's last tick. */
   readonly tasks: Map<Resource, Task>;
-  /** When each missing row was last asked for (epoch ms), by key. */
-  readonly askedAt: Map<Resource, Map<string, number>>;
+  /** How often missing rows were asked for, by key. */
+  readonly attempts: Map<Resource, Map<string, Attempts>>;
 }

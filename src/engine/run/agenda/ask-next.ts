@@ -2,7 +2,7 @@ import { HOUR, SECOND } from '../../../clock.ts';
 import { factsOf } from '../../agenda/list-facts.ts';
 import { refill, spend, waitFor } from '../../agenda/pace.ts';
 import { isKnownAbsent } from '../../agenda/plan.ts';
-import { best, type Question, questionsOf } from '../../agenda/questions.ts';
+import { type Attempts, best, type Question, questionsOf } from '../../agenda/questions.ts';
 import type { Resource } from '../../resource.ts';
 import { sliceText } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
@@ -40,13 +40,18 @@ interface OfTask extends Question {
   readonly task: Task;
 }
 
-async function questions(loop: Loop, { by, tasks, askedAt }: Agenda, now: number): Promise<OfTask[]> {
+async function questions(loop: Loop, { by, tasks, attempts }: Agenda, now: number): Promise<OfTask[]> {
   const { engine } = loop;
   const lists = [];
   for (const [resource, task] of tasks) {
     task.absent = isKnownAbsent(resource, task, now);
     const missing = await knownMissing(engine, resource);
-    lists.push({ list: resource, wish: task, missing, askedAt: askedAt.get(resource) ?? new Map<string, number>() });
+    lists.push({
+      list: resource,
+      wish: task,
+      missing,
+      attempts: attempts.get(resource) ?? new Map<string, Attempts>(),
+    });
   }
   return factsOf(engine, lists, engine.resources, now).flatMap(facts => {
     const task = facts.wish;
@@ -62,7 +67,7 @@ function ask(loop: Loop, agenda: Agenda, { task, choice, requests }: OfTask, now
   const estimated = Math.max(Math.round(requests), 1);
   agenda.pace = spend(agenda.pace, estimated);
   task.progress.done.delete(sliceText(choice.slice));
-  if (typeof choice.asks === 'object') noteAsked(agenda, task.resource, choice.asks.row, now);
+  if (typeof choice.asks === 'object') noteAttempt(agenda, task.resource, choice.asks.row, now);
   const before = task.counts.requests;
   const ended = startReading(loop, task, choice, now);
   void ended.finally(() => {
@@ -71,7 +76,7 @@ function ask(loop: Loop, agenda: Agenda, { task, choice, requests }: OfTask, now
   });
 }
 
-function noteAsked({ askedAt }: Agenda, resource: Resource, row: string, now: number): void {
-  const rows = askedAt.get(resource) ?? new Map<string, number>();
-  askedAt.set(resource, rows.set(row, now));
+function noteAttempt({ attempts }: Agenda, resource: Resource, row: string, at: number): void {
+  const rows = attempts.get(resource) ?? new Map<string, Attempts>();
+  attempts.set(resource, rows.set(row, { times: (rows.get(row)?.times ?? 0) + 1, at }));
 }

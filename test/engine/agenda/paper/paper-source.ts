@@ -147,12 +147,15 @@ function answer(list: PaperList, { choice }: Question, at: number, random: () =>
   const { slice, asks } = choice;
   if (typeof asks === 'object') {
     const { progress } = facts.wish;
-    list.facts = withProgress(facts, { ...progress, asked: new Set([...progress.asked, asks.row]) });
+    const times = (facts.attempts?.get(asks.row)?.times ?? 0) + 1;
+    const attempts = new Map(facts.attempts).set(asks.row, { times, at });
+    list.facts = { ...withProgress(facts, { ...progress, asked: new Set([...progress.asked, asks.row]) }), attempts };
     return;
   }
   const text = sliceText(slice);
   if (list.unsettled?.has(text)) {
     list.facts = withProgress(facts, noteTry(facts.wish.progress, text));
+    put(list, { ...(facts.list.entries.get(text) as Entry), readAt: at });
     return;
   }
   const entry = facts.list.entries.get(text) ?? anEntry({ slice });

@@ -93,9 +93,9 @@ function neverConfirmed(rows: number): { asked: Asked[]; list: PaperList } {
   return { asked: run([list], { requestsAnHour: 60, questions: 1500, random: seeded(5) }), list };
 }
 
-test('a missing row whose answer never settles it is asked for once a tick, and keeps no other question away', () => {
+test('a missing row whose answer never settles it is asked for less and less, and keeps no other question away', () => {
   const { asked, list } = neverConfirmed(1);
-  expect(asked.filter(asksForRow).length).toBeGreaterThan(10);
+  expect(asked.filter(asksForRow).length).toBeGreaterThan(5);
   // A tick every 15 minutes, one request a minute.
   expect(shareOf(asked, asksForRow)).toBeLessThanOrEqual(1 / 15 + 0.01);
   expect(
@@ -123,13 +123,12 @@ test('slices of one list whose readings never add up leave other lists what they
   ).toBeLessThan(15 * sweepHours(others, 60));
 });
 
-// Known to be wrong: neither the age of a slice nor the wait of a row counts from the last attempt, so attempts do not lower a score.
-test.fails('missing rows whose answers never settle them leave other questions half of the requests', () => {
+test('missing rows whose answers never settle them leave other questions half of the requests', () => {
   const { asked } = neverConfirmed(15);
   expect(shareOf(asked, asksForRow)).toBeLessThanOrEqual(0.5);
 });
 
-test.fails('slices whose readings never add up leave other lists half of the requests', () => {
+test('slices whose readings never add up leave other lists half of the requests', () => {
   const wrong = paperList(invoices, someParts().slice(0, 5), {});
   const unsettled = new Set([...wrong.rates.keys()]);
   const lists = [{ ...wrong, unsettled }, paperList(customers, someParts(), TRAITS)];
