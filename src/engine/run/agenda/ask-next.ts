@@ -21,6 +21,8 @@ const LATER_MS = 2 * SECOND;
 /** Asks the best question of all lists, if the pace allows one. Returns when the next may be asked (epoch ms); null if one was. */
 export async function askNext(loop: Loop, agenda: Agenda, now: number): Promise<number | null> {
   const { engine } = loop;
+  // Ticks, hints and syncs go first; what they find may change the question.
+  if (loop.tasks.some(({ lane }) => lane === 'live')) return now + LATER_MS;
   const rule = paceRule(
     engine,
     agenda.by,
@@ -53,7 +55,9 @@ async function questions(loop: Loop, { by, tasks, attempts }: Agenda, now: numbe
       attempts: attempts.get(resource) ?? new Map<string, Attempts>(),
     });
   }
-  return factsOf(engine, lists, engine.resources, now).flatMap(facts => {
+  // What a tick brings may take long for a sweep; age alone lets every question come up in the end.
+  const rules = by === 'ticks' ? { ...engine, mostSweeps: Number.POSITIVE_INFINITY } : engine;
+  return factsOf(rules, lists, engine.resources, now).flatMap(facts => {
     const task = facts.wish;
     const sinceTick = (now - task.since) / HOUR;
     // At ticks, each question is asked once, or as often as there is something to settle.
