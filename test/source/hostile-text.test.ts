@@ -174,7 +174,7 @@ const MOST_MS = 500;
 /** So many of the slowest shapes are tried at 1 MiB; one that takes quadratic time is the slowest at 64 KiB already. */
 const SLOWEST = 5;
 /** A shorter time says nothing of its growth. */
-const NOTICED_MS = 5;
+const NOTICED_MS = 3;
 
 const cases = Object.entries(FED).flatMap(([file, reads]) => reads.map((read, index) => ({ file, index, read })));
 

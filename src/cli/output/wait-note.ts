@@ -15,7 +15,7 @@ export const limitText = (at: number, timeZone: string): string =>
 export const crowdedText = (allowed: number, concurrency: number): string =>
   `the source refuses ${concurrency} requests at once; sending at most ${allowed}. To start with that: SOURCE_CONCURRENCY=${allowed}`;
 
-/** Rows that had just appeared were not shown. */
+/** A repair waits until answers can no longer lag behind what it has read. */
 export const pauseText = (at: number, timeZone: string): string =>
   `answers may not show the latest changes yet; asking again at ${momentWithZone(at, timeZone)}, when answers no longer lag (SOURCE_LAG_SECONDS)`;
 

@@ -72,7 +72,7 @@ export interface Choice {
   readonly asks?: { readonly row: string } | 'cover' | 'count';
 }
 
-/** Nothing is left before this moment (epoch ms): answers that lacked rows which had just appeared are asked for again then. */
+/** Nothing is left before this moment (epoch ms). Until then answers may lag behind what was read; then they are asked for again. */
 export interface Pause {
   readonly until: number;
 }

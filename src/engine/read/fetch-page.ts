@@ -160,14 +160,16 @@ export async function replacing(answer: PageAnswer, fetchAgain: () => Promise<Pa
 /** Fetches up to `ahead` pages at once and yields the answers in order. Releases those that are not used. */
 export async function* fetchInOrder<T>(
   { ahead }: Reader,
-  items: readonly T[],
+  items: Iterable<T>,
   fetch: (item: T) => Promise<PageAnswer>,
 ): AsyncGenerator<PageAnswer> {
   const running: Promise<PageAnswer>[] = [];
-  let next = 0;
+  const left = items[Symbol.iterator]();
   const fill = () => {
-    while (running.length < ahead && next < items.length) {
-      const answer = fetch(items[next++] as T);
+    while (running.length < ahead) {
+      const next = left.next();
+      if (next.done) return;
+      const answer = fetch(next.value);
       // Handled when its turn comes; until then it must not be an unhandled rejection.
       answer.catch(() => undefined);
       running.push(answer);

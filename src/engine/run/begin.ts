@@ -71,14 +71,14 @@ export async function begin(loop: Loop, serves: Serves, now: number): Promise<Tu
   return { moved, wakeAt };
 }
 
-const NOT_SHOWN_YET = 'answers may not show the latest changes yet (SOURCE_LAG_SECONDS)';
+const MAY_LAG = 'answers may not show the latest changes yet (SOURCE_LAG_SECONDS)';
 
 /** Counts the pause and reports it, once. */
 async function notePause({ database, onEvent }: Engine, task: Task, { until }: Pause, now: number): Promise<void> {
   const { pauses } = task.progress;
   if (pauses.has(until)) return;
   pauses.add(until);
-  await setRunWaiting(database.kysely, [task.runId], until - now, NOT_SHOWN_YET);
+  await setRunWaiting(database.kysely, [task.runId], until - now, MAY_LAG);
   onEvent?.({ kind: 'pausing', task, waitMs: until - now });
 }
 

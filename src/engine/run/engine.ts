@@ -48,7 +48,7 @@ export type LoopEvent =
   | { readonly kind: 'begun' | 'ended'; readonly task: Task; readonly state?: 'done' | 'failed' | 'stopped' | 'paused' }
   | { readonly kind: 'committed'; readonly task: Task; readonly step: Step }
   | { readonly kind: 'waiting'; readonly waitMs: number }
-  /** Rows that had just appeared are not shown by the source: it is asked again once its answers can no longer lag behind. */
+  /** The source is asked again once its answers can no longer lag behind what was read. */
   | { readonly kind: 'pausing'; readonly task: Task; readonly waitMs: number }
   /** The source refuses so many requests at once that fewer are sent than configured. */
   | { readonly kind: 'crowded'; readonly allowed: number; readonly concurrency: number }

@@ -18,13 +18,8 @@ export interface TaskProgress extends Progress {
   readonly tries: Map<string, number>;
   /** How many readings of each slice were contradicted by others, by slice text. */
   readonly doubts: Map<string, number>;
-  /** By how many rows the count of a slice was off, and in how many readings in a row, by slice text. */
-  readonly miscounts: Map<string, Miscount>;
-}
-
-export interface Miscount {
-  readonly by: number;
-  readonly times: number;
+  /** By how many rows the count of a slice was off, and in how many answers each time, by slice text. */
+  readonly miscounts: Map<string, Map<number, number>>;
 }
 
 export const newProgress = (): TaskProgress => ({
@@ -54,13 +49,18 @@ export function noteTry({ tries, done }: TaskProgress, slice: string): void {
 }
 
 export function noteMiscount({ miscounts }: TaskProgress, slice: string, by: number): void {
-  const before = miscounts.get(slice);
-  miscounts.set(slice, { by, times: before?.by === by ? before.times + 1 : 1 });
+  const counts = miscounts.get(slice) ?? new Map<number, number>();
+  counts.set(by, (counts.get(by) ?? 0) + 1);
+  miscounts.set(slice, counts);
 }
 
-/** A slice whose count was off by the same number in every reading of the task. */
+/**
+ * A slice whose count was off by the same number again and again. A reading may try several addresses, each with a number of its
+ * own.
+ */
 export function steadyMiscount({ miscounts }: TaskProgress): { slice: string; by: number } | null {
-  for (const [slice, { by, times }] of miscounts) if (times >= MOST_TRIES) return { slice, by };
+  for (const [slice, counts] of miscounts)
+    for (const [by, times] of counts) if (times >= MOST_TRIES) return { slice, by };
   return null;
 }
 

@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Order } from '../../../src/engine/profile/observation.ts';
-import { addressOf, afterPage, missOf, offsetAfter, type Search } from '../../../src/engine/read/ids/locate-range.ts';
+import {
+  addressesBehind,
+  addressOf,
+  afterPage,
+  missOf,
+  offsetAfter,
+  type Search,
+} from '../../../src/engine/read/ids/locate-range.ts';
 import { type AddressedPage, type Place, placePage } from '../../../src/engine/read/ids/place-page.ts';
 import type { IdSlice } from '../../../src/engine/slices/slice.ts';
 
@@ -116,6 +123,33 @@ test('a search ends after the first page and five corrections, however much the 
         expect(places.length).toBeLessThanOrEqual(6);
       },
     ),
+    { numRuns: 3000 },
+  );
+});
+
+test('every address behind the start reaches further and leaves out no row, and they end with the count', () => {
+  const behind = fc.record({
+    offset: fc.nat(80),
+    total: fc.option(fc.nat(100)),
+    rows: fc.integer({ min: 1, max: 50 }),
+    isFixed: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(behind, ({ offset, total, rows, isFixed }) => {
+      // Pages of a fixed size begin where the one before ends.
+      const lastOffset = isFixed ? Math.ceil((offset + 1) / rows) * rows - 1 : offset;
+      const place = { lastOffset, total } as Place;
+      let reached = lastOffset;
+      let count = 0;
+      for (const { page, limit } of addressesBehind(place, { rows, isFixed, most: Number.POSITIVE_INFINITY })) {
+        expect((page - 1) * limit).toBeLessThanOrEqual(reached + 1);
+        expect(page * limit - 1).toBeGreaterThan(reached);
+        reached = page * limit - 1;
+        // Without a count, only the answers show the end.
+        if (++count === 120) break;
+      }
+      if (total !== null) expect(count).toBeLessThan(120);
+    }),
     { numRuns: 3000 },
   );
 });

@@ -84,8 +84,8 @@ async function endEqual(world: World, kind: 'sync' | 'repair'): Promise<void> {
   // What a lagging answer lacks is believed only then; a sync does not wait for it.
   await clock.advance(LAG_MS + SECOND);
   let states = await finish(world, kind, { whole: true });
-  // A cover confirms only that much later; a repair waits for it.
-  if (await holdsMissing(database)) {
+  // A cover confirms only that much later: a repair waits for it, a sync leaves it to the next.
+  if (kind === 'sync' && (await holdsMissing(database))) {
     await clock.advance(LAG_MS + SECOND);
     states = await finish(world, kind, { whole: true });
   }

@@ -115,17 +115,20 @@ export function afterPage(
   return { kind: 'ask', search: { ...search, corrections, previous, offset } };
 }
 
-/** The addresses behind the page that holds the start of the range, each overlapping the one before by a row; at most `most`. */
-export function addressesBehind(
+/**
+ * The addresses behind the page that holds the start of the range, each overlapping the one before by a row; at most `most`. They end
+ * where pages are too short to overlap and yet go on.
+ */
+export function* addressesBehind(
   { lastOffset, total }: Place,
   { rows, isFixed, most }: { rows: number; isFixed: boolean; most: number },
-): PageAddress[] {
-  const addresses: PageAddress[] = [];
-  for (let at = lastOffset; addresses.length < most; ) {
-    if (total !== null && at >= total - 1) break;
+): Generator<PageAddress> {
+  let at = lastOffset;
+  for (let count = 0; count < most && (total === null || at < total - 1); count++) {
     const address = isFixed ? { page: Math.floor(at / rows) + 2, limit: rows } : addressFor(at, rows);
-    addresses.push(address);
-    at = address.page * address.limit - 1;
+    const reached = address.page * address.limit - 1;
+    if (reached <= at) return;
+    yield address;
+    at = reached;
   }
-  return addresses;
 }
