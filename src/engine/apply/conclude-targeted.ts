@@ -7,7 +7,7 @@ import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
 import type { Ended, Outcome } from './outcome.ts';
-import { lackClaims, lackedRows, remove, unreadableIn } from './settle-missing.ts';
+import { lackClaims, lackedRows, readableKeys, remove, unreadableIn } from './settle-missing.ts';
 import { changeCoverage, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /**
@@ -30,7 +30,7 @@ export async function concludeTargeted(
     value === null ? [] : (await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt })).lacked;
   const entry = watchedEntry(resourceIn(effects), slice);
   if (entry) {
-    const changed = lacked.length + (await countBrought(tx, resource.table, seen, end.startedAt));
+    const changed = lacked.length + (await countBrought(tx, resource.table, readableKeys(seen), end.startedAt));
     await changeCoverage(tx, effects, readTargeted(resourceIn(effects), entry, { at, rows: seen.length, changed }));
   }
   if (lacked.length === 0) return;

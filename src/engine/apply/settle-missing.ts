@@ -56,10 +56,13 @@ export async function lackedRows(
   { slice, seen, startedAt }: FullReading,
 ): Promise<Believed> {
   const condition = membersOf(resource, slice);
-  const readable = seen.filter(key => !isUnreadableKey(key));
+  const readable = readableKeys(seen);
   const left = condition ? await findLeft(tx, resource.table, condition, readable, startedAt) : [];
   return believed(left, { at: stampMs(startedAt), lagMs: resource.lagMs });
 }
+
+/** The keys of the records that could be read. */
+export const readableKeys = (seen: readonly string[]): string[] => seen.filter(key => !isUnreadableKey(key));
 
 /** Whether a record that the reading could not read may be this row. */
 export type MayBe = (row: LackedRow) => Lack['unreadable'];

@@ -31,12 +31,14 @@ export async function askNext(loop: Loop, agenda: Agenda, now: number): Promise<
   agenda.pace = refill(agenda.pace, now, rule);
   const wait = waitFor(agenda.pace, rule);
   if (wait > 0) return now + wait;
-  const asked = best((await questions(loop, agenda, now)).filter(({ score, overdue }) => overdue || score > 0));
+  const asked = best((await questions(loop, agenda, now)).filter(isWorthIt));
   const isFree = engine.free === undefined || (await engine.free()) > RESERVE * engine.limit;
   if (asked === null || !isFree) return rule.rate > 0 ? now + LATER_MS : Number.POSITIVE_INFINITY;
   ask(loop, agenda, asked, now);
   return null;
 }
+
+const isWorthIt = ({ score, overdue, waiting }: Question): boolean => overdue || waiting !== undefined || score > 0;
 
 interface OfTask extends Question {
   readonly task: Task;
