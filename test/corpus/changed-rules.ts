@@ -8,7 +8,7 @@ import { listOf, type RecordedPlan } from './recorded.ts';
  * Recorded choices that the agenda decides differently by design. The recorder's engine had rules of its own for what is one formula now:
  * - A slot had an allowance of requests. It spent them on reading slices again, on totals and on confirming missing rows, and left slices
  *   that were never read to the next slot once they were spent. The agenda asks all of that between ticks; a slot reads only what is
- *   watched, what was never read and the end where an id list grows, whatever that costs.
+ *   watched, what was never read, what is due and the end where an id list grows, whatever that costs.
  * - One turn in five read the oldest slice and another the best one although some were never read. Now those come first.
  */
 export function isDecidedOtherwise(recorded: RecordedPlan): boolean {
@@ -29,8 +29,10 @@ export function isDecidedOtherwise(recorded: RecordedPlan): boolean {
 /** Whether a slot may still choose the slice. */
 export function isLeftToSlots(recorded: RecordedPlan, text: string): boolean {
   const read = partsIn(listOf(recorded.list), parseSlice(text));
-  const isLeft = ({ slice, provenAt }: Entry) =>
-    provenAt === null || (slice.by === 'id' && slice.to === null && provenAt < recorded.task.since);
+  const isLeft = ({ slice, provenAt, dueSince }: Entry) =>
+    provenAt === null ||
+    (slice.by === 'id' && slice.to === null && provenAt < recorded.task.since) ||
+    (dueSince !== null && dueSince > provenAt && dueSince <= recorded.now);
   return isWatched(recorded, text) || (read.length > 0 && read.every(isLeft));
 }
 

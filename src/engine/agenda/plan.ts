@@ -157,7 +157,7 @@ function dueEntries(facts: PlanFacts, lacking: readonly LackingSlice[]): Entry[]
     // What was never read has nothing to be compared with; the report names it.
     if (wish.reportOnly) return entry.provenAt !== null;
     if (entry.provenAt === null) return true;
-    if (wish.kind === 'slot') return isNewestEnd(entry) && entry.provenAt < wish.since;
+    if (wish.kind === 'slot') return isHinted(entry, now) || (isNewestEnd(entry) && entry.provenAt < wish.since);
     if (!isPaid(facts, entry)) return false;
     if ((confirms && entry.provenAt < from) || isHinted(entry, now)) return true;
     if (facts.monthsHold) return false;

@@ -45,6 +45,11 @@ export function dueAgain(list: List, read: Slice, at: number): Partial<CoverageC
   return { put: partsIn(list, read).map(entry => ({ ...entry, dueSince: at, dueReason })) };
 }
 
+/** What could not be read at `at` (epoch ms) is due, and so is what was read but could not be acted on. */
+export function dueAfterFailure(list: List, read: Slice, at: number, dueReason: string): Pick<CoverageChange, 'put'> {
+  return { put: partsIn(list, read).map(entry => ({ ...entry, dueSince: at, dueReason })) };
+}
+
 /** Each part that lies in what was read is proven with its own rows and changes; rows that were lacking count for the first. */
 export function proveParts(
   list: List,

@@ -40,8 +40,6 @@ export interface Task extends Wish {
   readonly underWay: Set<UnderWay>;
   /** Why the task will fail, although the rest of it goes on. */
   failure: SluiceError | null;
-  /** What went wrong between the tick before and this one: the run says it once it has done its own part. */
-  readonly carried: SluiceError | null;
 }
 
 /** A slice being read. Its cursor holds the committed position, where the next reading continues. */
@@ -86,7 +84,6 @@ export function createTask(
     abort: new AbortController(),
     underWay: new Set(),
     failure: null,
-    carried: null,
     ...given,
   };
 }

@@ -59,18 +59,24 @@ export function openSlots(db: Db, source: string): Promise<Slot[]> {
     .execute();
 }
 
+export interface SlotRun {
+  readonly runId: string;
+  /** Why it failed; null if it did not. */
+  readonly failure: string | null;
+}
+
 /** The run of the last slot of each resource that a run took, by resource. */
-export async function lastSlotRuns(db: Db, source: string): Promise<Map<string, string>> {
+export async function lastSlotRuns(db: Db, source: string): Promise<Map<string, SlotRun>> {
   const rows = await db
-    .selectFrom('sluice.slots')
-    .distinctOn('resource')
-    .select(['resource', 'run_id'])
-    .where('source', '=', source)
-    .where('run_id', 'is not', null)
-    .orderBy('resource')
-    .orderBy('slot_at', 'desc')
+    .selectFrom('sluice.slots as s')
+    .innerJoin('sluice.runs as r', 'r.id', 's.run_id')
+    .distinctOn('s.resource')
+    .select(['s.resource', 'r.id', 'r.failure'])
+    .where('s.source', '=', source)
+    .orderBy('s.resource')
+    .orderBy('s.slot_at', 'desc')
     .execute();
-  return new Map(rows.map(({ resource, run_id: runId }) => [resource, String(runId)]));
+  return new Map(rows.map(({ resource, id, failure }) => [resource, { runId: String(id), failure }]));
 }
 
 /** Gives the slot, and older ones that nobody took, to a run. */

@@ -57,8 +57,9 @@ const anyList: fc.Arbitrary<ListInUse> = fc
         rows: rows[index % 40] ?? 0,
         changed: index % 3,
         hoursWatched: index,
-        dueSince: null,
-        dueReason: null,
+        // Before its proof, after it, and not yet.
+        dueSince: index % 5 === 2 ? NOW + (index - 20) * HOUR : null,
+        dueReason: index % 5 === 2 ? 'something happened in it' : null,
       };
     });
     return {

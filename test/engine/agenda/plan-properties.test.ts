@@ -75,7 +75,7 @@ test('in 10,000 generated cases, planning does not change its input', () => {
   );
 });
 
-test('in 10,000 generated cases, a slot chooses only what is watched, what was never read, and where an id list grows', () => {
+test('in 10,000 generated cases, a slot chooses only what is watched, never read or due, and where an id list grows', () => {
   fc.assert(
     fc.property(anyFacts, ({ wish, ...facts }) => {
       const next = plan({ ...facts, wish: { ...wish, kind: 'slot', reportOnly: false } });
@@ -85,7 +85,8 @@ test('in 10,000 generated cases, a slot chooses only what is watched, what was n
       if (watched(facts.list).some(entry => sliceText(entry.slice) === sliceText(slice))) return;
       for (const entry of partition(facts.list).filter(part => covers(slice, part.slice))) {
         const isNewestEnd = entry.slice.by === 'id' && entry.slice.to === null;
-        expect(entry.provenAt === null || isNewestEnd).toBe(true);
+        const isDue = entry.dueSince !== null && entry.dueSince > (entry.provenAt ?? 0) && entry.dueSince <= NOW;
+        expect(entry.provenAt === null || isNewestEnd || isDue).toBe(true);
       }
     }),
     { numRuns: 10_000 },

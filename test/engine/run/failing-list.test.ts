@@ -29,8 +29,8 @@ test.each([
       expect(orders[2]?.reason).toContain(told);
 
       sandbox.changeRandom(20);
-      // Some sources answer 404 for an empty list: what follows the tick tells, and the next tick says so.
-      for (const hoursAgo of [1, 0, 0]) {
+      // Some sources answer 404 for an empty list: what follows the tick tells.
+      for (const hoursAgo of [2, 0, 0]) {
         const at = new Date(Date.now() - hoursAgo * HOUR);
         for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, at);
         await runLoop(engine, { orders: () => false, slots: true, pace: 'ticks' }, new AbortController().signal);

@@ -12,6 +12,7 @@ import { startReading } from '../readings/start-reading.ts';
 import type { Agenda } from './agenda.ts';
 import { paceRule } from './open-agenda.ts';
 import { rest } from './rest.ts';
+import { settle } from './settle.ts';
 
 /** The share of the limit that the agenda leaves to people and hints. */
 const RESERVE = 0.005;
@@ -21,6 +22,7 @@ const LATER_MS = 2 * SECOND;
 /** Asks the best question of all lists, if the pace allows one. Returns when the next may be asked (epoch ms); null if one was. */
 export async function askNext(loop: Loop, agenda: Agenda, now: number): Promise<number | null> {
   const { engine } = loop;
+  for (const asked of agenda.ended.splice(0)) await settle(loop, asked);
   // Ticks, hints and syncs go first; what they find may change the question.
   if (loop.tasks.some(({ lane }) => lane === 'live')) return now + LATER_MS;
   const rule = paceRule(
@@ -74,10 +76,11 @@ function ask(loop: Loop, agenda: Agenda, { task, choice, requests }: OfTask, now
   agenda.pace = spend(agenda.pace, estimated);
   task.progress.done.delete(sliceText(choice.slice));
   if (typeof choice.asks === 'object') noteAttempt(agenda, task.resource, choice.asks.row, now);
+  const { failure } = task;
   const before = task.counts.requests;
-  const ended = startReading(loop, task, choice, now);
-  void ended.finally(() => {
+  void startReading(loop, task, choice, now).finally(() => {
     agenda.pace = spend(agenda.pace, task.counts.requests - before - estimated);
+    agenda.ended.push({ task, slice: choice.slice, failure });
     rest(agenda, task);
   });
 }

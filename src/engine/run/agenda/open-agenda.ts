@@ -5,6 +5,7 @@ import type { Resource } from '../../resource.ts';
 import { createTask, type Task } from '../../task/task.ts';
 import type { Engine } from '../engine.ts';
 import type { Agenda } from './agenda.ts';
+import { rests } from './rest.ts';
 
 /** Requests that were not spent are kept for so long. */
 const KEPT_MS = 2 * MINUTE;
@@ -23,11 +24,11 @@ export async function openAgenda(engine: Engine, by: Agenda['by'], now: number):
   const readAt = engine.resources.flatMap(({ entries }) => [...entries.values()].map(entry => entry.readAt ?? 0));
   const since = Math.min(Math.max(now - HOUR, ...readAt), now);
   const pace = refill(startPace(since), now, paceRule(engine, by, false));
-  const agenda: Agenda = { by, pace, tasks: new Map(), attempts: new Map() };
+  const agenda: Agenda = { by, pace, tasks: new Map(), attempts: new Map(), ended: [] };
   const runs = await lastSlotRuns(engine.database.kysely, engine.source);
   for (const resource of engine.resources) {
-    const runId = runs.get(resource.name);
-    if (runId !== undefined) agenda.tasks.set(resource, agendaTask(resource, runId, now));
+    const run = runs.get(resource.name);
+    if (run && !rests(run.failure)) agenda.tasks.set(resource, agendaTask(resource, run.runId, now));
   }
   return agenda;
 }

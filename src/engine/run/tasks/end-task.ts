@@ -24,7 +24,6 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
   const { kysely } = engine.database;
   loop.tasks = loop.tasks.filter(each => each !== task);
   const doubtful = failForDoubts(task);
-  task.failure ??= task.carried;
   await countAgain(kysely, task);
   const unread = task.failure ? null : leftUnread(task);
   const state = task.failure ? 'failed' : unread === null ? 'done' : 'stopped';
@@ -61,7 +60,7 @@ function leftUnread({ kind, resource, absent, overtaken }: Task): string | null 
 }
 
 /** Fails the task if slices never added up in several readings, and returns them. */
-export function failForDoubts(task: Task): readonly Entry[] {
+function failForDoubts(task: Task): readonly Entry[] {
   const { resource, progress } = task;
   const doubtful = partition(resource).filter(
     entry => wants(task, entry.slice) && (progress.tries.get(sliceText(entry.slice)) ?? 0) >= MOST_TRIES,

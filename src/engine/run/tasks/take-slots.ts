@@ -3,10 +3,8 @@ import { openSlots, takeSlot } from '../../../warehouse/ledgers/slots.ts';
 import { spend } from '../../agenda/pace.ts';
 import { createTask } from '../../task/task.ts';
 import { agendaTask } from '../agenda/open-agenda.ts';
-import { distrustCounts } from '../distrust-counts.ts';
 import type { Loop } from '../engine.ts';
 import { addTask, shareOf } from './add-task.ts';
-import { failForDoubts } from './end-task.ts';
 
 type Slot = Awaited<ReturnType<typeof openSlots>>[number];
 
@@ -40,11 +38,6 @@ async function take(loop: Loop, slot: Slot, now: number): Promise<void> {
     const share = shareOf(loop, resource, { previousAt: slot.previousAt, now: slot.at });
     agenda.pace = spend(agenda.pace, -Math.max(share - spent, 0));
   }
-  const before = agenda?.tasks.get(resource);
-  if (before) {
-    await distrustCounts(engine, before);
-    failForDoubts(before);
-  }
   agenda?.tasks.set(resource, agendaTask(resource, runId, now));
   addTask(
     loop,
@@ -58,7 +51,6 @@ async function take(loop: Loop, slot: Slot, now: number): Promise<void> {
       ...(slot.previousAt === null ? {} : { valuesSince: slot.previousAt }),
       lane: 'live',
       allowance: 0,
-      carried: before?.failure ?? null,
     }),
   );
 }
