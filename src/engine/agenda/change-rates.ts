@@ -31,10 +31,11 @@ export function ageClass({ slice }: Entry, now: number): string {
 export function pooledPrior(entries: Iterable<Entry>, now: number): Prior {
   const pools = new Map<string, { changed: number; rowHours: number }>();
   for (const entry of entries) {
-    const pool = pools.get(ageClass(entry, now)) ?? { changed: 0, rowHours: 0 };
+    const kind = ageClass(entry, now);
+    const pool = pools.get(kind) ?? { changed: 0, rowHours: 0 };
     pool.changed += entry.changed;
     pool.rowHours += entry.hoursWatched * Math.max(entry.rows ?? 1, 1);
-    pools.set(ageClass(entry, now), pool);
+    pools.set(kind, pool);
   }
   return entry => {
     const pool = pools.get(ageClass(entry, now));

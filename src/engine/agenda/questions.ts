@@ -44,10 +44,17 @@ export function questionsOf(facts: AgendaFacts): Question[] {
     choice: single(slice, false),
     why: 'tells whether any row of the month changed',
   }));
-  return [...sliceQuestions(facts, rateOf), ...watchedQuestions(facts, rateOf), ...totals, ...confirmQuestion(facts)]
-    .filter(({ choice }) => ![...list.reading].some(each => overlap(each, choice.slice)))
-    .map(each => ({ overdue: false, ...each, score: weight * scoreOf(each) }))
-    .map(each => ({ ...each, overdue: each.overdue || each.age > mostAge }));
+  const all = [
+    ...sliceQuestions(facts, rateOf),
+    ...watchedQuestions(facts, rateOf),
+    ...totals,
+    ...confirmQuestion(facts),
+  ];
+  const reading = [...list.reading];
+  return all.flatMap(each => {
+    if (reading.some(slice => overlap(slice, each.choice.slice))) return [];
+    return { ...each, score: weight * scoreOf(each), overdue: each.overdue === true || each.age > mostAge };
+  });
 }
 
 /** The question to ask first: what is overdue, the oldest first, then what brings most for its requests. */

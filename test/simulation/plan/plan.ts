@@ -62,6 +62,8 @@ export interface Plan {
   /** Small pages split even these small lists into many windows and intervals. */
   readonly pageSize: number | 'auto';
   readonly timeoutMs: number;
+  /** How its services spend between ticks. */
+  readonly pace: 'even' | 'ticks';
   readonly actions: readonly Action[];
   /** At the end, a repair must bring in further changes. */
   readonly repairs: boolean;
@@ -112,6 +114,8 @@ export function planOf(seed: number, given: Given = {}): Plan {
     concurrency: given.sequential ? 1 : concurrency,
     pageSize: given.pageSize ?? pageSizeOf(seed, variants),
     timeoutMs: isEndless(variants.fault) ? 400 : 30_000,
+    // A separate random stream, so that adding this changed no plan.
+    pace: createRandom(mix(seed, 0x9ace)).pick(['even', 'ticks']),
     repairs: given.only === true || random.chance(0.15),
     actions: Array.from({ length: random.int(2, 5) }, (_, index) => {
       const action = actionOf(random, { first: index === 0, faults: given.faults, shared: limit, others });

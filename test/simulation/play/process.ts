@@ -119,7 +119,7 @@ export async function openProcess(options: {
   const self: Process = {
     async run(slots) {
       if (!engine) return { end: 'killed' };
-      return runLoop(engine, { orders: () => true, slots }, stop.signal).then(
+      return runLoop(engine, { orders: () => true, slots, pace: plan.pace }, stop.signal).then(
         (): Outcome => ({ end: life.dead ? 'killed' : 'done' }),
         (error: unknown): Outcome => (life.dead ? { end: 'killed' } : { end: 'failed', error }),
       );
