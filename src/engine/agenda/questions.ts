@@ -44,7 +44,7 @@ export function questionsOf(facts: AgendaFacts): Question[] {
     choice: single(slice, false),
     why: 'tells whether any row of the month changed',
   }));
-  const all = [
+  const all: Unscored[] = [
     ...sliceQuestions(facts, rateOf),
     ...watchedQuestions(facts, rateOf),
     ...totals,
