@@ -54,6 +54,9 @@ export const unfilteredReadAt = ({ entries }: List): number => entries.get(slice
 /** Rows a page holds: as observed, `unknown` before. */
 export const pageSize = ({ profile }: Pick<List, 'profile'>, unknown = 100): number => profile.pageSize ?? unknown;
 
+/** Requests that a reading of so many rows takes. */
+export const requestsFor = (list: List, rows: number): number => Math.max(Math.ceil(rows / pageSize(list)), 1);
+
 /** The list is there, or must be: what was read once does not cease to be offered. */
 export const isOffered = (list: List): boolean =>
   !mayBeAbsent(list.job) || partition(list).some(entry => entry.provenAt !== null);

@@ -4,7 +4,7 @@ import { within } from '../slices/date-windows.ts';
 import { holdsId, subtract } from '../slices/id-ranges.ts';
 import type { DateSlice, IdSlice, Slice } from '../slices/slice.ts';
 import { sliceText } from '../slices/slice.ts';
-import { type List, pageSize, partition } from './list.ts';
+import { type List, pageSize, partition, requestsFor } from './list.ts';
 
 /** What was learnt loses half its weight in four weeks. */
 const HALF_LIFE_HOURS = 28 * 24;
@@ -164,8 +164,6 @@ export function learnSince(entry: Entry, since: number | null, { at, changed, ro
   const kept = 0.5 ** (hours / HALF_LIFE_HOURS);
   return { ...next, changed: entry.changed * kept + changed, hoursWatched: entry.hoursWatched * kept + hours };
 }
-
-const requestsFor = (list: List, rows: number): number => Math.max(Math.ceil(rows / pageSize(list)), 1);
 
 function proven(list: List, entry: Entry, at: number, { rows, changed }: StoredCount): Entry {
   const requests = requestsFor(list, rows);

@@ -37,6 +37,20 @@ export async function countRows(
   return rows[0] ?? { rows: 0, changed: 0 };
 }
 
+/** Stored rows of each day from `from` to `to` that has any. */
+export async function countByDay(
+  db: Db,
+  table: Table,
+  dateField: string,
+  { from, to }: { from: string; to: string },
+): Promise<Map<string, number>> {
+  const day = sql`t.${sql.id(dateField)}`;
+  const { rows } = await sql<{ day: string; rows: number }>`
+    select ${day}::text as day, count(*)::int as rows from ${sql.id(table.schema, table.name)} t
+    where ${day} between cast(${from} as date) and cast(${to} as date) group by ${day}`.execute(db);
+  return new Map(rows.map(each => [each.day, each.rows]));
+}
+
 /** How many of these rows were inserted or updated by answers since `startedAt`. */
 export async function countBrought(db: Db, table: Table, keys: readonly string[], startedAt: string): Promise<number> {
   if (keys.length === 0) return 0;

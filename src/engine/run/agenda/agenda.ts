@@ -12,6 +12,8 @@ export interface Agenda {
   readonly tasks: Map<Resource, Task>;
   /** How often missing rows were asked for, by key. */
   readonly attempts: Map<Resource, Map<string, Attempts>>;
+  /** When the windows of each list were last made as large as is worth a reading (epoch ms). */
+  readonly resizedAt: Map<Resource, number>;
   /** Questions whose readings have ended, until the loop looks at what they led to. */
   readonly ended: Asked[];
 }

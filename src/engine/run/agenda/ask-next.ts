@@ -11,6 +11,7 @@ import { knownMissing } from '../known-missing.ts';
 import { startReading } from '../readings/start-reading.ts';
 import type { Agenda } from './agenda.ts';
 import { paceRule } from './open-agenda.ts';
+import { resize } from './resize.ts';
 import { rest } from './rest.ts';
 import { settle } from './settle.ts';
 
@@ -33,6 +34,7 @@ export async function askNext(loop: Loop, agenda: Agenda, now: number): Promise<
   agenda.pace = refill(agenda.pace, now, rule);
   const wait = waitFor(agenda.pace, rule);
   if (wait > 0) return now + wait;
+  await resize(engine, agenda, now);
   const asked = best((await questions(loop, agenda, now)).filter(isWorthIt));
   const isFree = engine.free === undefined || (await engine.free()) > RESERVE * engine.limit;
   if (asked === null || !isFree) return rule.rate > 0 ? now + LATER_MS : Number.POSITIVE_INFINITY;

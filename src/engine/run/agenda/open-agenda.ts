@@ -24,7 +24,7 @@ export async function openAgenda(engine: Engine, by: Agenda['by'], now: number):
   const readAt = engine.resources.flatMap(({ entries }) => [...entries.values()].map(entry => entry.readAt ?? 0));
   const since = Math.min(Math.max(now - HOUR, ...readAt), now);
   const pace = refill(startPace(since), now, paceRule(engine, by, false));
-  const agenda: Agenda = { by, pace, tasks: new Map(), attempts: new Map(), ended: [] };
+  const agenda: Agenda = { by, pace, tasks: new Map(), attempts: new Map(), resizedAt: new Map(), ended: [] };
   const runs = await lastSlotRuns(engine.database.kysely, engine.source);
   for (const resource of engine.resources) {
     const run = runs.get(resource.name);

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { HOUR, MINUTE } from '../../../../src/clock.ts';
+import { runLoop } from '../../../../src/engine/run/loop.ts';
+import { openSandbox } from '../../../../src/sandbox/sandbox.ts';
+import { recordSlot } from '../../../../src/warehouse/ledgers/slots.ts';
+import { differences } from '../../../support/compare.ts';
+import { withDatabase } from '../../../support/database.ts';
+import { openEngine, serveOrders } from '../../../support/source.ts';
+import { createVirtualClock } from '../../../support/virtual-clock.ts';
+
+test('young windows are cut into pages without a request, and what changes in them still arrives', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const sandbox = await openSandbox({ size: { customers: 20, invoices: 60, transactions: 3000 }, clock });
+    const engine = await openEngine(database, sandbox, { clock, pageSize: 20 });
+    await serveOrders(engine, 'sync');
+    const windows = async () => {
+      const { rows } = await database.query<{ slice: string; rows: string }>(
+        `select slice, rows from sluice.coverage where resource = 'transactions' and slice like 'date %'`,
+      );
+      return rows;
+    };
+    const before = await windows();
+    expect(Math.max(...before.map(({ rows }) => Number(rows)))).toBeGreaterThan(40);
+
+    const tick = async () => {
+      for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, new Date(clock.now()));
+      await runLoop(engine, { orders: () => false, slots: true, pace: 'even' }, new AbortController().signal);
+      await clock.advance(15 * MINUTE);
+    };
+    await tick();
+    await tick();
+    const after = await windows();
+    const young = after.filter(({ slice }) => slice > 'date 2025-12-01' && slice.includes('..2'));
+    expect(young.length).toBeGreaterThan(2);
+    for (const { rows } of young) expect(Number(rows)).toBeLessThan(40);
+
+    sandbox.changeRandom(60);
+    for (let at = 0; at < 2 * HOUR; at += 15 * MINUTE) await tick();
+    await serveOrders(engine, 'sync');
+    expect(await differences(database, sandbox)).toEqual([]);
+    await engine.close();
+    await sandbox.close();
+  });
+});
