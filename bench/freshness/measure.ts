@@ -34,22 +34,24 @@ export function planOf(
     readonly seed: number;
     readonly times: number;
     readonly phases?: readonly Phase[];
+    /** Default: a Monday. */
+    readonly startMs?: number;
   },
 ): Plan {
-  const { days, seed, times, phases } = options;
+  const { days, seed, times, phases, startMs = START_MS } = options;
   const counts = SIZES[size];
-  const measuredFromMs = START_MS + options.warmUpDays * DAY;
+  const measuredFromMs = startMs + options.warmUpDays * DAY;
   const measuredToMs = measuredFromMs + days * DAY;
   const rows = counts.customers + counts.invoices + counts.transactions;
   const sweepMs = (rows / PAGE_ROWS / REQUESTS_PER_HOUR) * HOUR;
   const endMs = measuredToMs + Math.max(SWEEPS_AFTER * sweepMs, options.afterMs);
-  const stream = { counts, seed, parameters: { ...STREAM, times }, startMs: START_MS };
+  const stream = { counts, seed, parameters: { ...STREAM, times }, startMs };
   return {
     size,
     days,
     seed,
     stream: { ...stream, ...(phases ? { phases, phasesFromMs: measuredFromMs } : {}) },
-    run: { startMs: START_MS, measuredFromMs, measuredToMs, endMs, requestsPerHour: REQUESTS_PER_HOUR },
+    run: { startMs, measuredFromMs, measuredToMs, endMs, requestsPerHour: REQUESTS_PER_HOUR },
     ...(phases ? { phases } : {}),
   };
 }

@@ -26,8 +26,13 @@ type Event = {
   readonly at: number;
 };
 
-/** Gives the judge the changes made and what the warehouse showed since the last call, in order of time. */
-export async function judgeSince(database: Database, judge: Judge, takeChanges: () => Change[]): Promise<void> {
+/** Gives the judge the changes made and what the warehouse showed since the last call, in order of time. `timeOf`: that of the stream. */
+export async function judgeSince(
+  database: Database,
+  judge: Judge,
+  takeChanges: () => Change[],
+  timeOf: (at: number) => number = at => at,
+): Promise<void> {
   const { rows: events } = await database.query<Event>(
     `with shown as (delete from public.shown returning resource, key, mark, at),
       deleted as (delete from public.deletions returning resource, key, null::int as mark, at)
@@ -35,7 +40,8 @@ export async function judgeSince(database: Database, judge: Judge, takeChanges: 
   );
   // After the query: a change that it shows has happened by then.
   const waiting = takeChanges();
-  for (const { resource, key, mark, at } of events) {
+  for (const { resource, key, mark, at: shownAt } of events) {
+    const at = timeOf(shownAt);
     for (const change of takeUntil(waiting, at)) judge.happened(change);
     if (mark === null) judge.gone(resource, Number(key), at);
     else judge.shown(resource, Number(key), at, mark);
