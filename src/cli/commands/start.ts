@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { withAnySignal } from '../../any-signal.ts';
 import type { SourceConfig } from '../../config/config.ts';
+import { type AgendaMemory, newMemory } from '../../engine/run/agenda/agenda.ts';
 import { refuseUnprotectedHost } from '../../service/access/token-guard.ts';
 import { watchEventLoop } from '../../service/health/watch-event-loop.ts';
 import { type Planned, startSchedule } from '../../service/schedule/schedule.ts';
@@ -100,6 +101,7 @@ async function startParts(
   const schedule = await startSchedule({ planned, database, clock, log, onSlot });
   closing.push(() => schedule.stop());
   const byName = new Map(sources.map(source => [source.name, source]));
+  const memories = new Map(sources.map(({ name }) => [name, newMemory()]));
   const wakeUps = await startWakeUps({
     database,
     sources: [...byName.keys()],
@@ -110,6 +112,7 @@ async function startParts(
         return await withAnySignal([draining, turn.signal], ({ signal }) =>
           readDue({ ...session, signal: stopping, draining: signal }, database, source, {
             pulse: beside.pulse,
+            memory: memories.get(name) as AgendaMemory,
             othersWait: () => turn.isAwaited(),
           }),
         );

@@ -1,4 +1,5 @@
 import { MINUTE } from '../../clock.ts';
+import type { AgendaMemory } from '../../engine/run/agenda/agenda.ts';
 import type { LoopEvent } from '../../engine/run/engine.ts';
 import { explain, isKind } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -17,12 +18,18 @@ import { findRefusal } from './check-sources.ts';
 /** How often one wake-up reads work that became due meanwhile; the next wake-up comes within a minute. */
 const MOST_TURNS = 10;
 
+interface ReadDueOptions {
+  readonly pulse: Pulse;
+  readonly memory: AgendaMemory;
+  readonly othersWait: () => boolean;
+}
+
 /** Reads one source while something is due and no other process reads it; returns when it should be woken next. */
 export async function readDue(
   session: Session,
   database: Database,
   source: OpenSource,
-  { pulse, othersWait }: { readonly pulse: Pulse; readonly othersWait: () => boolean },
+  { pulse, memory, othersWait }: ReadDueOptions,
 ): Promise<Date | null> {
   const { settings, jobs, clock, signal, draining } = session;
   const log = session.log.child({ source: source.name });
@@ -50,7 +57,7 @@ export async function readDue(
     try {
       const hasRead = await readUnderLock(
         { database, source: source.name, command: null, signal, openEngine },
-        { orders: () => true, slots: true, draining, yields: true, pace, othersWait: isAwaited },
+        { orders: () => true, slots: true, draining, yields: true, pace, memory, othersWait: isAwaited },
       );
       if (!hasRead) return null;
     } catch (error) {

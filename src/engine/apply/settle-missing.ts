@@ -213,7 +213,8 @@ export async function remove(
 
 /** Counts the missing rows again at the end of a task: more may be missing by now, and the number to accept must be enough. */
 export async function countAgain(db: Db, task: Task): Promise<void> {
-  if (!isKind(task.failure, 'fuse')) return;
+  const isHeldBack = task.failure === null ? task.wasHeldBack : isKind(task.failure, 'fuse');
+  if (!isHeldBack) return;
   const { resource } = task;
   const fuse = await readDeletionLimit(db, resource.table, placeOf(resource));
   if (!withinDeletionLimit(fuse, { count: fuse.missing, accepted: 0 })) task.failure = heldBack(resource, fuse);

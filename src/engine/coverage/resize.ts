@@ -9,8 +9,6 @@ const YOUNG_DAYS = 90;
 /** Pages of a window. Reading one alone costs little more than its share, and the rest of it is as likely to have changed. */
 const YOUNG_PAGES = 1;
 const OLD_PAGES = 5;
-/** Where only an empty answer shows the end, a window costs one more. */
-const PAGES_BEFORE_END = 3;
 /** A window is left alone until it holds so many times what it should. */
 const TOO_LARGE = 2;
 
@@ -45,19 +43,25 @@ export function daysToCount(list: List, today: Day, keep: readonly Slice[]): { f
 /** Windows in the order of their days, those without a beginning left out; all of them must have been read. */
 function movable(list: List, keep: readonly Slice[]): Window[] {
   const parts = partition(list);
-  if (list.strategy.partition !== 'date' || list.strategy.membership !== 'date') return [];
+  if (list.strategy.partition !== 'date' || list.strategy.membership !== 'date' || !showsItsPages(list)) return [];
   if (parts.some(({ provenAt }) => provenAt === null)) return [];
   return parts
     .filter((entry): entry is Window => entry.slice.by === 'date' && entry.slice.from !== null)
-    .filter(({ slice, dueSince }) => dueSince === null && !keep.some(each => overlap(each, slice)))
+    .filter(
+      ({ slice, dueSince, dueReason }) =>
+        dueSince === null && dueReason === null && !keep.some(each => overlap(each, slice)),
+    )
     .sort((a, b) => ((a.slice.from as Day) < (b.slice.from as Day) ? -1 : 1));
 }
+
+/** Several pages of a list without a count or without ids may not add up: the reader cuts such windows by itself. */
+const showsItsPages = ({ profile: { paging, counts, ids, pageSize: rows } }: List): boolean =>
+  paging === null && (counts === null || counts === 'unfiltered') && ids !== 'no' && rows !== null;
 
 /** Rows that a window whose last day is `day` should hold at most. */
 function rowsWanted(list: List, day: Day, today: Day): number {
   const isYoung = day > addDays(today, -YOUNG_DAYS);
-  const atLeast = list.profile.paging === 'until empty' ? PAGES_BEFORE_END : 0;
-  return pageSize(list) * Math.max(isYoung ? YOUNG_PAGES : OLD_PAGES, atLeast);
+  return pageSize(list) * (isYoung ? YOUNG_PAGES : OLD_PAGES);
 }
 
 /** The last day that counts: rows of the future are few. */

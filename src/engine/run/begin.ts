@@ -6,15 +6,14 @@ import { isAffordable, rereadCost } from '../agenda/affordable.ts';
 import { isPause, type Next, type Pause } from '../agenda/choice.ts';
 import { monthsHold, summedLists } from '../agenda/closed-months.ts';
 import { isKnownAbsent, plan } from '../agenda/plan.ts';
-import { partition } from '../coverage/list.ts';
 import { listIsGone, othersAnswer } from '../read/absent-list.ts';
 import type { Resource } from '../resource.ts';
 import { dayIn } from '../slices/date-windows.ts';
-import { sliceText } from '../slices/slice.ts';
 import { fail, type Task, type UnderWay } from '../task/task.ts';
 import { askNext } from './agenda/ask-next.ts';
 import { distrustCounts } from './distrust-counts.ts';
 import type { Engine, Loop } from './engine.ts';
+import { hasUnread } from './has-unread.ts';
 import { knownMissing } from './known-missing.ts';
 import { startReading } from './readings/start-reading.ts';
 import { recount } from './recount.ts';
@@ -28,6 +27,8 @@ export interface Turn {
   readonly moved: boolean;
   /** When the first of the tasks that pause goes on (epoch ms); null if none does. */
   readonly wakeAt: number | null;
+  /** When the agenda may ask the next question (epoch ms); null if it just asked one, or there is no agenda. */
+  readonly askAt: number | null;
 }
 
 /** Starts the readings that can start, and ends tasks that have nothing left. */
@@ -63,12 +64,9 @@ export async function begin(loop: Loop, serves: Serves, now: number): Promise<Tu
     if (next === 'done') await endTask(loop, task, serves);
     else void startReading(loop, task, next, now);
   }
-  if (loop.agenda && loop.running.size < engine.concurrency) {
-    const askAt = await askNext(loop, loop.agenda, now);
-    if (askAt === null) moved = true;
-    else wakeAt = Math.min(askAt, wakeAt ?? askAt);
-  }
-  return { moved, wakeAt };
+  if (!loop.agenda || loop.running.size >= engine.concurrency) return { moved, wakeAt, askAt: null };
+  const askAt = await askNext(loop, loop.agenda, now);
+  return { moved: moved || askAt === null, wakeAt, askAt };
 }
 
 const MAY_LAG = 'answers may not show the latest changes yet (SOURCE_LAG_SECONDS)';
@@ -139,7 +137,7 @@ async function decideSyncs(engine: Engine, tasks: readonly Task[], now: number):
     // Rows whose deletion was accepted have to be confirmed, even if that means to wait.
     task.allowance = task.accepted > 0 ? Math.max(share, 1) : share;
     // With --no-wait, the first request that would wait reports it.
-    task.nothingLeft = task.allowance === 0 && !engine.noWait;
+    task.nothingLeft = free < 1 && task.allowance === 0 && !engine.noWait;
   }
 }
 
@@ -169,12 +167,3 @@ function waitsForAddress(loop: Loop, task: Task, now: number): boolean {
   if (!waits) fail(task, listIsGone(resource));
   return waits;
 }
-
-/** Whether parts of the list were never read and not given up. */
-const hasUnread = (task: Task): boolean =>
-  task.failure === null &&
-  !task.absent &&
-  !task.unanswered &&
-  partition(task.resource).some(
-    ({ provenAt, slice }) => provenAt === null && !task.progress.done.has(sliceText(slice)),
-  );

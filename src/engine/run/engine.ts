@@ -27,6 +27,8 @@ export interface Engine {
   /** Requests per window of `windowMs`. */
   readonly limit: number;
   readonly windowMs: number;
+  /** Requests that live readings of this engine were granted so far. */
+  readonly granted: () => number;
   /** Requests that may be sent now. Default: the whole limit. */
   readonly free?: () => Promise<number>;
   /** Work that would wait for the request limit ends with `quota` instead. Default: it waits. */

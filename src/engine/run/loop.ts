@@ -24,7 +24,7 @@ import { leaveTasks } from './tasks/end-task.ts';
 import { takeHinted } from './tasks/take-hints.ts';
 import { takeOrders } from './tasks/take-orders.ts';
 import { takeSlots } from './tasks/take-slots.ts';
-import { leaveWaiting, longWait } from './yield.ts';
+import { leaveWaiting, longWait, readingTasks } from './yield.ts';
 
 /**
  * Reads a source: takes the best due slice, reads it, commits, until nothing is due. Serves open orders, and slots with
@@ -77,7 +77,8 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     admit: lane === 'live' ? live : others,
     othersAnswer: (list, at) => othersAnswer(list, engine.resources, { at, begunAt }),
   });
-  const agenda = serves.slots && serves.pace ? await openAgenda(engine, serves.pace, begunAt) : null;
+  const agenda =
+    serves.slots && serves.pace ? await openAgenda(engine, { ...serves, pace: serves.pace }, begunAt) : null;
   const loop: Loop = { engine, committer, readerOf, begunAt, tasks: [], agenda, running: new Set(), fatal: null };
   try {
     const nextCommit = () => new Promise<void>(resolve => committed.push(resolve));
@@ -134,14 +135,16 @@ async function serve(
       refreshedAt = now;
     }
     if (engine.refusal) throw engine.refusal;
-    const { moved, wakeAt } = await begin(loop, serves, now);
+    const { moved, wakeAt, askAt } = await begin(loop, serves, now);
     const isIdle = loop.tasks.length === 0 && loop.running.size === 0 && !moved;
-    if (isIdle && (wakeAt === null || wakeAt === Number.POSITIVE_INFINITY || (await mayEnd(loop, serves, now))))
+    if (isIdle && (askAt === null || askAt === Number.POSITIVE_INFINITY || (await mayEnd(loop, serves, now))))
       return null;
     idleTurns = moved || loop.running.size > 0 || wakeAt !== null ? 0 : idleTurns + 1;
     if (idleTurns > MOST_IDLE_TURNS) for (const task of loop.tasks) fail(task, standsStill(task));
-    if (loop.running.size === 0 && wakeAt !== null && !moved) {
-      await engine.clock.sleep(Math.min(wakeAt - now, 5 * SECOND), signal);
+    // What is blocked with nothing being read does not become free by waiting for the pace.
+    const next = isIdle ? askAt : wakeAt;
+    if (loop.running.size === 0 && next !== null && !moved) {
+      await engine.clock.sleep(Math.min(next - now, 5 * SECOND), signal);
       continue;
     }
     if (loop.running.size < engine.concurrency && (moved || loop.running.size === 0)) continue;
@@ -201,6 +204,6 @@ async function nextEvent(loop: Loop, nextCommit: () => Promise<void>): Promise<'
  * request in flight.
  */
 function leaveQueue(loop: Loop): void {
-  for (const { room, abort } of loop.tasks.flatMap(task => [...task.underWay]))
+  for (const { room, abort } of readingTasks(loop).flatMap(task => [...task.underWay]))
     if (room.signal.aborted) abort.abort(room.signal.reason);
 }

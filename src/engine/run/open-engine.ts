@@ -7,7 +7,7 @@ import type { Engine } from './engine.ts';
 import { rememberConcurrency } from './remember-concurrency.ts';
 
 export interface EngineOptions
-  extends Omit<Engine, 'resources' | 'client' | 'waiting'>,
+  extends Omit<Engine, 'resources' | 'client' | 'waiting' | 'granted'>,
     Pick<ClientOptions, 'url' | 'apiKey' | 'auth' | 'timeoutMs'> {
   readonly schema: string;
   /** How far an answer may lag behind the source, in milliseconds. */
@@ -32,6 +32,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine & { clo
     [...jobs].map(([name, job]) => openResource(database, { source, name, job, schema, lagMs, never })),
   );
   const waiting = createWaiting(clock);
+  const counted = countLive(budget);
   const inFlight = await rememberConcurrency({ database, source, concurrency, log, onEvent });
   const client = openClient({
     url,
@@ -42,7 +43,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine & { clo
     knownConcurrency: inFlight.known,
     onConcurrency: inFlight.onChange,
     windowMs,
-    budget,
+    budget: counted.budget,
     noWait,
     onWait: (lane, waitMs) => waiting.note(waitMs, lane),
     onRetry: (came, waitMs) => onEvent?.({ kind: 'retrying', came, waitMs }),
@@ -55,9 +56,27 @@ export async function openEngine(options: EngineOptions): Promise<Engine & { clo
     resources,
     client,
     waiting,
+    granted: counted.granted,
     async close() {
       await client.close();
       await inFlight.stored();
+    },
+  };
+}
+
+/** Counts what is granted to live readings. A grant that was returned counts: it would have been used. */
+function countLive(budget: Budget): { budget: Budget; granted: () => number } {
+  let granted = 0;
+  return {
+    granted: () => granted,
+    budget: {
+      async take(lane, want) {
+        const taken = await budget.take(lane, want);
+        if (lane === 'live') granted += taken.grants.length;
+        return taken;
+      },
+      settle: (grant, settlement) => budget.settle(grant, settlement),
+      release: grants => budget.release(grants),
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Order } from '../../warehouse/ledgers/orders.ts';
+import type { AgendaMemory } from './agenda/agenda.ts';
 
 /** What a loop reads, and how it may end. */
 export interface Serves {
@@ -11,6 +12,8 @@ export interface Serves {
    * `ticks`: what has refilled since the tick before, and nothing in between. Default: none are.
    */
   readonly pace?: 'even' | 'ticks';
+  /** What the agenda of an earlier loop of this source left behind. */
+  readonly memory?: AgendaMemory;
   /** Whether somebody waits until this loop ends; it ends where it would only wait for its pace. Default: yes. */
   readonly othersWait?: () => boolean | Promise<boolean>;
   /** Ends the loop when the request limit blocks all readings for more than a minute; the next loop continues them. */

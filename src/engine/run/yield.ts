@@ -9,8 +9,16 @@ import { leaveTargets } from './tasks/end-task.ts';
 /** A shorter wait is not worth releasing the source: the next loop must load its state anew. */
 const WORTH_MS = MINUTE;
 
+/** The tasks that may be reading, those of the agenda included. */
+export const readingTasks = ({ tasks, agenda }: Loop): Task[] => [
+  ...tasks,
+  ...new Set([...(agenda?.asking.keys() ?? [])].map(({ task }) => task)),
+];
+
 /** Milliseconds until the request limit allows any reading to continue; null if that is soon, so that the source is kept. */
-export function longWait({ engine, tasks }: Loop): number | null {
+export function longWait(loop: Loop): number | null {
+  const { engine } = loop;
+  const tasks = readingTasks(loop);
   // A live task blocked by a backfill sends no request itself. It may continue once the backfill makes room.
   const waits = ({ underWay }: Task) => [...underWay].some(({ room }) => !room.signal.aborted);
   const lane = LANES.find(each => tasks.some(task => task.lane === each && waits(task)));

@@ -29,6 +29,8 @@ export interface Task extends Wish {
   absent: boolean;
   /** The source answered 404 before it answered for any other list: only they tell whether its address is right. */
   unanswered: boolean;
+  /** The tick before ended beyond the deletion limit: this one does, too, while as many rows are missing. */
+  readonly wasHeldBack: boolean;
   /** A newer tick waits for this task: nothing more starts for it. */
   overtaken: boolean;
   /** A sync to which nothing of the request limit is left: it ends without reading. */
@@ -78,6 +80,7 @@ export function createTask(
     counted: null,
     absent: false,
     unanswered: false,
+    wasHeldBack: false,
     overtaken: false,
     nothingLeft: false,
     lookedAgain: 0,

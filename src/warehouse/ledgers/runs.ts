@@ -132,18 +132,20 @@ export async function setRunWaiting(
     .execute();
 }
 
-/** A run that had ended as done has failed after all. */
+/** A run that had ended as done has failed after all; false if it had not. */
 export async function failEndedRun(
   db: Db,
   id: string,
   { reason, next, failure }: { reason: string; next: string | undefined; failure: string },
-): Promise<void> {
-  await db
+): Promise<boolean> {
+  const failed = await db
     .updateTable('sluice.runs')
     .set({ state: 'failed', reason, next: next ?? null, failure })
     .where('id', '=', id)
     .where('state', '=', 'done')
+    .returning('id')
     .execute();
+  return failed.length > 0;
 }
 
 /** Ends a run. Its slot is released when the run was stopped or the warehouse failed, unless the next slot goes on with it. */

@@ -63,6 +63,8 @@ export interface SlotRun {
   readonly runId: string;
   /** Why it failed; null if it did not. */
   readonly failure: string | null;
+  /** When it started (epoch ms). */
+  readonly at: number;
 }
 
 /** The run of the last slot of each resource that a run took, by resource. */
@@ -71,12 +73,12 @@ export async function lastSlotRuns(db: Db, source: string): Promise<Map<string, 
     .selectFrom('sluice.slots as s')
     .innerJoin('sluice.runs as r', 'r.id', 's.run_id')
     .distinctOn('s.resource')
-    .select(['s.resource', 'r.id', 'r.failure'])
+    .select(['s.resource', 'r.id', 'r.failure', epochMs<number>('r.started_at').as('at')])
     .where('s.source', '=', source)
     .orderBy('s.resource')
     .orderBy('s.slot_at', 'desc')
     .execute();
-  return new Map(rows.map(({ resource, id, failure }) => [resource, { runId: String(id), failure }]));
+  return new Map(rows.map(({ resource, id, failure, at }) => [resource, { runId: String(id), failure, at }]));
 }
 
 /** Gives the slot, and older ones that nobody took, to a run. */

@@ -10,6 +10,7 @@ import { type DateSlice, overlap, sliceText } from '../../../src/engine/slices/s
 
 const TODAY = '2026-01-15';
 const NOW = Date.parse('2026-01-15T10:00:00Z');
+const PAGES = { trait: 'page size', value: '100' };
 const FIRST_DAY = addDays(TODAY, -800);
 
 /** Windows that follow each other from the first day to the future, with rows spread over their days at random. */
@@ -50,7 +51,7 @@ const lists = fc
       };
     });
     const traits = isCounted ? [] : [{ trait: 'paging', value: 'until empty' }];
-    return { list: listOf(entries, profileOf(traits)), rowsOn };
+    return { list: listOf(entries, profileOf([...traits, PAGES])), rowsOn };
   });
 
 function rowsIn(rowsOn: ReadonlyMap<Day, number>, { from, to }: DateSlice): number {
@@ -163,7 +164,7 @@ test('a month of 3,100 young rows is cut into pages, old days that hold less tha
       dueReason: null,
     }),
   );
-  const windows = inOrder(resized(listOf(entries, profileOf([])), rowsOn));
+  const windows = inOrder(resized(listOf(entries, profileOf([PAGES])), rowsOn));
   const days = (entry: Entry & { slice: DateSlice }) => `${entry.slice.from}..${entry.slice.to ?? ''}`;
   expect(windows.slice(1, 4).map(days)).toEqual([
     '2025-01-01..2025-01-10',

@@ -1,45 +1,50 @@
 import { HOUR, SECOND } from '../../../clock.ts';
 import { factsOf } from '../../agenda/list-facts.ts';
-import { refill, spend, waitFor } from '../../agenda/pace.ts';
+import { refill, spend, startPace, waitFor } from '../../agenda/pace.ts';
 import { isKnownAbsent } from '../../agenda/plan.ts';
 import { type Attempts, best, type Question, questionsOf } from '../../agenda/questions.ts';
 import type { Resource } from '../../resource.ts';
 import { sliceText } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
-import type { Loop } from '../engine.ts';
+import type { Engine, Loop } from '../engine.ts';
+import { hasUnread } from '../has-unread.ts';
 import { knownMissing } from '../known-missing.ts';
 import { startReading } from '../readings/start-reading.ts';
-import type { Agenda } from './agenda.ts';
-import { paceRule } from './open-agenda.ts';
+import { dropOtherPartitions } from '../recut.ts';
+import type { Agenda, AgendaMemory, Asked } from './agenda.ts';
+import { paceRule, RESERVE } from './open-agenda.ts';
 import { resize } from './resize.ts';
-import { rest } from './rest.ts';
 import { settle } from './settle.ts';
 
-/** The share of the limit that the agenda leaves to people and hints. */
-const RESERVE = 0.005;
 /** When to look again where nothing can be asked now. */
 const LATER_MS = 2 * SECOND;
 
 /** Asks the best question of all lists, if the pace allows one. Returns when the next may be asked (epoch ms); null if one was. */
 export async function askNext(loop: Loop, agenda: Agenda, now: number): Promise<number | null> {
   const { engine } = loop;
-  for (const asked of agenda.ended.splice(0)) await settle(loop, asked);
-  // Ticks, hints and syncs go first; what they find may change the question.
-  if (loop.tasks.some(({ lane }) => lane === 'live')) return now + LATER_MS;
-  const rule = paceRule(
-    engine,
-    agenda.by,
-    loop.tasks.some(({ lane }) => lane !== 'live'),
-  );
-  agenda.pace = refill(agenda.pace, now, rule);
-  const wait = waitFor(agenda.pace, rule);
+  const { memory } = agenda;
+  for (const asked of agenda.ended.splice(0)) await settle(loop, agenda, asked);
+  // Ticks and hints go first; what they find may change the question. A first sync takes long: others go on beside it.
+  if (loop.tasks.some(task => task.kind === 'hint' || (task.kind === 'slot' && !hasUnread(task))))
+    return now + LATER_MS;
+  const rule = paceRule(engine, agenda.by, loop.tasks.length > 0);
+  const granted = engine.granted();
+  memory.pace = refill(spend(memory.pace ?? startPace(now), granted - agenda.granted), now, rule);
+  agenda.granted = granted;
+  const underWay = [...agenda.asking.values()].reduce((sum, requests) => sum + requests, 0);
+  const wait = waitFor(spend(memory.pace, underWay), rule);
   if (wait > 0) return now + wait;
   await resize(engine, agenda, now);
   const asked = best((await questions(loop, agenda, now)).filter(isWorthIt));
-  const isFree = engine.free === undefined || (await engine.free()) > RESERVE * engine.limit;
-  if (asked === null || !isFree) return rule.rate > 0 ? now + LATER_MS : Number.POSITIVE_INFINITY;
+  if (asked === null || !(await isFree(engine, asked)))
+    return rule.rate > 0 ? now + LATER_MS : Number.POSITIVE_INFINITY;
   ask(loop, agenda, asked, now);
   return null;
+}
+
+/** The limit has enough left for the question and a little more. Nothing is kept for more than half of it. */
+async function isFree({ free, limit }: Engine, { requests }: Question): Promise<boolean> {
+  return free === undefined || (await free()) > RESERVE * limit + Math.min(requests - 1, limit / 2);
 }
 
 const isWorthIt = ({ score, overdue, waiting }: Question): boolean => overdue || waiting !== undefined || score > 0;
@@ -48,17 +53,18 @@ interface OfTask extends Question {
   readonly task: Task;
 }
 
-async function questions(loop: Loop, { by, tasks, attempts }: Agenda, now: number): Promise<OfTask[]> {
+async function questions(loop: Loop, { by, tasks, memory }: Agenda, now: number): Promise<OfTask[]> {
   const { engine } = loop;
   const lists = [];
   for (const [resource, task] of tasks) {
     task.absent = isKnownAbsent(resource, task, now);
+    await dropOtherPartitions(engine, resource);
     const missing = await knownMissing(engine, resource);
     lists.push({
       list: resource,
       wish: task,
       missing,
-      attempts: attempts.get(resource) ?? new Map<string, Attempts>(),
+      attempts: memory.attempts.get(resource.name) ?? new Map<string, Attempts>(),
     });
   }
   // What a tick brings may take long for a sweep; age alone lets every question come up in the end.
@@ -72,22 +78,20 @@ async function questions(loop: Loop, { by, tasks, attempts }: Agenda, now: numbe
   });
 }
 
-/** Requests are taken from the pace as estimated, and put right when the reading has ended. */
+/** Until its reading ends, it counts as the requests that it is expected to take. */
 function ask(loop: Loop, agenda: Agenda, { task, choice, requests }: OfTask, now: number): void {
-  const estimated = Math.max(Math.round(requests), 1);
-  agenda.pace = spend(agenda.pace, estimated);
-  task.progress.done.delete(sliceText(choice.slice));
-  if (typeof choice.asks === 'object') noteAttempt(agenda, task.resource, choice.asks.row, now);
-  const { failure } = task;
-  const before = task.counts.requests;
+  const { slice, asks } = choice;
+  task.progress.done.delete(sliceText(slice));
+  if (typeof asks === 'object') noteAttempt(agenda.memory, task.resource, asks.row, now);
+  const asked: Asked = { task, slice };
+  agenda.asking.set(asked, Math.max(Math.round(requests), 1));
   void startReading(loop, task, choice, now).finally(() => {
-    agenda.pace = spend(agenda.pace, task.counts.requests - before - estimated);
-    agenda.ended.push({ task, slice: choice.slice, failure });
-    rest(agenda, task);
+    agenda.asking.delete(asked);
+    agenda.ended.push(asked);
   });
 }
 
-function noteAttempt({ attempts }: Agenda, resource: Resource, row: string, at: number): void {
-  const rows = attempts.get(resource) ?? new Map<string, Attempts>();
-  attempts.set(resource, rows.set(row, { times: (rows.get(row)?.times ?? 0) + 1, at }));
+function noteAttempt({ attempts }: AgendaMemory, { name }: Resource, row: string, at: number): void {
+  const rows = attempts.get(name) ?? new Map<string, Attempts>();
+  attempts.set(name, rows.set(row, { times: (rows.get(row)?.times ?? 0) + 1, at }));
 }

@@ -1,12 +1,15 @@
-import { HOUR, MINUTE } from '../../../clock.ts';
+import { MINUTE } from '../../../clock.ts';
 import { lastSlotRuns } from '../../../warehouse/ledgers/slots.ts';
-import { type PaceRule, refill, startPace } from '../../agenda/pace.ts';
+import { type Pace, type PaceRule, startPace } from '../../agenda/pace.ts';
 import type { Resource } from '../../resource.ts';
 import { createTask, type Task } from '../../task/task.ts';
 import type { Engine } from '../engine.ts';
-import type { Agenda } from './agenda.ts';
+import type { Serves } from '../serves.ts';
+import { type Agenda, newMemory } from './agenda.ts';
 import { rests } from './rest.ts';
 
+/** The share of the limit that the agenda leaves to people and hints. */
+export const RESERVE = 0.005;
 /** Requests that were not spent are kept for so long. */
 const KEPT_MS = 2 * MINUTE;
 /** Even a small limit pays for an answer of a few pages. */
@@ -19,18 +22,29 @@ export function paceRule({ limit, windowMs }: Engine, by: Agenda['by'], othersWa
   return { rate: othersWait ? rate / 2 : rate, most: Math.max(rate * KEPT_MS, LEAST_KEPT) };
 }
 
-/** Opens the agenda of the lists that had a tick before. What was read last says since when requests are saved. */
-export async function openAgenda(engine: Engine, by: Agenda['by'], now: number): Promise<Agenda> {
-  const readAt = engine.resources.flatMap(({ entries }) => [...entries.values()].map(entry => entry.readAt ?? 0));
-  const since = Math.min(Math.max(now - HOUR, ...readAt), now);
-  const pace = refill(startPace(since), now, paceRule(engine, by, false));
-  const agenda: Agenda = { by, pace, tasks: new Map(), attempts: new Map(), resizedAt: new Map(), ended: [] };
+/** Opens the agenda of the lists that had a tick before. A list whose last tick failed is left to the next, unless it has answered since. */
+export async function openAgenda(
+  engine: Engine,
+  { pace: by, memory = newMemory() }: { readonly pace: Agenda['by'] } & Pick<Serves, 'memory'>,
+  now: number,
+): Promise<Agenda> {
+  memory.pace ??= await firstPace(engine, by, now);
+  const tasks = new Map<Resource, Task>();
   const runs = await lastSlotRuns(engine.database.kysely, engine.source);
   for (const resource of engine.resources) {
     const run = runs.get(resource.name);
-    if (run && !rests(run.failure)) agenda.tasks.set(resource, agendaTask(resource, run.runId, now));
+    if (run && !rests(resource, run.failure, run.at)) tasks.set(resource, agendaTask(resource, run.runId, now));
   }
-  return agenda;
+  const granted = engine.granted();
+  return { by, tasks, asking: new Map(), ended: [], failing: new Map(), granted, memory };
+}
+
+/** What is left of the limit tells how many requests were saved. */
+async function firstPace(engine: Engine, by: Agenda['by'], now: number): Promise<Pace> {
+  if (by === 'ticks') return startPace(now);
+  const free = (await engine.free?.()) ?? engine.limit;
+  const { most } = paceRule(engine, by, false);
+  return { saved: Math.min(Math.max(free - RESERVE * engine.limit, 0), most), at: now };
 }
 
 export const agendaTask = (resource: Resource, runId: string, now: number): Task =>

@@ -1,5 +1,6 @@
 import { HOUR } from '../../../clock.ts';
 import { writeCoverage } from '../../../warehouse/ledgers/coverage.ts';
+import { REPORT } from '../../../warehouse/ledgers/cursors.ts';
 import { countByDay } from '../../../warehouse/rows/stored-rows.ts';
 import { daysToCount, resizeWindows } from '../../coverage/resize.ts';
 import { placeOf, type Resource } from '../../resource.ts';
@@ -12,10 +13,11 @@ import type { Agenda } from './agenda.ts';
 const EVERY_MS = HOUR;
 
 /** Once an hour, makes the windows of each list as large as is worth a reading each. What is being read stays as it is. */
-export async function resize(engine: Engine, { tasks, resizedAt }: Agenda, now: number): Promise<void> {
+export async function resize(engine: Engine, { tasks, memory: { resizedAt } }: Agenda, now: number): Promise<void> {
   for (const resource of tasks.keys()) {
-    if (resource.reading.size > 0 || now - (resizedAt.get(resource) ?? Number.NEGATIVE_INFINITY) < EVERY_MS) continue;
-    resizedAt.set(resource, now);
+    if (resource.reading.size > 0 || now - (resizedAt.get(resource.name) ?? Number.NEGATIVE_INFINITY) < EVERY_MS)
+      continue;
+    resizedAt.set(resource.name, now);
     await resizeList(engine, resource, dayIn(now, engine.timeZone));
   }
 }
@@ -24,7 +26,7 @@ async function resizeList(engine: Engine, resource: Resource, today: string): Pr
   const { database } = engine;
   if (resource.dates === undefined) return;
   const missing = await knownMissing(engine, resource);
-  const referred = [...missing.map(({ slice }) => slice), ...Object.keys(resource.cursor.readings)];
+  const referred = [...missing.map(({ slice }) => slice), ...readingsOf(resource)];
   const keep = referred.map(parseSlice);
   const days = daysToCount(resource, today, keep);
   const rowsOn = days
@@ -36,3 +38,7 @@ async function resizeList(engine: Engine, resource: Resource, today: string): Pr
   for (const slice of change.removed) resource.entries.delete(sliceText(slice));
   for (const entry of change.put) resource.entries.set(sliceText(entry.slice), entry);
 }
+
+/** Slices that are half read. Those of a report keep no proof. */
+const readingsOf = ({ cursor }: Resource): string[] =>
+  Object.keys(cursor.readings).filter(name => !name.startsWith(REPORT));

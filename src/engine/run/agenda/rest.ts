@@ -1,11 +1,19 @@
+import { wasAnswered } from '../../coverage/list.ts';
+import type { Resource } from '../../resource.ts';
 import type { Task } from '../../task/task.ts';
-import type { Agenda } from './agenda.ts';
+import type { Loop } from '../engine.ts';
 
-/** A list that failed is left to its next tick. Beyond the deletion limit only deletions stop. */
-export const rests = (failure: string | null | undefined): boolean => Boolean(failure) && failure !== 'fuse';
+/**
+ * Whether the list as a whole does not answer: it failed, and none of its readings was answered since `since` (epoch ms). Beyond the deletion
+ * limit only deletions stop.
+ */
+export const rests = (list: Resource, failure: string | null | undefined, since: number): boolean =>
+  failure !== null && failure !== undefined && failure !== 'fuse' && !wasAnswered(list, since);
 
-/** Takes a list that failed off the agenda until its next tick, and all lists of a source that does not answer. */
-export function rest({ tasks }: Agenda, { failure, resource }: Task): void {
-  if (failure?.kind === 'unavailable') tasks.clear();
-  else if (rests(failure?.kind)) tasks.delete(resource);
+/** Takes a list that does not answer off the agenda until its next tick, and all lists of a source that does not. */
+export function rest({ engine, agenda }: Loop, { failure, resource }: Task, since: number): void {
+  if (!agenda || !rests(resource, failure?.kind, since)) return;
+  const isDown = failure?.kind === 'unavailable' && !engine.resources.some(list => wasAnswered(list, since));
+  if (isDown) agenda.tasks.clear();
+  else agenda.tasks.delete(resource);
 }

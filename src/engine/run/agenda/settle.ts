@@ -1,3 +1,4 @@
+import { MINUTE } from '../../../clock.ts';
 import { databaseNow } from '../../../warehouse/database/now.ts';
 import { writeCoverage } from '../../../warehouse/ledgers/coverage.ts';
 import { failEndedRun } from '../../../warehouse/ledgers/runs.ts';
@@ -6,21 +7,41 @@ import { placeOf } from '../../resource.ts';
 import { sliceText } from '../../slices/slice.ts';
 import { distrustCounts } from '../distrust-counts.ts';
 import type { Loop } from '../engine.ts';
-import type { Asked } from './agenda.ts';
+import type { Agenda, Asked } from './agenda.ts';
+import { rest } from './rest.ts';
+
+/** A list that makes so many questions in a row fail does not answer. */
+const MOST_FAILING = 3;
+/** An answer is not older than that if it came while they failed. */
+const LATELY_MS = MINUTE;
 
 /**
- * A question of the agenda was asked. If it made its list fail, the run of the last tick says so, and the slice is due: the next tick
- * reads it again, and fails if that still does.
+ * A question of the agenda was asked. If it failed, the run of the last tick says so, and the slice is due: the next tick reads it again,
+ * and fails if that still does. Until then, other slices of the list are asked for.
  */
-export async function settle({ engine }: Loop, { task, slice, failure: before }: Asked): Promise<void> {
+export async function settle(loop: Loop, agenda: Agenda, { task, slice }: Asked): Promise<void> {
+  const { engine } = loop;
+  const { database } = engine;
   await distrustCounts(engine, task);
   const { failure, resource, runId } = task;
-  if (failure === null || failure === before) return;
+  if (failure === null) {
+    agenda.failing.delete(resource);
+    // The list answers 404, and no other list tells whether its address is right.
+    if (task.unanswered) agenda.tasks.delete(resource);
+    return;
+  }
+  const now = await databaseNow(database);
   const { kind, message: reason, next } = failure;
-  const { database } = engine;
-  await failEndedRun(database.kysely, runId, { reason, next, failure: kind });
-  const { put } = dueAfterFailure(resource, slice, await databaseNow(database), reason);
+  const isFirst = await failEndedRun(database.kysely, runId, { reason, next, failure: kind });
+  if (isFirst) engine.onEvent?.({ kind: 'ended', task, state: 'failed' });
+  // Beyond the deletion limit, nothing is asked to delete more until the next tick.
+  if (kind === 'fuse') return;
+  const { put } = dueAfterFailure(resource, slice, now, reason);
   await writeCoverage(database.kysely, placeOf(resource), [], put);
   for (const entry of put) resource.entries.set(sliceText(entry.slice), entry);
-  engine.onEvent?.({ kind: 'ended', task, state: 'failed' });
+  const inARow = (agenda.failing.get(resource) ?? 0) + 1;
+  agenda.failing.set(resource, inARow);
+  if (kind === 'unavailable') rest(loop, task, now - LATELY_MS);
+  if (inARow >= MOST_FAILING) agenda.tasks.delete(resource);
+  task.failure = null;
 }

@@ -2,7 +2,7 @@ import { isKind, SluiceError, sentence } from '../../../errors.ts';
 import type { Db } from '../../../warehouse/database/database.ts';
 import { returnHints } from '../../../warehouse/ledgers/hints.ts';
 import { setOrderState } from '../../../warehouse/ledgers/orders.ts';
-import { endRun } from '../../../warehouse/ledgers/runs.ts';
+import { endRun, failEndedRun } from '../../../warehouse/ledgers/runs.ts';
 import { countUnread } from '../../agenda/affordable.ts';
 import { wants } from '../../agenda/choice.ts';
 import { countAgain } from '../../apply/settle-missing.ts';
@@ -46,7 +46,7 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
       },
     );
   }
-  if (loop.agenda) rest(loop.agenda, task);
+  rest(loop, task, task.since);
   handOnAllowance(loop, task);
   engine.onEvent?.({ kind: 'ended', task, state });
 }
@@ -113,6 +113,10 @@ export async function leaveTasks(loop: Loop, error: unknown, serves: { readonly 
   const kept = isKind(error, 'stopped', 'quota', 'stale', 'database');
   const message = error instanceof Error ? error.message : String(error);
   const next = isKind(error, 'unauthorized', 'configuration', 'database') ? error.next : undefined;
+  // A key that is rejected is not tried again before the next tick.
+  if (isKind(error, 'unauthorized', 'configuration'))
+    for (const { runId } of loop.agenda?.tasks.values() ?? [])
+      await failEndedRun(engine.database.kysely, runId, { reason: message, next, failure: error.kind });
   for (const task of loop.tasks) {
     engine.onEvent?.({ kind: 'ended', task, state: kept ? 'stopped' : 'failed' });
     try {

@@ -1,6 +1,6 @@
 import { endRun, spentOnSlot, startRun } from '../../../warehouse/ledgers/runs.ts';
-import { openSlots, takeSlot } from '../../../warehouse/ledgers/slots.ts';
-import { spend } from '../../agenda/pace.ts';
+import { lastSlotRuns, openSlots, takeSlot } from '../../../warehouse/ledgers/slots.ts';
+import { spend, startPace } from '../../agenda/pace.ts';
 import { createTask } from '../../task/task.ts';
 import { agendaTask } from '../agenda/open-agenda.ts';
 import type { Loop } from '../engine.ts';
@@ -27,6 +27,7 @@ async function take(loop: Loop, slot: Slot, now: number): Promise<void> {
   const resource = engine.resources.find(each => each.name === slot.resource);
   const spent = await spentOnSlot(kysely, source, slot);
   const started = { source, resource: slot.resource, kind: 'slot', orderId: null, slotAt: slot.slotAt };
+  const last = (await lastSlotRuns(kysely, source)).get(slot.resource);
   const runId = await startRun(kysely, started);
   await takeSlot(kysely, source, slot, runId);
   if (!resource) {
@@ -36,7 +37,7 @@ async function take(loop: Loop, slot: Slot, now: number): Promise<void> {
   }
   if (agenda?.by === 'ticks') {
     const share = shareOf(loop, resource, { previousAt: slot.previousAt, now: slot.at });
-    agenda.pace = spend(agenda.pace, -Math.max(share - spent, 0));
+    agenda.memory.pace = spend(agenda.memory.pace ?? startPace(now), -Math.max(share - spent, 0));
   }
   agenda?.tasks.set(resource, agendaTask(resource, runId, now));
   addTask(
@@ -51,6 +52,7 @@ async function take(loop: Loop, slot: Slot, now: number): Promise<void> {
       ...(slot.previousAt === null ? {} : { valuesSince: slot.previousAt }),
       lane: 'live',
       allowance: 0,
+      wasHeldBack: last?.failure === 'fuse',
     }),
   );
 }
