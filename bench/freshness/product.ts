@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Budget } from '../../src/budget/budget.ts';
 import { type Clock, HOUR, MINUTE, SECOND } from '../../src/clock.ts';
+import { newMemory } from '../../src/engine/run/agenda/agenda.ts';
 import type { Engine } from '../../src/engine/run/engine.ts';
 import { runLoop } from '../../src/engine/run/loop.ts';
 import { isKind } from '../../src/errors.ts';
@@ -100,14 +101,17 @@ async function serve(engine: Engine, clock: Clock, loop: LoopActivity, signal: A
       await clock.sleep(at + TICK_MS - clock.now(), signal).catch(() => undefined);
     }
   };
+  const memory = newMemory();
   const read = async () => {
     while (!signal.aborted) {
       loop.isRunning = true;
-      await runLoop(engine, { orders: () => true, slots: true, pace: 'even', othersWait: () => false }, signal).finally(
-        () => {
-          loop.isRunning = false;
-        },
-      );
+      await runLoop(
+        engine,
+        { orders: () => true, slots: true, pace: 'even', memory, othersWait: () => false },
+        signal,
+      ).finally(() => {
+        loop.isRunning = false;
+      });
       await clock.sleep(SECOND, signal);
     }
   };
