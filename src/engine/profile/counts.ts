@@ -67,12 +67,12 @@ const areApart = ({ asked: a }: CountedWindow, { asked: b }: CountedWindow): boo
   (a.to !== null && b.from !== null && a.to < b.from) || (b.to !== null && a.from !== null && b.to < a.from);
 
 /**
- * A slice that was read several times in a row always had the same number of rows more or less than its count. The third task that
- * finds this believes the rows; so does the first where the count was found to ignore the filter.
+ * The count of a slice was off by the same number again and again. The third task that finds this believes the rows; so does the
+ * first where the count was found to ignore the filter.
  */
 export function doubtCounts({ counts }: SourceProfile, slice: string, by: number): Observation | null {
   if (counts === 'unreliable') return null;
   const value = counts === null ? 'doubted once' : counts === 'doubted once' ? 'doubted twice' : 'unreliable';
-  const evidence = `the count of "${slice}" was off by ${by} in every reading`;
+  const evidence = `the count of "${slice}" was off by ${by} again and again`;
   return { trait: 'counts', value, evidence };
 }

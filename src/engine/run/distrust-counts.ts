@@ -5,7 +5,7 @@ import type { Engine } from './engine.ts';
 import { learn } from './learn.ts';
 
 /**
- * At the end of a task: were the source's counts off by the same number in every reading? Returns true once they are not used any
+ * At the end of a task: were the source's counts off by the same number again and again? Returns true once they are not used any
  * more, and the slices that did not add up are to be read again.
  */
 export async function distrustCounts(engine: Engine, task: Task): Promise<boolean> {

@@ -117,7 +117,7 @@ export function afterPage(
 
 /**
  * The addresses behind the page that holds the start of the range, each overlapping the one before by a row; at most `most`. They end
- * where pages are too short to overlap and yet go on.
+ * before a page that would reach no further: pages of one row cannot overlap.
  */
 export function* addressesBehind(
   { lastOffset, total }: Place,
