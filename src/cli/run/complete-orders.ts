@@ -117,7 +117,7 @@ async function readOrdersHere(reading: Reading & { inTurn: LimitFunction }, ids:
   };
   const over = new AbortController();
   const looking = lookForService(reading, serves, over.signal);
-  return readUnderLock({ database, source, command, signal, openEngine }, serves).finally(() => {
+  return readUnderLock({ database, source, command, signal, openEngine }, () => serves).finally(() => {
     over.abort();
     return looking;
   });

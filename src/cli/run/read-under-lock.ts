@@ -1,10 +1,14 @@
 import { withAnySignal } from '../../any-signal.ts';
 import type { Engine } from '../../engine/run/engine.ts';
 import { runLoop } from '../../engine/run/loop.ts';
+import type { Serves } from '../../engine/run/serves.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
+import { acquireSourceLock, type SourceLock } from '../../warehouse/database/source-lock.ts';
 
-/** Runs the loop under the source's lock until nothing that `serves` covers is due. Returns false at once if another process holds the lock. */
+/**
+ * Runs the loop under the source's lock until nothing of what `servesUnder` names is due. Returns false at once if another process holds
+ * the lock.
+ */
 export async function readUnderLock(
   reading: {
     database: Database;
@@ -14,17 +18,14 @@ export async function readUnderLock(
     signal: AbortSignal;
     openEngine(): Promise<Engine & { close(): Promise<void> }>;
   },
-  serves: Parameters<typeof runLoop>[1],
+  servesUnder: (lock: SourceLock) => Serves,
 ): Promise<boolean> {
   const lock = await acquireSourceLock(reading.database, reading.source, reading.command);
   if (!lock) return false;
   try {
     const engine = await reading.openEngine();
     try {
-      const othersWait = async () => (await serves.othersWait?.()) || (await lock.isWanted());
-      await withAnySignal([reading.signal, lock.lost], ({ signal }) =>
-        runLoop(engine, { ...serves, othersWait }, signal),
-      );
+      await withAnySignal([reading.signal, lock.lost], ({ signal }) => runLoop(engine, servesUnder(lock), signal));
     } finally {
       await engine.close();
     }

@@ -1,11 +1,13 @@
 import { MINUTE } from '../../clock.ts';
 import type { AgendaMemory } from '../../engine/run/agenda/agenda.ts';
 import type { LoopEvent } from '../../engine/run/engine.ts';
+import type { Serves } from '../../engine/run/serves.ts';
 import { explain, isKind } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Pulse } from '../../service/health/pulse.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
+import type { SourceLock } from '../../warehouse/database/source-lock.ts';
 import { dueHints } from '../../warehouse/ledgers/hints.ts';
 import { whatIsDue } from '../../warehouse/reports/due.ts';
 import { crowdedText } from '../output/wait-note.ts';
@@ -43,11 +45,19 @@ export async function readDue(
     const refusal = await findRefusal(database, source);
     return openSourceEngine({ database, source, jobs, retention, clock, log, noWait: false, refusal, onEvent });
   };
-  const isAwaited = () => {
-    // Asked whenever the loop only keeps its pace.
-    pulse.beat(source.name);
-    return othersWait();
-  };
+  const servesUnder = (lock: SourceLock): Serves => ({
+    orders: () => true,
+    slots: true,
+    draining,
+    yields: true,
+    pace,
+    memory,
+    othersWait: async () => {
+      // Asked whenever the loop only keeps its pace.
+      pulse.beat(source.name);
+      return othersWait() || (await lock.isWanted());
+    },
+  });
   for (let turn = 0; turn < MOST_TURNS && !draining.aborted; turn++) {
     pulse.beat(source.name);
     const due = await whatIsDue(database.kysely, source.name);
@@ -57,7 +67,7 @@ export async function readDue(
     try {
       const hasRead = await readUnderLock(
         { database, source: source.name, command: null, signal, openEngine },
-        { orders: () => true, slots: true, draining, yields: true, pace, memory, othersWait: isAwaited },
+        servesUnder,
       );
       if (!hasRead) return null;
     } catch (error) {

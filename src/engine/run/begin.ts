@@ -27,12 +27,16 @@ export interface Turn {
   readonly moved: boolean;
   /** When the first of the tasks that pause goes on (epoch ms); null if none does. */
   readonly wakeAt: number | null;
-  /** When the agenda may ask the next question (epoch ms); null if it just asked one, or there is no agenda. */
+  /** When the agenda may ask the next question (epoch ms); null if it just asked one, or asks nothing. */
   readonly askAt: number | null;
 }
 
-/** Starts the readings that can start, and ends tasks that have nothing left. */
-export async function begin(loop: Loop, serves: Serves, now: number): Promise<Turn> {
+/** Starts the readings that can start, and ends tasks that have nothing left. The agenda asks only if it `asks`. */
+export async function begin(
+  loop: Loop,
+  serves: Serves,
+  { now, asks }: { readonly now: number; readonly asks: boolean },
+): Promise<Turn> {
   const { engine } = loop;
   let moved = false;
   let wakeAt: number | null = null;
@@ -64,7 +68,7 @@ export async function begin(loop: Loop, serves: Serves, now: number): Promise<Tu
     if (next === 'done') await endTask(loop, task, serves);
     else void startReading(loop, task, next, now);
   }
-  if (!loop.agenda || loop.running.size >= engine.concurrency) return { moved, wakeAt, askAt: null };
+  if (!loop.agenda || !asks || loop.running.size >= engine.concurrency) return { moved, wakeAt, askAt: null };
   const askAt = await askNext(loop, loop.agenda, now);
   return { moved: moved || askAt === null, wakeAt, askAt };
 }

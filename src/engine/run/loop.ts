@@ -135,7 +135,8 @@ async function serve(
       refreshedAt = now;
     }
     if (engine.refusal) throw engine.refusal;
-    const { moved, wakeAt, askAt } = await begin(loop, serves, now);
+    const asks = loop.tasks.length > 0 || now - loop.begunAt < TURN_MS || !(await mayEnd(loop, serves, now));
+    const { moved, wakeAt, askAt } = await begin(loop, serves, { now, asks });
     const isIdle = loop.tasks.length === 0 && loop.running.size === 0 && !moved;
     if (isIdle && (askAt === null || askAt === Number.POSITIVE_INFINITY || (await mayEnd(loop, serves, now))))
       return null;
@@ -157,7 +158,9 @@ async function serve(
   }
 }
 
-/** A loop that only keeps its pace ends after this time: the next one looks afresh at what is stored. */
+/** The agenda asks for so long even while other sources wait, unless its pace makes it wait before. */
+const TURN_MS = MINUTE;
+/** The agenda asks for so long at most: the next loop looks afresh at what is stored. */
 const MOST_LIFE_MS = 10 * MINUTE;
 
 const mayEnd = async ({ begunAt }: Loop, { othersWait }: Serves, now: number): Promise<boolean> =>
