@@ -1,11 +1,17 @@
+import type { Db } from '../../warehouse/database/database.ts';
+import type { CoverageChange } from '../coverage/prove.ts';
 import type { Committed, Step } from '../read/step.ts';
+import type { Resource } from '../resource.ts';
 import { isBadData } from './bad-data.ts';
+import { changeCoverage } from './change-coverage.ts';
 import { type CommitOptions, commit } from './commit.ts';
 
-/** Each transaction commits the steps that arrived during the previous one; it never waits for more. */
+/** Writes one transaction at a time: each commits the steps that arrived during the previous one, and never waits for more. */
 export interface Committer {
   /** Resolves once the step is durable. Rejects if its transaction failed; then nothing of the step was written. */
   add(step: Step): Promise<Committed>;
+  /** Changes the coverage of a list between two commits, since each of them replaces what memory holds of it. See `changeCoverage`. */
+  change(resource: Resource, decide: () => Partial<CoverageChange>, also?: (tx: Db) => Promise<void>): Promise<void>;
 }
 
 /** Rows in one commit. The bound keeps memory flat and a stop quick. */
@@ -19,13 +25,16 @@ interface Waiting {
 
 export function createCommitter(options: CommitOptions & { readonly onCommitted: (step: Step) => void }): Committer {
   const waiting: Waiting[] = [];
+  const changes: (() => Promise<void>)[] = [];
   let running = false;
   let broken: unknown = null;
 
   async function pump(): Promise<void> {
     running = true;
-    while (waiting.length > 0) {
+    while (waiting.length + changes.length > 0) {
+      for (const change of changes.splice(0)) await change();
       const batch = waiting.splice(0, batchSize(waiting));
+      if (batch.length === 0) continue;
       try {
         if (broken !== null) throw broken;
         const steps = batch.map(each => each.step);
@@ -47,6 +56,12 @@ export function createCommitter(options: CommitOptions & { readonly onCommitted:
     add(step) {
       return new Promise((resolve, reject) => {
         waiting.push({ step, resolve, reject });
+        if (!running) void pump();
+      });
+    },
+    change(resource, decide, also) {
+      return new Promise((resolve, reject) => {
+        changes.push(() => changeCoverage(options.database, resource, decide(), also).then(resolve, reject));
         if (!running) void pump();
       });
     },

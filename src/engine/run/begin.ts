@@ -49,7 +49,7 @@ export async function begin(
     if (loop.running.size >= engine.concurrency + (task.lane === 'live' ? 1 : 0)) break;
     if (rank(task) > (held.get(task.resource) ?? Number.POSITIVE_INFINITY)) continue;
     const { resource } = task;
-    await dropOtherPartitions(engine, resource);
+    await dropOtherPartitions(loop, resource);
     const waits = waitsForRows(loop, task) || waitsForAddress(loop, task, now);
     const next = waits ? 'blocked' : await nextFor(engine, task, now);
     if (next === 'blocked') {

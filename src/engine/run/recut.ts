@@ -1,16 +1,15 @@
-import { writeCoverage } from '../../warehouse/ledgers/coverage.ts';
 import { forgetLackedBy } from '../../warehouse/rows/missing-rows.ts';
 import { absentEntries } from '../coverage/list.ts';
 import { placeOf, type Resource } from '../resource.ts';
-import { type Slice, sliceText } from '../slices/slice.ts';
+import type { Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
-import type { Engine } from './engine.ts';
+import type { Loop } from './engine.ts';
 
 /**
  * Drops the coverage of slices that no longer fit the order or filters of the list, and the rows they lacked as missing: a row
  * is deleted only when two correct readings lack it, and these assumed the wrong order.
  */
-export async function dropOtherPartitions(engine: Engine, resource: Resource): Promise<void> {
+export async function dropOtherPartitions({ committer }: Loop, resource: Resource): Promise<void> {
   if (resource.reading.size > 0) return;
   const by = resource.strategy.partition;
   const kinds = (['id', 'date', 'whole'] as const).filter(kind => kind !== by);
@@ -18,21 +17,18 @@ export async function dropOtherPartitions(engine: Engine, resource: Resource): P
     .map(entry => entry.slice)
     .filter(slice => kinds.some(kind => kind === slice.by));
   if (others.length === 0) return;
-  const place = placeOf(resource);
-  await engine.database.transaction(async tx => {
-    await writeCoverage(tx, place, others, []);
-    await forgetLackedBy(tx, place, kinds);
-  });
-  for (const slice of others) resource.entries.delete(sliceText(slice));
+  await committer.change(
+    resource,
+    () => ({ removed: others }),
+    tx => forgetLackedBy(tx, placeOf(resource), kinds),
+  );
   resource.missing = null;
 }
 
 /** Records that the source does not offer the list, so nothing of it is left to read. */
-export async function leaveOut(engine: Engine, task: Task, now: number): Promise<void> {
+export async function leaveOut({ committer }: Loop, task: Task, now: number): Promise<void> {
   const { resource } = task;
   task.absent = true;
   if (task.reportOnly) return;
-  const entries = absentEntries(resource, now);
-  await writeCoverage(engine.database.kysely, placeOf(resource), [], entries);
-  for (const entry of entries) resource.entries.set(sliceText(entry.slice), entry);
+  await committer.change(resource, () => ({ put: absentEntries(resource, now) }));
 }

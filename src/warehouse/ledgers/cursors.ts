@@ -80,6 +80,24 @@ export async function cursorVersions(db: Db, source: string): Promise<Map<string
   return new Map(rows.map(({ resource, version }) => [resource, version]));
 }
 
+const stale = ({ resource }: Place): SluiceError =>
+  new SluiceError('stale', `Another process took over ${resource}; this one wrote nothing and stops.`, {
+    next: 'Nothing to do: the other process continues from the last commit.',
+  });
+
+/** Keeps others from taking over the cursor until the transaction ends. Throws kind `stale` when another process has. */
+export async function holdCursor(tx: Db, { source, resource }: Place, { version }: Cursor): Promise<void> {
+  const held = await tx
+    .selectFrom('sluice.cursors')
+    .select('version')
+    .where('source', '=', source)
+    .where('resource', '=', resource)
+    .where('version', '=', version)
+    .forUpdate()
+    .executeTakeFirst();
+  if (!held) throw stale({ source, resource });
+}
+
 /** Advances a cursor, in the transaction that writes the rows. Throws kind `stale` when its version is no longer that of `from`. */
 export async function moveCursor(
   tx: Db,
@@ -101,11 +119,7 @@ export async function moveCursor(
     .where('version', '=', from.version)
     .returning('version')
     .executeTakeFirst();
-  if (!moved) {
-    throw new SluiceError('stale', `Another process took over ${place.resource}; this one wrote nothing and stops.`, {
-      next: 'Nothing to do: the other process continues from the last commit.',
-    });
-  }
+  if (!moved) throw stale(place);
   await moveWholeKeys(tx, place, from.readings[WHOLE], change.readings[WHOLE]);
   return { version: moved.version, readings: change.readings };
 }

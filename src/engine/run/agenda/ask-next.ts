@@ -34,7 +34,7 @@ export async function askNext(loop: Loop, agenda: Agenda, now: number): Promise<
   const underWay = [...agenda.asking.values()].reduce((sum, requests) => sum + requests, 0);
   const wait = waitFor(spend(memory.pace, underWay), rule);
   if (wait > 0) return now + wait;
-  await resize(engine, agenda, now);
+  await resize(loop, agenda, now);
   const asked = best((await questions(loop, agenda, now)).filter(isWorthIt));
   if (asked === null || !(await isFree(engine, asked)))
     return rule.rate > 0 ? now + LATER_MS : Number.POSITIVE_INFINITY;
@@ -58,7 +58,7 @@ async function questions(loop: Loop, { by, tasks, memory }: Agenda, now: number)
   const lists = [];
   for (const [resource, task] of tasks) {
     task.absent = isKnownAbsent(resource, task, now);
-    await dropOtherPartitions(engine, resource);
+    await dropOtherPartitions(loop, resource);
     const missing = await knownMissing(engine, resource);
     lists.push({
       list: resource,

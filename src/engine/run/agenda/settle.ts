@@ -1,10 +1,7 @@
 import { MINUTE } from '../../../clock.ts';
 import { databaseNow } from '../../../warehouse/database/now.ts';
-import { writeCoverage } from '../../../warehouse/ledgers/coverage.ts';
 import { failEndedRun } from '../../../warehouse/ledgers/runs.ts';
 import { dueAfterFailure } from '../../coverage/prove.ts';
-import { placeOf } from '../../resource.ts';
-import { sliceText } from '../../slices/slice.ts';
 import { distrustCounts } from '../distrust-counts.ts';
 import type { Loop } from '../engine.ts';
 import type { Agenda, Asked } from './agenda.ts';
@@ -20,7 +17,7 @@ const LATELY_MS = MINUTE;
  * and fails if that still does. Until then, other slices of the list are asked for.
  */
 export async function settle(loop: Loop, agenda: Agenda, { task, slice }: Asked): Promise<void> {
-  const { engine } = loop;
+  const { engine, committer } = loop;
   const { database } = engine;
   await distrustCounts(engine, task);
   const { failure, resource, runId } = task;
@@ -36,9 +33,7 @@ export async function settle(loop: Loop, agenda: Agenda, { task, slice }: Asked)
   if (isFirst) engine.onEvent?.({ kind: 'ended', task, state: 'failed' });
   // Beyond the deletion limit, nothing is asked to delete more until the next tick.
   if (kind === 'fuse') return;
-  const { put } = dueAfterFailure(resource, slice, now, reason);
-  await writeCoverage(database.kysely, placeOf(resource), [], put);
-  for (const entry of put) resource.entries.set(sliceText(entry.slice), entry);
+  await committer.change(resource, () => dueAfterFailure(resource, slice, now, reason));
   const inARow = (agenda.failing.get(resource) ?? 0) + 1;
   agenda.failing.set(resource, inARow);
   if (kind === 'unavailable') rest(loop, task, now - LATELY_MS);

@@ -89,7 +89,7 @@ async function noteFailure(
     return;
   }
   if (isKind(error, 'absent')) {
-    return await leaveOut(loop.engine, task, now).catch((cause: unknown) => {
+    return await leaveOut(loop, task, now).catch((cause: unknown) => {
       loop.fatal ??= cause;
     });
   }
