@@ -8,7 +8,7 @@ import { MAIN } from '../../support/resources.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { isHonest } from '../plan/choose-variants.ts';
 import { type Action, faultOf, type Given, type Plan, planOf } from '../plan/plan.ts';
-import { checkRequests, comeToRest } from './come-to-rest.ts';
+import { beginning, checkRequests, comeToRest } from './come-to-rest.ts';
 import { checkAllEnded, placeOrders } from './orders.ts';
 import type { Process } from './process.ts';
 import { needsSuccessor, serve } from './serve.ts';
@@ -107,7 +107,7 @@ async function act(world: World, action: Action): Promise<void> {
   change(world, action.changes);
   if (action.changes > 0 && world.random.chance(0.5)) changeTwice(sandbox, world.random);
   if (action.spent > 0) sandbox.spend(action.spent);
-  const sentBefore = sandbox.stats.total;
+  const begun = beginning(world);
   const ids = await placeOrders(world, action);
   world.trace(`${action.kind} of ${action.resources.join(', ')}`);
   const crashes = [...action.crashes];
@@ -121,5 +121,5 @@ async function act(world: World, action: Action): Promise<void> {
   await watch.done();
   await watch.lookAtAll(`after ${action.kind}`);
   await checkAllEnded(world, ids, action.kind);
-  checkRequests(world, sentBefore, action.kind);
+  checkRequests(world, begun, action.kind);
 }

@@ -19,7 +19,7 @@ const LEAST_KEPT = 4;
 export function paceRule({ limit, windowMs }: Engine, by: Agenda['by'], othersWait: boolean): PaceRule {
   if (by === 'ticks') return { rate: 0, most: limit };
   const rate = limit / windowMs;
-  return { rate: othersWait ? rate / 2 : rate, most: Math.max(rate * KEPT_MS, LEAST_KEPT) };
+  return { rate: othersWait ? rate / 2 : rate, most: Math.max(Math.min(rate * KEPT_MS, limit), LEAST_KEPT) };
 }
 
 /** Opens the agenda of the lists that had a tick before. A list whose last tick failed is left to the next, unless it has answered since. */
