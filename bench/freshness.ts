@@ -1,8 +1,8 @@
 // Measures how long a change at the source takes to reach a copy of it, for several ways to spend 1000 requests an hour.
-//   npx tsx bench/freshness.ts [medium|large|extreme|all] [--days 14] [--warm-up 1] [--times 1] [--seed 1] [--habits]
+//   npx tsx bench/freshness.ts [medium|large|extreme|all] [--days 14] [--warm-up 1] [--times 1] [--seed 1] [--habits [--habit-hours 24]]
 //     [--product | --service] [--json]
 // On paper (time is a number, no HTTP, no database): an even sweep, a 30-day look-back, and the best static policy for known
-// rates. --habits: the source changes its habits over eight days. --times: so many times as many changes. --product: also Sluice
+// rates. --habits: the source changes its habits over eight days, which may be shorter ones (--habit-hours). --times: so many times as many changes. --product: also Sluice
 // itself on the same stream, on an injected clock; a virtual hour takes 15 s of CPU, so --days 0.5 --times 20 is a good start.
 // --service: also \`sluice start\` in a process of its own with a real clock, where hours pass 15 times faster (--days 0.125
 // --warm-up 0.05 --times 20 takes about 25 minutes). Needs \`npm run build\`.
@@ -14,7 +14,7 @@ import { SIZES, type SizeName, STREAM } from './freshness/parameters.ts';
 import { measureProduct } from './freshness/product.ts';
 import { describeMeasurement, describeParameters, describeStream, linesOf, type Measured } from './freshness/report.ts';
 import { measureService } from './freshness/service.ts';
-import { HABITS } from './freshness/stream/habits.ts';
+import { habits } from './freshness/stream/habits.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -26,13 +26,15 @@ const { values, positionals } = parseArgs({
     service: { type: 'boolean', default: false },
     seed: { type: 'string', default: '1' },
     habits: { type: 'boolean', default: false },
+    'habit-hours': { type: 'string', default: '24' },
     json: { type: 'boolean', default: false },
   },
 });
 const seed = Number(values.seed);
 const times = Number(values.times);
 const warmUpDays = Number(values['warm-up']);
-const days = values.habits ? Math.max(...HABITS.map(({ toMs }) => toMs)) / DAY : Number(values.days);
+const phases = values.habits ? habits(Number(values['habit-hours']) * HOUR) : undefined;
+const days = phases ? Math.max(...phases.map(({ toMs }) => toMs)) / DAY : Number(values.days);
 if (!(days > 0 && warmUpDays > 0 && times > 0 && Number.isInteger(seed)))
   throw new SluiceError('usage', 'Expected days, warm-up and times above 0, and a whole seed.');
 const sizes = sizesOf(positionals[0] ?? 'medium');
@@ -48,7 +50,7 @@ for (const size of sizes) {
     afterMs,
     seed,
     times,
-    ...(values.habits ? { phases: HABITS } : {}),
+    ...(phases ? { phases } : {}),
     // What is young for the service depends on the real date.
     ...(values.service ? { startMs: Math.floor(Date.now() / HOUR) * HOUR } : {}),
   });

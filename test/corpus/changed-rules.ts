@@ -2,7 +2,7 @@ import { partition, watched } from '../../src/engine/coverage/list.ts';
 import { partsIn } from '../../src/engine/coverage/prove.ts';
 import type { Entry } from '../../src/engine/slices/coverage-entry.ts';
 import { parseSlice, sliceText } from '../../src/engine/slices/slice.ts';
-import { listOf, type RecordedPlan } from './recorded.ts';
+import { listOf, type RecordedEntry, type RecordedPlan } from './recorded.ts';
 
 /**
  * Recorded choices that the agenda decides differently by design. The recorder's engine had rules of its own for what is one formula now:
@@ -46,16 +46,16 @@ export function withoutAllowance({ task, next }: RecordedPlan): RecordedPlan['ne
   return task.kind === 'slot' && typeof next === 'object' ? { ...next, counted: false } : next;
 }
 
-/**
- * What the recorder's engine knew of a watched slice: its readings taught nothing of how often its rows change, and each page of one counted as
- * a reading.
- */
-export const untaught = (
-  { changed, hoursWatched }: Entry,
-  rows: number,
-  pageSize: number,
-): Pick<Entry, 'changed' | 'hoursWatched' | 'requests'> => ({
-  changed,
-  hoursWatched,
-  requests: Math.max(Math.ceil(rows / pageSize), 1),
-});
+/** What is concluded of a slice, without how often its rows change: that is learnt by other rules. */
+export const withoutRates = ([slice, provenAt, readAt, requests, rows, , , ...due]: RecordedEntry) =>
+  [slice, provenAt, readAt, requests, rows, ...due] as const;
+
+/** The order in which slices are read again follows from their rates, so any of those that were read stands for all. */
+export function withoutOrder<N>({ list, task }: RecordedPlan, next: N, text: string | null): N | 'one that was read' {
+  if (text === null || task.kind === 'hint') return next;
+  const parts = partsIn(listOf(list), parseSlice(text));
+  return parts.length > 0 && parts.every(({ provenAt }) => provenAt !== null) ? 'one that was read' : next;
+}
+
+/** What the recorder's engine noted of a watched slice: each page of a reading counted as one. */
+export const requestsNoted = (rows: number, pageSize: number): number => Math.max(Math.ceil(rows / pageSize), 1);

@@ -15,11 +15,10 @@ import { isDeleted, type RowClaims, UNCOVERED } from '../../src/engine/deletion/
 import type { Edge, Observation } from '../../src/engine/profile/observation.ts';
 import { doubtfulEdges } from '../../src/engine/profile/observe-edges.ts';
 import { withObservation } from '../../src/engine/profile/source-profile.ts';
-import type { Entry } from '../../src/engine/slices/coverage-entry.ts';
 import { type DateSlice, parseSlice, type Slice, sliceText } from '../../src/engine/slices/slice.ts';
 import { stampMs } from '../../src/warehouse/database/stamp.ts';
 import type { MissingRow, SeenRow } from '../../src/warehouse/rows/missing-rows.ts';
-import { untaught } from './changed-rules.ts';
+import { requestsNoted, withoutRates } from './changed-rules.ts';
 import { entryOf, listOf, type RecordedConclusion, type RecordedEnd, type RecordedEntry } from './recorded.ts';
 
 /** What a conclusion wrote, in its order: what it observed, what it made due or proved, what it found deleted. */
@@ -40,7 +39,13 @@ interface Script {
  */
 export function replayConclusion(recorded: RecordedConclusion): { was: Effect[]; is: Effect[] } {
   const lines = recorded.io.filter(([name], index) => name !== 'readFuse' && (name !== 'markSeen' || index === 0));
-  return { was: lines.flatMap(effectOf), is: conclude(recorded, scriptOf(lines)) };
+  return { was: lines.flatMap(effectOf).map(unrated), is: conclude(recorded, scriptOf(lines)).map(unrated) };
+}
+
+function unrated(effect: Effect): Effect {
+  if (!('covers' in effect)) return effect;
+  const [removed, put] = effect.covers;
+  return { covers: [removed, (put as RecordedEntry[]).map(withoutRates)] };
 }
 
 const WRITES: ReadonlySet<string> = new Set(['writeTrait', 'writeCoverage', 'deleteRows']);
@@ -253,7 +258,7 @@ function replayTargeted(
     const read = known ? readTargeted(list(), known, { at, rows, changed: 0 }) : {};
     apply(
       coversOf({
-        put: read.put?.map(entry => ({ ...entry, ...untaught(known as Entry, rows, pageSize(list())) })) ?? [],
+        put: read.put?.map(entry => ({ ...entry, requests: requestsNoted(rows, pageSize(list())) })) ?? [],
       }),
     );
   }

@@ -1,11 +1,18 @@
-import { type Choice, isPause, type ListInUse, type Next, type Wish } from '../../src/engine/agenda/choice.ts';
+import {
+  type Choice,
+  isChoice,
+  isPause,
+  type ListInUse,
+  type Next,
+  type Wish,
+} from '../../src/engine/agenda/choice.ts';
 import { isKnownAbsent, openTargets, plan } from '../../src/engine/agenda/plan.ts';
 import { type IdSlice, parseSlice, sliceText } from '../../src/engine/slices/slice.ts';
-import { withoutAllowance } from './changed-rules.ts';
+import { withoutAllowance, withoutOrder } from './changed-rules.ts';
 import { listOf, type RecordedPlan } from './recorded.ts';
 
 /** What was decided, and what the pure function decides now from the same facts; equal where behaviour is. */
-export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown } {
+export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown; chosen: string | null } {
   const { list, task, now, today, affordable, missing } = recorded;
   const inUse: ListInUse = { ...listOf(list), reading: new Set(list.reading.map(parseSlice)) };
   const { settled, intervals, failure, targets, ...rest } = task;
@@ -26,9 +33,17 @@ export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown 
   const wish = { ...open, absent: open.absent || isKnownAbsent(inUse, open, now) };
   const next = plan({ list: inUse, wish, missing: missing ?? [], now, today, affordable });
   const left = wish.kind === 'hint' ? openTargets(inUse, wish).slice(typeof next === 'string' ? 0 : 1) : wish.targets;
+  const chosen = isChoice(next) ? sliceText(next.slice) : null;
+  const wasChosen = typeof recorded.next === 'object' ? recorded.next.slice : null;
   return {
-    was: [withoutAllowance(recorded), recorded.settled, recorded.targets, recorded.absent],
-    is: [shown(next), settledBy(next), left.map(sliceText), wish.absent],
+    was: [
+      withoutOrder(recorded, withoutAllowance(recorded), wasChosen),
+      recorded.settled,
+      recorded.targets,
+      recorded.absent,
+    ],
+    is: [withoutOrder(recorded, shown(next), chosen), settledBy(next), left.map(sliceText), wish.absent],
+    chosen,
   };
 }
 

@@ -6,7 +6,7 @@ import { overlap, type Slice, sliceText } from '../slices/slice.ts';
 import { changeRate, pooledPrior } from './change-rates.ts';
 import { type Choice, isChoice, MOST_PAGES, type PlanFacts, single } from './choice.ts';
 import { confirm, confirmsFrom, hasLacked, lackingSlices } from './confirm.ts';
-import { ageOf, totalQuestions } from './totals.ts';
+import { ageOf, totalQuestions, windowsInDoubt } from './totals.ts';
 import { type Asking, scoreOf } from './worth.ts';
 
 /** Something worth one or more requests. */
@@ -89,6 +89,7 @@ function sliceQuestions(facts: AgendaFacts, rateOf: RateOf): Unscored[] {
   const others = uncovered.filter(entry => !hasLacked(entry, lacking));
   const confirming = others.length > 0 ? others : uncovered;
   const waits = hoursSince(from, now);
+  const inDoubt = windowsInDoubt(list, parts);
   return parts.flatMap(entry => {
     const { slice, dueSince, dueReason, provenAt } = entry;
     const isDue = dueSince !== null && dueSince > (provenAt ?? 0) && dueSince <= now;
@@ -100,7 +101,9 @@ function sliceQuestions(facts: AgendaFacts, rateOf: RateOf): Unscored[] {
     const overdue = sinceTried > mostAge;
     if (wish.progress.done.has(sliceText(slice)) || (monthsHold && !isDue)) return [];
     if (uncovered.includes(entry) && !confirms && !isDue && !overdue) return [];
-    const due = isDue ? [{ changes: 1, hours: Math.min(hoursSince(dueSince, now), sinceTried) }] : [];
+    const due = isDue
+      ? [{ changes: 1 / (inDoubt.get(dueSince) ?? 1), hours: Math.min(hoursSince(dueSince, now), sinceTried) }]
+      : [];
     const lacks = confirms ? [{ changes: missing.length / confirming.length, hours: Math.min(waits, sinceTried) }] : [];
     const waiting = sumUp([...due, ...lacks]);
     return {

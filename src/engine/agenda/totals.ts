@@ -61,6 +61,15 @@ export function ageOf(entry: Entry, list: List, now: number): number {
   return Math.sqrt(SHOWN * summed ** 2 + (1 - SHOWN) * read ** 2);
 }
 
+/** A total that disagrees tells of a change in one of these many windows, by the moment (epoch ms) since when they are due. */
+export function windowsInDoubt(list: List, parts: readonly Entry[]): Map<number, number> {
+  const windows = new Map<number, number>();
+  for (const { slice, dueReason, readAt } of list.entries.values())
+    if (slice.by === 'total' && dueReason !== null && readAt !== null)
+      windows.set(readAt, parts.filter(({ dueSince }) => dueSince === readAt).length);
+  return windows;
+}
+
 function totalsAgreedAt({ slice }: Entry, list: List): number | null {
   if (list.profile.controlTotals !== 'agree' || slice.by !== 'date' || slice.from === null || slice.to === null)
     return null;

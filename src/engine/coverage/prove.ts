@@ -8,6 +8,10 @@ import { type List, pageSize, partition, requestsFor } from './list.ts';
 
 /** What was learnt loses half its weight in four weeks. */
 const HALF_LIFE_HOURS = 28 * 24;
+/** So many changes tell how often there is one; whatever is older than the last of them counts for less. */
+const MOST_EVIDENCE = 50;
+/** Changes that one reading may show, and times as many as expected, before the rest is taken for a single event: an import, or a mass edit. */
+const MOST_AT_ONCE = 5;
 
 /** Slices that leave the coverage of a list, and what is known of others from now on. */
 export interface CoverageChange {
@@ -154,15 +158,24 @@ export const learn = (entry: Entry, lesson: Lesson): Entry => ({
   provenAt: lesson.at,
 });
 
-/** What a reading adds to a slice's history: the first teaches nothing, and what was learnt before decays. `since`: the one before. */
+/**
+ * What a reading adds to a slice's history: the first teaches nothing, and what was learnt before decays. Many changes at once are a
+ * single event, or the first of a new habit: few of them count, and what was known counts for half. A habit that lasts shows within some
+ * readings. `since`: the reading before.
+ */
 export function learnSince(entry: Entry, since: number | null, { at, changed, rows, requests }: Lesson): Entry {
   const next = { ...entry, readAt: at, rows, requests };
   if (since === null) return next;
-  // Another page of the reading before: of the first one, all rows are new.
-  if (at <= since) return entry.hoursWatched === 0 ? next : { ...next, changed: entry.changed + changed };
   const hours = Math.max(at - since, 0) / HOUR;
-  const kept = 0.5 ** (hours / HALF_LIFE_HOURS);
-  return { ...next, changed: entry.changed * kept + changed, hoursWatched: entry.hoursWatched * kept + hours };
+  const expected = entry.hoursWatched > 0 ? (Math.max(entry.changed, 0) * hours) / entry.hoursWatched : 0;
+  const most = MOST_AT_ONCE * (1 + expected);
+  const counted = Math.min(changed, most);
+  // Another page of the reading before: of the first one, all rows are new.
+  if (at <= since) return entry.hoursWatched === 0 ? next : { ...next, changed: entry.changed + counted };
+  const kept = 0.5 ** (hours / HALF_LIFE_HOURS + (changed > most ? 1 : 0));
+  const all = { changed: entry.changed * kept + counted, hoursWatched: entry.hoursWatched * kept + hours };
+  const share = Math.min(MOST_EVIDENCE / Math.max(all.changed, 1), 1);
+  return { ...next, changed: all.changed * share, hoursWatched: all.hoursWatched * share };
 }
 
 function proven(list: List, entry: Entry, at: number, { rows, changed }: StoredCount): Entry {

@@ -20,18 +20,25 @@ export function readTargeted(
   return { put: [learnSince(entry, entry.readAt, { ...read, requests })] };
 }
 
-/** Rows left a targeted slice at `at`: the parts that may hold them, and were not proven since, are due. */
+/**
+ * Rows left a targeted slice at `at`, each with its date (`days`), where it has one: the parts that may hold them, and were not proven since,
+ * are due. The targeted slice has shown these changes; that a part shows them again says nothing of how often the part itself does.
+ */
 export function dueAfterLeaving(
   list: List,
   slice: Slice,
   at: number,
   left: { readonly keys: readonly string[]; readonly days: readonly Day[] },
 ): Partial<CoverageChange> {
-  const mayHold = (part: Slice): boolean => {
-    if (part.by === 'date') return left.days.some(day => holds(part, day));
-    return part.by === 'whole' || (part.by === 'id' && left.keys.some(key => holdsId(part, key)));
+  const heldBy = (part: Slice): number => {
+    if (part.by === 'date') return left.days.filter(day => holds(part, day)).length;
+    if (part.by === 'id') return left.keys.filter(key => holdsId(part, key)).length;
+    return part.by === 'whole' ? left.keys.length : 0;
   };
-  const due = partition(list).filter(({ slice: part, provenAt }) => (provenAt ?? 0) < at && mayHold(part));
   const dueReason = `a row left ${sliceText(slice)}`;
-  return { put: due.map(entry => ({ ...entry, dueSince: at, dueReason })) };
+  const put = partition(list).flatMap(entry => {
+    const held = (entry.provenAt ?? 0) < at ? heldBy(entry.slice) : 0;
+    return held > 0 ? [{ ...entry, changed: entry.changed - held, dueSince: at, dueReason }] : [];
+  });
+  return { put };
 }

@@ -37,17 +37,12 @@ export async function countRows(
   return rows[0] ?? { rows: 0, changed: 0 };
 }
 
-/** Stored rows of each day from `from` to `to` that has any. */
-export async function countByDay(
-  db: Db,
-  table: Table,
-  dateField: string,
-  { from, to }: { from: string; to: string },
-): Promise<Map<string, number>> {
+/** Stored rows of each day from `from` on that has any. */
+export async function countByDay(db: Db, table: Table, dateField: string, from: string): Promise<Map<string, number>> {
   const day = sql`t.${sql.id(dateField)}`;
   const { rows } = await sql<{ day: string; rows: number }>`
     select ${day}::text as day, count(*)::int as rows from ${sql.id(table.schema, table.name)} t
-    where ${day} between cast(${from} as date) and cast(${to} as date) group by ${day}`.execute(db);
+    where ${day} >= cast(${from} as date) group by ${day}`.execute(db);
   return new Map(rows.map(each => [each.day, each.rows]));
 }
 
@@ -68,10 +63,10 @@ export async function countUnchanged(db: Db, table: Table, keys: readonly string
   return rows[0]?.count ?? 0;
 }
 
-/** The distinct values of a column in the stored rows of these keys, as text, without nulls. */
+/** The values of a column in the stored rows of these keys, one for each row, as text, without nulls. */
 export async function valuesOf(db: Db, table: Table, column: string, keys: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ value: string | null }>`
-    select distinct t.${sql.id(column)}::text as value from unnest(${arrayOf(table.key.type, keys)}) as k(key)
+    select t.${sql.id(column)}::text as value from unnest(${arrayOf(table.key.type, keys)}) as k(key)
     join ${sql.id(table.schema, table.name)} t on t.${sql.id(table.key.name)} = k.key`.execute(db);
   return rows.flatMap(row => row.value ?? []);
 }

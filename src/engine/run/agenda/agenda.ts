@@ -32,8 +32,8 @@ export interface AgendaMemory {
   pace: Pace | null;
   /** How often missing rows were asked for, by key. */
   readonly attempts: Map<string, Map<string, Attempts>>;
-  /** When the windows of each list were last made as large as is worth a reading (epoch ms). */
-  readonly resizedAt: Map<string, number>;
+  /** When the windows of each list were last cut anew (epoch ms). */
+  readonly cutAt: Map<string, number>;
 }
 
-export const newMemory = (): AgendaMemory => ({ pace: null, attempts: new Map(), resizedAt: new Map() });
+export const newMemory = (): AgendaMemory => ({ pace: null, attempts: new Map(), cutAt: new Map() });

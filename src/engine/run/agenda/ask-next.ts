@@ -12,8 +12,8 @@ import { knownMissing } from '../known-missing.ts';
 import { startReading } from '../readings/start-reading.ts';
 import { dropOtherPartitions } from '../recut.ts';
 import type { Agenda, AgendaMemory, Asked } from './agenda.ts';
+import { cutLists } from './cut-lists.ts';
 import { paceRule, RESERVE } from './open-agenda.ts';
-import { resize } from './resize.ts';
 import { settle } from './settle.ts';
 
 /** When to look again where nothing can be asked now. */
@@ -34,7 +34,7 @@ export async function askNext(loop: Loop, agenda: Agenda, now: number): Promise<
   const underWay = [...agenda.asking.values()].reduce((sum, requests) => sum + requests, 0);
   const wait = waitFor(spend(memory.pace, underWay), rule);
   if (wait > 0) return now + wait;
-  await resize(loop, agenda, now);
+  await cutLists(loop, agenda, now);
   const asked = best((await questions(loop, agenda, now)).filter(isWorthIt));
   if (asked === null || !(await isFree(engine, asked)))
     return rule.rate > 0 ? now + LATER_MS : Number.POSITIVE_INFINITY;

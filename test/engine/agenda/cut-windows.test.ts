@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { HOUR } from '../../../src/clock.ts';
+import { cutWindows, firstDayToCount } from '../../../src/engine/agenda/cut-windows.ts';
 import type { List } from '../../../src/engine/coverage/list.ts';
-import { daysToCount, resizeWindows } from '../../../src/engine/coverage/resize.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 import { addDays, type Day } from '../../../src/engine/slices/date-windows.ts';
@@ -66,8 +66,8 @@ const listOf = (entries: readonly Entry[], profile: List['profile']): List => ({
   total: null,
 });
 
-function resized(list: List, rowsOn: ReadonlyMap<Day, number>, keep: readonly DateSlice[] = []): List {
-  const change = resizeWindows(list, { today: TODAY, rowsOn, keep });
+function cutAnew(list: List, rowsOn: ReadonlyMap<Day, number>, keep: readonly DateSlice[] = []): List {
+  const change = cutWindows(list, { today: TODAY, now: NOW, rowsOn, keep });
   if (change === null) return list;
   const entries = new Map(list.entries);
   for (const slice of change.removed) entries.delete(sliceText(slice));
@@ -80,10 +80,10 @@ const inOrder = ({ entries }: List) =>
 const from = ({ slice }: Entry) => (slice as DateSlice).from ?? '';
 const sum = (list: List, value: (entry: Entry) => number) => inOrder(list).reduce((all, each) => all + value(each), 0);
 
-test('resized windows follow each other without gap or overlap, with the same rows and the same changes', () => {
+test('windows that were cut anew follow each other without gap or overlap, with the same rows and the same changes', () => {
   fc.assert(
     fc.property(lists, ({ list, rowsOn }) => {
-      const after = resized(list, rowsOn);
+      const after = cutAnew(list, rowsOn);
       const windows = inOrder(after);
       expect([windows[0]?.slice.from, windows.at(-1)?.slice.to]).toEqual([null, null]);
       for (const [index, { slice }] of windows.slice(1).entries())
@@ -98,7 +98,7 @@ test('resized windows follow each other without gap or overlap, with the same ro
 test('no part is proven better than what it was cut from', () => {
   fc.assert(
     fc.property(lists, ({ list, rowsOn }) => {
-      for (const entry of inOrder(resized(list, rowsOn)))
+      for (const entry of inOrder(cutAnew(list, rowsOn)))
         for (const before of inOrder(list))
           if (overlap(entry.slice, before.slice)) expect(entry.provenAt).toBeLessThanOrEqual(before.provenAt as number);
     }),
@@ -106,11 +106,14 @@ test('no part is proven better than what it was cut from', () => {
   );
 });
 
-test('resizing again changes nothing', () => {
+test('cutting again changes nothing, as far as nothing was learnt meanwhile', () => {
   fc.assert(
     fc.property(lists, ({ list, rowsOn }) => {
-      const once = resized(list, rowsOn);
-      expect(resizeWindows(once, { today: TODAY, rowsOn, keep: [] })).toBeNull();
+      const unlearnt = [...list.entries].map(
+        ([text, each]) => [text, { ...each, changed: 0, hoursWatched: 0 }] as const,
+      );
+      const once = cutAnew({ ...list, entries: new Map(unlearnt) }, rowsOn);
+      expect(cutWindows(once, { today: TODAY, now: NOW, rowsOn, keep: [] })).toBeNull();
     }),
     { numRuns: 120 },
   );
@@ -121,7 +124,7 @@ test('what is due, and what others refer to, stays as it is', () => {
     fc.property(lists, fc.nat(50), ({ list, rowsOn }, index) => {
       const windows = inOrder(list);
       const kept = windows[index % windows.length] as Entry & { slice: DateSlice };
-      const after = resized(list, rowsOn, [kept.slice]);
+      const after = cutAnew(list, rowsOn, [kept.slice]);
       for (const entry of windows)
         if (entry.dueSince !== null || entry === kept) expect(after.entries.get(sliceText(entry.slice))).toBe(entry);
     }),
@@ -129,47 +132,65 @@ test('what is due, and what others refer to, stays as it is', () => {
   );
 });
 
-test('days are counted only where a window is too large', () => {
+test('the first day to count is that of the first window that may be cut', () => {
   fc.assert(
     fc.property(lists, ({ list, rowsOn }) => {
-      const days = daysToCount(list, TODAY, []);
-      const cut = inOrder(resized(list, rowsOn)).length;
-      if (days === null) expect(cut).toBeLessThanOrEqual(list.entries.size);
-      const counted = new Map([...rowsOn].filter(([day]) => days && days.from <= day && day <= days.to));
-      expect(resized(list, counted)).toEqual(resized(list, rowsOn));
+      const first = firstDayToCount(list, []);
+      const counted = new Map([...rowsOn].filter(([day]) => first !== null && first <= day));
+      expect(cutAnew(list, counted)).toEqual(cutAnew(list, rowsOn));
     }),
     { numRuns: 80 },
   );
 });
 
-test('a month of 3,100 young rows is cut into pages, old days that hold less than a page go together', () => {
-  const month: DateSlice = { by: 'date', from: '2025-12-01', to: null };
-  const oldDays = Array.from({ length: 60 }, (_, index): DateSlice => {
-    const day = addDays('2025-01-01', index);
-    return { by: 'date', from: day, to: day };
-  });
-  const between: DateSlice = { by: 'date', from: addDays('2025-01-01', 60), to: '2025-11-30' };
-  const rowsOn = new Map<Day, number>();
-  for (let day = '2025-01-01'; day <= TODAY; day = addDays(day, 1)) rowsOn.set(day, day < '2025-03-02' ? 50 : 100);
-  const entries = [{ by: 'date', from: null, to: '2024-12-31' } as DateSlice, ...oldDays, between, month].map(
-    (slice): Entry => ({
-      slice,
-      provenAt: NOW,
-      readAt: NOW,
-      requests: 1,
-      rows: rowsIn(rowsOn, slice),
-      changed: 0,
-      hoursWatched: 0,
-      dueSince: null,
-      dueReason: null,
-    }),
-  );
-  const windows = inOrder(resized(listOf(entries, profileOf([PAGES])), rowsOn));
-  const days = (entry: Entry & { slice: DateSlice }) => `${entry.slice.from}..${entry.slice.to ?? ''}`;
-  expect(windows.slice(1, 4).map(days)).toEqual([
-    '2025-01-01..2025-01-10',
-    '2025-01-11..2025-01-20',
-    '2025-01-21..2025-01-30',
+const aWindow = (slice: DateSlice, rowsOn: ReadonlyMap<Day, number>, more: Partial<Entry> = {}): Entry => ({
+  slice,
+  provenAt: NOW,
+  readAt: NOW,
+  requests: 1,
+  rows: rowsIn(rowsOn, slice),
+  changed: 0,
+  hoursWatched: 0,
+  dueSince: null,
+  dueReason: null,
+  ...more,
+});
+
+const year: DateSlice = { by: 'date', from: '2025-01-16', to: null };
+const ofAYear = (rowsADay: number) =>
+  new Map(Array.from({ length: 365 }, (_, index): [Day, number] => [addDays(TODAY, -index), rowsADay]));
+const cutOfAYear = (rowsADay: number, windows: (rowsOn: ReadonlyMap<Day, number>) => Entry[]) => {
+  const rowsOn = ofAYear(rowsADay);
+  return inOrder(cutAnew(listOf(windows(rowsOn), profileOf([PAGES])), rowsOn));
+};
+
+test('days that do not fill their last page go together', () => {
+  const windows = cutOfAYear(123, rowsOn => [
+    aWindow({ by: 'date', from: '2025-01-16', to: '2025-02-10' }, rowsOn),
+    aWindow({ by: 'date', from: '2025-02-11', to: null }, rowsOn),
   ]);
-  expect(windows.slice(-2).map(days)).toEqual(['2026-01-14..2026-01-14', '2026-01-15..']);
+  const requests = windows.reduce((sum, each) => sum + each.requests, 0);
+  // A day alone takes two requests for 123 rows.
+  expect(requests).toBeLessThan((365 * 123 * 1.05) / 100);
+  for (const { rows } of windows) expect(rows).toBeLessThanOrEqual(500);
+});
+
+test('what changes more often is cut off', () => {
+  const busy: DateSlice = { by: 'date', from: '2025-06-01', to: '2025-06-03' };
+  const windows = cutOfAYear(30, rowsOn => [
+    aWindow({ ...year, to: '2025-05-31' }, rowsOn, { hoursWatched: 500 }),
+    aWindow(busy, rowsOn, { changed: 200, hoursWatched: 500 }),
+    aWindow({ ...year, from: '2025-06-04' }, rowsOn, { hoursWatched: 500 }),
+  ]);
+  expect(windows.map(({ slice }) => sliceText(slice))).toContain(sliceText(busy));
+});
+
+test('young rows, which change most, are read in smaller windows than older ones', () => {
+  const windows = cutOfAYear(20, rowsOn => [aWindow(year, rowsOn)]);
+  const rows = (from: Day, to: Day) =>
+    windows.flatMap(each =>
+      from <= (each.slice.from ?? '') && (each.slice.to ?? TODAY) <= to ? [each.rows ?? 0] : [],
+    );
+  const mean = (values: readonly number[]) => values.reduce((sum, each) => sum + each, 0) / values.length;
+  expect(mean(rows('2025-12-31', TODAY))).toBeLessThan(mean(rows('2025-01-16', '2025-07-01')) / 2);
 });
