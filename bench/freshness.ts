@@ -1,11 +1,12 @@
 // Measures how long a change at the source takes to reach a copy of it, for several ways to spend 1000 requests an hour.
-//   npx tsx bench/freshness.ts [medium|large|extreme|all] [--days 14] [--warm-up 1] [--times 1] [--seed 1] [--habits [--habit-hours 24]]
-//     [--product | --service] [--json]
+//   npx tsx bench/freshness.ts [medium|large|extreme|all] [--days 14] [--warm-up 1] [--times 1] [--seed 1]
+//     [--habits [--habit-hours 24]] [--product | --service] [--json]
 // On paper (time is a number, no HTTP, no database): an even sweep, a 30-day look-back, and the best static policy for known
-// rates. --habits: the source changes its habits over eight days, which may be shorter ones (--habit-hours). --times: so many times as many changes. --product: also Sluice
-// itself on the same stream, on an injected clock; a virtual hour takes 15 s of CPU, so --days 0.5 --times 20 is a good start.
-// --service: also \`sluice start\` in a process of its own with a real clock, where hours pass 15 times faster (--days 0.125
-// --warm-up 0.05 --times 20 takes about 25 minutes). Needs \`npm run build\`.
+// rates. --times: so many times as many changes. --habits: the source changes its habits over eight days, or shorter ones
+// (--habit-hours). --product: also Sluice itself on the same stream, on an injected clock; a virtual hour takes 15 s of CPU,
+// so --days 0.2 --warm-up 0.1 --times 20 is a good start. --service: also `sluice start` in a process of its own with a real
+// clock, where hours pass 15 times faster (--days 0.125 --warm-up 0.05 --times 20 takes about 25 minutes). Needs
+// `npm run build`.
 import { parseArgs } from 'node:util';
 import { DAY, HOUR } from '../src/clock.ts';
 import { SluiceError } from '../src/errors.ts';

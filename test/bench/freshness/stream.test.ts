@@ -2,10 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { SIZES, START_MS, STREAM } from '../../../bench/freshness/parameters.ts';
 import { NEWEST, OLDEST } from '../../../bench/freshness/policy.ts';
 import { flowsOf } from '../../../bench/freshness/stream/flows.ts';
-import { HABITS } from '../../../bench/freshness/stream/habits.ts';
+import { habits } from '../../../bench/freshness/stream/habits.ts';
 import { createRows, dayOfKey, keyOf } from '../../../bench/freshness/stream/rows.ts';
 import { type Change, createStream } from '../../../bench/freshness/stream/stream.ts';
 import { DAY, HOUR } from '../../../src/clock.ts';
+
+const HABITS = habits(DAY);
 
 const counts = SIZES.medium;
 const options = { counts, seed: 7, parameters: STREAM, startMs: START_MS };
