@@ -25,7 +25,7 @@ interface Served {
 async function withService(fn: (served: Served) => Promise<void>): Promise<void> {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
-    const size = { customers: 100, invoices: 120, transactions: 1500 };
+    const size = { customers: 100, invoices: 120, transactions: 800 };
     const sandbox = await openSandbox({ size, clock });
     const engine = await openEngine(database, sandbox, { clock, pageSize: 20, limit: 300 });
     await serveOrders(engine, 'sync');
