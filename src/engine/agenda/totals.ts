@@ -19,6 +19,9 @@ const MOST_MONTHS = 240;
 /** The share of changes that a total shows: it tells nothing of texts, nor of amounts that make up for each other. */
 const SHOWN = 0.8;
 
+/** Changes that may still hide in a month that disagreed and was read since. People see that it disagreed until it is asked again. */
+const LIKELY_LEFT = 0.1;
+
 /** A month whose control total can be asked for: one request that may tell that none of its rows has changed. */
 export interface TotalQuestion extends Asking {
   readonly slice: TotalSlice;
@@ -35,11 +38,13 @@ export function totalQuestions(list: List, rateOf: (entry: Entry) => number, tod
     const asked = list.entries.get(sliceText(slice));
     const cost = sumOf(inMonth, entry => costIn(entry, range));
     const isProven = inMonth.every(({ provenAt }) => provenAt !== null);
-    if (cost < LEAST_COST || !isProven) return [];
+    const differed = asked?.dueReason != null;
+    if ((cost < LEAST_COST && !differed) || !isProven) return [];
     // Until one month has shown that the source sums as we do, only what was read in full can tell.
     if (trust === null && (asked || month >= today.slice(0, 7))) return [];
     // What disagreed is read first.
-    if (asked?.dueReason && inMonth.some(({ provenAt }) => (provenAt ?? 0) < (asked.readAt ?? 0))) return [];
+    const askedAt = asked?.readAt ?? 0;
+    if (differed && inMonth.some(({ provenAt }) => (provenAt ?? 0) < askedAt)) return [];
     const shares = inMonth.map(entry => ({
       rate: SHOWN * rateOf(entry) * shareIn(entry, range),
       age: Math.max(now - Math.max(entry.provenAt ?? 0, asked?.readAt ?? 0), 0) / HOUR,
@@ -48,7 +53,9 @@ export function totalQuestions(list: List, rateOf: (entry: Entry) => number, tod
     const expected = sumOf(shares, each => each.rate * each.age);
     const squares = sumOf(shares, each => each.rate * each.age ** 2);
     const age = rate > 0 ? Math.sqrt(squares / rate) : 0;
-    return [{ slice, rate, age, requests: 1 + cost * (1 - Math.exp(-expected)) }];
+    const waiting = { changes: LIKELY_LEFT, hours: Math.max(now - askedAt, 0) / HOUR };
+    const requests = 1 + cost * (1 - Math.exp(-expected));
+    return [{ slice, rate, age, requests, ...(differed ? { waiting } : {}) }];
   });
 }
 
