@@ -90,8 +90,8 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
   'src/budget': [
     ['budget.ts'],
     ['policy.ts', 'concurrency.ts', 'lane-queue.ts', 'grant-pump.ts', 'waiting.ts'],
-    ['limiter.ts', 'memory-budget.ts', 'ledger-state.ts'],
-    ['ledger-usage.ts'],
+    ['limiter.ts', 'memory-budget.ts', 'ledger-state.ts', 'forecast.ts'],
+    ['ledger-usage.ts', 'ledger-forecast.ts'],
     ['ledger.ts'],
   ],
   'src/source': [['answers'], ['api', 'http', 'paging'], ['requests'], ['client.ts'], ['public']],

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Database } from '../warehouse/database/database.ts';
 import type { Budget } from './budget.ts';
+import type { Forecast } from './forecast.ts';
+import { readForecast } from './ledger-forecast.ts';
 import { type LedgerKey, readState, readUntilFreeMs, updateKey } from './ledger-state.ts';
 import { readUsage, type Usage } from './ledger-usage.ts';
 import { countOf, decide, deferred, unusedAfter } from './policy.ts';
 
 export interface Ledger extends Budget {
   usage(): Promise<Usage>;
+  forecast(): Promise<Forecast>;
 }
 
 /** The name of an API key in tables, which never hold the key itself. The prefix keeps it from matching a plain hash made elsewhere. */
@@ -71,6 +74,7 @@ export function createLedger(options: {
     },
 
     usage: () => readUsage(database, ledger),
+    forecast: () => readForecast(database, ledger),
   };
 }
 

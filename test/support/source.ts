@@ -47,7 +47,7 @@ export async function openEngine(
     apiKey,
     auth: 'bearer',
     budget: options.wrapBudget?.(ledger) ?? ledger,
-    free: async () => (await ledger.usage()).free,
+    forecast: () => ledger.forecast(),
     concurrency,
     timeoutMs,
     lagMs: options.lagMs ?? 0,

@@ -33,6 +33,6 @@ export function openSourceEngine(options: {
     schema,
     ...agendaRules(source),
     budget: given.limited?.(ledger) ?? ledger,
-    free: async () => (await ledger.usage()).free,
+    forecast: () => ledger.forecast(),
   });
 }

@@ -58,12 +58,15 @@ export async function readDue(
       return othersWait() || (await lock.isWanted());
     },
   });
+  let begunAt = clock.now();
   for (let turn = 0; turn < MOST_TURNS && !draining.aborted; turn++) {
     pulse.beat(source.name);
     const due = await whatIsDue(database.kysely, source.name);
     const hinted = due.now ? [] : await dueHints(database.kysely, source.name, source);
-    // The agenda always has a question.
-    if (!due.now && hinted.length === 0 && (pace === 'ticks' || turn > 0)) return await nextWakeUp(database, due.at);
+    // The agenda always has a question. One whose turn was short has nothing to ask for now, or others wait.
+    const asks = pace === 'even' && (turn === 0 || (!othersWait() && clock.now() - begunAt > MINUTE));
+    if (!due.now && hinted.length === 0 && !asks) return await nextWakeUp(database, due.at);
+    begunAt = clock.now();
     try {
       const hasRead = await readUnderLock(
         { database, source: source.name, command: null, signal, openEngine },

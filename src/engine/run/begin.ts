@@ -123,7 +123,7 @@ async function decideSyncs(engine: Engine, tasks: readonly Task[], now: number):
   const undecided = syncs.filter(task => task.readsAll === null);
   if (undecided.length === 0 || syncs.some(hasUnread)) return;
   const { limit, windowMs, weights = {} } = engine;
-  const free = (await engine.free?.()) ?? limit;
+  const free = (await engine.forecast?.())?.free ?? limit;
   const requests = undecided.reduce(
     (sum, { resource, since }) => sum + rereadCost(resource, since, monthsHold(resource, engine.resources, now)),
     0,

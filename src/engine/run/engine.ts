@@ -1,4 +1,5 @@
 import type { Lane } from '../../budget/budget.ts';
+import type { Forecast } from '../../budget/forecast.ts';
 import type { Waiting } from '../../budget/waiting.ts';
 import type { Clock } from '../../clock.ts';
 import type { SluiceError } from '../../errors.ts';
@@ -29,8 +30,8 @@ export interface Engine {
   readonly windowMs: number;
   /** Requests that live readings of this engine were granted so far. */
   readonly granted: () => number;
-  /** Requests that may be sent now. Default: the whole limit. */
-  readonly free?: () => Promise<number>;
+  /** What is left of the limit. Default: all of it. */
+  readonly forecast?: () => Promise<Forecast>;
   /** Work that would wait for the request limit ends with `quota` instead. Default: it waits. */
   readonly noWait?: boolean;
   /** Weight of each resource in sharing the limit. Default: 1. */

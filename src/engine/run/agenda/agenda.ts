@@ -1,3 +1,4 @@
+import type { Forecast } from '../../../budget/forecast.ts';
 import type { Pace } from '../../agenda/pace.ts';
 import type { Attempts } from '../../agenda/questions.ts';
 import type { Resource } from '../../resource.ts';
@@ -17,6 +18,8 @@ export interface Agenda {
   readonly failing: Map<Resource, number>;
   /** Requests that had been granted when the pace was last counted. */
   granted: number;
+  /** What was left of the limit at a moment (epoch ms). */
+  limit: { readonly forecast: Forecast; readonly at: number };
   readonly memory: AgendaMemory;
 }
 

@@ -1,3 +1,4 @@
+import { type Forecast, STEPS } from '../../../budget/forecast.ts';
 import { HOUR, SECOND } from '../../../clock.ts';
 import { factsOf } from '../../agenda/list-facts.ts';
 import { refill, spend, startPace, waitFor } from '../../agenda/pace.ts';
@@ -13,7 +14,7 @@ import { startReading } from '../readings/start-reading.ts';
 import { dropOtherPartitions } from '../recut.ts';
 import type { Agenda, AgendaMemory, Asked } from './agenda.ts';
 import { cutLists } from './cut-lists.ts';
-import { paceRule, RESERVE } from './open-agenda.ts';
+import { freeFor, lookAtLimit, paceRule } from './open-agenda.ts';
 import { settle } from './settle.ts';
 
 /** When to look again where nothing can be asked now. */
@@ -27,25 +28,27 @@ export async function askNext(loop: Loop, agenda: Agenda, now: number): Promise<
   // Ticks and hints go first; what they find may change the question. A first sync takes long: others go on beside it.
   if (loop.tasks.some(task => task.kind === 'hint' || (task.kind === 'slot' && !hasUnread(task))))
     return now + LATER_MS;
-  const rule = paceRule(engine, agenda.by, loop.tasks.length > 0);
+  if (now - agenda.limit.at >= engine.windowMs / STEPS) agenda.limit = await lookAtLimit(engine, now);
+  const rule = paceRule(engine, agenda.by, agenda.limit.forecast, loop.tasks.length > 0);
   const granted = engine.granted();
   memory.pace = refill(spend(memory.pace ?? startPace(now), granted - agenda.granted), now, rule);
   agenda.granted = granted;
   const underWay = [...agenda.asking.values()].reduce((sum, requests) => sum + requests, 0);
   const wait = waitFor(spend(memory.pace, underWay), rule);
-  if (wait > 0) return now + wait;
+  if (wait > 0)
+    return agenda.by === 'ticks' ? now + wait : Math.min(now + wait, agenda.limit.at + engine.windowMs / STEPS);
   await cutLists(loop, agenda, now);
   const asked = best((await questions(loop, agenda, now)).filter(isWorthIt));
-  if (asked === null || !(await isFree(engine, asked)))
+  agenda.limit = await lookAtLimit(engine, now);
+  if (asked === null || !isFree(engine, agenda.limit.forecast, asked))
     return rule.rate > 0 ? now + LATER_MS : Number.POSITIVE_INFINITY;
   ask(loop, agenda, asked, now);
   return null;
 }
 
 /** The limit has enough left for the question and a little more. Nothing is kept for more than half of it. */
-async function isFree({ free, limit }: Engine, { requests }: Question): Promise<boolean> {
-  return free === undefined || (await free()) > RESERVE * limit + Math.min(requests - 1, limit / 2);
-}
+const isFree = (engine: Engine, forecast: Forecast, { requests }: Question): boolean =>
+  freeFor(engine, forecast) > Math.min(requests - 1, engine.limit / 2);
 
 const isWorthIt = ({ score, overdue, waiting }: Question): boolean => overdue || waiting !== undefined || score > 0;
 
