@@ -88,10 +88,10 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
 /** The rooms within a layer, in steps: a room may import those of earlier steps, and no other of its own step. */
 const LADDERS: Record<string, readonly (readonly string[])[]> = {
   'src/budget': [
-    ['budget.ts'],
+    ['budget.ts', 'batch.ts'],
     ['policy.ts', 'concurrency.ts', 'lane-queue.ts', 'grant-pump.ts', 'waiting.ts'],
     ['limiter.ts', 'memory-budget.ts', 'ledger-state.ts', 'forecast.ts'],
-    ['ledger-usage.ts', 'ledger-forecast.ts'],
+    ['ledger-usage.ts', 'ledger-forecast.ts', 'ledger-settle.ts'],
     ['ledger.ts'],
   ],
   'src/source': [['answers'], ['api', 'http', 'paging'], ['requests'], ['client.ts'], ['public']],

@@ -1,10 +1,12 @@
 import type { Queryable } from '../warehouse/database/database.ts';
-import { type Facts, untilFreeMs } from './policy.ts';
+import type { Grant, Lane } from './budget.ts';
+import { type Facts, untilFreeMs, unusedAfter } from './policy.ts';
 
 /** The key and how its ledger was configured. */
 export interface LedgerKey {
   /** The hash of the API key, as `budgetKey` makes it. */
   readonly key: string;
+  readonly source: string;
   /** Requests per window. */
   readonly limit: number;
   readonly windowMs: number;
@@ -16,29 +18,48 @@ export interface LedgerKey {
 export interface LedgerState extends Facts {
   /** The moment, as Postgres writes it; null before the first take of the key. */
   readonly now: string | null;
-  /** Our limit is not remembered yet, or only for a short time. */
-  readonly limitIsNew: boolean;
   /** An end lies further ahead than any can: the clock was set back. */
   readonly clockWasAhead: boolean;
 }
 
-/** Reads the facts; with `take` under the key's lock. */
-export async function readState(db: Queryable, ledger: LedgerKey): Promise<LedgerState> {
-  const { key, limit, windowMs, timeoutMs } = ledger;
-  const { rows } = await db.query<StateRow>(STATE, [key, limit, windowMs, timeoutMs], 'ledger state');
-  const row = rows[0];
-  return {
-    windowMs,
-    capacity: row?.capacity ?? limit,
-    withheld: row?.withheld ?? 0,
-    used: row?.used ?? 0,
-    blockedMs: row?.blocked_ms ?? 0,
-    sincePacedMs: row?.since_paced_ms ?? Number.POSITIVE_INFINITY,
-    loweredMs: row?.lowered_ms ?? undefined,
-    now: row?.now ?? null,
-    limitIsNew: row?.limit_is_new ?? true,
-    clockWasAhead: row?.clock_was_ahead ?? false,
-  };
+export async function readState(db: Queryable, { key, limit, windowMs, timeoutMs }: LedgerKey): Promise<LedgerState> {
+  const { rows } = await db.query<StateRow>(STATE, [key, limit, windowMs, timeoutMs]);
+  return stateOf(rows[0], { limit, windowMs });
+}
+
+/** What a claim found, and what it was granted. */
+export interface Claimed {
+  readonly state: LedgerState;
+  /** Requests that the policy allows. */
+  readonly allowed: number;
+  /** So many, or none if another claim of the key came in between. */
+  readonly grants: Grant[];
+}
+
+/**
+ * Counts, decides as `decide` in `policy.ts` does, and grants, in one statement. It counts what was committed before it began: if another
+ * claim of the key is committed meanwhile, the key's version has moved, and nothing is granted. Null before the first claim of the key.
+ */
+export async function claim(db: Queryable, ledger: LedgerKey, lane: Lane, want: number): Promise<Claimed | null> {
+  const { key, source, limit, windowMs, timeoutMs } = ledger;
+  const parameters = [key, limit, windowMs, timeoutMs, lane, want, source];
+  const { rows } = await db.query<ClaimRow>(CLAIM, parameters);
+  const [row] = rows;
+  if (!row) return null;
+  const state = stateOf(row, ledger);
+  const { allowed, now: grantedAt } = row;
+  const unused = unusedAfter(state, allowed);
+  return { state, allowed, grants: (row.ids ?? []).map(id => ({ id, grantedAt, unused })) };
+}
+
+export async function createKey(db: Queryable, { key }: LedgerKey): Promise<void> {
+  await db.query('insert into sluice.budgets (key) values ($1) on conflict do nothing', [key]);
+}
+
+/** Corrects ends that lie too far ahead. */
+export async function clampToClock(db: Queryable, ledger: LedgerKey, { now }: LedgerState): Promise<void> {
+  const { key, windowMs, timeoutMs } = ledger;
+  await db.query(CLAMP_TO_CLOCK, [key, now, windowMs, timeoutMs]);
 }
 
 /** Time until `missing` more requests can be free. */
@@ -52,14 +73,7 @@ export async function readUntilFreeMs(
   return untilFreeMs(state, rows[0]?.wait_ms);
 }
 
-/** Corrects ends that lie too far ahead, and keeps our limit in force for processes that were given a higher one. */
-export async function updateKey(db: Queryable, ledger: LedgerKey, state: LedgerState): Promise<void> {
-  const { key, limit, windowMs, timeoutMs } = ledger;
-  if (state.clockWasAhead) await db.query(CLAMP_TO_CLOCK, [key, state.now, windowMs, timeoutMs]);
-  if (state.limitIsNew) await db.query(REMEMBER_LIMIT, [key, state.now, limit, windowMs]);
-}
-
-interface StateRow {
+export interface StateRow {
   readonly [column: string]: unknown;
   readonly now: string;
   readonly capacity: number;
@@ -68,38 +82,97 @@ interface StateRow {
   readonly blocked_ms: number | null;
   readonly since_paced_ms: number | null;
   readonly lowered_ms: number | null;
-  readonly limit_is_new: boolean;
   readonly clock_was_ahead: boolean;
 }
 
-// `sluice.now()` is volatile: it is read once, and passed to the index as a value. A `paced_at` that lies ahead dates from before the
-// clock was set back and is ignored; the next grant sets it again.
-const STATE = `
-  with clock as materialized (
+interface ClaimRow extends StateRow {
+  readonly allowed: number;
+  readonly ids: readonly string[] | null;
+}
+
+export const stateOf = (
+  row: StateRow | undefined,
+  { limit, windowMs }: Pick<LedgerKey, 'limit' | 'windowMs'>,
+): LedgerState => ({
+  windowMs,
+  capacity: row?.capacity ?? limit,
+  withheld: row?.withheld ?? 0,
+  used: row?.used ?? 0,
+  blockedMs: row?.blocked_ms ?? 0,
+  sincePacedMs: row?.since_paced_ms ?? Number.POSITIVE_INFINITY,
+  loweredMs: row?.lowered_ms ?? undefined,
+  now: row?.now ?? null,
+  clockWasAhead: row?.clock_was_ahead ?? false,
+});
+
+/**
+ * CTEs that end in `state`, with the facts of the key $1 for a process with the limit $2, the window $3 and the time-out $4 (ms).
+ *
+ * `sluice.now()` is volatile: it is read once, and passed to the index as a value. A `paced_at` that lies ahead dates from before the
+ * clock was set back and is ignored; the next grant sets it again.
+ */
+export const STATE_CTES = `
+  clock as materialized (
     select now, now + greatest($3::float8 * interval '1 millisecond', interval '10 minutes') as longest
     from (select sluice.now() as now) n),
-  budget as (
+  budget as materialized (
     select *,
       case when withheld > 0 and withheld_until > now then withheld_until end as withheld_for,
       case when server_limit < $2::int and server_limit_until > now then server_limit_until end as server_limit_for,
       case when rate_limit < $2::int and rate_limit_until > now then rate_limit_until end as rate_limit_for
     from sluice.budgets, clock
-    where key = $1)
-  select now,
-    least($2::int, case when server_limit_for is not null then server_limit end,
-                   case when rate_limit_for is not null then rate_limit end) as capacity,
-    case when withheld_for is not null then withheld else 0 end as withheld,
-    (select count(*)::int from sluice.requests where requests.key = $1 and counts_until > budget.now) as used,
-    (extract(epoch from case when blocked_until > now then least(blocked_until, longest) end - now) * 1000)::float8 as blocked_ms,
-    (extract(epoch from now - case when paced_at <= now then paced_at end) * 1000)::float8 as since_paced_ms,
-    (extract(epoch from least(withheld_for, server_limit_for, rate_limit_for) - now) * 1000)::float8 as lowered_ms,
-    rate_limit_for is null
-      and (rate_limit is distinct from $2::int or rate_limit_until is null
-           or rate_limit_until < now + $3::float8 * interval '0.9 milliseconds') as limit_is_new,
-    coalesce(greatest(blocked_until, withheld_until, server_limit_until, rate_limit_until) > longest, false)
-      or exists (select from sluice.requests where requests.key = $1
-                 and counts_until > longest + $4::float8 * interval '1 millisecond' + interval '1 minute') as clock_was_ahead
-  from budget`;
+    where key = $1),
+  state as materialized (
+    select now, version,
+      least($2::int, case when server_limit_for is not null then server_limit end,
+                     case when rate_limit_for is not null then rate_limit end) as capacity,
+      case when withheld_for is not null then withheld else 0 end as withheld,
+      (select count(*)::int from sluice.requests where requests.key = $1 and counts_until > budget.now) as used,
+      (extract(epoch from case when blocked_until > now then least(blocked_until, longest) end - now) * 1000)::float8 as blocked_ms,
+      (extract(epoch from now - case when paced_at <= now then paced_at end) * 1000)::float8 as since_paced_ms,
+      (extract(epoch from least(withheld_for, server_limit_for, rate_limit_for) - now) * 1000)::float8 as lowered_ms,
+      -- Our limit is not remembered yet, or only for a short time.
+      rate_limit_for is null
+        and (rate_limit is distinct from $2::int or rate_limit_until is null
+             or rate_limit_until < now + $3::float8 * interval '0.9 milliseconds') as limit_is_new,
+      coalesce(greatest(blocked_until, withheld_until, server_limit_until, rate_limit_until) > longest, false)
+        or exists (select from sluice.requests where requests.key = $1
+                   and counts_until > longest + $4::float8 * interval '1 millisecond' + interval '1 minute') as clock_was_ahead
+    from budget)`;
+
+const STATE = `with ${STATE_CTES} select * from state`;
+
+// `allowed` is the count of a `grant` in `decide`. Our limit is kept in force for processes that were given a higher one, and the key's
+// version is moved with every grant: an update that waited for another claim finds it moved, and does nothing.
+const CLAIM = `
+  with ${STATE_CTES},
+  room as (
+    select *, capacity - withheld - used as free,
+      case when $5 = 'live' then 0 else least(ceil(capacity / 100.0), capacity - 1) end as reserve
+    from state),
+  decided as materialized (
+    select *, case
+      when blocked_ms > 0 or free <= reserve then 0
+      when $5 = 'live' then least($6::int, free)
+      when free > capacity / 2.0 then least($6::int, ceil(free - capacity / 2.0), free - reserve)
+      when coalesce(since_paced_ms, 'infinity') >= $3::float8 / capacity then 1
+      else 0 end::int as allowed
+    from room),
+  claimed as (
+    update sluice.budgets b
+    set version = b.version + 1,
+        paced_at = case when allowed > 0 and $5 <> 'live' then now else b.paced_at end,
+        rate_limit = case when limit_is_new then $2::int else b.rate_limit end,
+        rate_limit_until = case when limit_is_new then now + $3::float8 * interval '1 millisecond' else b.rate_limit_until end
+    from decided d
+    where b.key = $1 and b.version = d.version and (allowed > 0 or limit_is_new)
+    returning now, allowed),
+  granted as (
+    insert into sluice.requests (key, source, lane, granted_at, counts_until)
+    select $1, $7, $5, now, now + ($4::float8 + $3::float8) * interval '1 millisecond'
+    from claimed, generate_series(1, allowed)
+    returning id)
+  select *, (select array_agg(id order by id)::text[] from granted) as ids from decided`;
 
 // Nothing is blocked or lowered for longer than a window, or ten minutes. A later end dates from before the clock was set back, and
 // would hold the key up for hours: it is counted from now. The same goes for requests granted or answered ahead of now; those of a
@@ -120,11 +193,6 @@ const CLAMP_TO_CLOCK = `
       rate_limit_until = case when rate_limit_until > longest then longest else rate_limit_until end
   from until
   where key = $1 and greatest(blocked_until, withheld_until, server_limit_until, rate_limit_until) > longest`;
-
-const REMEMBER_LIMIT = `
-  update sluice.budgets
-  set rate_limit = $3::int, rate_limit_until = $2::timestamptz + $4::float8 * interval '1 millisecond'
-  where key = $1`;
 
 // A request in flight may be answered now, and would then count for one more window.
 const NEXT_FREE = `

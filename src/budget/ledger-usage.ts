@@ -24,17 +24,11 @@ export interface Usage {
 
 export async function readUsage(database: Database, ledger: LedgerKey): Promise<Usage> {
   const { key, windowMs } = ledger;
-  const { state, waitMs, rows } = await database.transaction(
-    async transaction => {
-      const state = await readState(transaction, ledger);
-      const missing = 1 - freeOf(state);
-      const fullMs = missing > 0 ? await readUntilFreeMs(transaction, key, state, missing) : 0;
-      const waitMs = Math.max(state.blockedMs, fullMs);
-      return { state, waitMs, ...(await transaction.query<UsageRow>(USAGE, [key, windowMs, waitMs])) };
-    },
-    // A prepared statement keeps the plan it got, and `take` shares this one.
-    { seqscan: false },
-  );
+  const state = await readState(database, ledger);
+  const missing = 1 - freeOf(state);
+  const fullMs = missing > 0 ? await readUntilFreeMs(database, key, state, missing) : 0;
+  const waitMs = Math.max(state.blockedMs, fullMs);
+  const { rows } = await database.query<UsageRow>(USAGE, [key, windowMs, waitMs]);
   const byLane = { live: 0, backfill: 0, verify: 0 };
   const byPurpose: Record<string, number> = {};
   for (const { lane, purpose, requests } of rows) {

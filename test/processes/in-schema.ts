@@ -4,6 +4,6 @@ import type { Database } from '../../src/warehouse/database/database.ts';
 export function inSchema(database: Database, schema: string): Database {
   return {
     ...database,
-    query: (sql, parameters, name) => database.query(sql.replaceAll('warehouse.', `${schema}.`), parameters, name),
+    query: (sql, parameters) => database.query(sql.replaceAll('warehouse.', `${schema}.`), parameters),
   };
 }

@@ -40,7 +40,7 @@ export async function concludeProven(
   const { resource, task, seen, end } = step;
   const { slice, startedAt } = end;
   const { counts } = outcome;
-  const { lacked, askAgainAt } = await lackedRows(tx, resource, { slice, seen, startedAt });
+  const { lacked, askAgainAt, stored } = await lackedRows(tx, resource, { slice, seen, startedAt });
   const doubts = task.reportOnly ? [] : await edgesInDoubt(tx, step, lacked);
   if (doubts.length > 0) {
     // The next reading pads these edges by a day; rows that it lacks as well are missing.
@@ -61,8 +61,14 @@ export async function concludeProven(
     });
     return;
   }
-  await changeCoverage(tx, effects, await proofOf(tx, resourceIn(effects), step, lacked.length, outcome.changed));
-  if (askAgainAt !== null) await changeCoverage(tx, effects, dueAgain(resourceIn(effects), slice, askAgainAt));
+  const count: Count = (each, since) =>
+    // Rows that the reading lacked may have been deleted since.
+    lacked.length === 0 && sliceText(each) === sliceText(slice)
+      ? Promise.resolve(stored)
+      : countIn(tx, resource, each, since);
+  const proof = { at: stampMs(startedAt), lacked: lacked.length };
+  changeCoverage(effects, await proofOf(resourceIn(effects), step, { ...proof, changed: outcome.changed }, count));
+  if (askAgainAt !== null) changeCoverage(effects, dueAgain(resourceIn(effects), slice, askAgainAt));
   if (resource.strategy.membership === 'window') await settleShownByNone(tx, effects, task, end, counts);
   await settleCovered(tx, effects, task, counts);
 }
@@ -87,27 +93,27 @@ async function edgesInDoubt(
   return doubtfulEdges(slice, narrow, days);
 }
 
+/** Counts the stored rows of a slice, and those of them read since. */
+type Count = (slice: Slice, since: string | null) => Promise<StoredCount>;
+
 async function proofOf(
-  tx: Db,
   resource: Resource,
   { end: { slice, startedAt } }: Ended<'proven'>,
-  lacked: number,
-  changed: ReadonlySet<string>,
+  { changed, ...proof }: { readonly at: number; readonly lacked: number; readonly changed: ReadonlySet<string> },
+  count: Count,
 ): Promise<CoverageChange> {
-  const proof = { at: stampMs(startedAt), lacked };
   if (slice.by === 'id')
-    return proveInterval(resource, slice, await rowsOf(tx, resource, slice), { ...proof, changed });
+    return proveInterval(resource, slice, await rowsOf(resource, slice, count), { ...proof, changed });
   const parts = [];
-  for (const entry of partsIn(resource, slice))
-    parts.push({ entry, stored: await countIn(tx, resource, entry.slice, startedAt) });
+  for (const entry of partsIn(resource, slice)) parts.push({ entry, stored: await count(entry.slice, startedAt) });
   return proveParts(resource, parts, proof);
 }
 
 /** Counts the stored rows of the interval, and of what remains of the ranges that it cuts. */
-async function rowsOf(tx: Db, resource: Resource, interval: IdSlice): Promise<Map<string, number>> {
+async function rowsOf(resource: Resource, interval: IdSlice, count: Count): Promise<Map<string, number>> {
   const slices = [...cutRanges(resource, interval).flatMap(({ rest }) => rest), interval];
   const rows = new Map<string, number>();
-  for (const slice of slices) rows.set(sliceText(slice), (await countIn(tx, resource, slice, null)).rows);
+  for (const slice of slices) rows.set(sliceText(slice), (await count(slice, null)).rows);
   return rows;
 }
 

@@ -31,7 +31,7 @@ export async function concludeTargeted(
   const entry = watchedEntry(resourceIn(effects), slice);
   if (entry) {
     const changed = lacked.length + (await countBrought(tx, resource.table, readableKeys(seen), end.startedAt));
-    await changeCoverage(tx, effects, readTargeted(resourceIn(effects), entry, { at, rows: seen.length, changed }));
+    changeCoverage(effects, readTargeted(resourceIn(effects), entry, { at, rows: seen.length, changed }));
   }
   if (lacked.length === 0) return;
   const left = lacked.map(({ key }) => key);
@@ -42,5 +42,5 @@ export async function concludeTargeted(
   await remove(tx, effects, task, deleted, counts);
   // The other rows may have a new value: the slices that may hold them become due.
   const days = resource.dates ? await valuesOf(tx, resource.table, resource.dates.field, left) : [];
-  await changeCoverage(tx, effects, dueAfterLeaving(resourceIn(effects), slice, at, { keys: left, days }));
+  changeCoverage(effects, dueAfterLeaving(resourceIn(effects), slice, at, { keys: left, days }));
 }

@@ -18,5 +18,5 @@ export async function concludeTotal(
   const totals = { said: end.said, stored, names: Object.keys(control.sums) };
   const { observed, ...change } = compareTotals(resourceIn(effects), slice, stampMs(end.startedAt), totals);
   if (observed) await remember(tx, effects, task, observed);
-  await changeCoverage(tx, effects, change);
+  changeCoverage(effects, change);
 }

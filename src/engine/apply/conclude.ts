@@ -24,7 +24,7 @@ export async function conclude(tx: Db, effects: TransactionEffects, step: Step, 
   const shown = [...step.rows.map(row => row.key), ...outcome.bad];
   if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, effects, step, shown, outcome);
   const seen = keepPlace(effects, step, shown);
-  if (!task.reportOnly && step.beside) await changeCoverage(tx, effects, { put: step.beside });
+  if (!task.reportOnly && step.beside) changeCoverage(effects, { put: step.beside });
   if (!end) return;
   outcome.counts.slices++;
   await concludeEnd(tx, effects, { ...step, end, seen }, outcome);
@@ -56,9 +56,9 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
     case 'total':
       return concludeTotal(tx, effects, { ...step, end });
     case 'split':
-      return changeCoverage(tx, effects, splitEntry(resourceIn(effects), slice, end.into, end.total));
+      return changeCoverage(effects, splitEntry(resourceIn(effects), slice, end.into, end.total));
     case 'larger':
-      return changeCoverage(tx, effects, growParts(resourceIn(effects), slice, end.total));
+      return changeCoverage(effects, growParts(resourceIn(effects), slice, end.total));
     case 'unproven': {
       const { startedAt, givenUp, miscounted } = end;
       // The reading may have proven some of its parts.
@@ -79,7 +79,7 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
         );
       if (task.reportOnly) return;
       const dueReason = `not proven: ${end.reason}`;
-      return changeCoverage(tx, effects, {
+      return changeCoverage(effects, {
         put: parts.map(entry => ({ ...entry, readAt: stampMs(startedAt), dueReason })),
       });
     }
@@ -123,7 +123,7 @@ async function settleSeen(
     const reading = found.find(({ key }) => key === row.key);
     const forgotten = reading ? await forgetLacked(tx, placeOf(resource), reading) : [];
     if (forgotten.length === 0) continue;
-    await changeCoverage(tx, effects, { put: due });
+    changeCoverage(effects, { put: due });
     effects.afterCommit.push(() => noteDoubt(task.progress, row.slice, [row.key, ...forgotten]));
   }
 }

@@ -6,19 +6,13 @@ import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { deleteRows, readDeletionLimit } from '../../warehouse/rows/delete-rows.ts';
 import { BELIEVED_AFTER, type DeletionLimit, withinDeletionLimit } from '../../warehouse/rows/deletion-limit.ts';
-import {
-  findLeft,
-  listMissing,
-  type MissingRow,
-  markMissing,
-  type SeenRow,
-} from '../../warehouse/rows/missing-rows.ts';
+import { listMissing, type MissingRow, markMissing, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
 import { lastFirstSeen } from '../../warehouse/rows/quarantine.ts';
 import { keptIn, shownByNone } from '../../warehouse/rows/row-windows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
-import { countRows } from '../../warehouse/rows/stored-rows.ts';
+import { type Compared, compareRows, countRows } from '../../warehouse/rows/stored-rows.ts';
 import { coveredSince, oldestProof, partition } from '../coverage/list.ts';
-import { partsIn } from '../coverage/prove.ts';
+import { partsIn, type StoredCount } from '../coverage/prove.ts';
 import {
   type Count,
   isDeleted,
@@ -49,16 +43,19 @@ export interface FullReading {
   readonly startedAt: string;
 }
 
-/** Stored rows of the slice that the reading lacked, as far as that is believed. */
+const NOTHING: Compared = { left: [], rows: 0, changed: 0 };
+
+/** Stored rows of the slice that the reading lacked, as far as that is believed, and how many are stored in all. */
 export async function lackedRows(
   tx: Db,
   resource: Resource,
   { slice, seen, startedAt }: FullReading,
-): Promise<Believed> {
+): Promise<Believed & { stored: StoredCount }> {
   const condition = membersOf(resource, slice);
-  const readable = readableKeys(seen);
-  const left = condition ? await findLeft(tx, resource.table, condition, readable, startedAt) : [];
-  return believed(left, { at: stampMs(startedAt), lagMs: resource.lagMs });
+  const { left, ...stored } = condition
+    ? await compareRows(tx, resource.table, condition, readableKeys(seen), startedAt)
+    : NOTHING;
+  return { ...believed(left, { at: stampMs(startedAt), lagMs: resource.lagMs }), stored };
 }
 
 /** The keys of the records that could be read. */

@@ -1,15 +1,14 @@
 import type { Log } from '../../log.ts';
 import type { Db } from '../../warehouse/database/database.ts';
-import { writeCoverage } from '../../warehouse/ledgers/coverage.ts';
 import type { ReadingState } from '../../warehouse/ledgers/cursors.ts';
 import { type Counts, noCounts } from '../../warehouse/ledgers/runs.ts';
 import { writeTrait } from '../../warehouse/ledgers/traits.ts';
 import type { CoverageChange } from '../coverage/prove.ts';
 import type { Observation } from '../profile/observation.ts';
 import { withObservation } from '../profile/source-profile.ts';
-import { adopt, placeOf, type Resource } from '../resource.ts';
+import { adopt, type Resource } from '../resource.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
-import { sliceText } from '../slices/slice.ts';
+import { type Slice, sliceText } from '../slices/slice.ts';
 import { lookAgain, type Task } from '../task/task.ts';
 
 /** What one transaction changes of a resource. Memory is updated after the commit. */
@@ -17,6 +16,8 @@ export interface TransactionEffects {
   readonly resource: Resource;
   readonly log: Log;
   readonly entries: Map<string, Entry>;
+  /** Slices of which `entries` may differ from those of the resource. */
+  readonly touched: Set<string>;
   readonly readings: Record<string, ReadingState>;
   readonly counts: Map<Task, Counts>;
   readonly afterCommit: (() => void)[];
@@ -26,6 +27,7 @@ export const beginEffects = (resource: Resource, log: Log): TransactionEffects =
   resource,
   log,
   entries: new Map(resource.entries),
+  touched: new Set(),
   readings: { ...resource.cursor.readings },
   counts: new Map(),
   afterCommit: [],
@@ -40,15 +42,33 @@ export function countsOf(effects: TransactionEffects, task: Task): Counts {
   return counts;
 }
 
-export async function changeCoverage(
-  tx: Db,
-  effects: TransactionEffects,
+export function changeCoverage(
+  { entries, touched }: TransactionEffects,
   { removed = [], put = [] }: Partial<CoverageChange>,
-): Promise<void> {
-  if (removed.length === 0 && put.length === 0) return;
-  for (const slice of removed) effects.entries.delete(sliceText(slice));
-  for (const entry of put) effects.entries.set(sliceText(entry.slice), entry);
-  await writeCoverage(tx, placeOf(effects.resource), removed, put);
+): void {
+  for (const slice of removed) {
+    const text = sliceText(slice);
+    touched.add(text);
+    entries.delete(text);
+  }
+  for (const entry of put) {
+    const text = sliceText(entry.slice);
+    touched.add(text);
+    entries.set(text, entry);
+  }
+}
+
+/** How the coverage that is stored becomes that of the transaction. */
+export function coverageChange({ resource, entries, touched }: TransactionEffects): CoverageChange {
+  const removed: Slice[] = [];
+  const put: Entry[] = [];
+  for (const text of touched) {
+    const before = resource.entries.get(text);
+    const after = entries.get(text);
+    if (after !== undefined && after !== before) put.push(after);
+    if (after === undefined && before !== undefined) removed.push(before.slice);
+  }
+  return { removed, put };
 }
 
 /** Stores an observation about the list, unless it is known. The task then retries slices that did not add up. */

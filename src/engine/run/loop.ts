@@ -6,6 +6,7 @@ import { databaseNow } from '../../warehouse/database/now.ts';
 import { takeCursors } from '../../warehouse/ledgers/cursors.ts';
 import { forgetOldWork } from '../../warehouse/ledgers/retention.ts';
 import { endAbandonedRuns, setRunWaiting } from '../../warehouse/ledgers/runs.ts';
+import { lookForWork } from '../../warehouse/reports/due.ts';
 import { clampToClock } from '../../warehouse/rows/clamp-to-clock.ts';
 import { holdsMissing } from '../../warehouse/rows/missing-rows.ts';
 import { holdsQuarantine } from '../../warehouse/rows/quarantine.ts';
@@ -101,12 +102,14 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   }
 }
 
-/** Creates tasks for new orders, hints and slots. */
-async function refreshTasks(loop: Loop, serves: Serves, now: number): Promise<void> {
-  await takeOrders(loop, serves.orders, now);
-  if (!serves.slots) return;
-  for (const task of await takeHinted(loop, now)) addTask(loop, task);
-  await takeSlots(loop, now);
+/** Creates tasks for new orders, hints and slots. Returns the database's time before. */
+async function refreshTasks(loop: Loop, serves: Serves): Promise<number> {
+  const { database, source } = loop.engine;
+  const { now, orders, hints, slots } = await lookForWork(database.kysely, source);
+  if (orders || loop.tasks.some(({ orderId }) => orderId !== null)) await takeOrders(loop, serves.orders, now);
+  if (hints && serves.slots) for (const task of await takeHinted(loop, now)) addTask(loop, task);
+  if (slots && serves.slots) await takeSlots(loop, now);
+  return now;
 }
 
 /**
@@ -119,7 +122,8 @@ async function serve(
   nextCommit: () => Promise<void>,
 ): Promise<number | null> {
   const { engine } = loop;
-  let refreshedAt = Number.NEGATIVE_INFINITY;
+  /** When tasks were refreshed, by the database's clock and by this machine's. */
+  let refreshed = { now: 0, at: Number.NEGATIVE_INFINITY };
   let idleTurns = 0;
   for (;;) {
     if (loop.fatal !== null) throw loop.fatal;
@@ -129,11 +133,10 @@ async function serve(
       await nextEvent(loop, nextCommit);
       continue;
     }
-    const now = await databaseNow(engine.database);
-    if (now - refreshedAt >= SECOND || loop.tasks.length === 0) {
-      await refreshTasks(loop, serves, now);
-      refreshedAt = now;
-    }
+    const sinceMs = engine.clock.now() - refreshed.at;
+    if (sinceMs < 0 || sinceMs >= SECOND || loop.tasks.length + loop.running.size === 0)
+      refreshed = { now: await refreshTasks(loop, serves), at: engine.clock.now() };
+    const now = refreshed.now + engine.clock.now() - refreshed.at;
     if (engine.refusal) throw engine.refusal;
     const asks = loop.tasks.length > 0 || now - loop.begunAt < TURN_MS || !(await mayEnd(loop, serves, now));
     const { moved, wakeAt, askAt } = await begin(loop, serves, { now, asks });
@@ -151,7 +154,7 @@ async function serve(
     if (loop.running.size < engine.concurrency && (moved || loop.running.size === 0)) continue;
     // `idle` follows seconds in which no reading ended; by then every granted request was answered.
     const event = await nextEvent(loop, nextCommit);
-    if (event === 'page') refreshedAt = Number.NEGATIVE_INFINITY;
+    if (event === 'page') refreshed = { ...refreshed, at: Number.NEGATIVE_INFINITY };
     if (event === 'idle') leaveQueue(loop);
     const waitMs = serves.yields && event === 'idle' ? longWait(loop) : null;
     if (waitMs !== null) return waitMs;

@@ -31,6 +31,7 @@ export const BOOKKEEPING_TABLES = {
     rate_limit: 'integer null',
     rate_limit_until: 'timestamp with time zone null',
     paced_at: 'timestamp with time zone null',
+    version: 'bigint default',
   },
   'sluice.coverage': {
     source: 'text',

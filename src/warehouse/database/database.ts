@@ -1,10 +1,11 @@
-import type { QueryCreator, QueryExecutorProvider } from 'kysely';
+import type { PostgresPoolClient, QueryCreator, QueryExecutorProvider } from 'kysely';
 import type pg from 'pg';
 import { SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { SluiceTables } from './bookkeeping-tables.ts';
 import { kyselyOn, lendClient } from './kysely-on.ts';
 import { connect, connecting, createPool, explainPoolError } from './pool.ts';
+import { createStatementNames } from './statement-names.ts';
 
 /**
  * Where queries go: the pool, or an open transaction. The builder knows the bookkeeping; the warehouse's own tables are declared
@@ -16,25 +17,18 @@ export type Row = Record<string, unknown>;
 
 export interface Queryable {
   /** One statement. `date`, `timestamp`, `timestamptz`, `int8` and `numeric` arrive as text, exactly as Postgres wrote them. */
-  readonly query: <R extends Row = Row>(
-    sql: string,
-    parameters?: readonly unknown[],
-    /** Keeps it prepared under this name on each connection; saves the planning (0.3 ms for a count through an index). */
-    name?: string,
-  ) => Promise<pg.QueryResult<R>>;
+  readonly query: <R extends Row = Row>(sql: string, parameters?: readonly unknown[]) => Promise<pg.QueryResult<R>>;
 }
 
-/** An open transaction: a `Db`, and `query` for statements that stay prepared. */
+/** An open transaction. */
 export type Transaction = Db & Queryable;
 
 export interface TransactionOptions {
-  /** False forbids sequential scans: a plan made while a table is empty would go on scanning it as it grows. Default true. */
-  readonly seqscan?: boolean;
-  /** SQL without parameters, sent in the same round trip as BEGIN, e.g. the lock that the transaction relies on. */
-  readonly opening?: string;
+  /** The zone of timestamps that come without one. Default: UTC. */
+  readonly timeZone?: string;
 }
 
-/** Queries go through `kysely`, or through `query` where the text stays prepared; transactions through `transaction`. */
+/** Statements with parameters stay prepared on their connections. */
 export interface Database extends Queryable {
   readonly kysely: Db;
   /** For what borrows whole connections: cursors and the queue. */
@@ -71,19 +65,24 @@ export async function openDatabase(options: {
       throw explainPoolError(error, place);
     }
   };
+  const nameOf = createStatementNames();
   const queryOn =
     (target: pg.Pool | pg.PoolClient): Queryable['query'] =>
-    <R extends Row>(text: string, parameters?: readonly unknown[], name?: string) => {
-      const values = parameters as unknown[];
-      return explained(name ? target.query<R>({ name, text, values }) : target.query<R>(text, values));
-    };
+    <R extends Row>(text: string, parameters?: readonly unknown[]) =>
+      explained(target.query<R>(statementOf(text, parameters)));
+  const statementOf = (text: string, parameters: readonly unknown[] = []): pg.QueryConfig => {
+    // Without parameters, a text may hold several statements, which cannot be prepared.
+    const name = parameters.length > 0 ? nameOf(text) : undefined;
+    return { text, values: parameters as unknown[], ...(name && { name }) };
+  };
+  const lend = (client: pg.PoolClient, release?: () => void) => lendClient(client, { explained, statementOf, release });
 
   const database: Database = {
-    kysely: kyselyOn(async () => lendClient(await explained(pool.connect()), explained)),
+    kysely: kyselyOn(async () => lend(await explained(pool.connect()))),
     pool,
     place,
     query: queryOn(pool),
-    transaction: (fn, settings) => runTransaction({ pool, explained, queryOn }, fn, settings),
+    transaction: (fn, settings) => runTransaction({ pool, explained, queryOn, lend }, fn, settings),
     connect: name => explained(connect(connecting(url, name))),
     close: () => pool.end(),
   };
@@ -100,20 +99,21 @@ interface PoolAccess {
   readonly pool: pg.Pool;
   readonly explained: <T>(work: Promise<T>) => Promise<T>;
   readonly queryOn: (client: pg.PoolClient) => Queryable['query'];
+  readonly lend: (client: pg.PoolClient, release: () => void) => PostgresPoolClient;
 }
 
 // Kysely's own transactions cannot send more than BEGIN in their first round trip. A Kysely per transaction costs 8 us.
 async function runTransaction<T>(
-  { pool, explained, queryOn }: PoolAccess,
+  { pool, explained, queryOn, lend }: PoolAccess,
   fn: (tx: Transaction) => Promise<T>,
-  { seqscan = true, opening }: TransactionOptions = {},
+  { timeZone }: TransactionOptions = {},
 ): Promise<T> {
   const client = await explained(pool.connect());
   let broken: Error | undefined;
   try {
-    const setting = seqscan ? '' : '; set local enable_seqscan = off';
-    await explained(client.query(`begin${setting}${opening ? `; ${opening}` : ''}`));
-    const lent = lendClient(client, explained, () => undefined);
+    const zone = timeZone === undefined ? '' : `; set local time zone ${client.escapeLiteral(timeZone)}`;
+    await explained(client.query(`begin${zone}`));
+    const lent = lend(client, () => undefined);
     const kysely = kyselyOn(async () => lent);
     const result = await fn(Object.assign(kysely, { query: queryOn(client) }));
     await explained(client.query('commit'));

@@ -14,13 +14,20 @@ export function kyselyOn(lend: () => Promise<PostgresPoolClient>): Kysely<Sluice
  */
 export function lendClient(
   client: pg.PoolClient,
-  explained: <T>(work: Promise<T>) => Promise<T>,
-  release: (broken: boolean) => void = broken => client.release(broken),
+  {
+    explained,
+    statementOf,
+    release = broken => client.release(broken),
+  }: {
+    readonly explained: <T>(work: Promise<T>) => Promise<T>;
+    readonly statementOf: (text: string, parameters?: readonly unknown[]) => pg.QueryConfig;
+    readonly release?: ((broken: boolean) => void) | undefined;
+  },
 ): PostgresPoolClient {
   let broken = false;
   const queryText = async (text: string, parameters?: unknown[]) => {
     try {
-      return await explained(client.query(text, parameters));
+      return await explained(client.query(statementOf(text, parameters)));
     } catch (error) {
       broken ||= isKind(error, 'database');
       throw error;

@@ -50,6 +50,9 @@ export function connecting(url: string, applicationName: string): Connecting {
   };
 }
 
+/** A plan made while a table is empty would go on scanning it as it grows. */
+const NO_SCANS = 'set enable_seqscan = off';
+
 export function createPool({ config, opening }: Connecting, max: number, place: string, log: Log): pg.Pool {
   const pool = new pg.Pool({
     ...config,
@@ -63,7 +66,7 @@ export function createPool({ config, opening }: Connecting, max: number, place: 
     },
     idleTimeoutMillis: 30 * SECOND,
     // The pool awaits what its types call void.
-    onConnect: client => client.query(opening) as unknown as undefined,
+    onConnect: client => client.query(`${opening}; ${NO_SCANS}`) as unknown as undefined,
   });
   // An idle connection that drops is replaced at its next use; without a listener it would end the process.
   pool.on('error', error =>

@@ -10,8 +10,3 @@ export async function savepoint(tx: Db, name: string): Promise<void> {
 export async function rollbackTo(tx: Db, name: string): Promise<void> {
   await sql`rollback to savepoint ${sql.id(name)}`.execute(tx);
 }
-
-/** For a transaction that loads: timestamps without a zone are read in `timeZone`, and sequential scans are forbidden (see `seqscan`). */
-export async function beginLoad(tx: Db, timeZone: string): Promise<void> {
-  await sql`select set_config('timezone', ${timeZone}, true), set_config('enable_seqscan', 'off', true)`.execute(tx);
-}

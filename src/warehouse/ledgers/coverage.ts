@@ -1,7 +1,6 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Entry, NOT_OFFERED } from '../../engine/slices/coverage-entry.ts';
 import { parseSlice, type Slice, sliceText } from '../../engine/slices/slice.ts';
-import { anyOf } from '../database/any-of.ts';
 import type { Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
 import type { Place } from './place.ts';
@@ -43,40 +42,49 @@ const parseEntry = (row: Awaited<ReturnType<ReturnType<typeof entriesOf>['execut
   rows: row.rows === null ? null : Number(row.rows),
 });
 
-/** Replaces `removed` by `put` in the ledger of slices. Date bounds are stored with `infinity` for an open end. */
+/** What replaces what in the coverage of a resource. */
+interface Replaced {
+  readonly resource: string;
+  readonly removed: readonly Slice[];
+  readonly put: readonly Entry[];
+}
+
+/** Replaces `removed` by `put` in the ledger of slices. */
 export async function writeCoverage(
   tx: Db,
-  place: Place,
+  { source, resource }: Place,
   removed: readonly Slice[],
   put: readonly Entry[],
 ): Promise<void> {
-  const kept = new Set(put.map(entry => sliceText(entry.slice)));
-  const gone = removed.map(sliceText).filter(text => !kept.has(text));
-  if (gone.length > 0) {
-    await tx
-      .deleteFrom('sluice.coverage')
-      .where('source', '=', place.source)
-      .where('resource', '=', place.resource)
-      .where('slice', '=', anyOf(gone))
-      .execute();
-  }
-  if (put.length > 0) await putEntries(tx, place, put);
+  if (removed.length + put.length > 0)
+    await sql`with ${coverageCtes(source, [{ resource, removed, put }])} select`.execute(tx);
 }
 
-/** SQL: thousands of slices in one parameter. */
-async function putEntries(tx: Db, place: Place, put: readonly Entry[]): Promise<void> {
-  const data = put.map(entry => ({ ...entry, ...bounds(entry.slice), slice: sliceText(entry.slice) }));
-  await sql`
-    insert into sluice.coverage as c (source, resource, slice, date_from, date_to, id_from, id_to, proven_at, read_at,
-      requests, rows, changed, hours_watched, due_since, due_reason)
-    select ${place.source}, ${place.resource}, slice, "dateFrom", "dateTo", "idFrom", "idTo", ${stamp('"provenAt"')}, ${stamp('"readAt"')},
-      requests, rows, changed, "hoursWatched", ${stamp('"dueSince"')}, "dueReason"
-    from jsonb_to_recordset(cast(${JSON.stringify(data)} as jsonb)) as d(slice text, "dateFrom" date, "dateTo" date, "idFrom" bigint,
-      "idTo" bigint, "provenAt" float8, "readAt" float8, requests int, rows bigint, changed float8, "hoursWatched" float8,
-      "dueSince" float8, "dueReason" text)
-    on conflict (source, resource, slice) do update set proven_at = excluded.proven_at, read_at = excluded.read_at,
-      requests = excluded.requests, rows = excluded.rows, changed = excluded.changed, hours_watched = excluded.hours_watched,
-      due_since = excluded.due_since, due_reason = excluded.due_reason`.execute(tx);
+/** CTEs that replace coverage. Date bounds are stored with `infinity` for an open end. SQL: thousands of slices in one parameter. */
+export function coverageCtes(source: string, changes: readonly Replaced[]): RawBuilder<unknown> {
+  const gone = changes.flatMap(({ resource, removed, put }) => {
+    const kept = new Set(put.map(entry => sliceText(entry.slice)));
+    return removed.map(slice => ({ resource, slice: sliceText(slice) })).filter(({ slice }) => !kept.has(slice));
+  });
+  const put = changes.flatMap(({ resource, put: entries }) =>
+    entries.map(entry => ({ ...entry, ...bounds(entry.slice), resource, slice: sliceText(entry.slice) })),
+  );
+  return sql`
+    uncovered as (
+      delete from sluice.coverage c
+      using jsonb_to_recordset(cast(${JSON.stringify(gone)} as jsonb)) as g(resource text, slice text)
+      where c.source = ${source} and c.resource = g.resource and c.slice = g.slice),
+    covered as (
+      insert into sluice.coverage as c (source, resource, slice, date_from, date_to, id_from, id_to, proven_at, read_at,
+        requests, rows, changed, hours_watched, due_since, due_reason)
+      select ${source}, resource, slice, "dateFrom", "dateTo", "idFrom", "idTo", ${stamp('"provenAt"')}, ${stamp('"readAt"')},
+        requests, rows, changed, "hoursWatched", ${stamp('"dueSince"')}, "dueReason"
+      from jsonb_to_recordset(cast(${JSON.stringify(put)} as jsonb)) as d(resource text, slice text, "dateFrom" date, "dateTo" date,
+        "idFrom" bigint, "idTo" bigint, "provenAt" float8, "readAt" float8, requests int, rows bigint, changed float8,
+        "hoursWatched" float8, "dueSince" float8, "dueReason" text)
+      on conflict (source, resource, slice) do update set proven_at = excluded.proven_at, read_at = excluded.read_at,
+        requests = excluded.requests, rows = excluded.rows, changed = excluded.changed, hours_watched = excluded.hours_watched,
+        due_since = excluded.due_since, due_reason = excluded.due_reason)`;
 }
 
 function bounds(slice: Slice) {

@@ -1,7 +1,6 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { SluiceError } from '../../errors.ts';
 import type { Db } from '../database/database.ts';
-import { NOW } from '../database/now.ts';
 import type { Place } from './place.ts';
 import { addWholeKeys, forgetWholeKeys, readWholeKeys } from './whole-keys.ts';
 
@@ -80,7 +79,7 @@ export async function cursorVersions(db: Db, source: string): Promise<Map<string
   return new Map(rows.map(({ resource, version }) => [resource, version]));
 }
 
-const stale = ({ resource }: Place): SluiceError =>
+export const stale = ({ resource }: Place): SluiceError =>
   new SluiceError('stale', `Another process took over ${resource}; this one wrote nothing and stops.`, {
     next: 'Nothing to do: the other process continues from the last commit.',
   });
@@ -98,30 +97,37 @@ export async function holdCursor(tx: Db, { source, resource }: Place, { version 
   if (!held) throw stale({ source, resource });
 }
 
-/** Advances a cursor, in the transaction that writes the rows. Throws kind `stale` when its version is no longer that of `from`. */
-export async function moveCursor(
-  tx: Db,
-  place: Place,
-  from: Cursor,
-  change: { readings: Readonly<Record<string, ReadingState>>; position: string; runId: string | null },
-): Promise<Cursor> {
-  const moved = await tx
-    .updateTable('sluice.cursors')
-    .set({
-      version: sql<string>`version + 1`,
-      readings: JSON.stringify(stored(change.readings)),
-      position: change.position,
-      committed_at: NOW,
-      run_id: change.runId,
-    })
-    .where('source', '=', place.source)
-    .where('resource', '=', place.resource)
-    .where('version', '=', from.version)
-    .returning('version')
-    .executeTakeFirst();
-  if (!moved) throw stale(place);
-  await moveWholeKeys(tx, place, from.readings[WHOLE], change.readings[WHOLE]);
-  return { version: moved.version, readings: change.readings };
+/** What advances a cursor from where this process left it. */
+interface Moved {
+  readonly resource: string;
+  readonly from: Cursor;
+  readonly readings: Cursor['readings'];
+  readonly position: string;
+  readonly runId: string | null;
+}
+
+/** CTEs that end in `moved`, with the `resource` and the new `version` of each cursor that nobody else has moved. */
+export function cursorCtes(source: string, cursors: readonly Moved[]): RawBuilder<unknown> {
+  const moves = cursors.map(({ resource, from, readings, position, runId }) => ({
+    resource,
+    version: from.version,
+    readings: stored(readings),
+    position,
+    runId,
+  }));
+  return sql`
+    held as materialized (
+      select c.resource, m.readings, m.position, m."runId" from sluice.cursors c
+      join jsonb_to_recordset(cast(${JSON.stringify(moves)} as jsonb))
+        as m(resource text, version bigint, readings jsonb, position text, "runId" bigint)
+        on c.source = ${source} and c.resource = m.resource and c.version = m.version
+      -- In the order of \`takeCursors\`.
+      order by c.resource for update of c),
+    moved as (
+      update sluice.cursors c
+      set version = c.version + 1, readings = held.readings, position = held.position, committed_at = sluice.now(), run_id = held."runId"
+      from held where c.source = ${source} and c.resource = held.resource
+      returning c.resource, c.version)`;
 }
 
 /** What is stored of them. A report starts again in the next process. */
@@ -131,8 +137,13 @@ const stored = (readings: Cursor['readings']): Record<string, StoredReading> => 
   return whole ? { ...others, [WHOLE]: { ...whole, keys: [], seen: whole.keys.length } } : others;
 };
 
-/** Writes only the new keys: a reading appends its keys. */
-async function moveWholeKeys(tx: Db, place: Place, from: ReadingState | undefined, to: ReadingState | undefined) {
+/** Of a whole list, writes only the new keys: a reading appends its keys. */
+export async function moveWholeKeys(
+  tx: Db,
+  place: Place,
+  { readings: { [WHOLE]: from } }: Cursor,
+  { [WHOLE]: to }: Cursor['readings'],
+): Promise<void> {
   const goesOn = from !== undefined && from.startedAt === to?.startedAt;
   if (from !== undefined && !goesOn) await forgetWholeKeys(tx, place);
   if (to !== undefined) await addWholeKeys(tx, place, to.keys.slice(goesOn ? from.keys.length : 0));

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { anyOf } from '../database/any-of.ts';
 import type { Db } from '../database/database.ts';
 import { fromNow, NOW } from '../database/now.ts';
@@ -87,24 +87,31 @@ export async function spentOnSlot(db: Db, source: string, slot: { resource: stri
   return requests;
 }
 
-/**
- * Adds to the counters of a run and of its order, in the transaction that wrote the rows. Requests in flight when the run ended count
- * too. SQL: it runs at every commit, and the builder takes 45 us for it instead of 6.
- */
-export async function addToRun(tx: Db, id: string, orderId: string | null, more: Partial<Counts>): Promise<void> {
-  const counts = { ...noCounts(), ...more };
-  await sql`
-    with ordered as (
-      update sluice.orders set requests = requests + ${counts.requests}, deleted = deleted + ${counts.deleted}
-      where id = cast(${orderId} as bigint)
-    )
-    update sluice.runs set requests = requests + ${counts.requests}, slices = slices + ${counts.slices},
-      rows_read = rows_read + ${counts.rowsRead}, inserted = inserted + ${counts.inserted}, updated = updated + ${counts.updated},
-      unchanged = unchanged + ${counts.unchanged}, revived = revived + ${counts.revived}, missing = missing + ${counts.missing},
-      deleted = deleted + ${counts.deleted}, quarantined = quarantined + ${counts.quarantined}, replaced = replaced + ${counts.replaced},
-      waiting_until = null,
-      state = case when ended_at is null then 'running' else state end, reason = case when ended_at is not null then reason end
-    where id = cast(${id} as bigint)`.execute(tx);
+/** CTEs that add to the counters of runs and of their orders. Requests in flight when the run ended count too. */
+export function runCtes(
+  all: readonly { readonly runId: string; readonly orderId: string | null; readonly counts: Partial<Counts> }[],
+): RawBuilder<unknown> {
+  const data = all.map(({ runId, orderId, counts }) => ({ ...noCounts(), ...counts, runId, orderId }));
+  return sql`
+    counts as materialized (
+      select "runId", "orderId", sum(requests) as requests, sum(slices) as slices, sum("rowsRead") as rows_read,
+        sum(inserted) as inserted, sum(updated) as updated, sum(unchanged) as unchanged, sum(revived) as revived,
+        sum(missing) as missing, sum(deleted) as deleted, sum(quarantined) as quarantined, sum(replaced) as replaced
+      from jsonb_to_recordset(cast(${JSON.stringify(data)} as jsonb)) as n("runId" bigint, "orderId" bigint, requests int, slices int,
+        "rowsRead" int, inserted int, updated int, unchanged int, revived int, missing int, deleted int, quarantined int, replaced int)
+      group by 1, 2),
+    counted as (
+      update sluice.runs r
+      set requests = r.requests + n.requests, slices = r.slices + n.slices, rows_read = r.rows_read + n.rows_read,
+        inserted = r.inserted + n.inserted, updated = r.updated + n.updated, unchanged = r.unchanged + n.unchanged,
+        revived = r.revived + n.revived, missing = r.missing + n.missing, deleted = r.deleted + n.deleted,
+        quarantined = r.quarantined + n.quarantined, replaced = r.replaced + n.replaced, waiting_until = null,
+        state = case when ended_at is null then 'running' else state end, reason = case when ended_at is not null then reason end
+      from counts n where r.id = n."runId"),
+    ordered as (
+      update sluice.orders o set requests = o.requests + n.requests, deleted = o.deleted + n.deleted
+      from (select "orderId", sum(requests) as requests, sum(deleted) as deleted from counts group by 1) n
+      where o.id = n."orderId")`;
 }
 
 /**

@@ -28,3 +28,22 @@ export async function whatIsDue(db: Db, source: string): Promise<Due> {
         and not (state = 'waiting' and reason is null and waiting_until > sluice.now())) as now`.execute(db);
   return rows[0] ?? { now: false, at: null };
 }
+
+/** What waits for the loop that reads a source. */
+export interface WaitingWork {
+  /** The moment of the look (epoch ms). */
+  readonly now: number;
+  readonly orders: boolean;
+  readonly hints: boolean;
+  readonly slots: boolean;
+}
+
+/** Looks for open orders, hints and slots, whether or not they are due. SQL: one statement, since the loop looks every second. */
+export async function lookForWork(db: Db, source: string): Promise<WaitingWork> {
+  const { rows } = await sql<WaitingWork>`
+    select ${epochMs('sluice.now()')} as now,
+      exists (select from sluice.orders where source = ${source} and state in ('waiting', 'running', 'paused')) as orders,
+      exists (select from sluice.hints where source = ${source}) as hints,
+      exists (select from sluice.slots where source = ${source} and run_id is null) as slots`.execute(db);
+  return rows[0] as WaitingWork;
+}

@@ -43,7 +43,7 @@ export async function readQuery(
   try {
     await client.query('begin transaction read only');
     await client.query(
-      `set local search_path = ${client.escapeIdentifier(schema)}, sluice, public; set local statement_timeout = ${timeoutMs}`,
+      `set local search_path = ${client.escapeIdentifier(schema)}, sluice, public; set local statement_timeout = ${timeoutMs}; set local enable_seqscan = on`,
     );
     await client.query(GIVE_UP_SUPERUSER);
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');

@@ -1,10 +1,8 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Slice } from '../../engine/slices/slice.ts';
 import { anyOf } from '../database/any-of.ts';
 import type { Db } from '../database/database.ts';
 import type { Place } from '../ledgers/place.ts';
-import { arrayOf } from './array-of.ts';
-import { STORED_AT, type StoredKey } from './stored-rows.ts';
 import type { Table } from './tables.ts';
 
 /** A stored row that its slice no longer returns and that is not yet proven deleted. It stops being missing when it is seen again or deleted. */
@@ -67,21 +65,6 @@ export async function forgetLackedBy(tx: Db, place: Place, kinds: readonly Slice
     .where('resource', '=', place.resource)
     .where(sql<string>`split_part(slice, ' ', 1)`, '=', anyOf(kinds))
     .execute();
-}
-
-/** Stored rows of the slice that the reading granted at `readAt` did not show and no newer one brought. SQL: a table known at run time. */
-export async function findLeft(
-  tx: Db,
-  table: Table,
-  condition: RawBuilder<boolean>,
-  seen: readonly string[],
-  readAt: string,
-): Promise<StoredKey[]> {
-  const { rows } = await sql<StoredKey>`
-    select t.${sql.id(table.key.name)}::text as key, ${STORED_AT} from ${sql.id(table.schema, table.name)} t
-    left join unnest(${arrayOf(table.key.type, seen)}) as s(key) on s.key = t.${sql.id(table.key.name)}
-    where ${condition} and s.key is null and t._read_at < cast(${readAt} as timestamptz)`.execute(tx);
-  return rows;
 }
 
 /**

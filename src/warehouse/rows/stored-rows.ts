@@ -37,6 +37,36 @@ export async function countRows(
   return rows[0] ?? { rows: 0, changed: 0 };
 }
 
+/** How the stored rows of a slice compare with what a reading of it showed. */
+export interface Compared {
+  /** Rows that the reading did not show, and that no newer one brought. */
+  readonly left: StoredKey[];
+  /** All stored rows of the slice, and those of them read since the reading began. */
+  readonly rows: number;
+  readonly changed: number;
+}
+
+/** Compares the stored rows `t` that meet the condition with a reading whose first request was granted at `startedAt`. */
+export async function compareRows(
+  db: Db,
+  table: Table,
+  condition: RawBuilder<boolean>,
+  seen: readonly string[],
+  startedAt: string,
+): Promise<Compared> {
+  const key = sql.id(table.key.name);
+  const { rows } = await sql<Omit<Compared, 'left'> & { left: StoredKey[] | null }>`
+    select count(*)::int as rows, (count(*) filter (where isNew))::int as changed,
+      json_agg(json_build_object('key', key::text, 'storedAt', "storedAt")) filter (where not isNew and not is_seen) as left
+    from (
+      select t.${key} as key, ${STORED_AT}, t._read_at >= cast(${startedAt} as timestamptz) as isNew, s.key is not null as is_seen
+      from ${sql.id(table.schema, table.name)} t
+      left join (select distinct unnest(${arrayOf(table.key.type, seen)}) as key) s on s.key = t.${key}
+      where ${condition}) compared`.execute(db);
+  const { left, ...counts } = rows[0] ?? { left: null, rows: 0, changed: 0 };
+  return { ...counts, left: left ?? [] };
+}
+
 /** Stored rows of each day from `from` on that has any. */
 export async function countByDay(db: Db, table: Table, dateField: string, from: string): Promise<Map<string, number>> {
   const day = sql`t.${sql.id(dateField)}`;

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import { runLoop } from '../../../src/engine/run/loop.ts';
 import { openSandbox } from '../../../src/sandbox/sandbox.ts';
-import { addToRun, endAbandonedRuns, endRun, startRun } from '../../../src/warehouse/ledgers/runs.ts';
+import { endAbandonedRuns, endRun, startRun } from '../../../src/warehouse/ledgers/runs.ts';
 import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
 import { whatIsDue } from '../../../src/warehouse/reports/due.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
+import { bookCounts } from '../../warehouse/ledgers/booking.ts';
 
 const RUN = { source: 'main', resource: 'invoices', kind: 'slot', orderId: null, slotAt: null };
 const SERVICE = { orders: () => true, slots: true };
@@ -15,11 +16,21 @@ test('a commit after the end of a run is counted, and the run stays ended', asyn
   await withDatabase(async database => {
     const id = await startRun(database.kysely, RUN);
     await endRun(database.kysely, id, { state: 'stopped', reason: 'The order was paused.' });
-    await addToRun(database.kysely, id, null, { requests: 2, inserted: 7 });
+    await bookCounts(database, 'invoices', [{ runId: id, orderId: null, counts: { requests: 2, inserted: 7 } }]);
     const { rows } = await database.query(
       'select state, requests::int as requests, inserted::int as inserted, ended_at is not null as ended from sluice.runs',
     );
     expect(rows).toEqual([{ state: 'stopped', requests: 2, inserted: 7, ended: true }]);
+  });
+});
+
+test('what several tasks did for one run is added up', async () => {
+  await withDatabase(async database => {
+    const runId = await startRun(database.kysely, RUN);
+    const one = { runId, orderId: null, counts: { requests: 2, updated: 1 } };
+    await bookCounts(database, 'invoices', [one, one]);
+    const { rows } = await database.query('select requests::int, updated::int, inserted::int from sluice.runs');
+    expect(rows).toEqual([{ requests: 4, updated: 2, inserted: 0 }]);
   });
 });
 
@@ -40,7 +51,7 @@ test('after five processes in a row died before reading a slice, the run of the 
   await withDatabase(async database => {
     const die = async (slices: number) => {
       const id = await startRun(database.kysely, RUN);
-      await addToRun(database.kysely, id, null, { requests: 1, slices });
+      await bookCounts(database, 'invoices', [{ runId: id, orderId: null, counts: { requests: 1, slices } }]);
       await endAbandonedRuns(database.kysely, 'main');
       const { rows } = await database.query<{ state: string }>('select state from sluice.runs where id = $1', [id]);
       return rows[0]?.state;

@@ -96,8 +96,6 @@ export function createWatch(
     again = false;
     const { rows } = await database.query<{ what: string; resource: string; key: string; at: number }>(
       deletedOrUnstored,
-      [],
-      'watch',
     );
     const removed = removedRows(sandbox);
     for (const { what, resource, key, at } of rows) {

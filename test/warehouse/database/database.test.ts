@@ -75,12 +75,37 @@ test('a transaction commits what it returns from and rolls back what it throws f
   });
 });
 
-test('a transaction can do without sequential scans, and only it', async () => {
+test('connections of the pool do without sequential scans, since plans outlive the size that a table had', async () => {
   await withDatabase(async database => {
-    const show = async (options: { seqscan?: boolean }) =>
-      (await database.transaction(({ query }) => query('show enable_seqscan'), options)).rows;
-    expect(await show({ seqscan: false })).toEqual([{ enable_seqscan: 'off' }]);
-    expect(await show({})).toEqual([{ enable_seqscan: 'on' }]);
+    expect((await database.query('show enable_seqscan')).rows).toEqual([{ enable_seqscan: 'off' }]);
+  });
+});
+
+test('a statement with parameters stays prepared from its second use on', async () => {
+  await withDatabase(async database => {
+    const prepared = () =>
+      database.transaction(async tx => {
+        await tx.query('select $1::int + 1', [1]);
+        await sql`select ${2}::int + 2`.execute(tx);
+        const { rows } = await tx.query('select statement from pg_prepared_statements order by 1');
+        return rows;
+      });
+    expect(await prepared()).toEqual([]);
+    expect(await prepared()).toEqual([{ statement: 'select $1::int + 1' }, { statement: 'select $1::int + 2' }]);
+  });
+});
+
+test('timestamps without a zone are read in the zone of their transaction, and no other', async () => {
+  await withDatabase(async database => {
+    const noon = async (options?: { timeZone: string }) =>
+      (
+        await database.transaction(
+          ({ query }) => query("select timestamptz '2026-07-01 12:00' at time zone 'UTC' as at"),
+          options,
+        )
+      ).rows;
+    expect(await noon({ timeZone: 'Europe/Vienna' })).toEqual([{ at: '2026-07-01 10:00:00' }]);
+    expect(await noon()).toEqual([{ at: '2026-07-01 12:00:00' }]);
   });
 });
 

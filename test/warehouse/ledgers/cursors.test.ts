@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest';
 import { MINUTE } from '../../../src/clock.ts';
 import { isKind } from '../../../src/errors.ts';
-import { type Cursor, moveCursor, type ReadingState, takeCursors } from '../../../src/warehouse/ledgers/cursors.ts';
+import type { Db } from '../../../src/warehouse/database/database.ts';
+import { bookCommit } from '../../../src/warehouse/ledgers/book-commit.ts';
+import { type Cursor, type ReadingState, takeCursors } from '../../../src/warehouse/ledgers/cursors.ts';
 import { writeRows } from '../../../src/warehouse/rows/write-rows.ts';
 import { withDatabase } from '../../support/database.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { contentOf, createParcels, inTransaction, parcel } from '../parcels.ts';
+import { aBooking, takeCursor } from './booking.ts';
 
-const place = { source: 'main', resource: 'parcels' };
 const reading = (startedAt: string, page = 2): ReadingState => ({
   page,
   limit: 100,
@@ -17,30 +19,31 @@ const reading = (startedAt: string, page = 2): ReadingState => ({
   before: null,
   totalRecords: 500,
 });
-const change = (readings: Record<string, ReadingState> = {}) => ({ readings, position: 'id 1..10', runId: null });
+async function moveCursor(tx: Db, from: Cursor, readings: Record<string, ReadingState> = {}): Promise<Cursor> {
+  const [moved] = await bookCommit(tx, 'main', [aBooking('parcels', from, { readings })]);
+  return moved as Cursor;
+}
 
 test('a cursor that was taken over refuses its previous reader, and nothing of that transaction is written', async () => {
   await withDatabase(async database => {
     const table = await createParcels(database);
-    const write = (id: number, cursor: Parameters<typeof moveCursor>[2]) =>
+    const write = (id: number, cursor: Cursor) =>
       inTransaction(database, async tx => {
         await writeRows(tx, table, [parcel(id, { name: `n${id}` }, { parts: [{ label: 'a', weight: '1' }] })], {
           resource: 'parcels',
           runId: null,
           deep: false,
         });
-        return moveCursor(tx, place, cursor, change());
+        return moveCursor(tx, cursor);
       });
-    const first = (await takeCursors(database.kysely, 'main', ['parcels'])).get('parcels');
-    if (!first) throw new Error('no cursor');
+    const first = await takeCursor(database, 'parcels');
     const moved = await write(1, first);
     const before = await contentOf(database);
 
     await expect(write(2, first)).rejects.toSatisfy(error => isKind(error, 'stale'));
     expect(await contentOf(database)).toEqual(before);
 
-    const second = (await takeCursors(database.kysely, 'main', ['parcels'])).get('parcels');
-    if (!second) throw new Error('no cursor');
+    const second = await takeCursor(database, 'parcels');
     await expect(write(3, moved)).rejects.toSatisfy(error => isKind(error, 'stale'));
     expect(await contentOf(database)).toEqual(before);
     await write(4, second);
@@ -52,9 +55,8 @@ test('a cursor that was taken over refuses its previous reader, and nothing of t
 
 test('of two commits from the same version one is written and the other refused', async () => {
   await withDatabase(async database => {
-    const cursor = (await takeCursors(database.kysely, 'main', ['parcels'])).get('parcels');
-    if (!cursor) throw new Error('no cursor');
-    const move = () => inTransaction(database, tx => moveCursor(tx, place, cursor, change()));
+    const cursor = await takeCursor(database, 'parcels');
+    const move = () => inTransaction(database, tx => moveCursor(tx, cursor));
     const results = await Promise.allSettled([move(), move(), move()]);
     expect(results.filter(result => result.status === 'fulfilled')).toHaveLength(1);
     for (const result of results) if (result.status === 'rejected') expect(isKind(result.reason, 'stale')).toBe(true);
@@ -64,7 +66,7 @@ test('of two commits from the same version one is written and the other refused'
 test('a cursor that nobody took refuses as well', async () => {
   await withDatabase(async database => {
     const cursor = { version: '0', readings: {} };
-    await expect(inTransaction(database, tx => moveCursor(tx, place, cursor, change()))).rejects.toSatisfy(error =>
+    await expect(inTransaction(database, tx => moveCursor(tx, cursor))).rejects.toSatisfy(error =>
       isKind(error, 'stale'),
     );
   });
@@ -79,7 +81,7 @@ test('the next reader continues at the last commit, except for readings begun mo
     const old = reading(stamp());
     await clock.advance(10 * MINUTE);
     const young = reading(stamp(), 4);
-    await inTransaction(database, tx => moveCursor(tx, place, cursor, change({ old, young })));
+    await inTransaction(database, tx => moveCursor(tx, cursor, { old, young }));
 
     await clock.advance(4 * MINUTE);
     const both = await takeCursors(database.kysely, 'main', ['parcels']);
@@ -96,14 +98,10 @@ test('the next reader continues at the last commit, except for readings begun mo
 
 test('the keys of a whole list have their own table, and its reading begins again when they are lost', async () => {
   await withDatabase(async database => {
-    const take = async () => {
-      const cursor = (await takeCursors(database.kysely, 'main', ['parcels'])).get('parcels');
-      if (!cursor) throw new Error('no cursor');
-      return cursor;
-    };
+    const take = () => takeCursor(database, 'parcels');
     const shown = (keys: string[], startedAt = '2026-01-15 10:00:00+00') => ({ ...reading(startedAt), keys });
     const move = (from: Cursor, readings: Record<string, ReadingState>) =>
-      inTransaction(database, tx => moveCursor(tx, place, from, change(readings)));
+      inTransaction(database, tx => moveCursor(tx, from, readings));
     const inCursor = async () => {
       const { rows } = await database.query("select readings->'whole'->'keys' as keys from sluice.cursors");
       return rows;

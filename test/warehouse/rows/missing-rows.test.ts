@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Slice } from '../../../src/engine/slices/slice.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
-import { findLeft, listMissing, markSeen, missingAmong } from '../../../src/warehouse/rows/missing-rows.ts';
+import { listMissing, markSeen, missingAmong } from '../../../src/warehouse/rows/missing-rows.ts';
 import { sliceCondition } from '../../../src/warehouse/rows/slice-condition.ts';
+import { compareRows } from '../../../src/warehouse/rows/stored-rows.ts';
 import type { Table } from '../../../src/warehouse/rows/tables.ts';
 import { writeRows } from '../../../src/warehouse/rows/write-rows.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -66,12 +67,14 @@ describe('rows that left their slice', () => {
       const condition = sliceCondition(slice, table, 'sent');
       if (!condition) throw new Error('it has members');
       const seen = ['6', '8', '99'];
-      const left = (await findLeft(database.kysely, table, condition, seen, readAtOf(5))).map(row => row.key);
+      const { left, rows, changed } = await compareRows(database.kysely, table, condition, seen, readAtOf(5));
+      const inSlice = parcelKeys(20).filter(key => lies(Number(key)));
+      expect([rows, changed]).toEqual([inSlice.length, inSlice.filter(key => readBy(Number(key)) >= 5).length]);
       const expected = parcelKeys(20).filter(key => {
         const id = Number(key);
         return lies(id) && readBy(id) < 5 && !seen.includes(key);
       });
-      expect(left.sort()).toEqual(expected.sort());
+      expect(left.map(({ key }) => key).sort()).toEqual(expected.sort());
     },
   );
 

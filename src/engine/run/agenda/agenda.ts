@@ -18,8 +18,7 @@ export interface Agenda {
   readonly failing: Map<Resource, number>;
   /** Requests that had been granted when the pace was last counted. */
   granted: number;
-  /** What was left of the limit at a moment (epoch ms). */
-  limit: { readonly forecast: Forecast; readonly at: number };
+  limit: LimitSeen;
   readonly memory: AgendaMemory;
 }
 
@@ -40,3 +39,12 @@ export interface AgendaMemory {
 }
 
 export const newMemory = (): AgendaMemory => ({ pace: null, attempts: new Map(), cutAt: new Map() });
+
+/** What was left of the limit. */
+export interface LimitSeen {
+  readonly forecast: Forecast;
+  /** When (epoch ms). */
+  readonly at: number;
+  /** Requests that had been granted to live readings by then. */
+  readonly granted: number;
+}

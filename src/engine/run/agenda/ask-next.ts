@@ -1,4 +1,4 @@
-import { type Forecast, STEPS } from '../../../budget/forecast.ts';
+import { STEPS } from '../../../budget/forecast.ts';
 import { HOUR, SECOND } from '../../../clock.ts';
 import { factsOf } from '../../agenda/list-facts.ts';
 import { refill, spend, startPace, waitFor } from '../../agenda/pace.ts';
@@ -12,9 +12,9 @@ import { hasUnread } from '../has-unread.ts';
 import { knownMissing } from '../known-missing.ts';
 import { startReading } from '../readings/start-reading.ts';
 import { dropOtherPartitions } from '../recut.ts';
-import type { Agenda, AgendaMemory, Asked } from './agenda.ts';
+import type { Agenda, AgendaMemory, Asked, LimitSeen } from './agenda.ts';
 import { cutLists } from './cut-lists.ts';
-import { freeFor, lookAtLimit, paceRule } from './open-agenda.ts';
+import { freeFor, lookAtLimit, looksEveryMs, paceRule } from './open-agenda.ts';
 import { settle } from './settle.ts';
 
 /** When to look again where nothing can be asked now. */
@@ -28,27 +28,28 @@ export async function askNext(loop: Loop, agenda: Agenda, now: number): Promise<
   // Ticks and hints go first; what they find may change the question. A first sync takes long: others go on beside it.
   if (loop.tasks.some(task => task.kind === 'hint' || (task.kind === 'slot' && !hasUnread(task))))
     return now + LATER_MS;
-  if (now - agenda.limit.at >= engine.windowMs / STEPS) agenda.limit = await lookAtLimit(engine, now);
-  const rule = paceRule(engine, agenda.by, agenda.limit.forecast, loop.tasks.length > 0);
+  const othersWait = loop.tasks.length > 0;
   const granted = engine.granted();
-  memory.pace = refill(spend(memory.pace ?? startPace(now), granted - agenda.granted), now, rule);
+  const spent = spend(memory.pace ?? startPace(now), granted - agenda.granted);
+  memory.pace = refill(spent, now, paceRule(engine, agenda, othersWait));
   agenda.granted = granted;
+  if (now - agenda.limit.at >= looksEveryMs(engine)) agenda.limit = await lookAtLimit(engine, now);
+  const rule = paceRule(engine, agenda, othersWait);
   const underWay = [...agenda.asking.values()].reduce((sum, requests) => sum + requests, 0);
   const wait = waitFor(spend(memory.pace, underWay), rule);
-  if (wait > 0)
-    return agenda.by === 'ticks' ? now + wait : Math.min(now + wait, agenda.limit.at + engine.windowMs / STEPS);
+  // What is left may last better by then.
+  if (wait > 0) return now + (agenda.by === 'even' ? Math.min(wait, engine.windowMs / STEPS) : wait);
   await cutLists(loop, agenda, now);
   const asked = best((await questions(loop, agenda, now)).filter(isWorthIt));
-  agenda.limit = await lookAtLimit(engine, now);
-  if (asked === null || !isFree(engine, agenda.limit.forecast, asked))
+  if (asked === null || !isFree(engine, agenda.limit, asked))
     return rule.rate > 0 ? now + LATER_MS : Number.POSITIVE_INFINITY;
   ask(loop, agenda, asked, now);
   return null;
 }
 
 /** The limit has enough left for the question and a little more. Nothing is kept for more than half of it. */
-const isFree = (engine: Engine, forecast: Forecast, { requests }: Question): boolean =>
-  freeFor(engine, forecast) > Math.min(requests - 1, engine.limit / 2);
+const isFree = (engine: Engine, seen: LimitSeen, { requests }: Question): boolean =>
+  freeFor(engine, seen) > Math.min(requests - 1, engine.limit / 2);
 
 const isWorthIt = ({ score, overdue, waiting }: Question): boolean => overdue || waiting !== undefined || score > 0;
 

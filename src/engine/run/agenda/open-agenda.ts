@@ -1,11 +1,11 @@
-import { type Forecast, lastingRate, STEPS, wholeLimit } from '../../../budget/forecast.ts';
+import { lastingRate, STEPS, wholeLimit } from '../../../budget/forecast.ts';
 import { lastSlotRuns } from '../../../warehouse/ledgers/slots.ts';
 import { type Pace, type PaceRule, startPace } from '../../agenda/pace.ts';
 import type { Resource } from '../../resource.ts';
 import { createTask, type Task } from '../../task/task.ts';
 import type { Engine } from '../engine.ts';
 import type { Serves } from '../serves.ts';
-import { type Agenda, newMemory } from './agenda.ts';
+import { type Agenda, type LimitSeen, newMemory } from './agenda.ts';
 import { rests } from './rest.ts';
 
 /** The share of the limit that the agenda leaves to people and hints. */
@@ -19,8 +19,7 @@ const LEAST_SAVED = 4;
  */
 export function paceRule(
   { limit, windowMs }: Engine,
-  by: Agenda['by'],
-  forecast: Forecast,
+  { by, limit: { forecast } }: Pick<Agenda, 'by' | 'limit'>,
   othersWait: boolean,
 ): PaceRule {
   if (by === 'ticks') return { rate: 0, most: limit };
@@ -28,13 +27,17 @@ export function paceRule(
   return { rate: othersWait ? rate / 2 : rate, most: Math.max(limit / STEPS, Math.min(LEAST_SAVED, limit)) };
 }
 
-/** What is left of the limit, at the moment `now` (epoch ms). */
-export async function lookAtLimit({ forecast, limit, windowMs }: Engine, now: number): Promise<Agenda['limit']> {
-  return { forecast: (await forecast?.()) ?? wholeLimit(limit, windowMs), at: now };
+export async function lookAtLimit({ forecast, limit, windowMs, granted }: Engine, now: number): Promise<LimitSeen> {
+  const seen = { at: now, granted: granted() };
+  return { forecast: (await forecast?.()) ?? wholeLimit(limit, windowMs), ...seen };
 }
 
+/** A look at the limit holds for so long: twelve seconds of an hour. */
+export const looksEveryMs = ({ windowMs }: Engine): number => windowMs / STEPS / 10;
+
 /** Requests that the agenda may send now without touching its reserve. */
-export const freeFor = ({ limit }: Engine, { free }: Forecast): number => free - RESERVE * limit;
+export const freeFor = ({ limit, granted }: Engine, seen: LimitSeen): number =>
+  seen.forecast.free - (granted() - seen.granted) - RESERVE * limit;
 
 /** Opens the agenda of the lists that had a tick before. A list whose last tick failed is left to the next, unless it has answered since. */
 export async function openAgenda(
@@ -55,10 +58,10 @@ export async function openAgenda(
 }
 
 /** What is left of the limit tells how many requests were saved. */
-function firstPace(engine: Engine, by: Agenda['by'], { forecast, at }: Agenda['limit']): Pace {
-  if (by === 'ticks') return startPace(at);
-  const { most } = paceRule(engine, by, forecast, false);
-  return { saved: Math.min(Math.max(freeFor(engine, forecast), 0), most), at };
+function firstPace(engine: Engine, by: Agenda['by'], seen: LimitSeen): Pace {
+  if (by === 'ticks') return startPace(seen.at);
+  const { most } = paceRule(engine, { by, limit: seen }, false);
+  return { saved: Math.min(Math.max(freeFor(engine, seen), 0), most), at: seen.at };
 }
 
 export const agendaTask = (resource: Resource, runId: string, now: number): Task =>

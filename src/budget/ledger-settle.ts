@@ -1,0 +1,93 @@
+import type { Database } from '../warehouse/database/database.ts';
+import { createBatch } from './batch.ts';
+import type { Grant, Settlement } from './budget.ts';
+import type { LedgerKey } from './ledger-state.ts';
+import { countOf } from './policy.ts';
+
+interface Settled {
+  readonly grant: Grant;
+  readonly settlement: Settlement;
+}
+
+/** Records answers, those that arrive while others are recorded in one statement. */
+export function createSettling(database: Database, ledger: LedgerKey): (settled: Settled) => Promise<void> {
+  const { key, limit, windowMs } = ledger;
+
+  async function settleAll(all: readonly Settled[]): Promise<void> {
+    const columns = [
+      all.map(({ grant }) => grant.id),
+      all.map(({ settlement }) => settlement.purpose),
+      all.map(({ settlement }) => settlement.runId ?? null),
+      all.map(({ settlement }) => settlement.status),
+    ];
+    const reported = reportOf(all);
+    if (reported === null) await database.query(SETTLE, [key, windowMs, ...columns]);
+    else await database.query(SETTLE_AND_OBSERVE, [key, windowMs, ...columns, limit, ...reported]);
+  }
+
+  const batch = createBatch(settleAll);
+  return settled => batch.add(settled);
+}
+
+/** What the newest of the answers that report anything about the limit says; the longest block holds. */
+function reportOf(all: readonly Settled[]): unknown[] | null {
+  const settlements = all.map(({ settlement }) => settlement);
+  const newest = settlements.findLast(({ remaining, limit }) => remaining !== undefined || limit !== undefined);
+  const blocks = settlements.filter(({ blockedForMs }) => blockedForMs !== undefined);
+  const longest = blocks.sort((a, b) => (b.blockedForMs ?? 0) - (a.blockedForMs ?? 0))[0];
+  if (newest === undefined && longest === undefined) return null;
+  return [
+    countOf(newest?.remaining) ?? null,
+    countOf(newest?.limit) ?? null,
+    longest?.blockedForMs ?? null,
+    longest !== undefined && blocks.every(({ crowded }) => crowded),
+  ];
+}
+
+/** CTEs that end in `settled`, with the requests of the key $1 that are settled now. */
+const SETTLE_CTES = `
+  clock as materialized (select sluice.now() as now, $2::float8 * interval '1 millisecond' as window),
+  answers as materialized (
+    select * from unnest($3::bigint[], $4::text[], $5::bigint[], $6::int[]) as a(id, purpose, run_id, status)),
+  settled as (
+    update sluice.requests r
+    set settled_at = now, counts_until = now + clock.window, purpose = a.purpose, run_id = a.run_id, status = a.status
+    from answers a, clock
+    where r.id = a.id and r.key = $1 and r.settled_at is null
+    returning r.id, r.status, r.granted_at)`;
+
+const SETTLE = `with ${SETTLE_CTES} select`;
+
+// The rule of `observe` in `policy.ts`. It writes only changes: most answers agree with our own count. A key that is refused again and
+// again stays blocked for as long as that has gone on: processes that come and go would each begin with the shortest wait, which made
+// 360 refusals an hour. `since` is when the first of them was answered, so that a single one that took long is none of these; it is null
+// once a request granted later was answered, and least() would ignore that. What is settled here is not in the table yet.
+const SETTLE_AND_OBSERVE = `
+  with ${SETTLE_CTES},
+  answered as (
+    select greatest(
+      (select max(id) from sluice.requests where key = $1 and status <> 429),
+      (select max(id) from settled where status <> 429)) as id),
+  refused as (
+    select min(settled_at) as since from sluice.requests, clock
+    where key = $1 and status = 429 and granted_at > clock.now - clock.window and id > coalesce((select id from answered), 0)),
+  seen as (
+    select now, now + clock.window as until,
+      greatest(0, least($7::int, $9::int) - $8::int
+        - (select count(*)::int from sluice.requests where key = $1 and counts_until > clock.now)) as withheld,
+      case when $9::int between 1 and $7::int - 1 then $9::int end as server_limit,
+      case when $10::float8 is not null then now + greatest($10::float8 * interval '1 millisecond',
+        case when $11::boolean then interval '0'
+          else least(coalesce(now - (select since from refused), interval '0'), clock.window, interval '10 minutes') end) end as blocked_until
+    from clock)
+  update sluice.budgets b
+  set withheld = case when $8::int is null then b.withheld else seen.withheld end,
+      withheld_until = case when $8::int is null then b.withheld_until else seen.until end,
+      server_limit = case when $9::int is null then b.server_limit else seen.server_limit end,
+      server_limit_until = case when $9::int is null then b.server_limit_until else seen.until end,
+      blocked_until = greatest(b.blocked_until, seen.blocked_until)
+  from seen
+  where b.key = $1 and (
+    ($8::int is not null and (b.withheld > 0 or seen.withheld > 0))
+    or ($9::int is not null and (b.server_limit is not null or seen.server_limit is not null))
+    or seen.blocked_until is not null)`;

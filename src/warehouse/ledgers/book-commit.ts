@@ -1,0 +1,47 @@
+import { sql } from 'kysely';
+import type { Entry } from '../../engine/slices/coverage-entry.ts';
+import type { Slice } from '../../engine/slices/slice.ts';
+import type { Db } from '../database/database.ts';
+import { coverageCtes } from './coverage.ts';
+import { type Cursor, cursorCtes, moveWholeKeys, type ReadingState, stale } from './cursors.ts';
+import { type Counts, runCtes } from './runs.ts';
+
+/** What a commit changes in the books of one resource. */
+export interface Booking {
+  readonly resource: string;
+  /** The cursor as this process left it. */
+  readonly from: Cursor;
+  readonly readings: Readonly<Record<string, ReadingState>>;
+  readonly position: string;
+  readonly runId: string | null;
+  readonly removed: readonly Slice[];
+  readonly put: readonly Entry[];
+  readonly counts: readonly RunCounts[];
+}
+
+/** What was done for a run, and for its order. */
+export interface RunCounts {
+  readonly runId: string;
+  readonly orderId: string | null;
+  readonly counts: Partial<Counts>;
+}
+
+/**
+ * Advances cursors, replaces coverage and adds to runs and orders, in the transaction that writes the rows. Returns the new cursors in the
+ * same order. Throws kind `stale` when another process has taken over one of them. SQL: one statement for everything.
+ */
+export async function bookCommit(tx: Db, source: string, bookings: readonly Booking[]): Promise<Cursor[]> {
+  const { rows } = await sql<{ resource: string; version: string }>`
+    with ${cursorCtes(source, bookings)}, ${coverageCtes(source, bookings)},
+      ${runCtes(bookings.flatMap(({ counts }) => counts))}
+    select resource, version from moved`.execute(tx);
+  const versions = new Map(rows.map(({ resource, version }) => [resource, version]));
+  const moved: Cursor[] = [];
+  for (const { resource, from, readings } of bookings) {
+    const version = versions.get(resource);
+    if (version === undefined) throw stale({ source, resource });
+    await moveWholeKeys(tx, { source, resource }, from, readings);
+    moved.push({ version, readings });
+  }
+  return moved;
+}
