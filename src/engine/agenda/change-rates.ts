@@ -46,8 +46,8 @@ function assumed({ slice }: Entry, now: number): number {
 
 interface Pool {
   readonly assumed: number;
-  readonly changed: number;
-  readonly rowHours: number;
+  changed: number;
+  rowHours: number;
 }
 
 /**
@@ -58,15 +58,23 @@ export function pooledPrior(entries: Iterable<Entry>, now: number): Prior {
   const pools = new Map<string, Pool>();
   for (const entry of entries) {
     const kind = ageClass(entry, now);
-    const pool = pools.get(kind) ?? { assumed: assumed(entry, now), changed: 0, rowHours: 0 };
-    const rowHours = pool.rowHours + entry.hoursWatched * Math.max(entry.rows ?? 1, 1);
-    pools.set(kind, { ...pool, changed: pool.changed + entry.changed, rowHours });
+    const pool: Pool = pools.get(kind) ?? { assumed: assumed(entry, now), changed: 0, rowHours: 0 };
+    pool.changed += entry.changed;
+    pool.rowHours += entry.hoursWatched * Math.max(entry.rows ?? 1, 1);
+    pools.set(kind, pool);
   }
   const factor = busierThanAssumed([...pools].flatMap(([kind, pool]) => (kind.startsWith('date') ? [pool] : [])));
+  const rates = new Map<string, number>();
   return entry => {
-    const base = assumed(entry, now) * (entry.slice.by === 'date' ? factor : 1);
-    const { changed = 0, rowHours = 0 } = pools.get(ageClass(entry, now)) ?? {};
-    return (Math.max(changed, 0) + ASSUMED_CHANGES) / (rowHours + ASSUMED_CHANGES / base);
+    const kind = ageClass(entry, now);
+    let rate = rates.get(kind);
+    if (rate === undefined) {
+      const base = assumed(entry, now) * (entry.slice.by === 'date' ? factor : 1);
+      const { changed = 0, rowHours = 0 } = pools.get(kind) ?? {};
+      rate = (Math.max(changed, 0) + ASSUMED_CHANGES) / (rowHours + ASSUMED_CHANGES / base);
+      rates.set(kind, rate);
+    }
+    return rate;
   };
 }
 

@@ -51,10 +51,11 @@ export function questionsOf(facts: AgendaFacts): Question[] {
     ...confirmQuestion(facts),
   ];
   const reading = [...list.reading];
-  return all.flatMap(each => {
-    if (reading.some(slice => overlap(slice, each.choice.slice))) return [];
-    return { ...each, score: weight * scoreOf(each), overdue: each.overdue === true || each.age > mostAge };
-  });
+  const open = reading.length > 0 ? all.filter(({ choice }) => !reading.some(slice => overlap(slice, choice.slice))) : all;
+  // Assigned, not copied: there are thousands, for each request anew.
+  return open.map(each =>
+    Object.assign(each, { score: weight * scoreOf(each), overdue: each.overdue === true || each.age > mostAge }),
+  );
 }
 
 /** The question to ask first: what is overdue, the oldest first, then what brings most for its requests. */
@@ -84,27 +85,27 @@ function sliceQuestions(facts: AgendaFacts, rateOf: RateOf): Unscored[] {
   const from = confirmsFrom(list, lacking);
   const parts = partition(list).filter(({ provenAt }) => provenAt !== null);
   // Before that moment, no reading confirms anything.
-  const uncovered = from <= now ? parts.filter(({ provenAt }) => (provenAt as number) < from) : [];
+  const uncovered = new Set(from <= now ? parts.filter(({ provenAt }) => (provenAt as number) < from) : []);
   // What lacked rows is read after all others: they may show those rows.
-  const others = uncovered.filter(entry => !hasLacked(entry, lacking));
-  const confirming = others.length > 0 ? others : uncovered;
+  const others = new Set([...uncovered].filter(entry => !hasLacked(entry, lacking)));
+  const confirming = others.size > 0 ? others : uncovered;
   const waits = hoursSince(from, now);
   const inDoubt = windowsInDoubt(list, parts);
   return parts.flatMap(entry => {
     const { slice, dueSince, dueReason, provenAt } = entry;
     const isDue = dueSince !== null && dueSince > (provenAt ?? 0) && dueSince <= now;
-    const confirms = confirming.includes(entry);
+    const confirms = confirming.has(entry);
     // A reading that proved nothing is repeated no sooner than one that did.
     const triedAt = Math.max(provenAt ?? 0, entry.readAt ?? 0);
     const sinceTried = hoursSince(triedAt, now);
     // A total that agreed makes rows count as younger, but does not prove them.
     const overdue = sinceTried > mostAge;
     if (wish.progress.done.has(sliceText(slice)) || (monthsHold && !isDue)) return [];
-    if (uncovered.includes(entry) && !confirms && !isDue && !overdue) return [];
+    if (uncovered.has(entry) && !confirms && !isDue && !overdue) return [];
     const due = isDue
       ? [{ changes: 1 / (inDoubt.get(dueSince) ?? 1), hours: Math.min(hoursSince(dueSince, now), sinceTried) }]
       : [];
-    const lacks = confirms ? [{ changes: missing.length / confirming.length, hours: Math.min(waits, sinceTried) }] : [];
+    const lacks = confirms ? [{ changes: missing.length / confirming.size, hours: Math.min(waits, sinceTried) }] : [];
     const waiting = sumUp([...due, ...lacks]);
     return {
       choice: choiceOf(slice),

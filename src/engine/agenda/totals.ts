@@ -8,6 +8,7 @@ import {
   monthBefore,
   monthRange,
   overlapDays,
+  within,
 } from '../slices/date-windows.ts';
 import { sliceText, type TotalSlice } from '../slices/slice.ts';
 import type { Asking } from './worth.ts';
@@ -31,10 +32,12 @@ export function totalQuestions(list: List, rateOf: (entry: Entry) => number, tod
   const trust = list.profile.controlTotals;
   if (!list.job.control || list.strategy.partition !== 'date' || (trust !== null && trust !== 'agree')) return [];
   const parts = partition(list);
-  return monthsBack(parts, today).flatMap(month => {
+  const months = monthsBack(parts, today);
+  const partsIn = byMonth(parts, months);
+  return months.flatMap(month => {
     const slice: TotalSlice = { by: 'total', month };
     const range = monthRange(month);
-    const inMonth = parts.filter(({ slice: part }) => part.by === 'date' && overlapDays(part, range) > 0);
+    const inMonth = partsIn.get(month) ?? [];
     const asked = list.entries.get(sliceText(slice));
     const cost = sumOf(inMonth, entry => costIn(entry, range));
     const isProven = inMonth.every(({ provenAt }) => provenAt !== null);
@@ -105,12 +108,29 @@ function monthsBack(parts: readonly Entry[], today: string): string[] {
   return months;
 }
 
+/** The windows with days in each of the months, which are given newest first. */
+function byMonth(parts: readonly Entry[], months: readonly string[]): Map<string, Entry[]> {
+  const found = new Map(months.map(month => [month, [] as Entry[]]));
+  const [newest = ''] = months;
+  const oldest = months.at(-1) ?? '';
+  for (const entry of parts) {
+    const { slice } = entry;
+    if (slice.by !== 'date') continue;
+    const from = slice.from === null ? oldest : slice.from.slice(0, 7);
+    let month = slice.to === null ? newest : slice.to.slice(0, 7);
+    if (month > newest) month = newest;
+    for (; month >= from && month >= oldest; month = monthBefore(`${month}-01`, 1)) found.get(month)?.push(entry);
+  }
+  return found;
+}
+
 /** Requests that reading the part of a window in the month would take. */
 const costIn = (entry: Entry, range: DateRange): number => entry.requests * shareIn(entry, range);
 
 /** The share of a window's days that lie in the month; 0 for one that is open, as nobody knows its length. */
 function shareIn({ slice }: Entry, range: DateRange): number {
   if (slice.by !== 'date') return 0;
+  if (within(slice, range.from, range.to)) return 1;
   const days = lengthInDays(slice);
   return Number.isFinite(days) ? overlapDays(slice, range) / days : 0;
 }

@@ -15,11 +15,17 @@ export function addDays(day: Day, days: number): Day {
   return new Date(bounded).toISOString().slice(0, 10);
 }
 
+/** Making one takes 50 us. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
 /** The day it is at `epochMs` in an IANA zone. */
-export const dayIn = (epochMs: number, zone: string): Day =>
-  new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(
-    epochMs,
-  );
+export function dayIn(epochMs: number, zone: string): Day {
+  const format =
+    formats.get(zone) ??
+    new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' });
+  formats.set(zone, format);
+  return format.format(epochMs);
+}
 
 export const wholeTime: DateSlice = { by: 'date', from: null, to: null };
 
