@@ -51,7 +51,8 @@ export function questionsOf(facts: AgendaFacts): Question[] {
     ...confirmQuestion(facts),
   ];
   const reading = [...list.reading];
-  const open = reading.length > 0 ? all.filter(({ choice }) => !reading.some(slice => overlap(slice, choice.slice))) : all;
+  const open =
+    reading.length > 0 ? all.filter(({ choice }) => !reading.some(slice => overlap(slice, choice.slice))) : all;
   // Assigned, not copied: there are thousands, for each request anew.
   return open.map(each =>
     Object.assign(each, { score: weight * scoreOf(each), overdue: each.overdue === true || each.age > mostAge }),
