@@ -9,6 +9,7 @@ import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { type Job, wholeRowOf } from '../job.ts';
 import { jsonText, uncleanIn, wholeJson } from '../storable-text.ts';
+import { compileRecord, type ReadRecord } from './compile-record.ts';
 import { createSecretFilter } from './drop-secrets.ts';
 
 /** Stands in `_extra` beside the unknown fields: how many characters were removed or replaced, by field. */
@@ -38,6 +39,7 @@ export function createRecordParser(
   options: { hashed: boolean; contentKeyed: boolean; never?: readonly string[] },
 ): RecordParser {
   const whole = wholeRowOf(job);
+  const read = compileRecord(job);
   const known = new Set([...Object.keys(job.record.shape), ...job.never]);
   const children = Object.keys(job.children).map(field => ({
     field,
@@ -53,13 +55,9 @@ export function createRecordParser(
   const parse = (raw: unknown, readAt: string, { listed, replaced }: Beside): Parsed => {
     if (!isObject(raw)) return { bad: badRecord(job, raw, { '(record)': 'expected an object' }) };
     const record = whole === undefined ? withLists(raw, children) : { [job.key]: raw[job.key], [whole]: raw };
-    const parsed = job.record.safeParse(record);
-    if (!parsed.success) return { bad: badRecord(job, raw, reasonsOf(parsed.error)) };
-
-    const values: Record<string, string | null> = {};
-    for (const [name, value] of Object.entries(parsed.data)) {
-      if (value !== undefined && !(name in job.children)) values[name] = value as string | null;
-    }
+    const fitting = read?.(record) ?? checkRecord(job, record);
+    if ('reasons' in fitting) return { bad: badRecord(job, raw, fitting.reasons) };
+    const { values } = fitting;
     const key = values[job.key] ?? (options.contentKeyed ? `#${digestOf(sorted(values))}` : null);
     if (key === null) return { bad: badRecord(job, raw, { [job.key]: 'a row needs it' }) };
 
@@ -72,7 +70,7 @@ export function createRecordParser(
     let extra: string | null;
     try {
       for (const child of children) {
-        const items = parsed.data[child.field] as Record<string, string | null>[] | null | undefined;
+        const items = fitting.lists[child.field];
         if (items === undefined) continue;
         const rawItems = record[child.field] as Record<string, unknown>[] | null;
         lists[child.field] = (items ?? []).map((item, index) => ({
@@ -91,6 +89,20 @@ export function createRecordParser(
   return (raw, readAt, { listed, replaced: all } = {}) => {
     const replaced = secrets.dropNames(all);
     return marked(parse(secrets.drop(raw), readAt, { ...(listed && { listed }), replaced }), replaced !== undefined);
+  };
+}
+
+/** The record as zod reads it, or what is wrong with it. */
+function checkRecord(
+  { record: declared, children }: Job,
+  record: unknown,
+): ReadRecord | { reasons: Record<string, string> } {
+  const parsed = declared.safeParse(record);
+  if (!parsed.success) return { reasons: reasonsOf(parsed.error) };
+  const entries = Object.entries(parsed.data).filter(([, value]) => value !== undefined);
+  return {
+    values: Object.fromEntries(entries.filter(([name]) => !(name in children))) as ReadRecord['values'],
+    lists: Object.fromEntries(entries.filter(([name]) => name in children)) as ReadRecord['lists'],
   };
 }
 
@@ -134,10 +146,12 @@ function extraOf(
   const cleaned: [string, number][] = [];
   for (const name in values) {
     const raw = record[name];
+    if (raw === values[name] || typeof raw === 'number') continue;
     const unclean = typeof raw === 'string' ? uncleanIn(raw) : isObject(raw) ? jsonText(raw).cleaned : 0;
     if (unclean > 0) cleaned.push([name, unclean]);
   }
-  const names = Object.keys(record).filter(name => !known.has(name));
+  const names: string[] = [];
+  for (const name in record) if (!known.has(name)) names.push(name);
   if (names.length === 0 && cleaned.length === 0 && !replaced) return null;
   const unknown = Object.fromEntries(names.map(name => [name, record[name]]));
   const json = jsonText(unknown);

@@ -1,13 +1,22 @@
 import { z } from 'zod';
 import { BadValue } from './values.ts';
 
+type Read = (value: unknown) => string | null;
+
+const readers = new WeakMap<object, Read>();
+
 /** A field of a record in its normal form. An absent field stays absent; a value that `read` rejects becomes an issue of the field. */
-export function field(read: (value: unknown) => string | null) {
-  return z
+export function field(read: Read) {
+  const schema = z
     .unknown()
     .transform((value, context) => (value === undefined ? undefined : checked(value, context, read)))
     .optional();
+  readers.set(schema, read);
+  return schema;
 }
+
+/** How a value of the field is read; undefined for a schema that is none of `field`. */
+export const readerOf = (schema: object): Read | undefined => readers.get(schema);
 
 /** Applies `read` to a value and turns a `BadValue` into an issue. */
 export function checked<T>(value: unknown, context: z.RefinementCtx, read: (value: unknown) => T): T {

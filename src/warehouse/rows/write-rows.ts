@@ -84,21 +84,21 @@ interface Batch {
 
 // A statement holds rows with the same set of present columns; nearly all rows of a source share one.
 function groupByShape(table: Table, rows: readonly Row[]): Batch[] {
-  const groups = new Map<string, { columns: Column[]; rows: Row[] }>();
+  const groups = new Map<string, Row[]>();
   for (const row of rows) {
-    const columns = table.columns.filter(column => row.values[column.name] !== undefined);
-    const shape = columns.map(column => column.name).join();
+    let shape = '';
+    for (const { name } of table.columns) shape += row.values[name] === undefined ? '-' : '+';
     const group = groups.get(shape);
-    if (group) group.rows.push(row);
-    else groups.set(shape, { columns, rows: [row] });
+    if (group) group.push(row);
+    else groups.set(shape, [row]);
   }
-  return [...groups.values()].flatMap(group => {
-    const batches: Batch[] = [];
-    for (let start = 0; start < group.rows.length; start += BATCH) {
-      batches.push({ ...group, rows: group.rows.slice(start, start + BATCH) });
-    }
-    return batches;
-  });
+  const batches: Batch[] = [];
+  for (const [shape, group] of groups) {
+    const columns = table.columns.filter((_, index) => shape[index] === '+');
+    for (let start = 0; start < group.length; start += BATCH)
+      batches.push({ columns, rows: group.slice(start, start + BATCH) });
+  }
+  return batches;
 }
 
 interface BatchColumn extends Column {
@@ -118,6 +118,12 @@ function columnsOf(table: Table, { columns, rows }: Batch): BatchColumn[] {
   return data;
 }
 
+/** A column that is left out where it is false for all rows, as it nearly always is. */
+function flagged({ rows }: Batch, name: string, holds: (row: Row) => boolean): BatchColumn[] {
+  const values = rows.map(row => String(holds(row)));
+  return values.includes('true') ? [{ name, type: 'boolean', values }] : [];
+}
+
 /** One statement: it compares, keeps the old versions, updates, inserts and clears the history of revived rows. */
 async function writeBatch(
   tx: Db,
@@ -130,12 +136,12 @@ async function writeBatch(
   const history = sql.id(table.schema, 'row_history');
   const key = sql.id(table.key.name);
   const data = columnsOf(table, batch);
-  const flag = (holds: (row: Row) => boolean) => batch.rows.map(row => String(holds(row)));
-  const input: BatchColumn[] = [
+  const input = [
     ...data,
-    { name: '_altered', type: 'boolean', values: flag(row => altered.has(row.key)) },
-    { name: '_only_if_new', type: 'boolean', values: flag(row => row.onlyIfNew === true) },
+    ...flagged(batch, '_altered', row => altered.has(row.key)),
+    ...flagged(batch, '_only_if_new', row => row.onlyIfNew === true),
   ];
+  const isFlagged = (name: string) => (input.some(column => column.name === name) ? sql.ref(`i.${name}`) : sql`false`);
   const names = data.map(column => column.name);
   const content = names.filter(name => name !== '_read_at' && name !== table.key.name);
   const compared = table.hashed && !context.deep ? ['_hash'] : content;
@@ -153,14 +159,19 @@ async function writeBatch(
         from compared c join ${target} t on t.${key} = c.${key}, moment n where c.known and c.differs and c.known_read_at <= c._read_at)`
     : sql``;
 
-  const { rows } = await sql<{ inserted: string[] | null; updated: string[] | null; revived: string[] | null }>`
+  const { rows } = await sql<{
+    all: boolean;
+    inserted: string[] | null;
+    updated: string[] | null;
+    revived: string[] | null;
+  }>`
     with moment as materialized (select sluice.now() as now),
     input as (
       select * from unnest(${sql.join(input.map(({ type, values }) => arrayOf(type, values)))})
         as i(${sql.join(input.map(({ name }) => sql.id(name)))})
     ), compared as (
       select i.*, t.${key} is not null as known, t._read_at as known_read_at,
-        not i._only_if_new and not ${isOlder} and (i._altered or (${of('t', compared)}) is distinct from (${of('i', compared)})) as differs
+        not ${isFlagged('_only_if_new')} and not ${isOlder} and (${isFlagged('_altered')} or (${of('t', compared)}) is distinct from (${of('i', compared)})) as differs
       from input i left join lateral (select * from ${target} s where s.${key} = i.${key} offset 0) t on true
     ) ${keepOld}, updated as (
       update ${target} t set ${sql.join([...content, '_read_at'].map(name => sql`${sql.id(name)} = c.${sql.id(name)}`))}, _synced_at = n.now
@@ -174,8 +185,11 @@ async function writeBatch(
       delete from ${history} h using inserted i
       where h.resource = ${context.resource} and h.key = i.${key}::text and h.ended_by = 'deleted' returning h.key
     )
-    select (select array_agg(${key}::text) from inserted) as inserted, (select array_agg(${key}::text) from updated) as updated,
-      (select array_agg(key) from revived) as revived`.execute(tx);
+    select a.all, case when not a.all then (select array_agg(${key}::text) from inserted) end as inserted,
+      (select array_agg(${key}::text) from updated) as updated, (select array_agg(key) from revived) as revived
+    from (select count(*) = ${batch.rows.length}::int as all from inserted) a`.execute(tx);
   const row = rows[0];
-  return { inserted: row?.inserted ?? [], updated: row?.updated ?? [], revived: row?.revived ?? [] };
+  // In a first load all of them are new: their keys need not come back.
+  const inserted = row?.all ? batch.rows.map(({ key }) => key) : (row?.inserted ?? []);
+  return { inserted, updated: row?.updated ?? [], revived: row?.revived ?? [] };
 }
