@@ -10,7 +10,7 @@ import { openPostgres } from './support/open-postgres.ts';
 import { countsOf, openSource, type SourceAddress } from './support/open-source.ts';
 import { numbers } from './support/options.ts';
 import { figure, print, progress } from './support/print.ts';
-import { environmentOf, runSluice, total } from './support/run-sluice.ts';
+import { environmentOf, runSluice } from './support/run-sluice.ts';
 
 const { values: given } = parseArgs({
   options: {
@@ -78,7 +78,9 @@ async function load(source: SourceAddress, resources: readonly string[], records
   try {
     const environment = environmentOf(source, postgres.url, { SOURCE_TIMEOUT_SECONDS: '600' });
     const run = await runSluice(['sync', ...resources], environment);
-    return { records, stored: total(run, 'new'), seconds: run.ms / 1000, peakMb: run.peakMb };
+    const counts = resources.map(resource => `(select count(*) from warehouse.${resource})`).join(' + ');
+    const { rows } = await postgres.database.query<{ stored: number }>(`select (${counts})::int as stored`);
+    return { records, stored: rows[0]?.stored ?? 0, seconds: run.ms / 1000, peakMb: run.peakMb };
   } finally {
     await postgres.close();
   }
