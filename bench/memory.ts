@@ -28,7 +28,11 @@ interface Load {
   readonly peakMb: number;
 }
 
+const BASELINE = 'sluice migrate (the baseline)';
+const NOWHERE = { url: 'http://127.0.0.1:9', apiKey: 'key' };
+
 const lines: { what: string; medians: Load; runs: Load[] }[] = [];
+await measure(BASELINE, migrate);
 for (const records of numbers(given.records))
   await measure(`${figure(records)} records, 1000 a page`, () => loadPages(records));
 const megabytes = Number(given.body);
@@ -40,7 +44,7 @@ print({
   rows: lines.map(({ what, medians: { records, stored, seconds, peakMb } }) => [
     what,
     figure(records),
-    stored === records ? 'all' : stored === 0 ? 'not stored' : figure(stored),
+    records === 0 ? '' : stored === records ? 'all' : stored === 0 ? 'not stored' : figure(stored),
     figure(seconds, 1),
     figure(peakMb),
   ]),
@@ -53,6 +57,16 @@ async function measure(what: string, load: () => Promise<Load>): Promise<void> {
     progress(`${what}, run ${run}: ${figure(runs.at(-1)?.peakMb ?? 0)} MB`);
   }
   lines.push({ what, medians: medians(runs), runs });
+}
+
+async function migrate(): Promise<Load> {
+  const postgres = await openPostgres();
+  try {
+    const { ms, peakMb } = await runSluice(['migrate'], environmentOf(NOWHERE, postgres.url));
+    return { records: 0, stored: 0, seconds: ms / 1000, peakMb };
+  } finally {
+    await postgres.close();
+  }
 }
 
 async function loadPages(records: number): Promise<Load> {

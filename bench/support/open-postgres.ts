@@ -17,7 +17,7 @@ export interface Postgres {
   /** A folder in which the server may write files. */
   readonly folder: string;
   /** Bytes of WAL written so far. */
-  walBytes(): Promise<number>;
+  readonly walBytes: () => Promise<number>;
   close(): Promise<void>;
 }
 
