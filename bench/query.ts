@@ -1,4 +1,4 @@
-// Measures ten questions that people ask the warehouse, by the size of the source, with the node of the plan that costs most.
+// Measures ten questions that people ask the warehouse, by the size of the source, with the node of the plan that takes longest.
 //   npm run build && npx tsx bench/query.ts [--sizes large,extreme] [--runs 5] [--json]
 // Sizes: small, medium, large, extreme. The warehouse is filled by a first load and analyzed. Each figure is the median of
 // `--runs` after one to warm up. Slow is more than 50 ms, or 500 ms at extreme; exit code 1 if a question is slow.
