@@ -21,7 +21,8 @@ export function progress(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** A number for people: `1,234,567`, or with so many decimals. */
+/** A number for people: `1,234,567`, or with so many decimals; `-` where too little was measured. */
 export function figure(value: number, decimals = 0): string {
+  if (!Number.isFinite(value)) return '-';
   return value.toLocaleString('en', { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
