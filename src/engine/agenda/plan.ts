@@ -122,7 +122,9 @@ function planWatched(facts: PlanFacts): Next | null {
   );
   if (!due) return null;
   if (!isFree(facts, due.slice)) return 'blocked';
-  const answers = due.slice.by === 'newest' ? MOST_PAGES : Number.POSITIVE_INFINITY;
+  if (due.slice.by !== 'newest') return { ...single(due.slice, counts(facts)), answers: Number.POSITIVE_INFINITY };
+  // A first load reads these rows anyway; two pages show how the list behaves.
+  const answers = parts.every(({ provenAt }) => provenAt === null) ? 2 : MOST_PAGES;
   return { ...single(due.slice, counts(facts)), answers };
 }
 

@@ -38,7 +38,7 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     const matching = (listings.get(resource) as Listing).positions(filter, variants.order, variants.visible, salt);
     // A row without fields matches no filter.
     const nulls = NULL_ROWS[variants['null-rows']];
-    const found = Object.keys(filter).length === 0 ? withNulls(matching, nulls) : matching;
+    const found = Object.keys(filter).length === 0 && nulls.length > 0 ? withNulls(matching, nulls) : matching;
     const paging = resource === 'customers' ? 'meta' : variants.paging;
     const unfiltered = () =>
       (listings.get(resource) as Listing).positions({}, variants.order, variants.visible, salt).length + nulls.length;

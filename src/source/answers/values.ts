@@ -20,7 +20,9 @@ const NO_DATE = /^0000-00-00(?:[T ][\d:.]*)?$/;
 /** A decimal without exponent, leading or trailing zeros: `1500`, `-0.05`. Equal numbers have equal text. */
 export function decimalText(value: unknown): string | null {
   if (value === null || value === '') return null;
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return value === 0 ? '0' : String(value);
+  // JavaScript writes such numbers as they are wanted here.
+  if (typeof value === 'number' && (value === 0 || (Math.abs(value) >= 1e-6 && Math.abs(value) < 1e21)))
+    return String(value);
   if (typeof value === 'string') {
     const end = endOfPlain(value);
     if (end > 0) return value.slice(0, end);

@@ -178,6 +178,14 @@ export const BOOKKEEPING_TABLES = {
     settled_at: 'timestamp with time zone null',
     status: 'integer null',
   },
+  'sluice.requests_by_minute': {
+    source: 'text',
+    minute: 'timestamp with time zone',
+    lane: 'text',
+    purpose: 'text',
+    status: 'integer',
+    requests: 'integer',
+  },
   'sluice.row_windows': {
     source: 'text',
     resource: 'text',

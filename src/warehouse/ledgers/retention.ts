@@ -4,7 +4,7 @@ import { daysAgo } from '../database/now.ts';
 
 /** How long finished bookkeeping and what once was are kept, in days; null: for ever. Live rows are never touched. */
 export interface Retention {
-  /** At least the source's window and time-out: what still counts against the limit must not be forgotten. */
+  /** Of the counts that finished requests become after a day. */
   readonly requests: number;
   /** Of runs and of orders. */
   readonly runs: number;
@@ -29,10 +29,11 @@ export async function forgetOldWork(
   kept: Retention = RETENTION,
   tables: HistoryOf = [],
 ): Promise<void> {
+  await compactRequests(db, source);
   await db
-    .deleteFrom('sluice.requests')
+    .deleteFrom('sluice.requests_by_minute')
     .where('source', '=', source)
-    .where('granted_at', '<', daysAgo(kept.requests))
+    .where('minute', '<', daysAgo(kept.requests))
     .execute();
   await forgetOldRuns(db, source, kept.runs);
   await db
@@ -59,6 +60,20 @@ export async function forgetOldWork(
   await forgetOldRecords(db, source, kept.quarantine);
   if (kept.history !== null) await forgetOldHistory(db, tables, kept.history);
   if (kept.pushes !== null) await emptyOldLines(db, source, kept.pushes);
+}
+
+/** Keeps requests for a day, and then how many there were in each minute. SQL: rows of one table become counts of another. */
+async function compactRequests(db: Db, source: string): Promise<void> {
+  await sql`
+    with finished as (
+      delete from sluice.requests
+      where source = ${source} and granted_at < ${daysAgo(1)} and counts_until < sluice.now()
+      returning date_trunc('minute', granted_at, 'UTC') as minute, lane, split_part(coalesce(purpose, 'lost'), ' ', 1) as purpose, status)
+    insert into sluice.requests_by_minute as m (source, minute, lane, purpose, status, requests)
+    select ${source}, minute, lane, purpose, coalesce(status, 0), count(*) from finished group by 2, 3, 4, 5
+    on conflict (source, minute, lane, purpose, status) do update set requests = m.requests + excluded.requests`.execute(
+    db,
+  );
 }
 
 /**

@@ -101,7 +101,7 @@ async function endEqual(world: World, kind: 'sync' | 'repair'): Promise<void> {
   }
   checkRequests(world, begun, `the last ${kind}`);
   world.trace(`at rest, ${kind}: ${states.join(' ')}`);
-  const kept = hidesRecords(plan) ? await mayBeUnreadable(database) : new Set<string>();
+  const kept = await mayBeUnreadable(database, hidesRecords(plan));
   const found = await differences(database, sandbox, 8 + kept.size, [...MAIN, ...plan.others]);
   const different = found.filter(each => !kept.has(each)).slice(0, 8);
   if (looksCut(states)) return;
@@ -115,13 +115,15 @@ async function endEqual(world: World, kind: 'sync' | 'repair'): Promise<void> {
 const hidesRecords = (plan: Plan): boolean => countsWrongly(plan) || (plan.variants.stale ?? 'no') !== 'no';
 
 /**
- * A record that cannot be read, and that such a reading lacked, seems to be new when it is shown again: each row that is missing since then
- * may be it, for as long as it is there.
+ * A record that cannot be read seems to be new when it is shown for the first time, or, if readings may lack records (`hides`), again: each
+ * row that is missing since then may be it, for as long as it is there. Windows do not show such records, a whole list does.
  */
-async function mayBeUnreadable(database: Database): Promise<Set<string>> {
+async function mayBeUnreadable(database: Database, hides: boolean): Promise<Set<string>> {
   const { rows } = await database.query<{ resource: string; key: string }>(
     `select resource, key from sluice.missing m where unreadable and exists (select from sluice.quarantine q
-      where q.source = m.source and q.resource = m.resource and q.key like '?%' and q.resolved_at is null)`,
+      where q.source = m.source and q.resource = m.resource and q.key like '?%' and q.resolved_at is null
+        and ($1 or (m.slice = 'whole' and q.first_seen >= m.since)))`,
+    [hides],
   );
   return new Set(rows.map(({ resource, key }) => `${resource} ${key} is not at the source`));
 }

@@ -34,6 +34,37 @@ test('old finished work is forgotten; open and recent work and the newest slot s
   });
 });
 
+test('requests become counts after a day, and these are forgotten after a week', async () => {
+  await withDatabase(async database => {
+    await database.query(`
+      insert into sluice.requests (key, source, lane, purpose, status, granted_at, settled_at, counts_until)
+      select 'k', source, 'live', purpose, status, at, at, at + interval '1 hour'
+      from (values ('main', 'invoices date 2026-01-01..', 200, 30), ('main', 'invoices newest', 200, 30), ('main', 'invoices newest', 429, 30),
+        ('main', null, null, 30), ('main', 'invoices newest', 200, 200), ('main', 'invoices newest', 200, 23), ('other', 'x', 200, 30))
+        d(source, purpose, status, hours), lateral (select date_trunc('hour', now()) - hours * interval '1 hour' as at) a`);
+    await database.query(`
+      insert into sluice.requests (key, source, lane, granted_at, counts_until)
+      values ('k', 'main', 'live', now() - interval '30 hours', now() + interval '1 hour')`);
+    const told = async () => {
+      const { rows } = await database.query(
+        'select source, purpose, status, requests from sluice.requests_by_minute order by purpose, status',
+      );
+      return rows;
+    };
+    const counts = [
+      { source: 'main', purpose: 'invoices', status: 200, requests: 2 },
+      { source: 'main', purpose: 'invoices', status: 429, requests: 1 },
+      { source: 'main', purpose: 'lost', status: 0, requests: 1 },
+    ];
+    for (let times = 0; times < 2; times++) {
+      await forgetOldWork(database.kysely, 'main', RETENTION);
+      expect(await told()).toEqual(counts);
+      // Of the last day, of another source, and what still counts against the limit.
+      expect((await database.query('select from sluice.requests')).rowCount).toBe(3);
+    }
+  });
+});
+
 test('however rarely a resource is synced, its last outcome and its last success are kept', async () => {
   await withDatabase(async database => {
     const { kysely } = database;
