@@ -9,6 +9,9 @@ import type { Database } from '../../warehouse/database/database.ts';
 import type { Retention } from '../../warehouse/ledgers/retention.ts';
 import { agendaRules, type OpenSource, openLedger } from '../session/source-settings.ts';
 
+/** Short beside the time that an answer takes, and long enough for several of a source without a limit. */
+const GATHER_MS = 20;
+
 /** The engine of one source as the settings describe it. */
 export function openSourceEngine(options: {
   database: Database;
@@ -31,6 +34,7 @@ export function openSourceEngine(options: {
     ...settings,
     source: name,
     schema,
+    gatherMs: GATHER_MS,
     ...agendaRules(source),
     budget: given.limited?.(ledger) ?? ledger,
     forecast: () => ledger.forecast(),

@@ -4,6 +4,7 @@ import { type Booking, bookCommit } from '../../warehouse/ledgers/book-commit.ts
 import type { Cursor } from '../../warehouse/ledgers/cursors.ts';
 import { groupBy } from '../group-by.ts';
 import type { Committed, Step } from '../read/step.ts';
+import type { Resource } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
 import { count } from '../task/task.ts';
 import { beginEffects, coverageChange, type TransactionEffects } from './transaction-effects.ts';
@@ -40,11 +41,17 @@ export async function commit(
       }
       return bookCommit(tx, source, bookings);
     },
-    { timeZone },
+    // The zone costs a statement, and only such a column depends on it.
+    [...byResource.keys()].some(holdsStamps) ? { timeZone } : {},
   );
   for (const [index, effects] of written.entries()) publish(effects, cursors[index] as Cursor);
   return steps.map(step => results.get(step) as Committed);
 }
+
+const holdsStamps = ({ table }: Resource): boolean =>
+  [...table.columns, ...table.children.flatMap(({ columns }) => columns)].some(
+    ({ type }) => type === 'timestamp with time zone',
+  );
 
 const bookingOf = (effects: TransactionEffects, steps: readonly Step[]): Booking => ({
   resource: effects.resource.name,

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../../warehouse/database/database.ts';
 import type { CoverageChange } from '../coverage/prove.ts';
 import type { Committed, Step } from '../read/step.ts';
@@ -6,7 +7,7 @@ import { isBadData } from './bad-data.ts';
 import { changeCoverage } from './change-coverage.ts';
 import { type CommitOptions, commit } from './commit.ts';
 
-/** Writes one transaction at a time: each commits the steps that arrived during the previous one, and never waits for more. */
+/** Writes one transaction at a time: each commits the steps that arrived since the previous one. */
 export interface Committer {
   /** Resolves once the step is durable. Rejects if its transaction failed; then nothing of the step was written. */
   add(step: Step): Promise<Committed>;
@@ -23,16 +24,26 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-export function createCommitter(options: CommitOptions & { readonly onCommitted: (step: Step) => void }): Committer {
+interface CommitterOptions extends CommitOptions {
+  /** Commits are at least so many milliseconds apart, so that each gathers the answers of a busy source. Default 0. */
+  readonly gatherMs?: number;
+  readonly onCommitted: (step: Step) => void;
+}
+
+export function createCommitter(options: CommitterOptions): Committer {
+  const { gatherMs = 0 } = options;
   const waiting: Waiting[] = [];
   const changes: (() => Promise<void>)[] = [];
   let running = false;
   let broken: unknown = null;
+  let committedAt = Number.NEGATIVE_INFINITY;
 
   async function pump(): Promise<void> {
     running = true;
     while (waiting.length + changes.length > 0) {
       for (const change of changes.splice(0)) await change();
+      const restMs = committedAt + gatherMs - performance.now();
+      if (restMs > 0 && waiting.length > 0) await delay(restMs);
       const batch = waiting.splice(0, batchSize(waiting));
       if (batch.length === 0) continue;
       try {
@@ -43,6 +54,7 @@ export function createCommitter(options: CommitOptions & { readonly onCommitted:
           options.onCommitted(each.step);
           each.resolve(done[index] as Committed);
         }
+        committedAt = performance.now();
       } catch (error) {
         // Without the lost step, a later one would seem to prove that its rows were deleted.
         broken ??= error;

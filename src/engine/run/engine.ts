@@ -40,6 +40,8 @@ export interface Engine {
   readonly targets?: Readonly<Record<string, number>>;
   /** No slice stays unproven for longer than so many sweeps. Default: 5. */
   readonly mostSweeps?: number;
+  /** Commits are at least so many milliseconds apart. Default 0. */
+  readonly gatherMs?: number;
   readonly retention?: Retention;
   readonly waiting: Waiting;
   /** Why this source must not be read at all. Everything due ends with this error. */

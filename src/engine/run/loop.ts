@@ -124,6 +124,7 @@ async function serve(
   const { engine } = loop;
   /** When tasks were refreshed, by the database's clock and by this machine's. */
   let refreshed = { now: 0, at: Number.NEGATIVE_INFINITY };
+  let over = false;
   let idleTurns = 0;
   for (;;) {
     if (loop.fatal !== null) throw loop.fatal;
@@ -134,15 +135,22 @@ async function serve(
       continue;
     }
     const sinceMs = engine.clock.now() - refreshed.at;
-    if (sinceMs < 0 || sinceMs >= SECOND || loop.tasks.length + loop.running.size === 0)
+    const isFresh = sinceMs < 0 || sinceMs >= SECOND;
+    if (isFresh) {
       refreshed = { now: await refreshTasks(loop, serves), at: engine.clock.now() };
+      over = await mayEnd(loop, serves, refreshed.now);
+    }
     const now = refreshed.now + engine.clock.now() - refreshed.at;
     if (engine.refusal) throw engine.refusal;
-    const asks = loop.tasks.length > 0 || now - loop.begunAt < TURN_MS || !(await mayEnd(loop, serves, now));
+    const asks = loop.tasks.length > 0 || now - loop.begunAt < TURN_MS || !over;
     const { moved, wakeAt, askAt } = await begin(loop, serves, { now, asks });
     const isIdle = loop.tasks.length === 0 && loop.running.size === 0 && !moved;
-    if (isIdle && (askAt === null || askAt === Number.POSITIVE_INFINITY || (await mayEnd(loop, serves, now))))
-      return null;
+    if (isIdle && (askAt === null || askAt === Number.POSITIVE_INFINITY || over)) {
+      if (isFresh) return null;
+      // Something may have come since the last look.
+      refreshed = { ...refreshed, at: Number.NEGATIVE_INFINITY };
+      continue;
+    }
     idleTurns = moved || loop.running.size > 0 || wakeAt !== null ? 0 : idleTurns + 1;
     if (idleTurns > MOST_IDLE_TURNS) for (const task of loop.tasks) fail(task, standsStill(task));
     // What is blocked with nothing being read does not become free by waiting for the pace.

@@ -20,7 +20,7 @@ test('everything is read again only for half of the hourly limit, and only from 
 test('a second sync a minute after the first spends what is left and ends, and a whole one waits and reads everything', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
-    const limit = 80;
+    const limit = 72;
     const sandbox = await openSandbox({ clock, rateLimit: limit });
     const engine = await openEngine(database, sandbox, { clock, limit });
     const sync = async (details: { whole?: boolean } = {}) => {
@@ -50,7 +50,7 @@ test('a second sync a minute after the first spends what is left and ends, and a
 test('a sync to which nothing of the limit is left ends without a request and without waiting, and makes nothing fresh', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
-    const limit = 80;
+    const limit = 72;
     const sandbox = await openSandbox({ clock, rateLimit: limit });
     const engine = await openEngine(database, sandbox, { clock, limit });
     await serveOrders(engine, 'sync');

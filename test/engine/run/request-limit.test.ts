@@ -9,7 +9,7 @@ import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
-const LIMIT = 20;
+const LIMIT = 15;
 const WINDOW_MS = 10 * SECOND;
 
 async function withLimitedSource(
