@@ -46,6 +46,14 @@ export function withoutAllowance({ task, next }: RecordedPlan): RecordedPlan['ne
   return task.kind === 'slot' && typeof next === 'object' ? { ...next, counted: false } : next;
 }
 
+/** The recorder's choice as it would be now: a list that was never read is asked for two of its newest pages only. */
+export function firstPages({ list }: RecordedPlan, next: RecordedPlan['next']): RecordedPlan['next'] {
+  const isUnread = partition(listOf(list)).every(({ provenAt }) => provenAt === null);
+  return isUnread && typeof next === 'object' && next.slice === 'newest' && next.answers === 10
+    ? { ...next, answers: 2 }
+    : next;
+}
+
 /** What is concluded of a slice, without how often its rows change: that is learnt by other rules. */
 export const withoutRates = ([slice, provenAt, readAt, requests, rows, , , ...due]: RecordedEntry) =>
   [slice, provenAt, readAt, requests, rows, ...due] as const;

@@ -8,7 +8,7 @@ import {
 } from '../../src/engine/agenda/choice.ts';
 import { isKnownAbsent, openTargets, plan } from '../../src/engine/agenda/plan.ts';
 import { type IdSlice, parseSlice, sliceText } from '../../src/engine/slices/slice.ts';
-import { withoutAllowance, withoutOrder } from './changed-rules.ts';
+import { firstPages, withoutAllowance, withoutOrder } from './changed-rules.ts';
 import { listOf, type RecordedPlan } from './recorded.ts';
 
 /** What was decided, and what the pure function decides now from the same facts; equal where behaviour is. */
@@ -37,7 +37,7 @@ export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown;
   const wasChosen = typeof recorded.next === 'object' ? recorded.next.slice : null;
   return {
     was: [
-      withoutOrder(recorded, withoutAllowance(recorded), wasChosen),
+      withoutOrder(recorded, firstPages(recorded, withoutAllowance(recorded)), wasChosen),
       recorded.settled,
       recorded.targets,
       recorded.absent,

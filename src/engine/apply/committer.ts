@@ -17,6 +17,8 @@ export interface Committer {
 
 /** Rows in one commit. The bound keeps memory flat and a stop quick. */
 const MOST_ROWS = 5000;
+/** A commit of more gains nothing by waiting for others. */
+const FEW_ROWS = 1000;
 
 interface Waiting {
   readonly step: Step;
@@ -25,7 +27,7 @@ interface Waiting {
 }
 
 interface CommitterOptions extends CommitOptions {
-  /** Commits are at least so many milliseconds apart, so that each gathers the answers of a busy source. Default 0. */
+  /** Commits of a few rows are at least so many milliseconds apart, so that each gathers the answers of a busy source. Default 0. */
   readonly gatherMs?: number;
   readonly onCommitted: (step: Step) => void;
 }
@@ -43,7 +45,7 @@ export function createCommitter(options: CommitterOptions): Committer {
     while (waiting.length + changes.length > 0) {
       for (const change of changes.splice(0)) await change();
       const restMs = committedAt + gatherMs - performance.now();
-      if (restMs > 0 && waiting.length > 0) await delay(restMs);
+      if (restMs > 0 && waiting.length > 0 && rowsOf(waiting) < FEW_ROWS) await delay(restMs);
       const batch = waiting.splice(0, batchSize(waiting));
       if (batch.length === 0) continue;
       try {
@@ -79,6 +81,8 @@ export function createCommitter(options: CommitterOptions): Committer {
     },
   };
 }
+
+const rowsOf = (waiting: readonly Waiting[]): number => waiting.reduce((sum, { step }) => sum + step.rows.length, 0);
 
 function batchSize(waiting: readonly Waiting[]): number {
   let rows = 0;

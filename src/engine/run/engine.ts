@@ -40,7 +40,7 @@ export interface Engine {
   readonly targets?: Readonly<Record<string, number>>;
   /** No slice stays unproven for longer than so many sweeps. Default: 5. */
   readonly mostSweeps?: number;
-  /** Commits are at least so many milliseconds apart. Default 0. */
+  /** Commits of a few rows are at least so many milliseconds apart. Default 0. */
   readonly gatherMs?: number;
   readonly retention?: Retention;
   readonly waiting: Waiting;

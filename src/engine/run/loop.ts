@@ -18,7 +18,7 @@ import { fail, type Task } from '../task/task.ts';
 import { openAgenda } from './agenda/open-agenda.ts';
 import { begin } from './begin.ts';
 import type { Engine, Loop } from './engine.ts';
-import { createAdmission } from './readings/admission.ts';
+import { createAdmissions } from './readings/admission.ts';
 import type { Serves } from './serves.ts';
 import { addTask } from './tasks/add-task.ts';
 import { leaveTasks } from './tasks/end-task.ts';
@@ -65,9 +65,8 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
       for (const listener of committed.splice(0)) listener();
     },
   });
-  // Live readings have their own admission: a backfill's answers hold theirs until they are committed. A kill loses both.
-  const live = createAdmission(engine.concurrency);
-  const others = createAdmission(engine.concurrency);
+  // A kill loses what was admitted.
+  const admissions = createAdmissions(engine.concurrency);
   const linked = linkSignals([signal, abort.signal]);
   const over = linked.signal;
   const readerOf = (lane: Lane): Reader => ({
@@ -75,7 +74,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     pageSize: engine.pageSize,
     ahead: engine.concurrency,
     signal: over,
-    admit: lane === 'live' ? live : others,
+    admit: admissions[lane === 'live' ? 'live' : 'others'],
     othersAnswer: (list, at) => othersAnswer(list, engine.resources, { at, begunAt }),
   });
   const agenda =

@@ -27,10 +27,14 @@ test('a reading that takes five requests a page is given up, the run says so, an
       concurrency: 1,
       pageSize: 4,
       resources: ['customers', 'invoices'],
-      onEvent: event => {
-        if (event.kind === 'committed' && event.task.resource.name === 'customers')
-          sandbox.failNext('drop', 4, /customers/);
-      },
+      wrapBudget: budget => ({
+        ...budget,
+        settle(grant, settlement) {
+          if (settlement.status === 200 && settlement.purpose.startsWith('customers'))
+            sandbox.failNext('drop', 4, /customers/);
+          return budget.settle(grant, settlement);
+        },
+      }),
     });
     const [customers, invoices] = await serveOrders(engine, 'sync');
     expect(customers).toMatchObject({

@@ -1,18 +1,46 @@
-import pLimit from 'p-limit';
 import type { Reader } from '../../read/fetch-page.ts';
 
-/** Admits at most `most` answers at a time, each from its request to its release. */
-export function createAdmission(most: number): Reader['admit'] {
-  const admission = pLimit(most);
-  return ask =>
-    new Promise((resolve, reject) => {
-      void admission(async () => {
-        try {
-          const value = await ask();
-          await new Promise<void>(release => resolve({ value, release }));
-        } catch (error) {
-          reject(error);
-        }
+/** Which readings answers are held for. */
+export type Admissions = Readonly<Record<'live' | 'others', Reader['admit']>>;
+
+/**
+ * Admits answers, each from its request to its release: at most `2 * most` in all, so that some are requested while others are committed, and at
+ * most `most` of them for readings below live, which hold theirs until their slices end.
+ */
+export function createAdmissions(most: number): Admissions {
+  const held = { live: 0, others: 0 };
+  const waiting: Record<'live' | 'others', (() => void)[]> = { live: [], others: [] };
+  const isFree = (kind: 'live' | 'others') =>
+    held.live + held.others < 2 * most && (kind === 'live' || held.others < most);
+
+  function admitNext(): void {
+    for (const kind of ['live', 'others'] as const)
+      while (waiting[kind].length > 0 && isFree(kind)) {
+        held[kind]++;
+        waiting[kind].shift()?.();
+      }
+  }
+
+  const admitFor =
+    (kind: 'live' | 'others'): Reader['admit'] =>
+    async ask => {
+      await new Promise<void>(resolve => {
+        waiting[kind].push(resolve);
+        admitNext();
       });
-    });
+      let isHeld = true;
+      const release = () => {
+        if (!isHeld) return;
+        isHeld = false;
+        held[kind]--;
+        admitNext();
+      };
+      try {
+        return { value: await ask(), release };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    };
+  return { live: admitFor('live'), others: admitFor('others') };
 }
