@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createLedger } from '../src/budget/ledger.ts';
+import { createLedger } from '../src/budget/ledger/ledger.ts';
 import { type Clock, HOUR, MINUTE, SECOND } from '../src/clock.ts';
 import { runLoop } from '../src/engine/run/loop.ts';
 import { isKind } from '../src/errors.ts';

@@ -88,11 +88,10 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
 /** The rooms within a layer, in steps: a room may import those of earlier steps, and no other of its own step. */
 const LADDERS: Record<string, readonly (readonly string[])[]> = {
   'src/budget': [
-    ['budget.ts', 'batch.ts'],
+    ['budget.ts'],
     ['policy.ts', 'concurrency.ts', 'lane-queue.ts', 'grant-pump.ts', 'waiting.ts'],
-    ['limiter.ts', 'memory-budget.ts', 'ledger-state.ts', 'forecast.ts'],
-    ['ledger-usage.ts', 'ledger-forecast.ts', 'ledger-settle.ts'],
-    ['ledger.ts'],
+    ['limiter.ts', 'memory-budget.ts', 'forecast.ts'],
+    ['ledger'],
   ],
   'src/source': [['answers'], ['api', 'http', 'paging'], ['requests'], ['client.ts'], ['public']],
   'src/engine': [
@@ -393,7 +392,7 @@ describe('each rule can be broken', () => {
     'src/source/http/exchange.ts': '',
     'src/budget/budget.ts': '',
     'src/budget/limiter.ts': `import Bottleneck from 'bottleneck';\nimport type { Budget } from './budget.ts';`,
-    'src/budget/ledger.ts': `import type { Budget } from './budget.ts';\nimport { rows } from '../warehouse/rows/rows.ts';`,
+    'src/budget/ledger/ledger.ts': `import type { Budget } from '../budget.ts';\nimport { rows } from '../../warehouse/rows/rows.ts';`,
     'src/sandbox/data/table.ts': '',
     'src/sandbox/lists/paging.ts': `import { table } from '../data/table.ts';`,
     'src/sandbox/changes/edits.ts': '',
@@ -468,12 +467,16 @@ describe('each rule can be broken', () => {
     [
       'source sees the store in Postgres',
       'src/source/client.ts',
-      `import { createLedger } from '../budget/ledger.ts';`,
+      `import { createLedger } from '../budget/ledger/ledger.ts';`,
     ],
     ['an answer sees the budget', 'src/source/answers/json.ts', `import { a } from '../../budget/budget.ts';`],
-    ['a file of the budget sees one above it', 'src/budget/policy.ts', `import { createLedger } from './ledger.ts';`],
+    [
+      'a file of the budget sees one above it',
+      'src/budget/policy.ts',
+      `import { createLedger } from './ledger/ledger.ts';`,
+    ],
     ['the limiter sees warehouse', 'src/budget/limiter.ts', `import { rows } from '../warehouse/rows/rows.ts';`],
-    ['another than the limiter uses bottleneck', 'src/budget/ledger.ts', `import Bottleneck from 'bottleneck';`],
+    ['another than the limiter uses bottleneck', 'src/budget/ledger/ledger.ts', `import Bottleneck from 'bottleneck';`],
     ['another than main exits', 'src/engine/run/loop.ts', 'process.exit(1);'],
     ['a ledger sees the rows', 'src/warehouse/ledgers/runs.ts', `import { rows } from '../rows/rows.ts';`],
     ['a push sees a report', 'src/warehouse/pushes/x.ts', `import { report } from '../reports/report.ts';`],

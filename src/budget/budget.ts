@@ -39,7 +39,7 @@ export interface Settlement {
 }
 
 /**
- * The rolling window of requests of one API key. Two stores keep it, under one policy (`policy.ts`): `ledger.ts` in Postgres, shared by
+ * The rolling window of requests of one API key. Two stores keep it, under one policy (`policy.ts`): `ledger/` in Postgres, shared by
  * all processes, and `memory-budget.ts` for one process.
  */
 export interface Budget {

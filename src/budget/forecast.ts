@@ -5,7 +5,7 @@ export interface Forecast {
   readonly windowMs: number;
   /** Requests that may be sent now. */
   readonly free: number;
-  /** How many more may be sent by the end of each of the `STEPS` equal parts of the window, the first part first. */
+  /** Requests that stop counting in each of the `STEPS` equal parts of the window, the first part first. */
   readonly ending: readonly number[];
 }
 

@@ -1,4 +1,4 @@
-import type { Usage } from '../budget/ledger-usage.ts';
+import type { Usage } from '../budget/ledger/usage.ts';
 import { stampMs } from '../warehouse/database/stamp.ts';
 import type { ResourceState } from '../warehouse/reports/report.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBatch } from '../../src/budget/batch.ts';
+import { createBatch } from '../../src/budget/ledger/batch.ts';
 
 test('items that arrive while others are done are done together, in their order', async () => {
   const done: number[][] = [];

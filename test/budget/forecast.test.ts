@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Forecast, lastingRate, STEPS, wholeLimit } from '../../src/budget/forecast.ts';
-import { createLedger } from '../../src/budget/ledger.ts';
+import { createLedger } from '../../src/budget/ledger/ledger.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
 import { withDatabase } from '../support/database.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';

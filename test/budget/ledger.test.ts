@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Budget, Grant, Lane } from '../../src/budget/budget.ts';
-import { createLedger, type Ledger } from '../../src/budget/ledger.ts';
+import { createLedger, type Ledger } from '../../src/budget/ledger/ledger.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { type TestDatabase, withDatabase } from '../support/database.ts';
@@ -286,6 +286,16 @@ test('usage reports requests by lane and purpose, and when the next one is free'
     await clock.advance(MINUTE);
     await ledger.take('live', 50);
     expect(await ledger.usage()).toMatchObject({ free: 0, nextFreeAt: '2026-01-15 11:00:00+00' });
+  });
+});
+
+test('a ledger whose requests have become counts is not new', async () => {
+  await withLedger(async (ledger, _clock, database) => {
+    await ledger.take('live', 1);
+    expect(await ledger.usage()).toMatchObject({ isNew: true });
+    await database.query(`insert into sluice.requests_by_minute (source, minute, lane, purpose, status, requests)
+      values ('shop', now(), 'live', 'page', 200, 1)`);
+    expect(await ledger.usage()).toMatchObject({ isNew: false });
   });
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Budget, type Grant, LANES, type Lane, type Settlement } from '../../src/budget/budget.ts';
-import { createLedger } from '../../src/budget/ledger.ts';
+import { createLedger } from '../../src/budget/ledger/ledger.ts';
 import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/clock.ts';
 import { withDatabase } from '../support/database.ts';

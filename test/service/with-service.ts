@@ -2,7 +2,7 @@ import { type Agent, request } from 'node:http';
 import customers from '../../jobs/customers.ts';
 import invoices from '../../jobs/invoices.ts';
 import transactions from '../../jobs/transactions.ts';
-import { createLedger } from '../../src/budget/ledger.ts';
+import { createLedger } from '../../src/budget/ledger/ledger.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
 import { openService, type Service, type ServiceOptions } from '../../src/service/service.ts';

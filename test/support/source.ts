@@ -1,5 +1,5 @@
 import type { Budget } from '../../src/budget/budget.ts';
-import { createLedger } from '../../src/budget/ledger.ts';
+import { createLedger } from '../../src/budget/ledger/ledger.ts';
 import { type Clock, HOUR, systemClock } from '../../src/clock.ts';
 import type { Engine, LoopEvent } from '../../src/engine/run/engine.ts';
 import { runLoop } from '../../src/engine/run/loop.ts';

@@ -1,5 +1,5 @@
-import { createLedger, type Ledger } from '../../budget/ledger.ts';
-import type { Usage } from '../../budget/ledger-usage.ts';
+import { createLedger, type Ledger } from '../../budget/ledger/ledger.ts';
+import type { Usage } from '../../budget/ledger/usage.ts';
 import { HOUR, MINUTE } from '../../clock.ts';
 import type { SourceConfig, SourceSettings } from '../../config/config.ts';
 import type { AgendaRules } from '../../engine/agenda/list-facts.ts';

@@ -1,4 +1,4 @@
-import type { Usage } from '../../budget/ledger-usage.ts';
+import type { Usage } from '../../budget/ledger/usage.ts';
 import type { Database, Db } from '../../warehouse/database/database.ts';
 import { findReader } from '../../warehouse/database/source-lock.ts';
 import { freshness, openIncidents } from '../../warehouse/ledgers/incidents.ts';

@@ -1,4 +1,4 @@
-import type { Usage } from '../../budget/ledger-usage.ts';
+import type { Usage } from '../../budget/ledger/usage.ts';
 import { HOUR, SECOND } from '../../clock.ts';
 import { expectedDelays } from '../../engine/agenda/expected-delay.ts';
 import { hourlyLimit } from '../../engine/agenda/list-facts.ts';

@@ -1,4 +1,4 @@
-import type { Usage } from '../../budget/ledger-usage.ts';
+import type { Usage } from '../../budget/ledger/usage.ts';
 import type { AgendaRules } from '../../engine/agenda/list-facts.ts';
 import type { Job } from '../../engine/job.ts';
 

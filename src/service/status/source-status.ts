@@ -1,4 +1,4 @@
-import type { Usage } from '../../budget/ledger-usage.ts';
+import type { Usage } from '../../budget/ledger/usage.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { findReader, type SourceReader } from '../../warehouse/database/source-lock.ts';

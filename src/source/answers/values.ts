@@ -52,7 +52,7 @@ const POINT = 46;
 
 /**
  * Where a number such as `1500.00` ends in its normal form; 0 for any other text, and for what is not certain to be a number. Nearly all
- * amounts are such texts, and this takes a tenth of the time of an expression.
+ * amounts are such texts, and an expression for each took about as long as parsing the JSON.
  */
 function endOfPlain(text: string): number {
   const { length } = text;

@@ -1,6 +1,6 @@
-import type { Database } from '../warehouse/database/database.ts';
-import { type Forecast, forecastOf, STEPS } from './forecast.ts';
-import { type LedgerKey, STATE_CTES, type StateRow, stateOf } from './ledger-state.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { type Forecast, forecastOf, STEPS } from '../forecast.ts';
+import { type LedgerKey, STATE_CTES, type StateRow, stateOf } from './state.ts';
 
 /** What a key has left, and when more stops counting. */
 export async function readForecast(database: Database, ledger: LedgerKey): Promise<Forecast> {

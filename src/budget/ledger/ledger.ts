@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { Database } from '../warehouse/database/database.ts';
-import type { Budget, Lane } from './budget.ts';
-import type { Forecast } from './forecast.ts';
-import { readForecast } from './ledger-forecast.ts';
-import { createSettling } from './ledger-settle.ts';
-import { claim, clampToClock, createKey, type LedgerKey, type LedgerState, readUntilFreeMs } from './ledger-state.ts';
-import { readUsage, type Usage } from './ledger-usage.ts';
-import { decide, deferred } from './policy.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import type { Budget, Lane } from '../budget.ts';
+import type { Forecast } from '../forecast.ts';
+import { decide, deferred } from '../policy.ts';
+import { readForecast } from './forecast.ts';
+import { createSettling } from './settle.ts';
+import { claim, clampToClock, createKey, type LedgerKey, type LedgerState, readUntilFreeMs } from './state.ts';
+import { readUsage, type Usage } from './usage.ts';
 
 export interface Ledger extends Budget {
   usage(): Promise<Usage>;
@@ -22,8 +22,8 @@ export function budgetKey(apiKey: string): string {
  * The budget of one API key in Postgres, shared by every process on this database; only `sluice.now()` tells its time.
  *
  * A request counts from its grant until `windowMs` after its answer, or until grant + `timeoutMs` + `windowMs` when no answer was
- * recorded (a crash): whenever the server counted it, the server's window lies within ours. Where processes on one key have different limits, the lowest used during the last window holds. Windows are
- * not compared: configure one window per key.
+ * recorded (a crash): whenever the server counted it, the server's window lies within ours. Where processes on one key have different
+ * limits, the lowest used during the last window holds. Windows are not compared: configure one window per key.
  */
 export function createLedger(options: {
   database: Database;

@@ -1,8 +1,8 @@
-import type { Database } from '../warehouse/database/database.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import type { Grant, Settlement } from '../budget.ts';
+import { countOf } from '../policy.ts';
 import { createBatch } from './batch.ts';
-import type { Grant, Settlement } from './budget.ts';
-import type { LedgerKey } from './ledger-state.ts';
-import { countOf } from './policy.ts';
+import type { LedgerKey } from './state.ts';
 
 interface Settled {
   readonly grant: Grant;
@@ -54,7 +54,7 @@ const SETTLE_CTES = `
     set settled_at = now, counts_until = now + clock.window, purpose = a.purpose, run_id = a.run_id, status = a.status
     from answers a, clock
     where r.id = a.id and r.key = $1 and r.settled_at is null
-    returning r.id, r.status, r.granted_at)`;
+    returning r.id, r.status)`;
 
 const SETTLE = `with ${SETTLE_CTES} select`;
 

@@ -1,7 +1,7 @@
-import type { Database } from '../warehouse/database/database.ts';
-import type { Lane } from './budget.ts';
-import { type LedgerKey, readState, readUntilFreeMs } from './ledger-state.ts';
-import { freeOf } from './policy.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import type { Lane } from '../budget.ts';
+import { freeOf } from '../policy.ts';
+import { type LedgerKey, readState, readUntilFreeMs } from './state.ts';
 
 /** What a key has used and may still use; moments are texts as Postgres writes them. */
 export interface Usage {
@@ -23,12 +23,12 @@ export interface Usage {
 }
 
 export async function readUsage(database: Database, ledger: LedgerKey): Promise<Usage> {
-  const { key, windowMs } = ledger;
+  const { key, source, windowMs } = ledger;
   const state = await readState(database, ledger);
   const missing = 1 - freeOf(state);
   const fullMs = missing > 0 ? await readUntilFreeMs(database, key, state, missing) : 0;
   const waitMs = Math.max(state.blockedMs, fullMs);
-  const { rows } = await database.query<UsageRow>(USAGE, [key, windowMs, waitMs]);
+  const { rows } = await database.query<UsageRow>(USAGE, [key, windowMs, waitMs, source]);
   const byLane = { live: 0, backfill: 0, verify: 0 };
   const byPurpose: Record<string, number> = {};
   for (const { lane, purpose, requests } of rows) {
@@ -67,6 +67,7 @@ const USAGE = `
     group by 1, 2)
   select (select blocked_until from sluice.budgets where key = $1 and blocked_until > now) as blocked_until,
     now + $3::float8 * interval '1 millisecond' as next_free_at,
-    not exists (select from sluice.requests where key = $1 and granted_at <= now - $2::float8 * interval '1 millisecond') as is_new,
+    not exists (select from sluice.requests where key = $1 and granted_at <= now - $2::float8 * interval '1 millisecond')
+      and not exists (select from sluice.requests_by_minute where source = $4) as is_new,
     lane, purpose, coalesce(requests, 0) as requests
   from clock left join spent on true`;

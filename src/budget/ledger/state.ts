@@ -1,6 +1,6 @@
-import type { Queryable } from '../warehouse/database/database.ts';
-import type { Grant, Lane } from './budget.ts';
-import { type Facts, untilFreeMs, unusedAfter } from './policy.ts';
+import type { Queryable } from '../../warehouse/database/database.ts';
+import type { Grant, Lane } from '../budget.ts';
+import { type Facts, untilFreeMs, unusedAfter } from '../policy.ts';
 
 /** The key and how its ledger was configured. */
 export interface LedgerKey {
