@@ -35,6 +35,8 @@ export function isFull({ pageSize }: SourceProfile, { rows, meta, page, limit }:
   const { totalPages, totalRecords } = meta ?? {};
   if (totalPages === undefined || totalRecords === undefined) return true;
   if (rows.length === 0) return page > totalPages || totalRecords === 0;
+  // The only page holds all rows, whatever its size.
+  if (totalPages === 1 && page === 1) return rows.length >= totalRecords;
   if (page < totalPages) return rows.length * totalPages >= totalRecords;
   // The last page holds what the others leave over. They hold what was asked for, or what the source keeps to.
   const sizes = [limit, pageSize ?? limit];
