@@ -6,10 +6,9 @@ import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { idle, type Next, type PlanFacts, single } from './choice.ts';
 
-/** A slice that lacked rows which only a whole cover confirms, and the first and the last moment (epoch ms) it lacked one. */
+/** A slice that lacked rows which only a whole cover confirms, and when (epoch ms) the last of them had gone missing. */
 export interface LackingSlice {
   readonly slice: Slice;
-  readonly first: number;
   readonly last: number;
 }
 
@@ -18,8 +17,8 @@ export function lackingSlices(list: List, missing: readonly MissingRow[]): Lacki
   for (const row of missing) {
     if (confirmationOf(row, list.strategy) !== 'cover') continue;
     const at = stampMs(row.since);
-    const { slice, first, last } = found.get(row.slice) ?? { slice: parseSlice(row.slice), first: at, last: at };
-    found.set(row.slice, { slice, first: Math.min(first, at), last: Math.max(last, at) });
+    const { slice, last } = found.get(row.slice) ?? { slice: parseSlice(row.slice), last: at };
+    found.set(row.slice, { slice, last: Math.max(last, at) });
   }
   return [...found.values()];
 }
@@ -32,11 +31,11 @@ export const confirmsFrom = (list: List, lacking: readonly LackingSlice[]): numb
   lacking.length === 0 ? 0 : Math.max(...lacking.map(({ last }) => last + 1)) + lagOf(list);
 
 /**
- * True for a slice that lacked rows at its last reading. It is read again after all others, because they may show those rows, and
- * because a source that has just answered wrongly would probably do so again.
+ * True for a slice that lacked rows. It is read again after all others, because they may show those rows, and because a source that
+ * has just answered wrongly would probably do so again.
  */
-export const hasLacked = ({ slice, provenAt }: Entry, lacking: readonly LackingSlice[]): boolean =>
-  lacking.some(each => each.slice.by === slice.by && overlap(each.slice, slice) && each.first <= (provenAt ?? 0));
+export const hasLacked = ({ slice }: Entry, lacking: readonly LackingSlice[]): boolean =>
+  lacking.some(each => each.slice.by === slice.by && overlap(each.slice, slice));
 
 /** The question that confirms a missing row, one row or one related value at a time. */
 export function confirm(facts: PlanFacts, counted: boolean): Next {

@@ -2,6 +2,7 @@ import { isKind, SluiceError } from '../../errors.ts';
 import { acceptDeletes } from '../../next-steps.ts';
 import { isUnreadableKey } from '../../source/paging/row-key.ts';
 import type { Db } from '../../warehouse/database/database.ts';
+import { readNow } from '../../warehouse/database/now.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { deleteRows, readDeletionLimit } from '../../warehouse/rows/delete-rows.ts';
@@ -97,24 +98,27 @@ export async function settleLacked(
   counts: Counts,
 ): Promise<void> {
   const { resource } = effects;
+  if (rows.length === 0) return;
+  const ended = await readNow(tx);
+  const endedAt = new Date(ended).toISOString();
   for (const [unreadable, group] of groupBy(rows, mayBe)) {
     const lacked = group.map(({ key }) => key);
     if (task.reportOnly) {
       if (unreadable !== 'new') for (const key of lacked) task.findings.extra.add(key);
       continue;
     }
-    const reading = { slice: sliceText(slice), since: startedAt, unreadable, half };
+    const reading = { slice: sliceText(slice), startedAt, endedAt, unreadable, half };
     const before = await markMissing(tx, placeOf(resource), lacked, reading);
     counts.missing += lacked.length - before.length;
     resource.holdsMissing = true;
-    const claims = lackClaims(group, before, { slice, at: stampMs(startedAt), mayBe });
+    const claims = lackClaims(group, before, { slice, at: ended, mayBe });
     const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
     await remove(tx, effects, task, deleted, counts);
   }
 }
 
 /**
- * Claims about rows that a reading of `slice`, begun at `at` (epoch ms), lacks: this reading, and the one that lacked them first.
+ * Claims about rows that a reading of `slice` at `at` (epoch ms) lacks: this reading, and the one that lacked them first.
  * `value`: the one they share, if any.
  */
 export function lackClaims(

@@ -20,6 +20,7 @@ export interface RowClaims {
 /** A reading of a slice that should have shown the row, and did not. */
 export interface Lack {
   readonly slice: Slice;
+  /** When the reading had ended: the row may have left the slice just before. */
   readonly at: number;
   /**
    * Records of the reading that could not be read: `new` ones were not there when the row was shown last, so one of them may be the

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Database } from './database.ts';
+import type { Database, Db } from './database.ts';
 
 /** The clock that all durable time comes from. */
 export const NOW = sql<string>`sluice.now()`;
@@ -15,7 +15,10 @@ export const epochMs = <T extends number | null = number | null>(expression: str
   sql.raw(`(extract(epoch from ${expression}) * 1000)::float8`);
 
 /** The moment by the clock that all durable time comes from, in epoch milliseconds. */
-export async function databaseNow(database: Database): Promise<number> {
-  const { rows } = await sql<{ now: number }>`select ${epochMs('sluice.now()')} as now`.execute(database.kysely);
+export const databaseNow = (database: Database): Promise<number> => readNow(database.kysely);
+
+/** The same moment, for statements of a transaction that tell it more than once. */
+export async function readNow(db: Db): Promise<number> {
+  const { rows } = await sql<{ now: number }>`select ${epochMs('sluice.now()')} as now`.execute(db);
   return (rows[0] as { now: number }).now;
 }

@@ -10,6 +10,7 @@ export interface MissingRow {
   readonly key: string;
   /** The first slice that lacked it. */
   readonly slice: string;
+  /** When the reading that lacked it first had ended: the row may have left the slice just before. */
   readonly since: string;
   /** The stored row's value of the requested field; null without one. */
   readonly value: string | null;
@@ -39,7 +40,8 @@ export async function markSeen(tx: Db, place: Place, keys: readonly string[]): P
 /** A reading that lacked rows. */
 export interface MissingReading {
   readonly slice: string;
-  readonly since: string;
+  readonly startedAt: string;
+  readonly endedAt: string;
   readonly unreadable?: 'old' | 'new' | undefined;
   readonly half?: boolean;
 }
@@ -76,17 +78,17 @@ export async function markMissing(
   tx: Db,
   place: Place,
   keys: readonly string[],
-  { slice, since, unreadable, half = false }: MissingReading,
+  { slice, startedAt, endedAt, unreadable, half = false }: MissingReading,
 ): Promise<SeenRow[]> {
   if (keys.length === 0) return [];
   const { rows } = await sql<SeenRow>`
     with marked as (
       insert into sluice.missing as m (source, resource, key, slice, since, half, unreadable)
-      select ${place.source}, ${place.resource}, k, ${slice}, cast(${since} as timestamptz), ${half}, ${unreadable === 'new'}
+      select ${place.source}, ${place.resource}, k, ${slice}, cast(${endedAt} as timestamptz), ${half}, ${unreadable === 'new'}
       from (select distinct unnest(cast(${keys} as text[]))) as given(k)
       on conflict (source, resource, key) do update set readings = m.readings + 1,
         since = case when m.unreadable and ${!unreadable} then excluded.since else m.since end, unreadable = m.unreadable and ${!!unreadable}
-      where m.since < excluded.since)
+      where m.since < cast(${startedAt} as timestamptz))
     select key, slice, since, unreadable from sluice.missing
     where source = ${place.source} and resource = ${place.resource} and key = any(cast(${keys} as text[]))`.execute(tx);
   return rows;

@@ -385,6 +385,15 @@ const SEEDS: readonly Regression[] = [
     was: 'the last row was edited between the last page and the page past the end, and one row was taken for a full page',
     isSlow: true,
   },
+  {
+    seed: 1360,
+    given: {
+      variants: { totals: 'doubled', stale: 'cache', 'past-end': '404', 'limit-max': 'ignored' },
+      others: ['users', 'quotes'],
+    },
+    was: 'a row that moved between windows while they were read side by side was deleted: one had it no more, the other not yet',
+    isSlow: true,
+  },
 ];
 
 /** Most failed before the simulation had other lists, so by default they play without them. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Slice } from '../../../src/engine/slices/slice.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
+import { stampMs } from '../../../src/warehouse/database/stamp.ts';
 import { listMissing, markSeen, missingAmong } from '../../../src/warehouse/rows/missing-rows.ts';
 import { sliceCondition } from '../../../src/warehouse/rows/slice-condition.ts';
 import { compareRows } from '../../../src/warehouse/rows/stored-rows.ts';
@@ -36,6 +37,18 @@ beforeEach(() => database.query('truncate warehouse.parcels, warehouse.parcel_pa
 
 const store = (count: number) => storeParcels(database, table, count);
 const miss = (list: readonly string[], slice?: string) => missParcels(database, list, slice);
+
+test('a row is missing from the end of the reading that lacked it, and counts as lacked again only by one begun after that', async () => {
+  await store(2);
+  const missing = () => listMissing(database.kysely, PARCELS, table, null);
+  const moments = async () => (await missing()).map(({ since, readings }) => [stampMs(since), readings]);
+  await missParcels(database, ['1'], 'id 1..10', [2, 5]);
+  expect(await moments()).toEqual([[stampMs(readAtOf(5)), 1]]);
+  await missParcels(database, ['1'], 'id 1..10', [4, 7]);
+  expect(await moments()).toEqual([[stampMs(readAtOf(5)), 1]]);
+  await missParcels(database, ['1'], 'id 1..10', [6, 9]);
+  expect(await moments()).toEqual([[stampMs(readAtOf(5)), 2]]);
+});
 
 describe('rows that left their slice', () => {
   // Read before, by and after the reading that was granted fifth.
