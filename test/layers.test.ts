@@ -111,7 +111,7 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
     ['format.ts'],
     ['access', 'health', 'schedule', 'status'],
     ['incidents', 'webhooks'],
-    ['metrics', 'page'],
+    ['metrics', 'page', 'console'],
     ['service.ts'],
   ],
   'src/warehouse': [['database'], ['ledgers'], ['rows'], ['erasure', 'pushes', 'reports']],

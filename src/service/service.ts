@@ -9,6 +9,7 @@ import type { Database } from '../warehouse/database/database.ts';
 import { databaseNow } from '../warehouse/database/now.ts';
 import { secureHeaders } from './access/secure-headers.ts';
 import { guardHost, guardToken } from './access/token-guard.ts';
+import { createConsole } from './console/console.ts';
 import type { Pulse } from './health/pulse.ts';
 import { createReadiness } from './health/readiness.ts';
 import { createMetrics } from './metrics/metrics.ts';
@@ -102,6 +103,7 @@ function createApp(options: ServiceOptions, inbox: HintInbox): Hono {
   });
   if (options.token !== null) app.use(guardToken(options.token, { clock, log }));
   app.get('/metrics', async c => c.body(await metrics.scrape(), 200, { 'Content-Type': metrics.contentType }));
+  app.route('/', createConsole({ database, sources, hide, log }));
   app.get('/', async c => c.html(await page()));
   app.notFound(c => c.text('Not found. Available: / /metrics /healthz /readyz\n', 404));
   app.onError((error, c) => {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { MiddlewareHandler } from 'hono';
 
-/** Forbids loading, embedding, submitting and caching anything but the inline `style`, which the policy names by its hash. */
+/** Pages load and submit to nothing but this service, and are neither embedded nor cached. `style`: the inline one of the status page. */
 export function secureHeaders(style: string): MiddlewareHandler {
   const hash = createHash('sha256').update(style).digest('base64');
-  const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+  const policy = `default-src 'none'; style-src 'self' 'sha256-${hash}'; script-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`;
   return async (c, next) => {
     await next();
     c.header('Content-Security-Policy', policy);

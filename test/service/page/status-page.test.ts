@@ -42,7 +42,7 @@ test('the page shows the state of the source, loads no other resource, escapes t
       expect(text).not.toMatch(/<script|secret-1|src=|href=|url\(| style=/);
       const style = /<style>([\s\S]*)<\/style>/.exec(text)?.[1] as string;
       const hash = createHash('sha256').update(style).digest('base64');
-      expect(headers['content-security-policy']).toContain(`style-src 'sha256-${hash}'`);
+      expect(headers['content-security-policy']).toContain(`style-src 'self' 'sha256-${hash}'`);
       expect(headers).toMatchObject({
         'content-type': 'text/html; charset=UTF-8',
         'content-security-policy': expect.stringMatching(/^default-src 'none'; /) as string,
