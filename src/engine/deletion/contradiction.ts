@@ -1,4 +1,4 @@
-import { type List, oldestProof, partition } from '../coverage/list.ts';
+import { type List, partition } from '../coverage/list.ts';
 import type { Observation } from '../profile/observation.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
@@ -9,7 +9,7 @@ const MOST_DOUBTS = 3;
 /** A row that was missing until a reading showed it. */
 export interface SeenAgain {
   readonly key: string;
-  /** The slice that lacked it first, and since when (epoch ms). */
+  /** The slice that lacked it first, and when that reading had ended (epoch ms). */
   readonly slice: string;
   readonly since: number;
   /** It is new or different from what is stored. */
@@ -51,11 +51,18 @@ export function contradictions(
 /** Where rows do not show their date: a row that every window lacked and the list shows has no date. */
 export function undatedRow(list: List, slice: Slice, seen: readonly SeenAgain[]): Observation | null {
   if (renews(list, slice) || list.strategy.membership !== 'window') return null;
-  const oldest = oldestProof(list);
-  const undated = seen.find(row => oldest !== null && row.since <= oldest);
+  const undated = seen.find(row => isLackedByAll(list, row));
   if (!undated) return null;
   const evidence = `${sliceText(slice)} shows row ${undated.key}, which no window of all time does`;
   return { trait: 'undated', value: 'yes', evidence };
+}
+
+/** The other windows were read after the reading that lacked the row: had it moved to one of them, that one would have shown it. */
+function isLackedByAll(list: List, { slice, since }: SeenAgain): boolean {
+  const lacking = parseSlice(slice);
+  return partition(list).every(
+    entry => entry.provenAt !== null && (since <= entry.provenAt || overlap(entry.slice, lacking)),
+  );
 }
 
 const renews = ({ strategy }: List, slice: Slice): boolean => slice.by === strategy.partition && slice.by !== 'id';

@@ -156,28 +156,3 @@ export async function replacing(answer: PageAnswer, fetchAgain: () => Promise<Pa
   const again = await fetchAgain();
   return { ...again, requests: answer.requests + again.requests };
 }
-
-/** Fetches up to `ahead` pages at once and yields the answers in order. Releases those that are not used. */
-export async function* fetchInOrder<T>(
-  { ahead }: Reader,
-  items: Iterable<T>,
-  fetch: (item: T) => Promise<PageAnswer>,
-): AsyncGenerator<PageAnswer> {
-  const running: Promise<PageAnswer>[] = [];
-  const left = items[Symbol.iterator]();
-  const fill = () => {
-    while (running.length < ahead) {
-      const next = left.next();
-      if (next.done) return;
-      const answer = fetch(next.value);
-      // Handled when its turn comes; until then it must not be an unhandled rejection.
-      answer.catch(() => undefined);
-      running.push(answer);
-    }
-  };
-  try {
-    for (fill(); running.length > 0; fill()) yield await (running.shift() as Promise<PageAnswer>);
-  } finally {
-    for (const answer of running) answer.then(unused => unused.release()).catch(() => undefined);
-  }
-}

@@ -18,9 +18,9 @@ import type { Resource } from '../resource.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { contextOf, endOf, unproven } from './end-of-reading.ts';
+import { fetchInOrder, inTurn } from './fetch-in-order.ts';
 import {
   fetchFirstPage,
-  fetchInOrder,
   fetchPage,
   firstLimit,
   type ListQuestion,
@@ -50,7 +50,7 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
   let progress: Progress = { reading, first: null, held: [], droppedRequests: 0 };
   for (;;) {
     const pages = pagesToRead(progress.reading);
-    for await (const answer of fetchInOrder(reader, pages, page => fetch(question, progress.reading, page))) {
+    for await (const answer of fetchInOrder(reader, inTurn(pages), page => fetch(question, progress.reading, page))) {
       const taken = takeAnswer(task, plan, progress, answer);
       progress = taken.progress;
       if (taken.step === null) continue;

@@ -7,10 +7,10 @@ import { isFull } from '../../profile/page-length.ts';
 import { isId } from '../../slices/id-ranges.ts';
 import type { IdSlice } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
+import { fetchInOrder, inTurn } from '../fetch-in-order.ts';
 import {
   confirmEnd,
   fetchFirstPage,
-  fetchInOrder,
   fetchPage,
   firstLimit,
   type ListQuestion,
@@ -168,7 +168,7 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
   const addresses = addressesBehind(found.place, { rows, isFixed, most: Math.max(most - 1, isFixed ? 1 : 0) });
   const fetch = ({ page, limit }: PageAddress) => fetchPage(question, { page, limit, flexible: false });
   let previous: PlacedAnswer = found;
-  for await (const shown of fetchInOrder(question.reader, addresses, fetch)) {
+  for await (const shown of fetchInOrder(question.reader, inTurn(addresses), fetch)) {
     const answer = await confirmEnd(task.resource, previous.answer, shown, () => fetch(shown));
     const reached = placeAnswer(reading, answer, isFixed ? previous.place : null, previous);
     yield stepOf(reading, reached, { previous: previous.answer, before: previous.place.lastOffset + 1 });

@@ -10,6 +10,7 @@ import type { Step } from '../step.ts';
 
 /** What the source said of one month. */
 export interface MonthAnswer {
+  readonly month: string;
   /** It answered that there is no such address. */
   readonly isGone: boolean;
   /** All its sums are zero. */
@@ -17,6 +18,7 @@ export interface MonthAnswer {
   readonly rows: readonly Row[];
   readonly bad: readonly BadRecord[];
   readonly grantedAt: string;
+  readonly release: () => void;
   /** All of the step but its rows. */
   readonly step: Omit<Step, 'rows'>;
 }
@@ -46,11 +48,13 @@ export async function askMonth(reader: Reader, task: Task, slice: Slice, month: 
   const rows = parsed && 'row' in parsed ? [parsed.row] : [];
   const bad = parsed && 'bad' in parsed ? [parsed.bad] : [];
   return {
+    month,
     isGone: answer.kind === 'gone',
     isEmpty: bad.length === 0 && rows.every(row => isZero(row, given)),
     rows,
     bad,
     grantedAt: answer.grantedAt,
+    release,
     step: {
       ...{ resource, task, slice, bad, release },
       requests: answer.requests,

@@ -4,14 +4,15 @@ import { dayIn, monthBefore } from '../../slices/date-windows.ts';
 import { type Slice, sliceText } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
 import { noSuchList } from '../absent-list.ts';
+import { fetchInOrder } from '../fetch-in-order.ts';
 import type { Reader } from '../fetch-page.ts';
 import type { Committed, Step } from '../step.ts';
 import { askMonth } from './ask-month.ts';
 import { askedEntry, MOST_EMPTY, MOST_MONTHS, type MonthFacts } from './choose-months.ts';
 
 /**
- * Reads the sums of all months, one request for each, from the current month backwards. It ends after a year of empty months. Empty
- * months are stored only where an older month is not empty.
+ * Reads the sums of all months, one request for each, from the current month backwards. It ends after a year of empty months, so that
+ * many are asked for ahead of the answers. Empty months are stored only where an older month is not empty.
  */
 export async function* readAllMonths(
   reader: Reader,
@@ -27,11 +28,18 @@ export async function* readAllMonths(
   let held: Row[] = [];
   let inARow = 0;
   let facts: MonthFacts | null = null;
-  for (let page = begun?.page ?? 1; ; page++) {
-    const month = monthBefore(today, page - 1);
-    const { isGone, isEmpty, rows, grantedAt, step } = await askMonth(reader, task, slice, month);
+  const first = begun?.page ?? 1;
+  let page = first;
+  let asked = first;
+  // The first answer is committed before others are asked for: what is known of the months is gathered then.
+  const next = () => {
+    const most = facts ? Math.min(page - inARow - 1 + MOST_EMPTY, MOST_MONTHS) : first;
+    return asked <= most ? monthBefore(today, asked++ - 1) : undefined;
+  };
+  const ask = (month: string) => askMonth(reader, task, slice, month);
+  for await (const { isGone, isEmpty, rows, grantedAt, month, release, step } of fetchInOrder(reader, next, ask)) {
     if (isGone && page === 1) {
-      step.release();
+      release();
       throw noSuchList(resource);
     }
     startedAt ??= grantedAt;
@@ -44,8 +52,9 @@ export async function* readAllMonths(
       return;
     }
     // Held rows are lost with the process, so the next reading starts with the first of them.
-    const next = { page: page + 1 - inARow, limit: 1 };
-    yield { ...shown, position: { ...next, startedAt, totalPages: null, totalRecords: null, before: null } };
+    page++;
+    const position = { page: page - inARow, limit: 1 };
+    yield { ...shown, position: { ...position, startedAt, totalPages: null, totalRecords: null, before: null } };
     // Once the first answer is committed, so is what was read of the other lists before it: transactions follow each other.
     facts ??= await known();
   }
