@@ -61,7 +61,7 @@ const LINES: readonly Line[] = [
   },
   {
     list: /^any other list, and an invoice that belongs to no customer$/,
-    proof: /every slice of the list was read again since/,
+    proof: /every slice of the list was read again after/,
     cases: [
       { job: transactions, traits: { order: 'id-desc' } },
       { job: products, traits: { ...IN_PLACE, paging: 'until empty', limit: 'ignored' } },
