@@ -3,20 +3,16 @@ import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 import { type Clock, SECOND } from '../clock.ts';
-import { explain, SluiceError } from '../errors.ts';
+import { SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database/database.ts';
-import { databaseNow } from '../warehouse/database/now.ts';
 import { secureHeaders } from './access/secure-headers.ts';
 import { guardHost, guardToken } from './access/token-guard.ts';
 import { createConsole } from './console/console.ts';
 import type { Pulse } from './health/pulse.ts';
 import { createReadiness } from './health/readiness.ts';
 import { createMetrics } from './metrics/metrics.ts';
-import { PAGE_STYLE } from './page/page-style.ts';
-import { statusPage } from './page/status-page.ts';
-import { mapSources, type ServedSource } from './status/served-source.ts';
-import { readSourceStatus } from './status/source-status.ts';
+import type { ServedSource } from './status/served-source.ts';
 import { createHintInbox, type HintInbox } from './webhooks/hint-inbox.ts';
 import { createWebhookReceiver, type WebhookResult } from './webhooks/webhook-receiver.ts';
 
@@ -44,7 +40,7 @@ export interface Service {
 }
 
 /**
- * The HTTP side of the service: `/` (status page), `/metrics`, `/healthz`, `/readyz` and `/webhooks/<secret>`. Rejects with kind
+ * The HTTP side of the service: `/` and `/sources/<name>` (the console), `/metrics`, `/healthz`, `/readyz` and `/webhooks/<secret>`. Rejects with kind
  * `configuration` when it cannot listen on that address. Call `refuseUnprotectedHost` first.
  */
 export async function openService(options: ServiceOptions): Promise<Service> {
@@ -85,10 +81,9 @@ function createApp(options: ServiceOptions, inbox: HintInbox): Hono {
   const { database, sources, pulse, hide, clock, log } = options;
   const metrics = createMetrics({ database, sources });
   const readiness = createReadiness({ database, pending: options.pending, clock, log });
-  const page = createPage(options);
 
   const app = new Hono();
-  app.use(secureHeaders(PAGE_STYLE));
+  app.use(secureHeaders());
   // Probes and the source carry no token, so these responses hold no secret.
   app.get('/healthz', c => {
     const stalled = pulse.stalled();
@@ -104,7 +99,6 @@ function createApp(options: ServiceOptions, inbox: HintInbox): Hono {
   if (options.token !== null) app.use(guardToken(options.token, { clock, log }));
   app.get('/metrics', async c => c.body(await metrics.scrape(), 200, { 'Content-Type': metrics.contentType }));
   app.route('/', createConsole({ database, sources, hide, log }));
-  app.get('/', async c => c.html(await page()));
   app.notFound(c => c.text('Not found. Available: / /metrics /healthz /readyz\n', 404));
   app.onError((error, c) => {
     // Without the path, which may hold the secret of a webhook.
@@ -112,29 +106,6 @@ function createApp(options: ServiceOptions, inbox: HintInbox): Hono {
     return c.text('Internal error. See the log.\n', 500);
   });
   return app;
-}
-
-/** Renders the status page. Concurrent requests share one rendering. */
-function createPage({ database, sources, hide, log }: ServiceOptions): () => Promise<string> {
-  const render = async () => {
-    const at = await databaseNow(database);
-    const read = await mapSources(sources, async source => {
-      try {
-        return { source, status: await readSourceStatus(database, { ...source, isServed: true }) };
-      } catch (error) {
-        log.warn({ source: source.name, err: error }, 'could not read the state of a source');
-        return { source, status: { unreadable: hide(explain(error)) } };
-      }
-    });
-    return String(await statusPage(read, at, hide));
-  };
-  let rendering: Promise<string> | undefined;
-  return () => {
-    rendering ??= render().finally(() => {
-      rendering = undefined;
-    });
-    return rendering;
-  };
 }
 
 function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): SluiceError {

@@ -3,12 +3,7 @@ import { timeOfDay } from '../parts/age.ts';
 import type { Html } from './html.ts';
 import { iconShapes } from './icons.ts';
 
-const SECTIONS = [
-  { path: '/', name: 'Overview' },
-  { path: '/runs', name: 'Runs' },
-  { path: '/data', name: 'Data' },
-  { path: '/sql', name: 'SQL' },
-] as const;
+const SECTIONS = [{ path: '/', name: 'Overview' }] as const;
 
 export interface Page {
   /** Without the name of the product. */

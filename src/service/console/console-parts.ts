@@ -1,0 +1,12 @@
+import type { Log } from '../../log.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import type { ServedSource } from '../status/served-source.ts';
+
+/** What the pages are made from. */
+export interface ConsoleParts {
+  readonly database: Database;
+  readonly sources: readonly ServedSource[];
+  /** Removes secrets from a text. */
+  readonly hide: (text: string) => string;
+  readonly log: Log;
+}

@@ -1,0 +1,28 @@
+import type { State } from '../parts/state.ts';
+import type { SourceFacts } from '../source-facts.ts';
+
+/** How a source is, the worst first: the order in which the verdict looks for trouble. */
+export type Condition = 'unreadable' | 'trouble' | 'waiting' | 'first sync' | 'idle' | 'order running' | 'up to date';
+
+export function conditionOf(facts: SourceFacts): Condition {
+  if ('unreadable' in facts) return 'unreadable';
+  const { incidents, runs, resources, orders } = facts.status;
+  if (incidents.length > 0) return 'trouble';
+  if (runs.some(run => run.state === 'waiting')) return 'waiting';
+  if (resources.some(each => each.neverRead > 0 && !each.absent)) return 'first sync';
+  // Without a tick nothing says that all that is due was read.
+  if (facts.upToDateAt === null) return 'idle';
+  return orders.some(order => order.state === 'running') ? 'order running' : 'up to date';
+}
+
+const STATES: Readonly<Record<Condition, State>> = {
+  unreadable: { icon: 'bad', tone: 'bad', text: 'cannot be read' },
+  trouble: { icon: 'bad', tone: 'bad', text: 'trouble' },
+  waiting: { icon: 'wait', tone: '', text: 'waiting' },
+  'first sync': { icon: 'busy', tone: 'busy', text: 'first sync' },
+  idle: { icon: 'off', tone: '', text: 'no tick yet' },
+  'order running': { icon: 'busy', tone: 'busy', text: 'order running' },
+  'up to date': { icon: 'ok', tone: 'good', text: 'up to date' },
+};
+
+export const stateOf = (facts: SourceFacts): State => STATES[conditionOf(facts)];
