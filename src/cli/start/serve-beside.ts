@@ -41,7 +41,7 @@ export async function serveBeside(
   });
   const stopping = new AbortController();
   const watching = monitorIncidents({ ...common, alertUrl, freshnessLimitMs }, stopping.signal);
-  log.info({ url: service.url }, 'status page');
+  log.info({ url: service.url }, 'console');
   return {
     pulse,
     async close() {

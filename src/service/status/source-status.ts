@@ -20,7 +20,7 @@ import { type ResourceDelay, readDelays } from './resource-delays.ts';
 import type { ServedSource } from './served-source.ts';
 import { type Presence, shownOrderState, shownRunState } from './shown-state.ts';
 
-/** Everything that `sluice status` and the status page show of one source. */
+/** Everything that `sluice status` and the console show of one source. */
 export interface SourceStatus {
   readonly resources: readonly ResourceState[];
   readonly runs: readonly Run[];

@@ -36,10 +36,10 @@ test('the pages show the state of the source, load nothing from elsewhere, escap
           + (select count(*) from warehouse.transactions), 'FM9,999') as all`,
       );
       expect(overview.text).toContain(`<b>${rows[0]?.all}</b> rows`);
-      expect(source.text).toContain('<td class="num">600</td>');
+      expect(source.text).toContain('<td class="num" data-l="rows">600</td>');
       expect(source.text).toMatch(/Order \d+: backfill of invoices/);
       expect(source.text).toMatch(
-        /<h2>Freshness<\/h2>[\s\S]*<th scope="row">invoices<\/th><td class="">\d+ (?:second|minute)s?<\/td>/,
+        /<th scope="row">invoices<\/th>[\s\S]*?<td data-l="arrives after">\d+ (?:second|minute)s?<span/,
       );
       for (const { text, headers } of [overview, source]) {
         expect(text).toContain('&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;&#39; [secret]');

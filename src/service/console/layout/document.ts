@@ -26,6 +26,7 @@ export const documentOf = ({ title, section, at, timeZone, main }: Page): Html =
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/console.css">
 <script src="/console.js" defer></script>
+<noscript><meta http-equiv="refresh" content="60"></noscript>
 </head>
 <body>
 <a class="skip" href="#main">Skip to content</a>

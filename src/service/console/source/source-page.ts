@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { count, moment } from '../../format.ts';
 import type { SourceStatus } from '../../status/source-status.ts';
-import { delayTable, resourceTable, runTable, type StatusTable } from '../../status/status-tables.ts';
+import { runTable, type StatusTable } from '../../status/status-tables.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { documentOf } from '../layout/document.ts';
 import type { Html } from '../layout/html.ts';
@@ -13,6 +13,7 @@ import { ago, type Now } from '../parts/age.ts';
 import { meter } from '../parts/meter.ts';
 import { table } from '../parts/table.ts';
 import type { SourceFacts } from '../source-facts.ts';
+import { resourceList } from './resource-list.ts';
 
 /** Which resource lags, where do the requests go, what failed? `at` is in epoch milliseconds. */
 export function sourcePage(facts: SourceFacts, at: number, { hide }: Pick<ConsoleParts, 'hide'>): Html {
@@ -26,8 +27,7 @@ ${'unreadable' in facts ? html`<p>${facts.unreadable}</p>` : sections(facts.stat
 
 const sections = (status: SourceStatus, now: Now, hide: (text: string) => string): Html => html`
 ${incidentList(status.incidents, now, hide)}
-${card('Resources', [drawn('Resources', resourceTable(status, now.timeZone)), html`<p class="soft after">Missing: its slice no longer shows it; kept until its deletion is proven. Oldest proof: the slice that was read in full and made equal longest ago.</p>`])}
-${card('Freshness', delaySection(status))}
+${card('Resources', [resourceList(status, now), html`<p class="soft after">Missing: the source no longer shows them; they are kept until their deletion is proven. Oldest proof: the part that was read in full and made equal longest ago.</p>`])}
 <div class="grid two">
 ${status.usage ? card('Requests of the last hour', [usageSection(status.usage, now), spendingTable(status)]) : ''}
 ${card('Runs in progress', status.runs.length > 0 ? drawn('Runs in progress', runTable(status, now.timeZone)) : html`<p class="soft">None.</p>`)}
@@ -39,11 +39,6 @@ const card = (title: string, body: Html | string | readonly (Html | string)[]): 
   html`<section class="card"><div class="head"><h2>${title}</h2></div>${body}</section>`;
 
 const drawn = (caption: string, { head, right, rows }: StatusTable): Html => table({ caption, head, right, rows });
-
-function delaySection(status: SourceStatus): Html {
-  const delays = delayTable(status);
-  return delays ? drawn('How long a change takes to arrive', delays) : html`<p class="soft">Not known yet.</p>`;
-}
 
 function spendingTable({ lastHour }: SourceStatus): Html | string {
   if (lastHour.length === 0) return '';
