@@ -57,12 +57,16 @@ export function undatedRow(list: List, slice: Slice, seen: readonly SeenAgain[])
   return { trait: 'undated', value: 'yes', evidence };
 }
 
-/** The other windows were read after the reading that lacked the row: had it moved to one of them, that one would have shown it. */
+/**
+ * No window was read before the reading that lacked the row. The row may have moved between them meanwhile: to take it for one
+ * without a date costs requests, and no row.
+ */
 function isLackedByAll(list: List, { slice, since }: SeenAgain): boolean {
   const lacking = parseSlice(slice);
-  return partition(list).every(
-    entry => entry.provenAt !== null && (since <= entry.provenAt || overlap(entry.slice, lacking)),
-  );
+  const parts = partition(list);
+  const own = parts.filter(entry => overlap(entry.slice, lacking)).map(({ provenAt }) => provenAt ?? since);
+  const start = Math.min(since, ...own);
+  return parts.every(({ provenAt }) => provenAt !== null && provenAt >= start);
 }
 
 const renews = ({ strategy }: List, slice: Slice): boolean => slice.by === strategy.partition && slice.by !== 'id';
