@@ -86,7 +86,7 @@ test('a service with a registered webhook reads a new invoice in a few requests,
     const headers = { authorization: `Bearer ${TOKEN}` };
     const page = await ask(url, { headers });
     const metrics = await ask(`${url}/metrics`, { headers });
-    expect(page.text).toContain('<h2>main</h2>');
+    expect(page.text).toContain('<h2 id="source-main">');
     expect(metrics.text).toContain('sluice_rows{source="main",resource="customers"} 150');
     expect(metrics.text).toContain('sluice_webhooks_received_total{result="hint"} 1');
 
