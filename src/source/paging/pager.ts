@@ -12,9 +12,13 @@ export interface Pager {
   readonly rules: PagerRules;
   /** The next page to ask for, from 1. */
   readonly page: number;
-  /** Pages of a counted list, fixed by its first page; null for a list without a count. */
+  /** Pages of a counted list, fixed for a pass by the longest page before; null for a list without a count. */
   readonly totalPages: number | null;
   readonly totalRecords: number | null;
+  /** The first page's count as it came; undefined where it gave none, or an earlier process took it. */
+  readonly count: Meta | undefined;
+  /** Rows of the longest page so far. */
+  readonly longest: number;
   /** 1 for the first pass over the list. */
   readonly pass: number;
   /** Keys shown by this and all earlier passes. */
@@ -103,6 +107,8 @@ export function startPager(rules: PagerRules, from: Partial<Omit<Pager, 'rules' 
     page: 1,
     totalPages: null,
     totalRecords: null,
+    count: undefined,
+    longest: 0,
     pass: 1,
     previous: null,
     repeated: 0,
@@ -116,9 +122,10 @@ export function startPager(rules: PagerRules, from: Partial<Omit<Pager, 'rules' 
   };
 }
 
-/** The next pass over the list, from its first page. */
+/** The next pass over the list, from its first page. A first page that lacked rows made the list seem to have more pages than it has. */
 export const startPass = (pager: Pager): Pager => ({
   ...pager,
+  totalPages: countPages(pager.count, pager.longest, pager.rules.maxPages) ?? pager.totalPages,
   page: 1,
   pass: pager.pass + 1,
   shown: keySet(),
@@ -138,7 +145,8 @@ export function takePage(pager: Pager, page: ListPage, context: PageContext): Ta
     const again = { pager: { ...pager, asksAgain: true }, verdict: { kind: 'ask again' } } as const;
     return { ...again, fresh: [], news: 0, repeatsFirst: false, isDuplicate: false };
   }
-  const next: Pager = { ...pager, page: page.page + 1, previous: page, asksAgain: false };
+  const longest = Math.max(pager.longest, page.rows);
+  const next: Pager = { ...pager, page: page.page + 1, longest, previous: page, asksAgain: false };
   if (pager.rules.count === 'first' && pager.page === 1 && pager.pass === 1) return takeFirst(next, page, context);
   return pager.rules.count === 'first' && pager.totalPages !== null
     ? takeCounted(next, page, context)
@@ -164,7 +172,7 @@ function takeFirst(pager: Pager, page: ListPage, context: PageContext): TakenPag
   const seen = pager.seen.with(fresh);
   const totalPages = countPages(page.meta, page.rows, pager.rules.maxPages);
   const totalRecords = page.meta?.totalRecords ?? null;
-  const next: Pager = { ...pager, seen, shown: seen, totalPages, totalRecords };
+  const next: Pager = { ...pager, seen, shown: seen, totalPages, totalRecords, count: page.meta };
   // Before a single body is called capped, the next page has to show that it is still one.
   const isCapped = context.isSingleBody && totalPages === null && context.looksCut;
   // Rows without an id can be counted only inside one answer.

@@ -283,3 +283,32 @@ test('a count that never agrees with the rows is not trusted', () => {
   }
   expect(outcomes).toEqual([null, null, { kind: 'count differs', counted: 21, shown: 20 }]);
 });
+
+test('a first page that lacks rows makes later passes no longer', () => {
+  const context: ReadingContext = {
+    isSingleBody: false,
+    looksCut: false,
+    fullPage: 20,
+    mayLackIds: false,
+    canCut: false,
+    isIdOrdered: true,
+    cutsIfCountDiffers: false,
+  };
+  let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 20 });
+  const meta = { totalPages: 4, totalRecords: 78 };
+  const keys = (from: number, rows: number) => Array.from({ length: rows }, (_, index) => String(from + index));
+  const take = (page: number, came: readonly string[]) => {
+    const read = readPage(reading, { page, limit: 20, grantedAt: 'now', rows: came.length, keys: came, meta }, context);
+    reading = read.reading;
+    return read.outcome;
+  };
+  take(1, keys(1, 10));
+  expect(pagesToRead(reading)).toEqual([2, 3, 4, 5, 6, 7, 8]);
+  take(2, keys(21, 19));
+  for (const page of [3, 4, 5, 6, 7, 8]) expect(take(page, keys(21, 19))).toBeNull();
+  expect(reading.pager.pass).toBe(2);
+  expect(pagesToRead(reading)).toEqual([1, 2, 3, 4, 5]);
+  take(1, keys(1, 20));
+  for (const page of [2, 3, 4, 5]) expect(take(page, keys(21, 19))).toBeNull();
+  expect(pagesToRead(reading)).toEqual([1, 2, 3, 4]);
+});
