@@ -6,10 +6,15 @@ import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { idle, type Next, type PlanFacts, single } from './choice.ts';
 
-/** A slice that lacked rows which only a whole cover confirms, and when (epoch ms) the last of them had gone missing. */
+/** A slice that lacked rows which only a whole cover confirms. */
 export interface LackingSlice {
   readonly slice: Slice;
+  /** When the last of them had gone missing (epoch ms). */
   readonly last: number;
+  /**
+   * It lacked half of its rows: from when on another reading of it counts (epoch ms), 0 for at once. Null where no other is needed.
+   */
+  readonly countsFrom: number | null;
 }
 
 export function lackingSlices(list: List, missing: readonly MissingRow[]): LackingSlice[] {
@@ -17,18 +22,30 @@ export function lackingSlices(list: List, missing: readonly MissingRow[]): Lacki
   for (const row of missing) {
     if (confirmationOf(row, list.strategy) !== 'cover') continue;
     const at = stampMs(row.since);
-    const { slice, last } = found.get(row.slice) ?? { slice: parseSlice(row.slice), last: at };
-    found.set(row.slice, { slice, last: Math.max(last, at) });
+    const known = found.get(row.slice) ?? { slice: parseSlice(row.slice), last: at, countsFrom: null };
+    const countsFrom = isInDoubt(row, list.strategy) ? Math.max(known.countsFrom ?? 0, countsAgainAt(list, row)) : null;
+    found.set(row.slice, { ...known, last: Math.max(known.last, at), countsFrom: countsFrom ?? known.countsFrom });
   }
   return [...found.values()];
 }
 
+const countsAgainAt = ({ lagMs = 0 }: List, { since, lackedAt = since }: MissingRow): number =>
+  lagMs === 0 ? 0 : stampMs(lackedAt) + lagMs + 1;
+
 /**
  * The moment from which on readings of a whole cover confirm, that of the slice that lacked a row included; 0 if there is nothing to
- * confirm. An answer that lags behind may be older than the move of a row that another slice has already lost.
+ * confirm. An answer that lags behind may be older than the move of a row that another slice has already lost, and may be the same that
+ * lacked half of its rows.
  */
 export const confirmsFrom = (list: List, lacking: readonly LackingSlice[]): number =>
-  lacking.length === 0 ? 0 : Math.max(...lacking.map(({ last }) => last + 1)) + lagOf(list);
+  Math.max(0, ...lacking.map(each => each.last + 1 + lagAfter(list, each)));
+
+/** Whatever is read from now on confirms. */
+export const confirmsAtOnce = (list: List, lacking: readonly LackingSlice[]): boolean =>
+  lacking.every(each => lagAfter(list, each) === 0);
+
+const lagAfter = (list: List, { countsFrom }: LackingSlice): number =>
+  countsFrom === null ? lagOf(list) : (list.lagMs ?? 0);
 
 /**
  * True for a slice that lacked rows. It is read again after all others, because they may show those rows, and because a source that
@@ -36,6 +53,13 @@ export const confirmsFrom = (list: List, lacking: readonly LackingSlice[]): numb
  */
 export const hasLacked = ({ slice }: Entry, lacking: readonly LackingSlice[]): boolean =>
   lacking.some(each => each.slice.by === slice.by && overlap(each.slice, slice));
+
+/** It lacked half of its rows, and another reading of it counts by now. */
+export const countsAgain = (entry: Entry, lacking: readonly LackingSlice[], now: number): boolean =>
+  hasLacked(
+    entry,
+    lacking.filter(({ countsFrom }) => countsFrom !== null && countsFrom <= now),
+  );
 
 /** The question that confirms a missing row, one row or one related value at a time. */
 export function confirm(facts: PlanFacts, counted: boolean): Next {
@@ -71,16 +95,15 @@ function questionFor({ strategy }: List, row: MissingRow): Slice | null {
  * one reading of it more. Each slice that lacked half is read once more; else one part of the cover concludes, the smallest, as one
  * that has become too large would be cut instead.
  */
-function confirmByCover({ list, wish, missing }: PlanFacts, counted: boolean): Next {
-  const since = confirmsFrom(list, lackingSlices(list, missing));
+function confirmByCover({ list, wish, missing, now }: PlanFacts, counted: boolean): Next {
+  const slices = lackingSlices(list, missing);
+  const since = confirmsFrom(list, slices);
   const covered = since > 0 && (oldestProof(list) ?? 0) >= since;
   if (!covered || list.reading.size > 0) return idle(list);
   const { coverAsked } = wish.progress;
   const parts = partition(list);
-  const doubted = missing.filter(row => isInDoubt(row, list.strategy)).map(row => parseSlice(row.slice));
-  const lacking = parts.filter(
-    ({ slice }) => !coverAsked.has(sliceText(slice)) && doubted.some(each => overlap(slice, each)),
-  );
+  const lacking = parts.filter(entry => !coverAsked.has(sliceText(entry.slice)) && countsAgain(entry, slices, now));
+  if (lacking.length === 0 && slices.some(({ countsFrom }) => countsFrom !== null)) return idle(list);
   const candidates = lacking.length > 0 ? lacking : parts;
   // Ranges of ids are cut anew at each reading: the number of parts bounds how often they are asked for.
   if (coverAsked.size > 0 && (lacking.length === 0 || coverAsked.size >= parts.length)) return idle(list);

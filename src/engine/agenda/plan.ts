@@ -1,12 +1,12 @@
 import { DAY } from '../../clock.ts';
-import { foundAbsentAt, type List, lagOf, partition, watched } from '../coverage/list.ts';
+import { foundAbsentAt, type List, partition, watched } from '../coverage/list.ts';
 import { mayBeAbsent, slicingOf } from '../job.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { uncovered } from '../slices/id-ranges.ts';
 import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../slices/slice.ts';
 import { pooledPrior } from './change-rates.ts';
 import { idle, MOST_PAGES, type Next, type Pause, type PlanFacts, single, type Wish, wants } from './choice.ts';
-import { confirm, confirmsFrom, hasLacked, type LackingSlice, lackingSlices } from './confirm.ts';
+import { confirm, confirmsAtOnce, confirmsFrom, hasLacked, type LackingSlice, lackingSlices } from './confirm.ts';
 import { chainIds, gatherDates } from './gather.ts';
 import { nextSlice } from './next-slice.ts';
 
@@ -54,8 +54,10 @@ function planPause(facts: PlanFacts): Pause | null {
   const { list, wish, now, missing } = facts;
   if (wish.kind !== 'verify' || wish.reportOnly || wish.failure) return null;
   const due = partition(list).flatMap(({ slice, dueSince }) => (wants(wish, slice) ? (dueSince ?? []) : []));
-  const from = confirmsFrom(list, lackingSlices(list, missing));
-  const later = [...due, ...(canConfirm(facts, from) ? [from] : [])].filter(at => at > now);
+  const lacking = lackingSlices(list, missing);
+  const from = confirmsFrom(list, lacking);
+  const counts = lacking.flatMap(({ countsFrom }) => countsFrom ?? []);
+  const later = [...due, ...(canConfirm(facts, from) ? [from, ...counts] : [])].filter(at => at > now);
   if (later.length === 0) return null;
   const until = Math.max(...later);
   const { pauses } = wish.progress;
@@ -150,8 +152,7 @@ function dueEntries(facts: PlanFacts, lacking: readonly LackingSlice[]): Entry[]
   const mayReread = wish.allowance > 0;
   const from = confirmsFrom(list, lacking);
   const parts = partition(list);
-  // Without a lag, whatever is read from now on confirms.
-  const confirms = (from <= now || lagOf(list) === 0) && canConfirm(facts, from);
+  const confirms = (from <= now || confirmsAtOnce(list, lacking)) && canConfirm(facts, from);
   const open = parts.filter(entry => !wish.progress.done.has(sliceText(entry.slice)));
   const entries = wish.reportOnly ? open.flatMap(entry => unreported(wish, entry)) : open;
   return entries.filter(entry => {

@@ -5,7 +5,7 @@ import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, type Slice, sliceText } from '../slices/slice.ts';
 import { changeRate, pooledPrior } from './change-rates.ts';
 import { type Choice, isChoice, MOST_PAGES, type PlanFacts, single } from './choice.ts';
-import { confirm, confirmsFrom, hasLacked, lackingSlices } from './confirm.ts';
+import { confirm, confirmsFrom, countsAgain, hasLacked, lackingSlices } from './confirm.ts';
 import { ageOf, totalQuestions, windowsInDoubt } from './totals.ts';
 import { type Asking, scoreOf } from './worth.ts';
 
@@ -86,7 +86,9 @@ function sliceQuestions(facts: AgendaFacts, rateOf: RateOf): Unscored[] {
   const from = confirmsFrom(list, lacking);
   const parts = partition(list).filter(({ provenAt }) => provenAt !== null);
   // Before that moment, no reading confirms anything.
-  const uncovered = new Set(from <= now ? parts.filter(({ provenAt }) => (provenAt as number) < from) : []);
+  const uncovered = new Set(
+    parts.filter(entry => (from <= now && (entry.provenAt as number) < from) || countsAgain(entry, lacking, now)),
+  );
   // What lacked rows is read after all others: they may show those rows.
   const others = new Set([...uncovered].filter(entry => !hasLacked(entry, lacking)));
   const confirming = others.size > 0 ? others : uncovered;

@@ -97,7 +97,12 @@ async function concludeGone(
   if (task.reportOnly || !isDeleted(claims, UNCOVERED, resource.strategy)) return;
   const stored = await readStoredAt(tx, resource.table, [end.key]);
   if (believed(stored, { at: stampMs(end.at), lagMs: resource.lagMs }).askAgainAt !== null) return;
-  await markMissing(tx, placeOf(resource), [end.key], { slice: sliceText(slice), startedAt: end.at, endedAt: end.at });
+  await markMissing(tx, placeOf(resource), [end.key], {
+    slice: sliceText(slice),
+    startedAt: end.at,
+    endedAt: end.at,
+    lagMs: resource.lagMs,
+  });
   resource.holdsMissing = true;
   await remove(tx, effects, task, [end.key], counts);
 }

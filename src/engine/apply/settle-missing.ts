@@ -107,7 +107,7 @@ export async function settleLacked(
       if (unreadable !== 'new') for (const key of lacked) task.findings.extra.add(key);
       continue;
     }
-    const reading = { slice: sliceText(slice), startedAt, endedAt, unreadable, half };
+    const reading = { slice: sliceText(slice), startedAt, endedAt, unreadable, half, lagMs: resource.lagMs };
     const before = await markMissing(tx, placeOf(resource), lacked, reading);
     counts.missing += lacked.length - before.length;
     resource.holdsMissing = true;

@@ -31,18 +31,25 @@ export const hasMoreRowsThan = (known: number, { rows }: ObservedPage): boolean 
 const distinct = (rows: readonly unknown[]): number => new Set(rows.map(row => JSON.stringify(row))).size;
 
 /** False when the page shows fewer rows than its own count says it has: then nothing follows from a row that it lacks. */
-export function isFull({ pageSize }: SourceProfile, { rows, meta, page, limit }: ObservedPage): boolean {
+export function isFull(profile: SourceProfile, { rows, meta, page, limit }: ObservedPage): boolean {
   const { totalPages, totalRecords } = meta ?? {};
   if (totalPages === undefined || totalRecords === undefined) return true;
   if (rows.length === 0) return page > totalPages || totalRecords === 0;
   // The only page holds all rows, whatever its size.
   if (totalPages === 1 && page === 1) return rows.length >= totalRecords;
   if (page < totalPages) return rows.length * totalPages >= totalRecords;
-  // The last page holds what the others leave over. They hold what was asked for, or what the source keeps to.
-  const sizes = [limit, pageSize ?? limit];
+  // The last page holds what the others leave over.
+  const sizes = sizesOfPages(profile, limit);
   const fitting = sizes.filter(size => totalPages === Math.ceil(totalRecords / size));
   if (fitting.length === 0 || page > totalPages) return true;
   return fitting.some(size => rows.length >= totalRecords - (page - 1) * size);
+}
+
+/** What pages hold: what was asked for, or less where the source keeps to less; where it ignores the limit, what it keeps to. */
+function sizesOfPages({ pageSize, limit: honours }: SourceProfile, limit: number): number[] {
+  const own = pageSize ?? limit;
+  if (honours === 'ignored') return [own];
+  return own < limit ? [limit, own] : [limit];
 }
 
 /**

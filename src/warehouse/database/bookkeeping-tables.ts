@@ -97,6 +97,7 @@ export const BOOKKEEPING_TABLES = {
     readings: 'integer default',
     half: 'boolean default',
     unreadable: 'boolean default',
+    lacked_at: 'timestamp with time zone default',
   },
   'sluice.orders': {
     id: 'bigint identity',

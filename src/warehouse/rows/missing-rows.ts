@@ -18,8 +18,10 @@ export interface MissingRow {
   readonly unreadable?: boolean;
   /** The first reading that lacked the row lacked at least half of its slice. */
   readonly half?: boolean;
-  /** Readings that lacked the row. */
+  /** Readings that lacked the row; see `MissingReading.lagMs`. */
   readonly readings?: number;
+  /** When the last of them had ended. Default: `since`. */
+  readonly lackedAt?: string;
 }
 
 /** A row that was missing until now: the first slice that lacked it, and since when. */
@@ -44,6 +46,8 @@ export interface MissingReading {
   readonly endedAt: string;
   readonly unreadable?: 'old' | 'new' | undefined;
   readonly half?: boolean;
+  /** Of a row that went missing with half of its slice, a reading counts only so long after the one before: a cache may repeat an answer. */
+  readonly lagMs: number;
 }
 
 /** Unmarks the rows that one wrong reading lacked; returns their keys. */
@@ -78,17 +82,18 @@ export async function markMissing(
   tx: Db,
   place: Place,
   keys: readonly string[],
-  { slice, startedAt, endedAt, unreadable, half = false }: MissingReading,
+  { slice, startedAt, endedAt, unreadable, half = false, lagMs }: MissingReading,
 ): Promise<SeenRow[]> {
   if (keys.length === 0) return [];
   const { rows } = await sql<SeenRow>`
     with marked as (
-      insert into sluice.missing as m (source, resource, key, slice, since, half, unreadable)
-      select ${place.source}, ${place.resource}, k, ${slice}, cast(${endedAt} as timestamptz), ${half}, ${unreadable === 'new'}
-      from (select distinct unnest(cast(${keys} as text[]))) as given(k)
-      on conflict (source, resource, key) do update set readings = m.readings + 1,
+      insert into sluice.missing as m (source, resource, key, slice, since, lacked_at, half, unreadable)
+      select ${place.source}, ${place.resource}, k, ${slice}, ended, ended, ${half}, ${unreadable === 'new'}
+      from (select distinct unnest(cast(${keys} as text[]))) as given(k), (select cast(${endedAt} as timestamptz)) as moment(ended)
+      on conflict (source, resource, key) do update set readings = m.readings + 1, lacked_at = excluded.lacked_at,
         since = case when m.unreadable and ${!unreadable} then excluded.since else m.since end, unreadable = m.unreadable and ${!!unreadable}
-      where m.since < cast(${startedAt} as timestamptz))
+      where m.since < cast(${startedAt} as timestamptz)
+        and (not m.half or m.lacked_at + make_interval(secs => ${lagMs / 1000}::float8) < cast(${startedAt} as timestamptz)))
     select key, slice, since, unreadable from sluice.missing
     where source = ${place.source} and resource = ${place.resource} and key = any(cast(${keys} as text[]))`.execute(tx);
   return rows;
@@ -125,7 +130,7 @@ export async function listMissing(db: Db, place: Place, table: Table, field: str
       : sql`(select t.${sql.id(field)}::text from ${sql.id(table.schema, table.name)} t
     where t.${sql.id(table.key.name)} = cast(m.key as ${sql.raw(table.key.type)}))`;
   const { rows } =
-    await sql<MissingRow>`select key, slice, since, unreadable, half, readings, ${value} as value from sluice.missing m
+    await sql<MissingRow>`select key, slice, since, unreadable, half, readings, lacked_at as "lackedAt", ${value} as value from sluice.missing m
     where source = ${place.source} and resource = ${place.resource} order by since, key`.execute(db);
   return rows;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HOUR } from '../../../src/clock.ts';
+import { HOUR, MINUTE } from '../../../src/clock.ts';
 import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
@@ -45,6 +45,33 @@ test('a small list that suddenly shows nothing keeps its rows, is believed after
     await clock.advance(2 * HOUR);
     expect(await sync()).toEqual(['done', 'done', 'done']);
     expect(await stored()).toBe(0);
+    await engine.close();
+    await sandbox.close();
+  });
+});
+
+test('half of a list that a cache hides again and again is kept until a later answer shows it', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z');
+    const sandbox = await openSandbox({ rateLimit: 0, clock, variants: { paging: 'whole', stale: 'cache' } });
+    const resources = ['orders'] as const;
+    const engine = await openEngine(database, sandbox, { clock, limit: 100_000, lagMs: MINUTE, resources });
+    const sync = async () => (await serveOrders(engine, 'sync')).map(({ state, reason }) => reason ?? state);
+    const missing = async () =>
+      (await database.query('select count(*)::int as rows, max(readings) as readings from sluice.missing')).rows[0];
+    expect(await sync()).toEqual(['done']);
+    expect(await sync()).toEqual(['done']);
+    await clock.advance(2 * MINUTE);
+
+    // The damaged answer stays in the cache.
+    sandbox.failNext('rows-missing', 1, /orders/);
+    for (let turn = 0; turn < 4; turn++) expect(await sync()).toEqual(['done']);
+    const rows = [...sandbox.rows('orders')].length;
+    expect(await missing()).toEqual({ rows: Math.ceil(rows / 2), readings: 1 });
+    await clock.advance(2 * MINUTE);
+    expect(await sync()).toEqual(['done']);
+    expect(await missing()).toEqual({ rows: 0, readings: null });
+    expect(await differences(database, sandbox, 8, resources)).toEqual([]);
     await engine.close();
     await sandbox.close();
   });
