@@ -2,6 +2,7 @@ import type { Db } from '../../warehouse/database/database.ts';
 import { rollbackTo, savepoint } from '../../warehouse/database/savepoint.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import { type Row, writeRows } from '../../warehouse/rows/write-rows.ts';
+import { oldestProof } from '../coverage/list.ts';
 import type { Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import { isBadData } from './bad-data.ts';
@@ -32,6 +33,7 @@ export async function writeOrSetAside(
     deep: steps.some(step => step.task.deep),
     updatedAt: resource.job.updatedAt,
     lagMs: resource.lagMs,
+    mostlyStored: oldestProof(resource) !== null,
   };
   const inserted = new Set<string>();
   const updated = new Set<string>();

@@ -19,9 +19,9 @@ export interface Reader {
   /** Pages requested ahead of the one being committed. */
   readonly ahead: number;
   readonly signal: AbortSignal;
-  /** Waits while too many answers are uncommitted, then runs `ask`. The answer counts as uncommitted until it is released. */
   /** Another list was answered lately, as of this moment (epoch ms): a 404 does not mean that the address is wrong. */
   readonly othersAnswer: (list: List, at: number) => boolean;
+  /** Waits while too many answers are uncommitted, then runs `ask`. The answer counts as uncommitted until it is released. */
   readonly admit: <T>(ask: () => Promise<T>) => Promise<{ value: T; release: () => void }>;
 }
 

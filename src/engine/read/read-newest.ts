@@ -43,6 +43,7 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
       bad,
       requests: answer.requests,
       release: answer.release,
+      isAwaited: true,
       learnt: observeNewest(resource, answer, { pages, previous: next > page ? previous : null }),
       total: answer.meta?.totalRecords ?? null,
       end: { kind: 'targeted', complete: false, startedAt },

@@ -26,6 +26,8 @@ export interface Step {
   /** The list's own count of its unfiltered rows; null if the answer gave none. */
   readonly total?: number | null;
   readonly learnt?: readonly Observation[];
+  /** The reading goes on once the step is committed: by what that changed, or by what other lists hold then. Others are gathered into fewer commits. */
+  readonly isAwaited?: boolean;
   /** What is known from now on of slices that were read beside the step's own. */
   readonly beside?: readonly Entry[];
 }

@@ -14,18 +14,17 @@ export function financialReport(data: Data, year: number, month: number | undefi
     rules !== 'other-rules' || (Number(amount) > 0 && description !== 'Cash sale');
 
   const sumType = (state: string) => {
-    let sum = 0n;
+    const sum = createSum();
     for (const position of data.transactions.select({ state, fromDay, toDay })) {
       const { amount, description } = data.transactions.at(position);
-      if (isCounted(amount, description)) sum += scaled(amount);
+      if (isCounted(amount, description)) sum.add(amount);
     }
-    return sum;
+    return sum.total();
   };
   const sumOpen = (state: string) => {
-    let sum = 0n;
-    for (const position of data.invoices.select({ state, fromDay, toDay }))
-      sum += scaled(data.invoices.at(position).amount);
-    return sum;
+    const sum = createSum();
+    for (const position of data.invoices.select({ state, fromDay, toDay })) sum.add(data.invoices.at(position).amount);
+    return sum.total();
   };
 
   const income = sumType('Income');
@@ -40,6 +39,20 @@ export function financialReport(data: Data, year: number, month: number | undefi
 
 function pad(number: number): string {
   return String(number).padStart(2, '0');
+}
+
+/** Most amounts are whole cents, which a double adds exactly. */
+function createSum() {
+  let cents = 0;
+  let others = 0n;
+  return {
+    add(amount: Amount) {
+      const its = typeof amount === 'number' ? Math.round(amount * 100) : Number.NaN;
+      if (its / 100 === amount && Number.isSafeInteger(cents + its)) cents += its;
+      else others += scaled(amount);
+    },
+    total: () => others + BigInt(cents) * 10n ** BigInt(DECIMALS - 2),
+  };
 }
 
 function scaled(amount: Amount): bigint {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
-import { arrayOf } from './array-of.ts';
+import { arrayOf, bytesOf } from './array-of.ts';
 import { alteredChildren, type ChildRow, replaceChildren } from './child-rows.ts';
 import type { Column, Table } from './tables.ts';
 
@@ -29,6 +29,8 @@ interface WriteContext {
   readonly deep: boolean;
   /** The column that tells when the source last changed the row; null without one. */
   readonly updatedAt?: string | null;
+  /** Most of the rows are stored and unchanged: their hashes are sent first, and whole rows only where those differ. Default false. */
+  readonly mostlyStored?: boolean;
   /** A row stored within so many milliseconds before the answer was requested is not replaced by an older one. Default 0. */
   readonly lagMs?: number;
 }
@@ -62,7 +64,11 @@ export async function writeRows(
     const other = latest.get(row.key);
     if (other === undefined || supersedes(row, other)) latest.set(row.key, row);
   }
-  for (const batch of groupByShape(table, [...latest.values()])) {
+  const given = [...latest.values()];
+  const isCompared = context.mostlyStored === true && table.hashed && !context.deep && given.length >= FEWEST_COMPARED;
+  const different = isCompared ? await differing(tx, table, given) : given;
+  result.unchanged += given.length - different.length;
+  for (const batch of groupByShape(table, different)) {
     const altered = context.deep ? await alteredChildren(tx, table, batch.rows) : new Set<string>();
     const written = await writeBatch(tx, table, batch, altered, context);
     await replaceChildren(tx, table, batch.rows, written);
@@ -72,6 +78,24 @@ export async function writeRows(
     result.revived.push(...written.revived);
   }
   return result;
+}
+
+/** Fewer rows are sent at once. */
+const FEWEST_COMPARED = 20;
+
+/** The rows that are not stored with the same hash. */
+async function differing(tx: Db, table: Table, rows: readonly Row[]): Promise<Row[]> {
+  const key = sql.id(table.key.name);
+  const { rows: found } = await sql<{ key: string }>`
+    select i.key::text as key
+    from unnest(${arrayOf(
+      table.key.type,
+      rows.map(row => row.key),
+    )}, ${bytesOf(rows.map(row => row.hash))}) as i(key, hash)
+    left join lateral (select s._hash from ${sql.id(table.schema, table.name)} s where s.${key} = i.key offset 0) t on true
+    where t._hash is distinct from i.hash`.execute(tx);
+  const keys = new Set(found.map(row => row.key));
+  return rows.filter(row => keys.has(row.key));
 }
 
 const supersedes = (row: Row, other: Row): boolean =>

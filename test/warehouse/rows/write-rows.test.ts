@@ -22,10 +22,15 @@ const empty = () =>
   database.query('truncate warehouse.parcels, warehouse.parcel_parts, warehouse.row_history, sluice.missing');
 beforeEach(empty);
 
-const write = (rows: readonly Row[], options: { deep?: boolean; of?: Table } = {}) =>
-  inTransaction(database, tx =>
-    writeRows(tx, options.of ?? table, rows, { resource: 'parcels', runId: null, deep: options.deep ?? false }),
+const write = (rows: readonly Row[], options: { deep?: boolean; of?: Table; mostlyStored?: boolean } = {}) => {
+  const { of = table, deep = false, mostlyStored = false } = options;
+  return inTransaction(database, tx =>
+    writeRows(tx, of, rows, { resource: 'parcels', runId: null, deep, mostlyStored }),
   );
+};
+
+/** Enough rows beside others that hashes are compared first. */
+const fillers = Array.from({ length: 30 }, (_, index) => parcel(100 + index, { name: `filler ${index}` }));
 
 const name = fc.option(fc.constantFrom('Ann', 'Zoë 🧾', '', 'a"b\\c', "O'Neill"));
 const price = fc.option(fc.constantFrom('0', '-0.05', '1500', '12345678901234567890.123456789'));
@@ -68,20 +73,26 @@ const batched = (rows: readonly Row[]) =>
 test('writing the same rows again writes nothing and locks nothing', async () => {
   await fc.assert(
     fc
-      .asyncProperty(fc.array(full, { minLength: 1, maxLength: 8 }), fc.boolean(), async (list, deep) => {
-        const rows = list.map((each, id) => parcel(id, each.content, { parts: each.parts, extra: each.extra }));
-        const first = await write(rows);
-        expect([...first.inserted].sort()).toEqual(rows.map(row => row.key).sort());
-        const before = [await contentOf(database), await marksOf(database)];
-        const later = rows.map(row => ({ ...row, readAt: '2026-02-01 00:00:00+00' }));
-        expect(await write(later, { deep })).toEqual({
-          inserted: [],
-          updated: [],
-          unchanged: rows.length,
-          revived: [],
-        });
-        expect([await contentOf(database), await marksOf(database)]).toEqual(before);
-      })
+      .asyncProperty(
+        fc.array(full, { minLength: 1, maxLength: 8 }),
+        fc.boolean(),
+        fc.boolean(),
+        async (list, deep, mostlyStored) => {
+          const given = list.map((each, id) => parcel(id, each.content, { parts: each.parts, extra: each.extra }));
+          const rows = mostlyStored ? [...given, ...fillers] : given;
+          const first = await write(rows);
+          expect([...first.inserted].sort()).toEqual(rows.map(row => row.key).sort());
+          const before = [await contentOf(database), await marksOf(database)];
+          const later = rows.map(row => ({ ...row, readAt: '2026-02-01 00:00:00+00' }));
+          expect(await write(later, { deep, mostlyStored })).toEqual({
+            inserted: [],
+            updated: [],
+            unchanged: rows.length,
+            revived: [],
+          });
+          expect([await contentOf(database), await marksOf(database)]).toEqual(before);
+        },
+      )
       .beforeEach(async () => void (await empty())),
     { numRuns: 25 },
   );
@@ -92,12 +103,14 @@ test('pages in any order and any batches end in the same rows: those read last',
     fc
       .asyncProperty(
         versions.chain(rows => fc.tuple(fc.constant(rows), batched(rows))),
-        async ([rows, batches]) => {
-          for (const batch of batches) await write(batch);
+        fc.boolean(),
+        async ([rows, batches], mostlyStored) => {
+          const others = mostlyStored ? fillers : [];
+          for (const batch of batches) await write([...batch, ...others], { mostlyStored });
           const shuffled = await contentOf(database);
           await empty();
           const latest = new Map(rows.map(row => [row.key, row]));
-          await write([...latest.values()]);
+          await write([...latest.values(), ...others]);
           expect(shuffled).toEqual(await contentOf(database));
         },
       )

@@ -44,7 +44,13 @@ export async function* readAllMonths(
     }
     startedAt ??= grantedAt;
     const beside = facts ? [askedEntry(month, facts)] : [];
-    const shown = { ...step, beside, rows: isEmpty ? [] : [...held, ...rows], anew: page === 1 };
+    const shown = {
+      ...step,
+      beside,
+      rows: isEmpty ? [] : [...held, ...rows],
+      anew: page === 1,
+      isAwaited: facts === null,
+    };
     held = isEmpty ? [...held, ...rows] : [];
     inARow = isEmpty ? inARow + 1 : 0;
     if (page >= MOST_MONTHS || inARow >= MOST_EMPTY) {

@@ -38,7 +38,13 @@ export async function* readNewestMonths(
     startedAt ??= grantedAt;
     read.add(month);
     const beside = facts ? [askedEntry(month, facts)] : [];
-    const { changed } = yield { ...step, beside, rows: isEmpty ? [] : [...held, ...rows], anew: read.size === 1 };
+    const { changed } = yield {
+      ...step,
+      beside,
+      rows: isEmpty ? [] : [...held, ...rows],
+      anew: read.size === 1,
+      isAwaited: true,
+    };
     // Once the first answer is committed, so is what was read of the other lists before it: transactions follow each other.
     facts ??= await known();
     held = isEmpty ? [...held, ...rows] : [];

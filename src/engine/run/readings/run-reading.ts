@@ -34,7 +34,7 @@ export async function read(loop: Loop, task: Task, choice: Choice, now: number):
       // Handled in `finally`; until then it must not be an unhandled rejection.
       committed.catch(() => undefined);
       commits.push(committed);
-      next = await steps.next(needsCommit(task, choice) ? await committed : { changed: 0 });
+      next = await steps.next(step.isAwaited ? await committed : { changed: 0 });
       if (!next.done && isWasteful(spent)) {
         const last = { ...next.value, slice: choice.slice };
         commits.push(loop.committer.add(givenUp(last, spent, startedAt)).finally(last.release));
@@ -46,10 +46,6 @@ export async function read(loop: Loop, task: Task, choice: Choice, now: number):
     await Promise.all(commits);
   }
 }
-
-/** The newest end and months need the result of the last commit; for other slices, pages are gathered into fewer commits. */
-const needsCommit = ({ resource }: Task, { slice }: Choice): boolean =>
-  slice.by === 'newest' || slicingOf(resource.job, 'month') !== undefined;
 
 /** The end of a reading that spent too many requests on too few rows. */
 const givenUp = (next: Step, { requests, pages }: Spent, startedAt: string): Step => ({
