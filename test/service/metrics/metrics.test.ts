@@ -24,7 +24,7 @@ test('after a sync every metric is exported, labelled by source and resource, wi
     await serveOrders(engine, 'sync');
     // The change of one customer has arrived after 90 seconds.
     await database.query(
-      "update warehouse.customers set _synced_at = sluice.now() + interval '90 s', updated_at = sluice.now() where id = (select min(id) from warehouse.customers)",
+      "update warehouse.customers set _synced_at = now() + interval '90 s', updated_at = now() where id = (select min(id) from warehouse.customers)",
     );
     await createOrder(database.kysely, { source: 'main', resource: 'invoices', kind: 'backfill' });
     await recordSlot(database.kysely, 'main', 'customers', new Date(Date.now() + 1000));
