@@ -94,8 +94,8 @@ async function endEqual(world: World, kind: 'sync' | 'repair'): Promise<void> {
   // What a lagging answer lacks is believed only then; a sync does not wait for it.
   await clock.advance(LAG_MS + SECOND);
   let states = await finish(world, kind, { whole: true });
-  // A cover confirms only that much later: a repair waits for it, a sync leaves it to the next.
-  if (kind === 'sync' && (await holdsMissing(database))) {
+  // Another reading confirms only that much later: a repair waits for it, a sync leaves it to the next.
+  for (let turn = 1; kind === 'sync' && turn < (await readingsNeeded(database)); turn++) {
     await clock.advance(LAG_MS + SECOND);
     states = await finish(world, kind, { whole: true });
   }
@@ -129,8 +129,12 @@ async function mayBeUnreadable(database: Database, hides: boolean): Promise<Set<
   return new Set(rows.map(({ resource, key }) => `${resource} ${key} is not at the source`));
 }
 
-async function holdsMissing(database: Database): Promise<boolean> {
-  return (await database.query('select from sluice.missing limit 1')).rows.length > 0;
+/** A missing row is lacked by two readings before it is deleted, by three if half of its slice went missing with it (docs/coverage.md). */
+async function readingsNeeded(database: Database): Promise<number> {
+  const { rows } = await database.query<{ needed: number }>(
+    'select coalesce(max(case when half then 3 else 2 end), 1) as needed from sluice.missing',
+  );
+  return rows[0]?.needed ?? 1;
 }
 
 async function holdsUnproven(database: Database): Promise<boolean> {
