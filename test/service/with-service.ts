@@ -23,6 +23,7 @@ export function servedSource(database: Database, apiKey = 'key'): ServedSource {
     scheduled: ['customers', 'invoices', 'transactions'],
     rules: { ...limits, timeZone: 'UTC' },
     usage: () => ledger.usage(),
+    nextTickAt: now => now + 720_000,
   };
 }
 

@@ -17,6 +17,7 @@ import { jsonText, plainText, rowText } from '../../src/engine/storable-text.ts'
 import { createLog } from '../../src/log.ts';
 import { findSimilarRows } from '../../src/push/find-similar-rows.ts';
 import { parseBatch, parseRefusedEntries } from '../../src/push/parse-response.ts';
+import { commandsIn } from '../../src/service/console/parts/next-step.ts';
 import { changeHintsIn } from '../../src/service/webhooks/change-hints.ts';
 import { classify } from '../../src/source/answers/classify.ts';
 import { parseJson } from '../../src/source/answers/json.ts';
@@ -95,6 +96,7 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
     text => changeHintsIn(text, new Map([['customers', customers]])),
     text => changeHintsIn(JSON.stringify({ event: text, id: text }), new Map([['customers', customers]])),
   ],
+  'service/console/parts/next-step.ts': [commandsIn],
   'cli/session/iso-times.ts': [text => isoTimes(text, text), text => isoTimes(text, 1)],
   'cli/output/query-table.ts': [80, null].map(
     width => (text: string) => queryTable({ colors: PLAIN, width }).write([{ name: 'x', oid: 25 }], [[text]]),
@@ -112,7 +114,7 @@ const UNFED: Record<string, string> = {
   'cli/program.ts': 'arguments',
   'cli/push/': 'the file that is pushed',
   'cli/session/': 'settings, arguments and the names of jobs',
-  'cli/output/describe-profile.ts': 'names of traits, which are ours',
+  'service/status/describe-profile.ts': 'names of traits, which are ours',
   'embedded-postgres/': 'paths of this machine',
   'errors.ts': 'one character',
   'loopback.ts': 'a host name of the settings',

@@ -2,14 +2,11 @@ import type { Command } from 'commander';
 import type { SourceConfig } from '../../config/config.ts';
 import { embeddedStatus } from '../../embedded-postgres/embedded-server.ts';
 import { needsOf } from '../../engine/agenda/list-facts.ts';
-import { goesBefore, type Question, questionsOf } from '../../engine/agenda/questions.ts';
-import { foundAbsentAt, oldestProof } from '../../engine/coverage/list.ts';
 import { readAgenda } from '../../engine/run/agenda/read-agenda.ts';
-import { sliceText } from '../../engine/slices/slice.ts';
 import { count, durationText } from '../../service/format.ts';
+import { nextQuestions } from '../../service/status/next-questions.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { describeTargets, TARGET_NEXT } from '../agenda/describe-targets.ts';
-import { questionText } from '../agenda/question-text.ts';
 import { GAP, table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { isServiceRunning } from '../run/running-service.ts';
@@ -60,10 +57,7 @@ async function readSource({ jobs, settings }: Session, database: Database, sourc
   const rules = { ...agendaRules(source), limit: usage?.limit ?? source.limit };
   const scheduled = [...schedulesOf(source, jobs).keys()];
   const facts = await readAgenda(database, { name, jobs, scheduled, rules }, schema);
-  const questions = facts
-    .flatMap(each => questionsOf(each).map(question => ({ ...question, resource: each.list.name })))
-    .filter(({ score, overdue }) => overdue || score > 0)
-    .sort((a, b) => (goesBefore(a, b) ? -1 : goesBefore(b, a) ? 1 : 0));
+  const next = nextQuestions(facts, MOST);
   return {
     source: name,
     service: await isServiceRunning(database, name),
@@ -71,29 +65,11 @@ async function readSource({ jobs, settings }: Session, database: Database, sourc
     secondsPerRequest: rules.windowMs / rules.limit / 1000,
     limit: rules.limit,
     used: usage?.used ?? null,
-    questions: questions.slice(0, MOST).map(describe),
-    more: Math.max(questions.length - MOST, 0),
-    unread: facts.flatMap(({ list }) =>
-      oldestProof(list) === null && foundAbsentAt(list) === null ? [list.name] : [],
-    ),
+    ...next,
     off: [...jobs.keys()].filter(resource => !scheduled.includes(resource)),
     targets: describeTargets(rules, needsOf(rules, facts)),
   };
 }
-
-/** A question as `--json` shows it. */
-const describe = (question: Question & { resource: string }) => ({
-  resource: question.resource,
-  question: questionText(question),
-  slice: sliceText(question.choice.slice),
-  changesAnHour: question.rate,
-  // What is known to wait has an age of its own.
-  ageSeconds: Math.round((question.age || (question.waiting?.hours ?? 0)) * 3600),
-  requests: Math.round(question.requests * 10) / 10,
-  score: question.score,
-  overdue: question.overdue,
-  why: question.overdue ? 'unread for too long' : question.why,
-});
 
 function draw(session: Session, agenda: SourceAgenda): string {
   const { colors } = session.terminal;

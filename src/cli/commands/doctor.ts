@@ -3,6 +3,7 @@ import { createMemoryBudget } from '../../budget/memory-budget.ts';
 import type { SourceConfig, SourceSettings } from '../../config/config.ts';
 import { SluiceError } from '../../errors.ts';
 import { budgetLine } from '../../service/format.ts';
+import { describeProfile } from '../../service/status/describe-profile.ts';
 import { type Client, openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { readTraits, type Trait } from '../../warehouse/ledgers/traits.ts';
@@ -10,7 +11,6 @@ import { findPowers, POWERS_NEXT } from '../../warehouse/reports/login-powers.ts
 import { serverVersion } from '../../warehouse/reports/report.ts';
 import { TARGET_NEXT } from '../agenda/describe-targets.ts';
 import { readTargets } from '../agenda/read-targets.ts';
-import { describeProfile } from '../output/describe-profile.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';

@@ -1,6 +1,7 @@
 import { MINUTE } from '../../clock.ts';
 import { createPulse, type Pulse } from '../../service/health/pulse.ts';
 import { monitorIncidents } from '../../service/incidents/incident-monitor.ts';
+import { createNextTick } from '../../service/schedule/next-tick.ts';
 import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
 import { openService } from '../../service/service.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -25,8 +26,11 @@ export async function serveBeside(
   const served = sources.map(source => {
     const { name, schema, timeZone, settings } = source;
     const ledger = openLedger(database, name, settings);
-    const scheduled = [...schedulesOf(source, jobs).keys()];
-    return { name, schema, timeZone, jobs, scheduled, rules: agendaRules(source), usage: () => ledger.usage() };
+    const schedules = schedulesOf(source, jobs);
+    const nextTickAt = createNextTick(schedules.values(), timeZone);
+    const rules = agendaRules(source);
+    const scheduled = [...schedules.keys()];
+    return { name, schema, timeZone, jobs, scheduled, rules, usage: () => ledger.usage(), nextTickAt };
   });
   const { alertWebhookUrl: alertUrl, freshnessLimitMs } = settings;
   const common = { database, sources: served, hide: terminal.hidden, clock, log };

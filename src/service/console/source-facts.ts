@@ -1,6 +1,5 @@
 import { explain } from '../../errors.ts';
-import type { Database } from '../../warehouse/database/database.ts';
-import { servedTicks } from '../../warehouse/reports/served-ticks.ts';
+import { type ServedTick, servedTicks } from '../../warehouse/reports/served-ticks.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { readSourceStatus, type SourceStatus } from '../status/source-status.ts';
 import type { ConsoleParts } from './console-parts.ts';
@@ -13,8 +12,11 @@ export type SourceFacts = {
 
 export interface KnownSource {
   readonly status: SourceStatus;
-  /** The oldest of the ticks that the resources were served last (epoch ms); null while one was never served, or none has a schedule. */
+  /** The newest tick of each scheduled resource that was served. */
+  readonly ticks: readonly ServedTick[];
+  /** The oldest of those (epoch ms); null while one was never served, or none has a schedule. */
   readonly upToDateAt: number | null;
+  readonly nextTickAt: number | null;
 }
 
 export async function readSourceFacts(
@@ -24,15 +26,15 @@ export async function readSourceFacts(
   const { name, timeZone } = source;
   try {
     const status = await readSourceStatus(database, { ...source, isServed: true });
-    return { name, timeZone, status, upToDateAt: await readUpToDate(database, source) };
+    const ticks = await servedTicks(database.kysely, name, source.scheduled);
+    return { name, timeZone, status, ticks, upToDateAt: oldest(ticks), nextTickAt: source.nextTickAt(status.readAt) };
   } catch (error) {
     log.warn({ source: name, err: error }, 'could not read the state of a source');
     return { name, timeZone, unreadable: hide(explain(error)) };
   }
 }
 
-async function readUpToDate(database: Database, { name, scheduled }: ServedSource): Promise<number | null> {
-  const ticks = await servedTicks(database.kysely, name, scheduled);
+function oldest(ticks: readonly ServedTick[]): number | null {
   const served = ticks.flatMap(({ at }) => at ?? []);
   return served.length > 0 && served.length === ticks.length ? Math.min(...served) : null;
 }

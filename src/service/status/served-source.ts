@@ -30,4 +30,6 @@ export interface ServedSource {
   /** What the settings say about its agenda. */
   readonly rules: AgendaRules;
   usage(): Promise<Usage>;
+  /** The next tick of any of its schedules (epoch ms); null without one. */
+  nextTickAt(now: number): number | null;
 }

@@ -37,7 +37,7 @@ test('the pages show the state of the source, load nothing from elsewhere, escap
       );
       expect(overview.text).toContain(`<b>${rows[0]?.all}</b> rows`);
       expect(source.text).toContain('<td class="num" data-l="rows">600</td>');
-      expect(source.text).toMatch(/Order \d+: backfill of invoices/);
+      expect(source.text).toMatch(/Order \d+<\/a>: backfill of invoices/);
       expect(source.text).toMatch(
         /<th scope="row">invoices<\/th>[\s\S]*?<td data-l="arrives after">\d+ (?:second|minute)s?<span/,
       );

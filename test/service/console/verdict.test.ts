@@ -43,7 +43,9 @@ const source = (name: string, given: Partial<SourceStatus> = {}, minutes: number
   name,
   timeZone: 'UTC',
   status: status(given),
+  ticks: [],
   upToDateAt: minutes === null ? null : AT - minutes * MINUTE,
+  nextTickAt: null,
 });
 
 const incident = (kind: Incident['kind'], resource: string | null = null): Incident => ({

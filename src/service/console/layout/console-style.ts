@@ -54,6 +54,7 @@ main>*,.grid>*{min-width:0}
 .card{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:var(--s4)}
 .head{display:flex;align-items:baseline;justify-content:space-between;gap:var(--s1) var(--s4);flex-wrap:wrap;margin-bottom:var(--s3)}
 .row{display:flex;align-items:center;gap:var(--s2);flex-wrap:wrap}
+.col{display:grid;gap:var(--s4);align-content:start;min-width:0} .col>*{min-width:0}
 .crumb{grid-column:1/-1}
 
 /* verdict and states: a shape, a word, then a colour */

@@ -5,6 +5,7 @@ import { INCIDENT_TITLES } from '../../incidents/incident-titles.ts';
 import type { Html } from '../layout/html.ts';
 import { icon } from '../layout/icons.ts';
 import { age, type Now } from '../parts/age.ts';
+import { nextStep } from '../parts/next-step.ts';
 
 /** Open incidents, each with its next step. From the second on they are folded, so that a phone shows the sources too. */
 export function incidentList(incidents: readonly Incident[], now: Now, hide: (text: string) => string): Html | string {
@@ -23,5 +24,5 @@ function incidentRow(
 ): Html {
   const where = resource === null ? source : `${resource} of ${source}`;
   return html`<li>${icon(kind === 'fuse' ? 'warn' : 'bad', kind === 'fuse' ? 'warn' : 'bad')}<div><h2>${where}: ${INCIDENT_TITLES[kind]} <span class="soft">· for ${age(stampMs(openedAt), now)}</span></h2><p>${hide(message)}</p></div>
-<div>${next ? html`<p class="soft">What to do:</p><p>${hide(next)}</p>` : ''}</div></li>`;
+<div>${next ? html`<p class="soft">What to do:</p>${nextStep(hide(next))}` : ''}</div></li>`;
 }

@@ -2,32 +2,37 @@ import { html } from 'hono/html';
 import type { ConsoleParts } from '../console-parts.ts';
 import { documentOf } from '../layout/document.ts';
 import type { Html } from '../layout/html.ts';
-import { icon } from '../layout/icons.ts';
 import { ago } from '../parts/age.ts';
 import { stateBadge } from '../parts/state.ts';
 import { table } from '../parts/table.ts';
+import { verdictSection } from '../parts/verdict-section.ts';
 import type { SourceFacts } from '../source-facts.ts';
 import { incidentList } from './incident-list.ts';
-import { sourceCard } from './source-card.ts';
+import { sourceCard, type Trend } from './source-card.ts';
 import { conditionOf, stateOf } from './source-state.ts';
 import { verdictOf } from './verdict.ts';
 
 /** From so many sources on, a table shows more of them at once than cards. */
-const MOST_CARDS = 12;
+export const MOST_CARDS = 12;
 
 /** Is something wrong, what to do, how old is each source, how many requests are left? `at` is in epoch milliseconds. */
-export function overviewPage(sources: readonly SourceFacts[], at: number, { hide }: Pick<ConsoleParts, 'hide'>): Html {
+export function overviewPage(
+  sources: readonly SourceFacts[],
+  trends: readonly (Trend | null)[],
+  at: number,
+  { hide }: Pick<ConsoleParts, 'hide'>,
+): Html {
   const timeZone = sources[0]?.timeZone ?? 'UTC';
-  const { icon: shape, tone, text, rest } = verdictOf(sources, at);
+  const verdict = verdictOf(sources, at);
   const incidents = sources.flatMap(each => ('status' in each ? each.status.incidents : []));
-  const main = html`<section class="verdict" aria-label="Verdict" aria-live="polite">${icon(shape, tone)}<div><h1>${text}</h1>${rest === '' ? '' : html`<p class="soft">${rest}</p>`}</div></section>
+  const main = html`${verdictSection(verdict)}
 ${incidentList(incidents, { at, timeZone }, hide)}
 ${
   sources.length > MOST_CARDS
     ? sourceTable(sources, at)
-    : html`<section class="grid three sources" aria-label="Sources">${sources.map(each => sourceCard(each, at))}</section>`
+    : html`<section class="grid three sources" aria-label="Sources">${sources.map((each, index) => sourceCard(each, trends[index] ?? null, at))}</section>`
 }`;
-  return documentOf({ title: text, section: '/', at, timeZone, main });
+  return documentOf({ title: verdict.text, section: '/', at, timeZone, main });
 }
 
 /** Troubles first. */

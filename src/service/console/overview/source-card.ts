@@ -6,27 +6,48 @@ import type { SourceStatus } from '../../status/source-status.ts';
 import type { Html } from '../layout/html.ts';
 import { ago, type Now, shortDuration, timeElement } from '../parts/age.ts';
 import { meter } from '../parts/meter.ts';
+import { sparkline } from '../parts/sparkline.ts';
 import { stateBadge } from '../parts/state.ts';
 import type { KnownSource, SourceFacts } from '../source-facts.ts';
 import { stateOf } from './source-state.ts';
 
+/** How long ago a source had last been up to date, over the last hours, oldest first (milliseconds); null where it had never been. */
+export interface Trend {
+  readonly ages: readonly (number | null)[];
+  readonly hours: number;
+  /** The same for all cards, so that they can be compared. */
+  readonly top: number;
+}
+
 /** One source in a few lines: how old it is, what is left of its limit, what it does now. */
-export function sourceCard(facts: SourceFacts, at: number): Html {
+export function sourceCard(facts: SourceFacts, trend: Trend | null, at: number): Html {
   const { name, timeZone } = facts;
   const id = `source-${name}`;
   const head = html`<div class="head"><h2 id="${id}"><a href="/sources/${encodeURIComponent(name)}">${name}</a></h2>${stateBadge(stateOf(facts))}</div>`;
-  const body = 'unreadable' in facts ? html`<p>${facts.unreadable}</p>` : cardBody(facts, { at, timeZone });
+  const body = 'unreadable' in facts ? html`<p>${facts.unreadable}</p>` : cardBody(facts, trend, { at, timeZone });
   return html`<article class="card" aria-labelledby="${id}">${head}${body}</article>`;
 }
 
-const cardBody = ({ status, upToDateAt }: KnownSource, now: Now): Html => html`
-<div><p class="soft">Last up to date</p><p class="big">${upToDateAt === null ? '–' : ageInBig(upToDateAt, now)}</p></div>
+const cardBody = (source: SourceFacts & KnownSource, trend: Trend | null, now: Now): Html => {
+  const { status, upToDateAt, nextTickAt } = source;
+  return html`
+<div class="pair"><div><p class="soft">Last up to date</p><p class="big">${upToDateAt === null ? '–' : ageInBig(upToDateAt, now)}</p></div>${trend === null ? '' : trendFigure(trend, stateOf(source).tone)}</div>
 <hr>
 <div>${status.usage ? usageSection(status.usage, now) : html`<p class="soft">Its address or key is not set, so its limit is not known.</p>`}</div>
 <hr>
-<dl class="kv"><dt>Now</dt><dd>${nowText(status)}</dd><dt>Delay</dt><dd>${delayText(status)}</dd></dl>
+<dl class="kv"><dt>Now</dt><dd>${nowText(status)}</dd><dt>Next tick</dt><dd>${nextTickAt === null ? 'None: no schedule' : ago(nextTickAt, now)}</dd><dt>Delay</dt><dd>${delayText(status)}</dd></dl>
 <hr>
 ${rowsLine(status)}`;
+};
+
+function trendFigure({ ages, hours, top }: Trend, tone: string): Html | string {
+  const known = ages.flatMap(each => each ?? []);
+  if (known.length < 2) return '';
+  const [least, most] = [shortDuration(Math.min(...known)), shortDuration(Math.max(...known))];
+  const words = least === most ? most : `${least} to ${most}`;
+  const label = `Age in the last ${hours} hours: ${words}`;
+  return html`<figure>${sparkline(ages, { label, tone, top })}<figcaption>${hours} h · ${words}</figcaption></figure>`;
+}
 
 const ageInBig = (at: number, now: Now): Html =>
   html`${timeElement(at, now.timeZone, shortDuration(now.at - at))} <small>ago</small>`;

@@ -2,13 +2,9 @@ import { plural } from '../../format.ts';
 import { INCIDENT_TITLES } from '../../incidents/incident-titles.ts';
 import { shortDuration } from '../parts/age.ts';
 import type { State } from '../parts/state.ts';
+import type { Verdict } from '../parts/verdict-section.ts';
 import type { SourceFacts } from '../source-facts.ts';
 import { type Condition, conditionOf } from './source-state.ts';
-
-/** One sentence over all sources (the text of the state), and one line about the healthy ones it does not speak of. */
-export interface Verdict extends State {
-  readonly rest: string;
-}
 
 /** The worst trouble wins. `at` is in epoch milliseconds. "Up to date": all that was due at the last tick was read. */
 export function verdictOf(sources: readonly SourceFacts[], at: number): Verdict {

@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
-import { count, moment } from '../../format.ts';
-import type { SourceStatus } from '../../status/source-status.ts';
+import { MINUTE, SECOND } from '../../../clock.ts';
+import { stampMs } from '../../../warehouse/database/stamp.ts';
+import { count, durationText, moment, plural } from '../../format.ts';
 import { runTable, type StatusTable } from '../../status/status-tables.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { documentOf } from '../layout/document.ts';
@@ -9,54 +10,95 @@ import { icon } from '../layout/icons.ts';
 import { incidentList } from '../overview/incident-list.ts';
 import { usageSection } from '../overview/source-card.ts';
 import { verdictOf } from '../overview/verdict.ts';
-import { ago, type Now } from '../parts/age.ts';
-import { meter } from '../parts/meter.ts';
+import { ago, type Now, shortDuration, timeOfDay } from '../parts/age.ts';
+import { card } from '../parts/card.ts';
 import { table } from '../parts/table.ts';
-import type { SourceFacts } from '../source-facts.ts';
+import { verdictSection } from '../parts/verdict-section.ts';
+import type { KnownSource, SourceFacts } from '../source-facts.ts';
+import { changesChart, requestsChart } from './activity-section.ts';
+import { agendaNote, agendaSection } from './agenda-section.ts';
+import { calendarSection } from './calendar-section.ts';
+import { orderSection } from './order-section.ts';
+import { profileSection } from './profile-section.ts';
 import { resourceList } from './resource-list.ts';
+import type { SourceDetail } from './source-detail.ts';
 
-/** Which resource lags, where do the requests go, what failed? `at` is in epoch milliseconds. */
-export function sourcePage(facts: SourceFacts, at: number, { hide }: Pick<ConsoleParts, 'hide'>): Html {
-  const { name, timeZone } = facts;
-  const { icon: shape, tone, text, rest } = verdictOf([facts], at);
+/** A source whose state can be read, with everything that its page shows. */
+export type DetailedSource = SourceFacts & KnownSource & { readonly detail: SourceDetail };
+
+/** Which resource lags, which months are unproven, where do the requests go, what is asked next? `months`: the list of the calendar. */
+export function sourcePage(
+  facts: SourceFacts | DetailedSource,
+  now: Now,
+  { hide, months }: Pick<ConsoleParts, 'hide'> & { months: string | undefined },
+): Html {
+  const { name } = facts;
   const main = html`<p class="crumb"><a href="/">Overview</a> / ${name}</p>
-<section class="verdict" aria-label="Verdict" aria-live="polite">${icon(shape, tone)}<div><h1>${text}</h1>${rest === '' ? '' : html`<p class="soft">${rest}</p>`}</div></section>
-${'unreadable' in facts ? html`<p>${facts.unreadable}</p>` : sections(facts.status, { at, timeZone }, hide)}`;
-  return documentOf({ title: name, section: '/', at, timeZone, main });
+${verdictSection(verdictOf([facts], now.at))}
+${'unreadable' in facts ? html`<p>${facts.unreadable}</p>` : ''}${'detail' in facts ? sections(facts, now, { hide, months }) : ''}`;
+  return documentOf({ title: name, section: '/', ...now, main });
 }
 
-const sections = (status: SourceStatus, now: Now, hide: (text: string) => string): Html => html`
-${incidentList(status.incidents, now, hide)}
-${card('Resources', [resourceList(status, now), html`<p class="soft after">Missing: the source no longer shows them; they are kept until their deletion is proven. Oldest proof: the part that was read in full and made equal longest ago.</p>`])}
+function sections(
+  source: DetailedSource,
+  now: Now,
+  { hide, months }: { hide: (text: string) => string; months: string | undefined },
+): Html {
+  const { name, status, detail } = source;
+  return html`${incidentList(status.incidents, now, hide)}
+${figures(source, now)}
+${card('Resources', [resourceList(source, now), html`<p class="soft after">Missing: the source no longer shows them; they are kept until their deletion is proven. Oldest proof: the part that was read in full and made equal longest ago.</p>`])}
+<section class="card" id="months"><div class="head"><h2>When each month was last proven equal</h2><span class="soft">A cell leads to what reading that month again costs</span></div>${calendarSection(detail.calendars, { source: name, chosen: months }, now)}</section>
 <div class="grid two">
-${status.usage ? card('Requests of the last hour', [usageSection(status.usage, now), spendingTable(status)]) : ''}
-${card('Runs in progress', status.runs.length > 0 ? drawn('Runs in progress', runTable(status, now.timeZone)) : html`<p class="soft">None.</p>`)}
+<div class="col">
+${card('Changes of the last 30 days', changesChart(detail.changes))}
+${card('What it asks next', agendaSection(detail.agenda, 3600 / detail.hourlyLimit), agendaNote(detail.agenda))}
 </div>
+<div class="col">
+${card('Requests of the last 24 hours', requestsChart(detail.requests, detail.hourlyLimit, now.timeZone))}
+${card('Requests of this window', status.usage ? [usageSection(status.usage, now), spendingTable(source)] : html`<p class="soft">Its address or key is not set.</p>`)}
+${card('Runs in progress', status.runs.length > 0 ? drawn('Runs in progress', runTable(status, now.timeZone)) : html`<p class="soft">None.</p>`)}
 ${card('Orders', orderSection(status, now))}
-${card('Failures of the last week', failureSection(status, now, hide))}`;
+${card('What this source was found to do', profileSection(detail.profile))}
+${card('Failures of the last week', failureSection(source, now, hide))}
+</div>
+</div>`;
+}
 
-const card = (title: string, body: Html | string | readonly (Html | string)[]): Html =>
-  html`<section class="card"><div class="head"><h2>${title}</h2></div>${body}</section>`;
+/** Four figures that a glance takes in. */
+function figures({ status, nextTickAt, timeZone }: DetailedSource, now: Now): Html {
+  const means = status.delays.flatMap(({ expected }) => expected?.meanSeconds ?? []);
+  const measured = status.delays.flatMap(({ measuredSeconds }) => measuredSeconds ?? []);
+  const delay =
+    means.length === 0 ? '–' : `${means.length > 1 ? 'up to ' : ''}${shortDuration(Math.max(...means) * SECOND)}`;
+  const proofs = status.resources.flatMap(each =>
+    each.oldestProof === null ? [] : [{ resource: each.resource, at: stampMs(each.oldestProof) }],
+  );
+  const oldest = proofs.sort((a, b) => a.at - b.at)[0];
+  const unread = status.resources.filter(each => each.neverRead > 0 && !each.absent).length;
+  const { usage } = status;
+  return html`<section class="grid four" aria-label="Figures">
+${figure('A change arrives after', delay, measured.length === 0 ? 'expected, on average' : `up to ${durationText(Math.max(...measured))} measured`)}
+${figure('Oldest proof', oldest === undefined ? '–' : shortDuration(now.at - oldest.at), unread > 0 ? `${plural(unread, 'resource')} not read in full yet` : (oldest?.resource ?? 'nothing was read yet'))}
+${figure('Requests left', usage === null ? '–' : html`${count(usage.free)} <small>of ${count(usage.limit)}</small>`, usage?.nextFreeAt ? html`the next ${ago(stampMs(usage.nextFreeAt), now)}` : 'in this window')}
+${figure('Next tick', nextTickAt === null ? '–' : shortDuration(Math.max(nextTickAt - now.at, 0)), nextTickAt === null ? 'no schedule' : html`at ${nextTickAt - now.at > 20 * 60 * MINUTE ? moment(nextTickAt, timeZone) : timeOfDay(nextTickAt, timeZone)}`)}
+</section>`;
+}
+
+const figure = (name: string, value: Html | string, note: Html | string): Html =>
+  html`<div class="card"><p class="soft">${name}</p><p class="big">${value}</p><p class="soft">${note}</p></div>`;
 
 const drawn = (caption: string, { head, right, rows }: StatusTable): Html => table({ caption, head, right, rows });
 
-function spendingTable({ lastHour }: SourceStatus): Html | string {
+function spendingTable({ status: { lastHour } }: KnownSource): Html | string {
   if (lastHour.length === 0) return '';
   const rows = lastHour.map(each => [each.kind, each.resource, count(each.requests)]);
-  return table({ caption: 'Requests by purpose', head: ['for', 'resource', 'requests'], right: [2], rows });
+  return table({ caption: 'Requests of the last hour', head: ['for', 'resource', 'last hour'], right: [2], rows });
 }
 
-function orderSection({ orders }: SourceStatus, now: Now): Html | Html[] {
-  if (orders.length === 0) return html`<p class="soft">None under way.</p>`;
-  return orders.map(({ id, kind, resource, state, progress: { proven, slices }, createdAt }) => {
-    const text = `${count(proven)} of ${count(slices)} slices proven`;
-    return html`<p>Order ${id}: ${kind} of ${resource}, ${state}, created ${ago(createdAt, now)}</p>${meter([{ name: 'proven', colour: 'q5', value: proven }], slices, text)}<p class="soft">${text}</p>`;
-  });
-}
-
-function failureSection({ recentFailures }: SourceStatus, now: Now, hide: (text: string) => string): Html {
-  if (recentFailures.length === 0) return html`<p class="soft">None.</p>`;
-  return html`<ul class="story">${recentFailures.map(
+function failureSection({ status }: KnownSource, now: Now, hide: (text: string) => string): Html {
+  if (status.recentFailures.length === 0) return html`<p class="soft">None.</p>`;
+  return html`<ul class="story">${status.recentFailures.map(
     run => html`<li>${icon('bad', 'bad')}<p><b>${run.resource}</b>, ${run.kind}, ${moment(run.endedAt, now.timeZone)}</p>
 <p>${hide(run.reason ?? '')}</p>${run.next ? html`<p class="soft">Next: ${hide(run.next)}</p>` : ''}</li>`,
   )}</ul>`;

@@ -1,0 +1,52 @@
+import { html, raw } from 'hono/html';
+import { count } from '../../format.ts';
+import type { Html } from '../layout/html.ts';
+import { table } from './table.ts';
+
+export interface Bars {
+  /** What the chart shows; the table below it has the numbers. */
+  readonly label: string;
+  /** Of the first column of the table. */
+  readonly unit: string;
+  readonly series: readonly { readonly name: string; readonly colour: string }[];
+  readonly columns: readonly { readonly name: string; readonly values: readonly number[] }[];
+  /** Drawn as a dashed line. */
+  readonly limit?: number;
+}
+
+const WIDTH = 10;
+const HEIGHT = 100;
+const GAP = 1.2;
+
+/** Stacked bars in the order of the key, their scale at the side, and a table behind them. */
+export function bars({ label, unit, series, columns, limit = 0 }: Bars): Html {
+  const sums = columns.map(({ values }) => values.reduce((sum, value) => sum + value, 0));
+  const top = Math.max(...sums, limit, 1);
+  const heightOf = (value: number) => (value / top) * (HEIGHT - 4);
+  const drawn = columns.map(({ name, values }, place) => {
+    let below = HEIGHT;
+    const parts = values.map((value, index) => {
+      const height = heightOf(value);
+      below -= height;
+      return value === 0
+        ? ''
+        : `<rect class="${series[index]?.colour}" x="${(place * WIDTH + GAP).toFixed(1)}" y="${below.toFixed(1)}" width="${WIDTH - 2 * GAP}" height="${height.toFixed(1)}"/>`;
+    });
+    return html`<g><title>${name}: ${series.map((each, index) => `${count(values[index] ?? 0)} ${each.name}`).join(', ')}</title>${raw(parts.join(''))}</g>`;
+  });
+  const width = columns.length * WIDTH;
+  const level = (HEIGHT - heightOf(limit)).toFixed(1);
+  const line = limit > 0 ? raw(`<path class="limit" d="M0 ${level}H${width}"/>`) : '';
+  return html`<p class="axis"><span>${count(top)}</span></p><svg class="bars" viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}; the table below has the numbers">${line}${drawn}</svg>
+<p class="axis"><span>${columns[0]?.name}</span><span>${columns.at(-1)?.name}</span></p>
+<p class="key">${series.map(
+    ({ name, colour }, index) =>
+      html`<span><svg aria-hidden="true"><rect class="${colour}" width="12" height="12" rx="2"/></svg>${name} ${count(columns.reduce((sum, { values }) => sum + (values[index] ?? 0), 0))}</span>`,
+  )}</p>
+<details><summary>As a table</summary>${table({
+    caption: label,
+    head: [unit, ...series.map(({ name }) => name), 'total'],
+    right: [...series.map((_, index) => index + 1), series.length + 1],
+    rows: columns.map(({ name, values }, place) => [name, ...values.map(count), count(sums[place] ?? 0)]).reverse(),
+  })}</details>`;
+}

@@ -1,0 +1,57 @@
+import { hourlyLimit } from '../../../engine/agenda/list-facts.ts';
+import { readAgenda } from '../../../engine/run/agenda/read-agenda.ts';
+import { dayIn } from '../../../engine/slices/date-windows.ts';
+import type { Database } from '../../../warehouse/database/database.ts';
+import { readSourceCoverage } from '../../../warehouse/ledgers/coverage.ts';
+import { readTraits } from '../../../warehouse/ledgers/traits.ts';
+import {
+  changesByDay,
+  type DayOfChanges,
+  type HourOfRequests,
+  requestsByHour,
+} from '../../../warehouse/reports/activity.ts';
+import { describeProfile } from '../../status/describe-profile.ts';
+import { nextQuestions, type ShownAgenda } from '../../status/next-questions.ts';
+import type { ServedSource } from '../../status/served-source.ts';
+import { type Calendar, calendarOf } from './calendar.ts';
+
+/** What only the page of one source shows, and the overview does not. */
+export interface SourceDetail {
+  /** By resource; those that are not read by date are left out. */
+  readonly calendars: ReadonlyMap<string, Calendar>;
+  readonly changes: readonly DayOfChanges[];
+  readonly requests: readonly HourOfRequests[];
+  /** Requests that the source allows in an hour. */
+  readonly hourlyLimit: number;
+  readonly agenda: ShownAgenda;
+  readonly profile: readonly { readonly list: string; readonly words: string }[];
+}
+
+const DAYS = 30;
+const MOST_QUESTIONS = 8;
+
+/** `now`: epoch milliseconds. */
+export async function readSourceDetail(
+  database: Database,
+  source: ServedSource,
+  limit: number,
+  now: number,
+): Promise<SourceDetail> {
+  const { kysely } = database;
+  const { name, timeZone, schema } = source;
+  const today = dayIn(now, source.rules.timeZone);
+  const calendars = new Map<string, Calendar>();
+  for (const [resource, entries] of await readSourceCoverage(kysely, name)) {
+    const calendar = source.jobs.has(resource) ? calendarOf(entries, today) : null;
+    if (calendar !== null) calendars.set(resource, calendar);
+  }
+  const rules = { ...source.rules, limit };
+  return {
+    calendars,
+    changes: await changesByDay(kysely, { source: name, resources: [...source.jobs.keys()], timeZone }, DAYS),
+    requests: await requestsByHour(kysely, name),
+    hourlyLimit: hourlyLimit(rules),
+    agenda: nextQuestions(await readAgenda(database, { ...source, rules }, schema), MOST_QUESTIONS),
+    profile: describeProfile(await readTraits(kysely, name)),
+  };
+}

@@ -1,0 +1,35 @@
+import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Service, ServiceOptions } from '../../src/service/service.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
+import { withService } from '../service/with-service.ts';
+import { withDatabase } from '../support/database.ts';
+import { openEngine, serveOrders } from '../support/source.ts';
+
+export interface Console {
+  readonly url: string;
+  readonly database: Database;
+  readonly sandbox: Sandbox;
+  readonly engine: Awaited<ReturnType<typeof openEngine>>;
+  readonly service: Service;
+}
+
+/** The console over a warehouse that a real engine has read from a sandbox (`synced: false`: not yet). */
+export async function withConsole(
+  fn: (console: Console) => Promise<void>,
+  { synced = true, ...options }: Partial<ServiceOptions> & { synced?: boolean } = {},
+): Promise<void> {
+  const sandbox = await openSandbox({ rateLimit: 0 });
+  try {
+    await withDatabase(async database => {
+      const engine = await openEngine(database, sandbox);
+      try {
+        if (synced) await serveOrders(engine, 'sync');
+        await withService(database, options, service => fn({ url: service.url, database, sandbox, engine, service }));
+      } finally {
+        await engine.close();
+      }
+    });
+  } finally {
+    await sandbox.close();
+  }
+}

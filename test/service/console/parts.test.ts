@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
+import { parseSlice } from '../../../src/engine/slices/slice.ts';
+import { ageTrend } from '../../../src/service/console/parts/age-trend.ts';
+import { commandsIn } from '../../../src/service/console/parts/next-step.ts';
+import { calendarOf } from '../../../src/service/console/source/calendar.ts';
+
+const proven = (slice: string, provenAt: number | null) => ({ slice: parseSlice(slice), provenAt }) as Entry;
+
+test('a month is proven as of the oldest proof of the slices that hold a part of it', () => {
+  const calendar = calendarOf(
+    [
+      proven('date ..2025-12-31', 5),
+      proven('date 2026-01-01..2026-01-15', 40),
+      proven('date 2026-01-16..2026-02-28', 30),
+      proven('date 2026-03-01..', null),
+      proven('newest', 99),
+    ],
+    '2026-03-20',
+  );
+  expect(calendar).toEqual({
+    years: [
+      { year: 2026, months: [30, 30, 'never', ...Array<string>(9).fill('future')] },
+      { year: 2025, months: Array<number>(12).fill(5) },
+    ],
+    earlier: 5,
+  });
+});
+
+test('a list that is not read by date has no calendar; one read as a whole has this year and what precedes it', () => {
+  expect(calendarOf([proven('id ..', 1)], '2026-03-20')).toBeNull();
+  expect(calendarOf([proven('date ..', 7)], '2026-01-20')).toEqual({
+    years: [{ year: 2026, months: [7, ...Array<string>(11).fill('future')] }],
+    earlier: 7,
+  });
+});
+
+test('a gap between slices was never read', () => {
+  const months = calendarOf([proven('date 2026-01-01..2026-01-31', 1)], '2026-02-20')?.years[0]?.months;
+  expect(months?.slice(0, 3)).toEqual([1, 'never', 'future']);
+});
+
+test('the trend tells how old the oldest served tick was at each moment', () => {
+  const HOUR = 3_600_000;
+  const ticks = [
+    { resource: 'a', at: 0, endedAt: HOUR / 2 },
+    { resource: 'b', at: 0, endedAt: HOUR + 1 },
+    { resource: 'a', at: 2 * HOUR, endedAt: 2 * HOUR + 1 },
+    { resource: 'b', at: 2 * HOUR, endedAt: 3 * HOUR },
+  ];
+  expect(ageTrend(ticks, ['a', 'b'], { now: 4 * HOUR, hours: 4, points: 4 })).toEqual([null, 2 * HOUR, HOUR, 2 * HOUR]);
+  expect(ageTrend([], [], { now: 0, hours: 1, points: 2 })).toEqual([null, null]);
+});
+
+test.each([
+  ['To migrate now: sluice migrate', ['sluice migrate']],
+  [
+    'To continue it: sluice backfill resume 5. To give it up: sluice backfill cancel 5.',
+    ['sluice backfill resume 5', 'sluice backfill cancel 5'],
+  ],
+  ['Run "sluice status" once as that user, which brings it up to date.', ['sluice status']],
+  ['Run sluice status, and check the log for what the service is waiting for.', ['sluice status']],
+  [
+    'If they are really gone: sluice sync invoices --accept-deletes 12 --source graz',
+    ['sluice sync invoices --accept-deletes 12 --source graz'],
+  ],
+  ['sluice status prints its address.', []],
+])('the commands in: %s', (text, commands) => {
+  expect(commandsIn(text)).toEqual(commands);
+});
