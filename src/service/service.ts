@@ -6,7 +6,10 @@ import { type Clock, SECOND } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database/database.ts';
+import { guardForms } from './access/form-guard.ts';
+import { loginRoutes, logoutRoutes } from './access/login-routes.ts';
 import { secureHeaders } from './access/secure-headers.ts';
+import { createTokenAttempts } from './access/token-attempts.ts';
 import { guardHost, guardToken } from './access/token-guard.ts';
 import { createConsole } from './console/console.ts';
 import type { Pulse } from './health/pulse.ts';
@@ -96,7 +99,13 @@ function createApp(options: ServiceOptions, inbox: HintInbox): Hono {
     const reason = await readiness();
     return reason === null ? c.text('ok\n') : c.text(`${hide(reason)}\n`, 503);
   });
-  if (options.token !== null) app.use(guardToken(options.token, { clock, log }));
+  if (options.token !== null) {
+    const door = { token: options.token, attempts: createTokenAttempts({ clock, log }) };
+    app.route('/', loginRoutes(door));
+    app.use(guardToken(door));
+    app.route('/', logoutRoutes());
+  }
+  app.use(guardForms());
   app.get('/metrics', async c => c.body(await metrics.scrape(), 200, { 'Content-Type': metrics.contentType }));
   app.route('/', createConsole({ database, sources, hide, log }));
   app.notFound(c => c.text('Not found. Available: / /metrics /healthz /readyz\n', 404));

@@ -30,7 +30,7 @@ test('an unknown path is answered with the list of known paths', async () => {
         status: 404,
         text: expect.stringContaining('/metrics') as string,
       });
-      expect((await ask(`${url}/`, { method: 'POST', body: 'x' })).status).toBe(404);
+      expect((await ask(`${url}/`, { method: 'POST', body: 'x' })).status).toBe(403);
     });
   });
 });

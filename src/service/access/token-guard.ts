@@ -1,15 +1,14 @@
-import { createHmac } from 'node:crypto';
-import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context, MiddlewareHandler } from 'hono';
-import { getCookie, setCookie } from 'hono/cookie';
-import type { Clock } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
 import { isLoopback } from '../../loopback.ts';
-import { createAttemptLimit } from './attempt-limit.ts';
+import { loginPage, openingPage } from './login-page.ts';
+import { pathOnSite } from './path-on-site.ts';
 import { isSameSecret } from './same-secret.ts';
+import { dropSession, sessionCookie, sessionOf, startSession } from './session-cookie.ts';
+import type { TokenAttempts } from './token-attempts.ts';
 
-const COOKIE = 'sluice';
+/** The page to log in needs its style, which holds no secret. */
+const OPEN_PATHS: readonly string[] = ['/console.css'];
 
 /** Kind `configuration` where other machines could read the pages without a token. */
 export function refuseUnprotectedHost(host: string, token: string | null): void {
@@ -35,43 +34,56 @@ export function guardHost(token: string | null): MiddlewareHandler {
 }
 
 /**
- * Admits requests with `Authorization: Bearer <token>`, or once with `?token=<token>`, which becomes a cookie derived from the token and is
- * removed from the address. After too many wrong tokens it looks at no more for a while, not even at the right one.
+ * Admits requests with `Authorization: Bearer <token>`, with the cookie of a login, or once with `?token=<token>`, which becomes that cookie
+ * and is removed from the address. Browsers without any are asked to log in. After too many wrong tokens it looks at no more for a while,
+ * not even at the right one.
  */
-export function guardToken(token: string, { clock, log }: { clock: Clock; log: Log }): MiddlewareHandler {
-  const session = createHmac('sha256', token).update('sluice session').digest('base64url');
-  const limit = createAttemptLimit(clock);
+export function guardToken({ token, attempts }: { token: string; attempts: TokenAttempts }): MiddlewareHandler {
+  const session = sessionOf(token);
   return async (c, next) => {
-    const given = credentialsOf(c);
-    const { address = '' } = getConnInfo(c).remote;
-    const waitSeconds = given.areNone ? 0 : limit.waitSeconds(address);
+    if (OPEN_PATHS.includes(c.req.path)) return next();
+    const { bearer, fromUrl, cookie } = credentialsOf(c);
+    const areNone = bearer === '' && fromUrl === '' && cookie === '';
+    const waitSeconds = areNone ? 0 : attempts.waitSeconds(c);
     if (waitSeconds > 0) {
       c.header('Retry-After', String(waitSeconds));
-      return c.text(`Too many wrong tokens. Wait ${waitSeconds} seconds.\n`, 429);
+      return refuse(c, 429, tooManyTokens(waitSeconds));
     }
-    if (isSameSecret(given.bearer, token)) {
-      limit.countSuccess(address);
-      return next();
-    }
-    if (isSameSecret(given.fromUrl, token)) {
-      limit.countSuccess(address);
-      // Lax, so that links from a chat work; no GET changes anything.
-      const secure = c.req.header('x-forwarded-proto') === 'https';
-      setCookie(c, COOKIE, session, { httpOnly: true, sameSite: 'Lax', path: '/', secure, maxAge: 30 * 24 * 3600 });
+    const entered = isSameSecret(fromUrl, token);
+    const admitted = isSameSecret(bearer, token) || isSameSecret(cookie, session);
+    if (!areNone) attempts.count(c, entered || admitted);
+    if (entered) {
+      startSession(c, token);
       return c.redirect(pathOnSite(c.req.path), 303);
     }
-    if (isSameSecret(given.cookie, session)) {
-      limit.countSuccess(address);
-      return next();
-    }
-    if (!given.areNone && limit.countFailure(address))
-      log.warn({ address }, 'too many wrong tokens; no more are looked at for up to a minute');
+    if (admitted) return next();
+    // A strict cookie stays at home when a link of another site is followed, such as one in a chat; it comes with the next request.
+    if (areNone && c.req.header('sec-fetch-site') === 'cross-site' && c.req.header('sec-fetch-mode') === 'navigate')
+      return c.html(openingPage(returnPath(c)), 401);
+    // Else each page that stays open would try it again and again.
+    if (cookie !== '') dropSession(c);
     c.header('WWW-Authenticate', 'Bearer realm="sluice"');
-    return c.text(
-      'Token required. Send Authorization: Bearer <SLUICE_TOKEN>, or open ?token=<SLUICE_TOKEN> once.\n',
-      401,
-    );
+    return refuse(c, 401, fromUrl === '' ? null : 'That is not the token.');
   };
+}
+
+export const tooManyTokens = (waitSeconds: number): string => `Too many wrong tokens. Wait ${waitSeconds} seconds.`;
+
+/** With the page to log in for browsers, else with text. */
+function refuse(c: Context, status: 401 | 429, trouble: string | null) {
+  if (c.req.header('accept')?.includes('text/html')) return c.html(loginPage(c, returnPath(c), trouble), status);
+  if (status === 429) return c.text(`${trouble}\n`, status);
+  return c.text(
+    'Token required. Send Authorization: Bearer <SLUICE_TOKEN>, or open ?token=<SLUICE_TOKEN> once.\n',
+    status,
+  );
+}
+
+/** Where a login leads: to the page that was asked for, without a token in its address. */
+function returnPath(c: Context): string {
+  const { pathname, search } = new URL(c.req.url);
+  if (c.req.method !== 'GET' || pathname === '/login') return '/';
+  return pathOnSite(c.req.query('token') === undefined ? pathname + search : pathname);
 }
 
 /** The tokens that a request brings; empty where it brings none. The cookie is one, too: it can be computed for any guess. */
@@ -79,15 +91,8 @@ function credentialsOf(c: Context) {
   const [scheme, text = ''] = (c.req.header('authorization') ?? '').split(' ');
   const bearer = scheme?.toLowerCase() === 'bearer' ? text : '';
   const fromUrl = (c.req.method === 'GET' ? c.req.query('token') : undefined) ?? '';
-  const cookie = getCookie(c, COOKIE) ?? '';
-  return { bearer, fromUrl, cookie, areNone: bearer === '' && fromUrl === '' && cookie === '' };
+  return { bearer, fromUrl, cookie: sessionCookie(c) ?? '' };
 }
-
-/**
- * Where a redirect may lead: a path of plain segments, else the start page. Browsers drop tabs and line ends and read backslashes as
- * slashes, so that `/%09/host` or `/\host` would lead to another site.
- */
-export const pathOnSite = (path: string): string => (/^(\/[\w.~-]+)+\/?$/.test(path) ? path : '/');
 
 function hostOf(c: Context): string {
   const host = c.req.header('host') ?? '';

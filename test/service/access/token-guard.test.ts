@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pathOnSite } from '../../../src/service/access/token-guard.ts';
+import { pathOnSite } from '../../../src/service/access/path-on-site.ts';
 import { withDatabase } from '../../support/database.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { ask, withService } from '../with-service.ts';
@@ -49,7 +49,7 @@ test('the token is accepted as a Bearer header, as a cookie, or once in the addr
       const metrics = await ask(`${url}/metrics?token=${encodeURIComponent(TOKEN)}`);
       expect([metrics.status, metrics.headers.location]).toEqual([303, '/metrics']);
       const cookie = entered.headers['set-cookie']?.[0] as string;
-      expect(cookie).toMatch(/HttpOnly; SameSite=Lax/);
+      expect(cookie).toMatch(/HttpOnly; SameSite=Strict/);
       expect(cookie).not.toContain(encodeURIComponent(TOKEN));
       expect((await ask(`${url}/`, { headers: { cookie: cookie.split(';')[0] as string } })).status).toBe(200);
       expect((await ask(`${url}/`, { headers: { cookie: 'sluice=x' } })).status).toBe(401);

@@ -1,0 +1,40 @@
+import type { Context, MiddlewareHandler } from 'hono';
+import { isCsrfOf } from './csrf.ts';
+
+const MOST_BYTES = 64 * 1024;
+const READING: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
+
+const OUT_OF_DATE =
+  'This form is out of date: Sluice restarted, or you logged in or out. Go back, reload the page, and send it again.\n';
+
+/**
+ * Whatever is no GET must be a form of this service: sent by one of its pages, urlencoded, at most 64 KB, and with the field that
+ * `csrfField` gave this browser. Routes read it with `c.req.parseBody()`.
+ */
+export function guardForms(): MiddlewareHandler {
+  return async (c, next) => {
+    if (READING.includes(c.req.method)) return next();
+    if (isFromElsewhere(c)) return c.text('Refused: this form was sent by a page of another site.\n', 403);
+    // The length bounds the body: Node reads no more, and refuses requests that have both headers.
+    if (c.req.header('transfer-encoding') !== undefined) return c.text('Send Content-Length.\n', 411);
+    if (Number(c.req.header('content-length') ?? 0) > MOST_BYTES)
+      return c.text('The form is larger than 64 KB.\n', 413);
+    const type = c.req.header('content-type')?.split(';')[0]?.trim().toLowerCase();
+    if (type !== undefined && type !== 'application/x-www-form-urlencoded')
+      return c.text('Send application/x-www-form-urlencoded.\n', 415);
+    const { csrf } = await c.req.parseBody();
+    return typeof csrf === 'string' && isCsrfOf(c, csrf) ? next() : c.text(OUT_OF_DATE, 403);
+  };
+}
+
+/**
+ * What the browser says about the page that sent a request. Without `Sec-Fetch-Site`, which it sends over HTTPS and to localhost, `Origin`
+ * must name this host. Our own pages send `Origin: null`, because they have the policy `no-referrer`; then the field alone decides.
+ */
+function isFromElsewhere(c: Context): boolean {
+  const site = c.req.header('sec-fetch-site');
+  if (site !== undefined) return site !== 'same-origin' && site !== 'none';
+  const origin = c.req.header('origin');
+  if (origin === undefined || origin === 'null') return false;
+  return !URL.canParse(origin) || new URL(origin).host !== c.req.header('host')?.toLowerCase();
+}
