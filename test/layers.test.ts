@@ -39,7 +39,7 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
   push: { ours: ['engine', 'source', 'budget', 'warehouse', 'leaves'], packages: ['p-limit', 'zod'] },
   service: {
     ours: ['engine', 'budget', 'warehouse', 'leaves'],
-    packages: ['hono', '@hono/node-server', 'prom-client', 'uplot', 'node-cron', 'graphile-worker', 'p-limit'],
+    packages: ['hono', '@hono/node-server', 'prom-client', 'node-cron', 'graphile-worker', 'p-limit'],
   },
   sandbox: { ours: ['leaves'], packages: ['hono', '@hono/node-server', 'zod'] },
   cli: {
@@ -110,7 +110,7 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
   'src/service': [
     ['format.ts'],
     ['access', 'health', 'schedule', 'status'],
-    ['incidents', 'webhooks'],
+    ['incidents', 'webhooks', 'orders'],
     ['metrics', 'console'],
     ['service.ts'],
   ],

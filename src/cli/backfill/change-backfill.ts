@@ -1,30 +1,23 @@
 import { SluiceError } from '../../errors.ts';
-import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
-import { type OrderState, setOrderState } from '../../warehouse/ledgers/orders.ts';
+import { allows, CHANGES, changeOrder, type OrderChange } from '../../service/orders/change-order.ts';
 import { isServiceRunning } from '../run/running-service.ts';
 import type { Session } from '../session/session.ts';
 import { findBackfills } from './list-backfills.ts';
 
-/** Pauses, resumes or cancels a backfill: the one with this id or, without an id, the only one in a `from` state. */
-export async function changeBackfill(
-  session: Session,
-  given: string | undefined,
-  change: { name: string; from: OrderState[]; to: OrderState },
-): Promise<0> {
+/** Pauses, resumes or cancels a backfill: the one with this id or, without an id, the only one in a state that allows it. */
+export async function changeBackfill(session: Session, given: string | undefined, change: OrderChange): Promise<0> {
   const { terminal } = session;
   const { database, orders } = await findBackfills(session);
-  const open = orders.filter(order => change.from.includes(order.state));
+  const open = orders.filter(order => allows(order, change));
   const only = open.length === 1 ? open[0] : undefined;
   const order = given === undefined ? only : open.find(each => each.id === given);
-  const { to } = change;
-  const reason = to === 'cancelled' ? 'Cancelled on request.' : null;
-  if (!order || !(await setOrderState(database.kysely, order.id, change.from, to, { reason }))) {
+  const { to } = CHANGES[change];
+  if (!order || !(await changeOrder(database, order, change))) {
     const ids = open.map(each => each.id);
-    throw noSuchBackfill(change.name, given, ids);
+    throw noSuchBackfill(change, given, ids);
   }
   const { id, source, resource } = order;
   const service = await isServiceRunning(database, source);
-  if (to === 'waiting') await wakeUp(database, source);
   terminal.show({ order: Number(id), resource, state: to, service }, () => {
     if (to === 'paused') return `Backfill ${id} of ${resource} is paused. To continue: sluice backfill resume ${id}`;
     if (to === 'cancelled') return `Backfill ${id} of ${resource} is cancelled; rows already read are kept.`;

@@ -1,43 +1,27 @@
 import { HOUR } from '../../clock.ts';
-import { wants } from '../../engine/agenda/choice.ts';
-import { pageSize, partition } from '../../engine/coverage/list.ts';
-import { openResource } from '../../engine/resource.ts';
-import { sliceText } from '../../engine/slices/slice.ts';
 import { count, moment, plural } from '../../service/format.ts';
+import { estimateReading, type ReadingEstimate, UNREAD } from '../../service/orders/estimate-reading.ts';
+import type { Range } from '../../service/orders/order-range.ts';
+import { rangeText } from '../../service/orders/range-text.ts';
 import { pendingMigrations } from '../../warehouse/database/migrate.ts';
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { hasBookkeeping } from '../run/pending-migrations.ts';
-import type { Range } from '../session/cli-options.ts';
 import type { Session } from '../session/session.ts';
-import { rangeText } from './range-text.ts';
 
 const MOST_LINES = 40;
-
-interface Part {
-  readonly slice: string;
-  /** Epoch milliseconds; null if never read. */
-  readonly provenAt: number | null;
-  readonly rows: number | null;
-  readonly requests: number | null;
-}
 
 /** Estimates a backfill from the bookkeeping alone: it sends no request and changes nothing. */
 export async function dryRun(session: Session, resource: string, range: Range): Promise<0> {
   const { terminal, settings } = session;
-  const { parts, size } = await knownParts(session, resource, range);
-  const known = parts.filter(part => part.rows !== null);
-  const unknown = parts.length - known.length;
-  const rows = known.reduce((sum, part) => sum + (part.rows ?? 0), 0);
-  // Neighbouring slices are read together, padded by a day on both sides: about a tenth more than the rows alone.
-  const requests = known.length === 0 ? 0 : Math.ceil((rows / size) * 1.1);
+  const { parts, neverRead, rows, requests } = await estimate(session, resource, range);
   const { limit = 1, windowMs = HOUR } = settings.sources[0] ?? {};
   const hours = (requests / limit) * (windowMs / HOUR);
   const document = {
     resource,
     ...range,
     slices: parts,
-    total: { slices: parts.length, neverRead: unknown, rows, requests, hours: Math.round(hours * 100) / 100 },
+    total: { slices: parts.length, neverRead, rows, requests, hours: Math.round(hours * 100) / 100 },
   };
   terminal.show(document, () => {
     const lines = parts
@@ -56,7 +40,7 @@ export async function dryRun(session: Session, resource: string, range: Range): 
       ...(more > 0 ? [`and ${count(more)} more (--json shows all)`] : []),
       '',
       costText(document.total),
-      ...(known.length > 0 ? [zoneNote(settings.timeZone)] : []),
+      ...(neverRead < parts.length ? [zoneNote(settings.timeZone)] : []),
     ].join('\n');
   });
   return 0;
@@ -71,21 +55,12 @@ function costText(total: { slices: number; neverRead: number; rows: number; requ
   return total.neverRead === total.slices ? unread : `${known}\n${unread}`;
 }
 
-async function knownParts(session: Session, name: string, range: Range): Promise<{ parts: Part[]; size: number }> {
+async function estimate(session: Session, name: string, range: Range): Promise<ReadingEstimate> {
   const { settings, jobs } = session;
   const job = jobs.get(name);
   const database = await session.openDatabase();
-  const known =
+  const isReady =
     (await hasBookkeeping(session, database)) && (await pendingMigrations(session.migrations(database))).length === 0;
-  if (!known || !job) return { parts: [{ slice: 'all of it', provenAt: null, rows: null, requests: null }], size: 100 };
-  const resource = await openResource(database, { source: settings.sourceName, name, job, schema: settings.schema });
-  const wanted = partition(resource).filter(entry => wants(range, entry.slice));
-  const parts = wanted.map(({ slice, provenAt, rows, requests }) => ({
-    slice: sliceText(slice),
-    provenAt,
-    rows,
-    requests: provenAt === null && rows === null ? null : requests,
-  }));
-  parts.sort((a, b) => (a.slice < b.slice ? 1 : -1));
-  return { parts, size: pageSize(resource) };
+  if (!isReady || !job) return UNREAD;
+  return estimateReading(database, { source: settings.sourceName, name, job, schema: settings.schema }, range);
 }

@@ -1,4 +1,6 @@
 import { count, moment } from '../../service/format.ts';
+import { rangeText } from '../../service/orders/range-text.ts';
+import { estimateRemaining, type Pace, remainingText } from '../../service/orders/remaining-work.ts';
 import { shownOrderState } from '../../service/status/shown-state.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
@@ -6,12 +8,10 @@ import { findReader } from '../../warehouse/database/source-lock.ts';
 import { listOrders, type Order, openOrders } from '../../warehouse/ledgers/orders.ts';
 import { orderProgress } from '../../warehouse/reports/report.ts';
 import { zoneNote } from '../output/moments.ts';
-import { estimateRemaining, type Pace, remainingText } from '../output/remaining-work.ts';
 import { table } from '../output/table.ts';
 import { hasBookkeeping } from '../run/pending-migrations.ts';
 import type { Session } from '../session/session.ts';
 import { openLedger, paceOf } from '../session/source-settings.ts';
-import { rangeText } from './range-text.ts';
 
 /** How many ended backfills are listed; open ones are always listed. */
 const MOST = 50;

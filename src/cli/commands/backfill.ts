@@ -1,15 +1,16 @@
 import type { Command } from 'commander';
+import type { OrderChange } from '../../service/orders/change-order.ts';
+import { parseRange, type Range } from '../../service/orders/order-range.ts';
+import { placeOrder } from '../../service/orders/place-order.ts';
 import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
-import type { OrderState } from '../../warehouse/ledgers/orders.ts';
 import { changeBackfill } from '../backfill/change-backfill.ts';
 import { dryRun } from '../backfill/dry-run.ts';
 import { listBackfills } from '../backfill/list-backfills.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
-import { placeOrder } from '../run/place-order.ts';
 import { readSources } from '../run/read-sources.ts';
 import { isServiceRunning } from '../run/running-service.ts';
 import { showSummary } from '../run/summary.ts';
-import { parseRange, type Range, selectResources } from '../session/cli-options.ts';
+import { selectResources } from '../session/cli-options.ts';
 import { NO_WAIT, newCommand } from '../session/new-command.ts';
 import type { Cli, Outcome, Session } from '../session/session.ts';
 
@@ -46,21 +47,17 @@ export function backfillCommand(cli: Cli): Command {
 }
 
 function subcommands(cli: Cli): Command[] {
-  const change = (name: string, description: string, from: OrderState[], to: OrderState) =>
+  const change = (name: OrderChange, description: string) =>
     newCommand(name, description, `sluice backfill ${name} 17`)
       .argument('[id]', 'the order, as "backfill list" shows it; optional if only one qualifies')
-      .action(
-        cli.action({ source: false }, (session, id: string | undefined) =>
-          changeBackfill(session, id, { name, from, to }),
-        ),
-      );
+      .action(cli.action({ source: false }, (session, id: string | undefined) => changeBackfill(session, id, name)));
   return [
     newCommand('list', 'List backfill orders, newest first', 'sluice backfill list').action(
       cli.action({ source: false }, listBackfills),
     ),
-    change('pause', 'Pause a backfill; rows already read are kept', ['waiting', 'running'], 'paused'),
-    change('resume', 'Resume a paused backfill', ['paused'], 'waiting'),
-    change('cancel', 'Cancel a backfill; rows already read are kept', ['waiting', 'running', 'paused'], 'cancelled'),
+    change('pause', 'Pause a backfill; rows already read are kept'),
+    change('resume', 'Resume a paused backfill'),
+    change('cancel', 'Cancel a backfill; rows already read are kept'),
   ];
 }
 

@@ -3,9 +3,9 @@ import { countUnread, isAffordable, rereadCost } from '../../engine/agenda/affor
 import { monthsHold } from '../../engine/agenda/closed-months.ts';
 import { type Job, slicingOf } from '../../engine/job.ts';
 import { openResource } from '../../engine/resource.ts';
+import { finishTime } from '../../service/orders/remaining-work.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
-import { finishTime } from '../output/remaining-work.ts';
 import type { Session } from '../session/session.ts';
 import { type OpenSource, openLedger, paceOf } from '../session/source-settings.ts';
 

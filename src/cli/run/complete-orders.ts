@@ -2,6 +2,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { type Clock, HOUR, MINUTE, SECOND, stopped } from '../../clock.ts';
 import type { Engine } from '../../engine/run/engine.ts';
 import { SluiceError } from '../../errors.ts';
+import { type OrderRequest, placeOrder } from '../../service/orders/place-order.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { findReader } from '../../warehouse/database/source-lock.ts';
@@ -11,7 +12,6 @@ import { type OrderProgress, type OrderWork, orderProgress, orderWork } from '..
 import { momentWithZone } from '../output/moments.ts';
 import type { Progress } from '../output/progress.ts';
 import type { Terminal } from '../session/terminal.ts';
-import { type OrderRequest, placeOrder } from './place-order.ts';
 import { readUnderLock } from './read-under-lock.ts';
 
 /** A service may start or stop while a command reads; its schedule waits at most this long to be picked up. */

@@ -1,13 +1,13 @@
 import type { LimitFunction } from 'p-limit';
 import type { Budget } from '../../budget/budget.ts';
 import type { LoopEvent } from '../../engine/run/engine.ts';
+import type { OrderRequest } from '../../service/orders/place-order.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Progress } from '../output/progress.ts';
 import type { Session } from '../session/session.ts';
 import type { OpenSource } from '../session/source-settings.ts';
 import { completeOrders, type OrderResult } from './complete-orders.ts';
 import { openSourceEngine } from './open-source-engine.ts';
-import type { OrderRequest } from './place-order.ts';
 import { isServiceRunning } from './running-service.ts';
 
 /** Completes the orders of one source with the session's settings. */

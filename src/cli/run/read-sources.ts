@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import { SluiceError } from '../../errors.ts';
+import type { OrderRequest } from '../../service/orders/place-order.ts';
 import { estimateText } from '../estimate/estimate-text.ts';
 import { estimateWork, type Work } from '../estimate/estimate-work.ts';
 import { createProgress } from '../output/progress.ts';
@@ -9,7 +10,6 @@ import type { OrderResult } from './complete-orders.ts';
 import { limitConnections } from './limit-connections.ts';
 import { limitRequests } from './limit-requests.ts';
 import { applyMigrations } from './pending-migrations.ts';
-import type { OrderRequest } from './place-order.ts';
 import { readSource } from './read-source.ts';
 
 /** The orders that ended, and the sources that could not be read. */

@@ -1,6 +1,6 @@
 import { SECOND } from '../../clock.ts';
-import { count, plural } from '../../service/format.ts';
 import type { OrderProgress } from '../../warehouse/reports/report.ts';
+import { count, plural } from '../format.ts';
 
 /** What an open order still needs. */
 export interface RemainingWork {

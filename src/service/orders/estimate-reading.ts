@@ -1,0 +1,60 @@
+import { wants } from '../../engine/agenda/choice.ts';
+import { pageSize, partition } from '../../engine/coverage/list.ts';
+import type { Job } from '../../engine/job.ts';
+import { openResource } from '../../engine/resource.ts';
+import { sliceText } from '../../engine/slices/slice.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import type { Range } from './order-range.ts';
+
+/** A slice that an order would read, with what its last reading was like. */
+export interface KnownPart {
+  readonly slice: string;
+  /** Epoch milliseconds; null if never read. */
+  readonly provenAt: number | null;
+  readonly rows: number | null;
+  readonly requests: number | null;
+}
+
+/** What reading a range of a resource again would cost, from the bookkeeping alone. */
+export interface ReadingEstimate {
+  readonly parts: readonly KnownPart[];
+  /** Parts whose cost is not known yet. */
+  readonly neverRead: number;
+  /** Of the parts that were read before. */
+  readonly rows: number;
+  readonly requests: number;
+}
+
+/** Nothing is known of a list that was never read. */
+export const UNREAD: ReadingEstimate = {
+  parts: [{ slice: 'all of it', provenAt: null, rows: null, requests: null }],
+  neverRead: 1,
+  rows: 0,
+  requests: 0,
+};
+
+export async function estimateReading(
+  database: Database,
+  list: { readonly source: string; readonly schema: string; readonly name: string; readonly job: Job },
+  range: Range,
+): Promise<ReadingEstimate> {
+  const resource = await openResource(database, list);
+  const parts = partition(resource)
+    .filter(entry => wants(range, entry.slice))
+    .map(({ slice, provenAt, rows, requests }) => ({
+      slice: sliceText(slice),
+      provenAt,
+      rows,
+      requests: provenAt === null && rows === null ? null : requests,
+    }))
+    .sort((a, b) => (a.slice < b.slice ? 1 : -1));
+  const known = parts.filter(part => part.rows !== null);
+  const rows = known.reduce((sum, part) => sum + (part.rows ?? 0), 0);
+  return {
+    parts,
+    neverRead: parts.length - known.length,
+    rows,
+    // Neighbouring slices are read together, padded by a day on both sides: about a tenth more than the rows alone.
+    requests: known.length === 0 ? 0 : Math.ceil((rows / pageSize(resource)) * 1.1),
+  };
+}
