@@ -2,7 +2,9 @@ import { Hono } from 'hono';
 import type { ConsoleParts } from './console-parts.ts';
 import { CONSOLE_SCRIPT } from './layout/console-script.ts';
 import { CONSOLE_STYLE } from './layout/console-style.ts';
+import { orderRoutes } from './orders/order-routes.ts';
 import { overviewRoutes } from './overview/overview-routes.ts';
+import { runsRoutes } from './runs/runs-routes.ts';
 import { sourceRoutes } from './source/source-routes.ts';
 
 /** The pages for people, with their style and script. */
@@ -12,5 +14,7 @@ export function createConsole(parts: ConsoleParts): Hono {
   app.get('/console.js', c => c.body(CONSOLE_SCRIPT, 200, { 'Content-Type': 'text/javascript; charset=utf-8' }));
   app.route('/', overviewRoutes(parts));
   app.route('/', sourceRoutes(parts));
+  app.route('/', runsRoutes(parts));
+  app.route('/', orderRoutes(parts));
   return app;
 }

@@ -11,7 +11,7 @@ export const CHANGES = {
 
 export type OrderChange = keyof typeof CHANGES;
 
-export const isOrderChange = (text: string): text is OrderChange => text in CHANGES;
+export const isOrderChange = (text: string): text is OrderChange => Object.hasOwn(CHANGES, text);
 
 export const allows = ({ state }: Pick<Order, 'state'>, change: OrderChange): boolean =>
   (CHANGES[change].from as readonly OrderState[]).includes(state);

@@ -40,7 +40,7 @@ const COUNTERS = {
 const eachCounter = <T>(fn: (name: keyof Counts, column: string) => T): T[] =>
   Object.entries(COUNTERS).map(([name, column]) => fn(name as keyof Counts, column));
 
-const runColumns = [
+export const runColumns = [
   'id',
   'resource',
   'kind',

@@ -117,6 +117,12 @@ th.num{text-align:right}
 .story>li>.i{position:absolute;left:0;top:3px;background:var(--card)} .story .head{margin:0}
 .diff{margin:var(--s2) 0;width:auto} .diff td,.diff th{padding:2px var(--s2) 2px 0;border:0} ins{text-decoration:none;font-weight:600}
 
+/* forms and orders */
+.field{display:grid;gap:2px} .field>span{font-size:13px;color:var(--soft)}
+.fields{display:flex;flex-wrap:wrap;gap:var(--s3);align-items:end} .filter{align-items:end;margin-bottom:var(--s3)} .field input{width:auto}
+.orders>li{padding:var(--s3) 0;border-bottom:1px solid var(--line)} .orders>li:first-child{padding-top:0} .orders>li:last-child{border-bottom:0;padding-bottom:0} .orders .head{margin-bottom:var(--s1)}
+.reason{max-width:60ch;overflow-wrap:anywhere}
+
 /* things to press */
 button,.btn,select,input,textarea{border:1px solid var(--edge);border-radius:6px;background:var(--card);color:var(--ink)}
 button,.btn,select,input{font:inherit;min-height:var(--tap);padding:0 var(--s3);max-width:100%} textarea{padding:var(--s3)}

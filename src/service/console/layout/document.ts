@@ -3,7 +3,10 @@ import { timeOfDay } from '../parts/age.ts';
 import type { Html } from './html.ts';
 import { iconShapes } from './icons.ts';
 
-const SECTIONS = [{ path: '/', name: 'Overview' }] as const;
+const SECTIONS = [
+  { path: '/', name: 'Overview' },
+  { path: '/runs', name: 'Runs' },
+] as const;
 
 export interface Page {
   /** Without the name of the product. */

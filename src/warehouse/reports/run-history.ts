@@ -1,0 +1,114 @@
+import { sql } from 'kysely';
+import type { Db } from '../database/database.ts';
+import { epochMs } from '../database/now.ts';
+import type { OrderKind, OrderState } from '../ledgers/orders.ts';
+import type { Run, RunState } from '../ledgers/runs.ts';
+import { runColumns } from './report.ts';
+
+/** A run with what it was for. */
+export interface PastRun extends Run {
+  readonly source: string;
+  readonly orderId: string | null;
+  /** The tick that it served, in epoch milliseconds. */
+  readonly slotAt: number | null;
+}
+
+const columns = [...runColumns, 'source', 'order_id as orderId', epochMs('slot_at').as('slotAt')] as const;
+
+export interface RunFilter {
+  readonly sources: readonly string[];
+  readonly resource?: string | undefined;
+  readonly state?: RunState | undefined;
+  readonly kind?: string | undefined;
+  readonly orderId?: string | undefined;
+  /** Runs that began before this one. */
+  readonly before?: string | undefined;
+}
+
+/** Newest first. */
+export function listRuns(
+  db: Db,
+  { sources, resource, state, kind, orderId, before }: RunFilter,
+  most: number,
+): Promise<PastRun[]> {
+  return db
+    .selectFrom('sluice.runs')
+    .select(columns)
+    .where('source', 'in', sources.length === 0 ? [''] : sources)
+    .$if(resource !== undefined, query => query.where('resource', '=', resource as string))
+    .$if(state !== undefined, query => query.where('state', '=', state as RunState))
+    .$if(kind !== undefined, query => query.where('kind', '=', kind as string))
+    .$if(orderId !== undefined, query => query.where('order_id', '=', orderId as string))
+    .$if(before !== undefined, query => query.where('id', '<', before as string))
+    .orderBy('id', 'desc')
+    .limit(most)
+    .execute();
+}
+
+export async function readRun(db: Db, id: string): Promise<PastRun | null> {
+  const run = await db.selectFrom('sluice.runs').select(columns).where('id', '=', id).executeTakeFirst();
+  return run ?? null;
+}
+
+/** A request of a run; single requests are kept for a day. */
+export interface SentRequest {
+  readonly id: string;
+  readonly purpose: string | null;
+  readonly lane: string;
+  readonly status: number | null;
+  /** Epoch milliseconds. */
+  readonly grantedAt: number;
+}
+
+/** Newest first. */
+export function requestsOfRun(db: Db, runId: string, most: number): Promise<SentRequest[]> {
+  return db
+    .selectFrom('sluice.requests')
+    .select(['id', 'purpose', 'lane', 'status', epochMs<number>('granted_at').as('grantedAt')])
+    .where('run_id', '=', runId)
+    .orderBy('id', 'desc')
+    .limit(most)
+    .execute();
+}
+
+/** An order as a list shows it. */
+export interface ListedOrder {
+  readonly id: string;
+  readonly source: string;
+  readonly resource: string;
+  readonly kind: OrderKind;
+  readonly repair: boolean;
+  readonly dateFrom: string | null;
+  readonly dateTo: string | null;
+  readonly state: OrderState;
+  readonly reason: string | null;
+  readonly requests: number;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  readonly endedAt: number | null;
+}
+
+/** Ended orders, newest first. */
+export function listEndedOrders(db: Db, sources: readonly string[], most: number): Promise<ListedOrder[]> {
+  return db
+    .selectFrom('sluice.orders')
+    .select([
+      'id',
+      'source',
+      'resource',
+      'kind',
+      'repair',
+      'date_from as dateFrom',
+      'date_to as dateTo',
+      'state',
+      'reason',
+      sql<number>`requests::float8`.as('requests'),
+      epochMs<number>('created_at').as('createdAt'),
+      epochMs('ended_at').as('endedAt'),
+    ])
+    .where('source', 'in', sources.length === 0 ? [''] : sources)
+    .where('ended_at', 'is not', null)
+    .orderBy('id', 'desc')
+    .limit(most)
+    .execute();
+}

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { runLoop } from '../../src/engine/run/loop.ts';
+import { readOrders } from '../../src/warehouse/ledgers/orders.ts';
+import { withConsole } from './with-console.ts';
+import { lookAt, withPage } from './with-page.ts';
+
+test('a backfill is started after its cost was shown, paused, resumed and cancelled', async () => {
+  await withConsole(async ({ url, database }) => {
+    for (const javaScriptEnabled of [true, false])
+      await withPage(
+        async page => {
+          await page.goto(`${url}/runs`);
+          await page.getByRole('link', { name: 'New order' }).click();
+          await page.getByLabel('Resource').selectOption('invoices');
+          await page.getByLabel('First day').fill('2025-01-01');
+          await page.getByRole('button', { name: 'Show the cost' }).click();
+          await expectText(page, /about \d+ requests?/);
+          await expectText(page, /Done in \d+/);
+          await page.getByRole('button', { name: /^Start about \d+ request/ }).click();
+          await page.waitForURL(/\/orders\/\d+$/);
+          const id = page.url().split('/').at(-1) as string;
+          const stored = async () => (await readOrders(database.kysely, [id]))[0];
+          expect(await stored()).toMatchObject({
+            kind: 'backfill',
+            resource: 'invoices',
+            dateFrom: '2025-01-01',
+            state: 'waiting',
+          });
+          await page.getByRole('button', { name: 'Pause' }).click();
+          await page.getByRole('heading', { name: /paused/ }).waitFor();
+          expect(await stored()).toMatchObject({ state: 'paused' });
+          await page.getByRole('button', { name: 'Resume' }).click();
+          await page.getByRole('heading', { name: /waiting/ }).waitFor();
+          await page.getByRole('button', { name: 'Cancel' }).click();
+          await page.getByRole('heading', { name: /cancelled/ }).waitFor();
+          expect(await stored()).toMatchObject({ state: 'cancelled', reason: 'Cancelled on request.' });
+        },
+        undefined,
+        { javaScriptEnabled },
+      );
+    await lookAt(`${url}/runs`, 'runs');
+  });
+});
+
+test('a repair that the console started is read, and its page shows what it did', async () => {
+  await withConsole(async ({ url, database, engine, sandbox }) => {
+    sandbox.change('customer-edited');
+    await withPage(async page => {
+      await page.goto(`${url}/orders/new?source=main&resource=customers&work=repair`);
+      await page.getByRole('button', { name: /^Start/ }).click();
+      await page.waitForURL(/\/orders\/\d+$/);
+      const id = page.url().split('/').at(-1) as string;
+      await runLoop(engine, { orders: order => order.id === id, slots: false }, new AbortController().signal);
+      await page.reload();
+      await page.getByRole('heading', { name: /^Repair of customers: done/ }).waitFor();
+      await page.getByRole('link', { name: 'customers: verify' }).click();
+      await page.getByRole('heading', { name: 'customers: verify, done' }).waitFor();
+      await lookAt(`${url}/orders/${id}`, 'order-done');
+      await lookAt(page.url(), 'run');
+    });
+    const { rows } = await database.query('select state from sluice.orders where repair');
+    expect(rows).toEqual([{ state: 'done' }]);
+  });
+});
+
+test('a form that cannot be used says why, and loses nothing', async () => {
+  await withConsole(async ({ url, database }) => {
+    await lookAt(`${url}/orders/new?source=main&resource=invoices&from=2025-02-01&to=2025-01-01`, 'order-trouble');
+    await withPage(async page => {
+      await page.goto(`${url}/orders/new?source=main&resource=customers&from=2025-02-01`);
+      await expectText(page, /customers has no dates/);
+      expect(await page.getByLabel('First day').inputValue()).toBe('2025-02-01');
+      await lookAt(`${url}/orders/new?source=main&resource=invoices`, 'order-new');
+    });
+    expect((await database.query('select from sluice.orders where ended_at is null')).rows).toEqual([]);
+  });
+});
+
+const expectText = async (page: { textContent(selector: string): Promise<string | null> }, text: RegExp) =>
+  expect(await page.textContent('main')).toMatch(text);
