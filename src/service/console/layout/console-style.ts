@@ -120,7 +120,7 @@ th.num{text-align:right}
 /* forms and orders */
 .field{display:grid;gap:2px} .field>span{font-size:13px;color:var(--soft)}
 .fields{display:flex;flex-wrap:wrap;gap:var(--s3);align-items:end} .filter{align-items:end;margin-bottom:var(--s3)} .field input{width:auto}
-.orders>li{padding:var(--s3) 0;border-bottom:1px solid var(--line)} .orders>li:first-child{padding-top:0} .orders>li:last-child{border-bottom:0;padding-bottom:0} .orders .head{margin-bottom:var(--s1)}
+.queue>li{padding:var(--s3) 0;border-bottom:1px solid var(--line)} .queue>li:first-child{padding-top:0} .queue>li:last-child{border-bottom:0;padding-bottom:0} .queue .head{margin-bottom:var(--s1)}
 .reason{max-width:60ch;overflow-wrap:anywhere}
 
 /* things to press */

@@ -41,7 +41,7 @@ export function openOrderList(
   now: Now,
   { several, csrf }: { several: boolean; csrf: Html },
 ): Html {
-  return html`<ul class="orders">${orders.map(
+  return html`<ul class="queue">${orders.map(
     order => html`<li><div class="head"><h3><a href="/orders/${order.id}">${several ? `${order.source} ` : ''}${orderTitle(order)}</a></h3>${stateBadge(orderState(order.state))}</div>
 ${orderProgressBar(order, now)}${orderButtons(order, csrf)}</li>`,
   )}</ul>`;
