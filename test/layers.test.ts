@@ -110,7 +110,7 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
   'src/service': [
     ['format.ts'],
     ['access', 'health', 'schedule', 'status'],
-    ['incidents', 'webhooks', 'orders'],
+    ['incidents', 'webhooks', 'orders', 'record'],
     ['metrics', 'console'],
     ['service.ts'],
   ],

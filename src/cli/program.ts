@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   agenda: async cli => (await import('./commands/agenda.ts')).agendaCommand(cli),
   push: async cli => (await import('./commands/push.ts')).pushCommand(cli),
   quarantine: async cli => (await import('./commands/quarantine.ts')).quarantineCommand(cli),
+  why: async cli => (await import('./commands/why.ts')).whyCommand(cli),
   sql: async cli => (await import('./commands/sql.ts')).sqlCommand(cli),
   grant: async cli => (await import('./commands/grant.ts')).grantCommand(cli),
   migrate: async cli => (await import('./commands/migrate.ts')).migrateCommand(cli),

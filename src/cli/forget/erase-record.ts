@@ -8,7 +8,7 @@ import { type Counts, eraseMentions, eraseRow } from '../../warehouse/erasure/er
 import { type Erasure, lastErased, writeReceipt } from '../../warehouse/erasure/receipts.ts';
 import { readCopies, readRecordState } from '../../warehouse/erasure/record-copies.ts';
 import { findMentions, findReferences, type Reference } from '../../warehouse/erasure/references.ts';
-import type { Table } from '../../warehouse/rows/tables.ts';
+import { storedKey, type Table } from '../../warehouse/rows/tables.ts';
 import { checkGone, type ForgetRequest } from './check-gone.ts';
 import { type Marks, marksOf } from './marks.ts';
 
@@ -27,7 +27,7 @@ export async function eraseRecord(request: ForgetRequest & { dryRun: boolean }):
   const { kysely } = database;
   const place = { source: source.name, resource: name };
   const { table } = await openResource(database, { ...place, name, job, schema: source.schema });
-  const key = keyIn(table, request.key);
+  const key = storedKey(table, request.key);
   const marks = marksOf(await readCopies(kysely, table, place, key));
   const erasedBefore = await lastErased(kysely, place, key);
   await checkGone({ ...request, key }, await readRecordState(kysely, table, place, key));
@@ -88,15 +88,6 @@ async function inTransaction<T>(
       if (error !== undo) throw error;
     });
   return (result as { value: T }).value;
-}
-
-/** The key as it is stored. */
-function keyIn({ key: { type }, name }: Table, given: string): string {
-  if (type !== 'bigint') return given;
-  if (/^-?\d{1,18}$/.test(given)) return BigInt(given).toString();
-  throw new SluiceError('usage', `"${given}" is not a key of ${name}.`, {
-    next: 'Expected: a whole number, such as 17.',
-  });
 }
 
 function whoRuns(): string {

@@ -98,7 +98,7 @@ function isLackedByRelated({ lacks, value }: RowClaims, undoubted: readonly Lack
 }
 
 /** Readings that must lack a row which went missing together with half of its slice. */
-const READINGS_OF_HALF = 3;
+export const READINGS_OF_HALF = 3;
 
 /** Half of a slice at once is likelier a faulty answer, and there may be two of them. */
 const isHalfInDoubt = (half: boolean | undefined, readings: number): boolean =>

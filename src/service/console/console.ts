@@ -1,9 +1,11 @@
 import { Hono } from 'hono';
 import type { ConsoleParts } from './console-parts.ts';
+import { dataRoutes } from './data/data-routes.ts';
 import { CONSOLE_SCRIPT } from './layout/console-script.ts';
 import { CONSOLE_STYLE } from './layout/console-style.ts';
 import { orderRoutes } from './orders/order-routes.ts';
 import { overviewRoutes } from './overview/overview-routes.ts';
+import { recordRoutes } from './record/record-routes.ts';
 import { runsRoutes } from './runs/runs-routes.ts';
 import { sourceRoutes } from './source/source-routes.ts';
 
@@ -16,5 +18,7 @@ export function createConsole(parts: ConsoleParts): Hono {
   app.route('/', sourceRoutes(parts));
   app.route('/', runsRoutes(parts));
   app.route('/', orderRoutes(parts));
+  app.route('/', dataRoutes(parts));
+  app.route('/', recordRoutes(parts));
   return app;
 }

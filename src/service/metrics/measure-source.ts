@@ -7,10 +7,10 @@ import { resourceMeasures, runMeasures, waitingSeconds } from '../../warehouse/r
 import { orderProgress } from '../../warehouse/reports/report.ts';
 import { INCIDENT_TITLES } from '../incidents/incident-titles.ts';
 import { readDelays } from '../status/resource-delays.ts';
+import type { RowCounts } from '../status/row-counts.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { shownRunState } from '../status/shown-state.ts';
 import type { GaugeName } from './metric-definitions.ts';
-import type { RowCounts } from './row-counts.ts';
 
 export interface Measurement {
   readonly name: GaugeName;

@@ -1,10 +1,10 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Database } from '../../warehouse/database/database.ts';
+import { createRowCounts } from '../status/row-counts.ts';
 import { mapSources, type ServedSource } from '../status/served-source.ts';
 import { WEBHOOK_RESULTS, type WebhookResult } from '../webhooks/webhook-receiver.ts';
 import { measureSource } from './measure-source.ts';
 import { METRICS } from './metric-definitions.ts';
-import { createRowCounts } from './row-counts.ts';
 
 export interface Metrics {
   readonly contentType: string;

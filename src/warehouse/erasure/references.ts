@@ -16,16 +16,17 @@ export async function findReferences(
   db: Db,
   { schema, column, id }: { schema: string; column: string; id: string },
 ): Promise<Reference[]> {
-  const { rows: tables } = await sql<{ name: string; key: string }>`
-    select c.relname as name, k.attname as key from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = ${column}
+  const { rows: tables } = await sql<{ name: string; key: string; type: string }>`
+    select c.relname as name, k.attname as key, format_type(a.atttypid, a.atttypmod) as type from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = ${column}
     join pg_index i on i.indrelid = c.oid and i.indisprimary and i.indnkeyatts = 1
     join pg_attribute k on k.attrelid = c.oid and k.attnum = i.indkey[0]
     where c.relnamespace = ${schema}::regnamespace and not a.attisdropped order by 1`.execute(db);
   const found: Reference[] = [];
-  for (const { name, key } of tables) {
+  for (const { name, key, type } of tables) {
+    if (type === 'bigint' && !/^-?\d{1,18}$/.test(id)) continue;
     const { rows } = await sql<Omit<Reference, 'resource'>>`
       select count(*)::int as rows, coalesce((array_agg(key order by length(key), key))[1:${sql.lit(MOST_KEYS)}], '{}') as keys from (
-        select ${sql.id(key)}::text as key from ${sql.id(schema, name)} where ${sql.id(column)}::text = ${id}
+        select ${sql.id(key)}::text as key from ${sql.id(schema, name)} where ${sql.id(column)} = cast(${id} as ${sql.raw(type)})
         union all select key from ${sql.id(schema, 'row_history')} where resource = ${name} and row->>${column} = ${id}) r`.execute(
       db,
     );

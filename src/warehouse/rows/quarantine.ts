@@ -123,6 +123,24 @@ export async function isQuarantined(db: Db, { source, resource }: Place, key: st
   return rows.length > 0;
 }
 
+/** The record in quarantine under this key; null if there is none. */
+export async function readQuarantined(
+  db: Db,
+  { source, resource }: Place,
+  key: string,
+): Promise<QuarantinedRecord | null> {
+  const record = await db
+    .selectFrom('sluice.quarantine')
+    .select(['resource', 'key', 'payload', 'reasons', 'slice', 'first_seen as firstSeen', 'last_seen as lastSeen'])
+    .select('attempts')
+    .where('source', '=', source)
+    .where('resource', '=', resource)
+    .where('key', '=', key)
+    .where('resolved_at', 'is', null)
+    .executeTakeFirst();
+  return record ? (record as QuarantinedRecord) : null;
+}
+
 /** Newest first. SQL: the rule is an expression over the coverage. */
 export async function listQuarantine(db: Db, source: string, most: number): Promise<QuarantinedRecord[]> {
   const { rows } = await sql<QuarantinedRecord>`

@@ -76,6 +76,15 @@ export async function readTable(db: Db, declared: TableDeclaration): Promise<Tab
   };
 }
 
+/** A key that a person named, as it is stored. Kind `usage` for one that no row of the table can have. */
+export function storedKey({ key: { type }, name }: Table, given: string): string {
+  if (type !== 'bigint') return given;
+  if (/^-?\d{1,18}$/.test(given)) return BigInt(given).toString();
+  throw new SluiceError('usage', `"${given}" is not a key of ${name}.`, {
+    next: 'Expected: a whole number, such as 17.',
+  });
+}
+
 async function readColumns(db: Db, schema: string, table: string): Promise<Map<string, string>> {
   const { rows } = await sql<{ name: string; type: string }>`
     select a.attname as name, format_type(a.atttypid, a.atttypmod) as type

@@ -123,6 +123,9 @@ th.num{text-align:right}
 .queue>li{padding:var(--s3) 0;border-bottom:1px solid var(--line)} .queue>li:first-child{padding-top:0} .queue>li:last-child{border-bottom:0;padding-bottom:0} .queue .head{margin-bottom:var(--s1)}
 .reason{max-width:60ch;overflow-wrap:anywhere}
 
+.payload{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--sunk);border-radius:6px;padding:var(--s3);max-height:400px;overflow:auto}
+.scroll td,.scroll th{max-width:48ch;overflow:hidden;text-overflow:ellipsis}
+
 /* things to press */
 button,.btn,select,input,textarea{border:1px solid var(--edge);border-radius:6px;background:var(--card);color:var(--ink)}
 button,.btn,select,input{font:inherit;min-height:var(--tap);padding:0 var(--s3);max-width:100%} textarea{padding:var(--s3)}

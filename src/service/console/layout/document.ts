@@ -6,6 +6,7 @@ import { iconShapes } from './icons.ts';
 const SECTIONS = [
   { path: '/', name: 'Overview' },
   { path: '/runs', name: 'Runs' },
+  { path: '/data', name: 'Data' },
 ] as const;
 
 export interface Page {

@@ -1,7 +1,7 @@
 import type { Db } from '../../warehouse/database/database.ts';
 import { cursorVersions } from '../../warehouse/ledgers/cursors.ts';
 import { countTable } from '../../warehouse/reports/measures.ts';
-import type { ServedSource } from '../status/served-source.ts';
+import type { ServedSource } from './served-source.ts';
 
 export type RowCounts = (db: Db, source: ServedSource) => Promise<ReadonlyMap<string, number>>;
 

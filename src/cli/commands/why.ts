@@ -1,0 +1,70 @@
+import type { Command } from 'commander';
+import { SluiceError } from '../../errors.ts';
+import { MIGRATE } from '../../next-steps.ts';
+import { changedFields, valueText } from '../../service/record/changed-fields.ts';
+import { type RecordStory, readStory } from '../../service/record/read-story.ts';
+import { recordVerdict } from '../../service/record/record-verdict.ts';
+import { databaseNow } from '../../warehouse/database/now.ts';
+import { momentWithZone } from '../output/moments.ts';
+import { hasBookkeeping, listPending, pendingText } from '../run/pending-migrations.ts';
+import { selectResources } from '../session/cli-options.ts';
+import { newCommand } from '../session/new-command.ts';
+import type { Cli, Session } from '../session/session.ts';
+
+const EXAMPLES = `sluice why invoices 4711
+sluice why customers 17 --json`;
+
+export function whyCommand(cli: Cli): Command {
+  return newCommand('why', 'Tell the story of one record: is it right, what changed, what brought it', EXAMPLES)
+    .argument('<resource>', 'the list that it belongs to')
+    .argument('<key>', 'its id, or what its table shows as _key')
+    .action(cli.action({ source: false }, why));
+}
+
+async function why(session: Session, name: string, key: string): Promise<0 | 1> {
+  const { terminal, settings, jobs } = session;
+  selectResources(jobs, [name]);
+  const job = jobs.get(name);
+  const { sourceName, schema, timeZone } = settings;
+  const database = await session.openDatabase();
+  if (!job || !(await hasBookkeeping(session, database)))
+    throw new SluiceError('usage', 'There is no warehouse yet.', { next: 'Create one: sluice sync' });
+  const pending = await listPending(session, database);
+  if (pending.length > 0)
+    throw new SluiceError('configuration', `Pending migrations: ${pendingText(pending)}.`, { next: MIGRATE });
+  const story = await readStory(database, { source: sourceName, schema, name, job }, key);
+  const now = await databaseNow(database);
+  terminal.show(story, () => {
+    const { text, rest } = recordVerdict(story, now);
+    return [terminal.colors.bold(text), rest, ...sections(story, at => momentWithZone(at, timeZone))].join('\n');
+  });
+  return story.state === 'unknown' ? 1 : 0;
+}
+
+function sections({ current, children, ended }: RecordStory, at: (at: number) => string): string[] {
+  const lines: string[] = [];
+  if (current !== null) {
+    const { since, readAt, arrival, row } = current;
+    const run = arrival.runId === null ? 'a run that is no longer kept' : `run ${arrival.runId} (${arrival.kind})`;
+    const asked = arrival.purpose === null ? '' : `, which asked for ${arrival.purpose}`;
+    lines.push('', `As it is since ${at(since)}`, `  brought by ${run}${asked}; request granted ${at(readAt)}`);
+    const [before] = ended;
+    const changes = before?.endedBy === 'changed' ? changedFields(before.row, row) : [];
+    for (const { field, before: old, after } of changes)
+      lines.push(`  ${field}: ${valueText(old) || 'null'} -> ${valueText(after) || 'null'}`);
+    lines.push('', ...Object.entries(row).map(([name, value]) => `  ${name}  ${valueText(value) || 'null'}`));
+  }
+  for (const [field, rows] of Object.entries(children)) {
+    lines.push('', `${field}: ${rows.length}`);
+    for (const row of rows)
+      lines.push(
+        `  ${Object.entries(row)
+          .filter(([name]) => !name.startsWith('_'))
+          .map(([name, value]) => `${name} ${valueText(value) || 'null'}`)
+          .join(', ')}`,
+      );
+  }
+  for (const { from, to, endedBy, runId } of ended)
+    lines.push('', `Version from ${at(from)} to ${at(to)}: ${endedBy}${runId === null ? '' : ` by run ${runId}`}`);
+  return lines;
+}

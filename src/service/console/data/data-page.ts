@@ -1,0 +1,40 @@
+import { html } from 'hono/html';
+import type { TableInfo } from '../../../warehouse/reports/data-tables.ts';
+import { count } from '../../format.ts';
+import { documentOf } from '../layout/document.ts';
+import type { Html } from '../layout/html.ts';
+import type { Now } from '../parts/age.ts';
+import { card } from '../parts/card.ts';
+import { choice } from '../parts/form.ts';
+import { table } from '../parts/table.ts';
+
+export interface SourceTables {
+  readonly source: string;
+  readonly schema: string;
+  readonly tables: readonly (TableInfo & { readonly rows: number })[];
+  readonly quarantined: number;
+  readonly missing: number;
+}
+
+/** What there is to query, of one source at a time. */
+export function dataPage(shown: SourceTables, sources: readonly string[], now: Now): Html {
+  const { source, schema, tables, quarantined, missing } = shown;
+  const path = encodeURIComponent(source);
+  const other =
+    sources.length > 1
+      ? html`<form class="row filter" method="get" action="/data">${choice('source', 'Source', sources, source)}<button>Show</button></form>`
+      : '';
+  const exceptions = html`<p class="foot after"><span><a href="/quarantine/${path}"><b>${count(quarantined)}</b> in quarantine</a></span><span><a href="/missing/${path}"><b>${count(missing)}</b> missing</a></span></p>`;
+  const list = table({
+    caption: `Tables of ${source}`,
+    head: ['table', 'rows', 'what it holds'],
+    right: [1],
+    rows: tables.map(({ name, comment, rows }) => [
+      html`<a href="/data/${path}/${encodeURIComponent(name)}">${name}</a>`,
+      count(rows),
+      comment ?? '',
+    ]),
+  });
+  const main = html`<h1>Data</h1>${card(`Schema ${schema}`, [other, list, exceptions])}`;
+  return documentOf({ title: 'Data', section: '/data', ...now, main });
+}

@@ -1,0 +1,142 @@
+import { partition } from '../../engine/coverage/list.ts';
+import { confirmationOf } from '../../engine/deletion/is-deleted.ts';
+import type { Job } from '../../engine/job.ts';
+import { openResource, placeOf, type Resource } from '../../engine/resource.ts';
+import { overlap, type Slice, sliceText } from '../../engine/slices/slice.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { stampMs } from '../../warehouse/database/stamp.ts';
+import {
+  type Arrival,
+  type EndedVersion,
+  readArrival,
+  readChildRows,
+  readEndedVersions,
+  readRowWindow,
+  readStoredRow,
+  type StoredValues,
+} from '../../warehouse/reports/stored-record.ts';
+import { listMissing } from '../../warehouse/rows/missing-rows.ts';
+import { type QuarantinedRecord, readQuarantined } from '../../warehouse/rows/quarantine.ts';
+import { storedKey } from '../../warehouse/rows/tables.ts';
+import { whyMissing } from './why-missing.ts';
+
+/** All that is known of one record. */
+export interface RecordStory {
+  readonly source: string;
+  readonly resource: string;
+  readonly key: string;
+  /** `deleted`: only the history holds it. `unknown`: nothing is held of it. */
+  readonly state: 'stored' | 'missing' | 'deleted' | 'quarantined' | 'unknown';
+  /** The part of the list that holds it, and when that was last proven equal (epoch ms). */
+  readonly slice: string | null;
+  readonly provenAt: number | null;
+  readonly current: CurrentVersion | null;
+  /** Newest first. Without `history` in its job, only a deletion leaves one. */
+  readonly ended: readonly EndedVersion[];
+  /** Its child rows, by the field that held them. */
+  readonly children: Readonly<Record<string, readonly StoredValues[]>>;
+  readonly missing: {
+    readonly since: number;
+    readonly slice: string;
+    readonly readings: number;
+    readonly why: string;
+  } | null;
+  readonly quarantined: QuarantinedRecord | null;
+}
+
+export interface CurrentVersion {
+  readonly row: StoredValues;
+  /** When it last changed here, and when the request that brought it was granted (epoch ms). */
+  readonly since: number;
+  readonly readAt: number;
+  readonly arrival: Arrival;
+}
+
+const MOST_VERSIONS = 100;
+
+/** Kind `usage` for a key that the list cannot have. */
+export async function readStory(
+  database: Database,
+  list: { readonly source: string; readonly schema: string; readonly name: string; readonly job: Job },
+  given: string,
+): Promise<RecordStory> {
+  const { kysely } = database;
+  const resource = await openResource(database, list);
+  const { table, name, source } = resource;
+  const place = placeOf(resource);
+  const key = storedKey(table, given);
+  const row = await readStoredRow(kysely, table, key);
+  const ended = await readEndedVersions(kysely, table, key, MOST_VERSIONS);
+  const quarantined = await readQuarantined(kysely, place, key);
+  const children: Record<string, readonly StoredValues[]> = {};
+  if (row !== null)
+    for (const child of table.children) children[child.field] = await readChildRows(kysely, table.schema, child, key);
+  const missing = row === null ? null : await readMissing(database, resource, key);
+  return {
+    source,
+    resource: name,
+    key,
+    state: stateOf(row !== null, missing !== null, quarantined !== null, ended.length > 0),
+    ...(row === null ? { slice: null, provenAt: null } : await proofOf(database, resource, key, row)),
+    current: row === null ? null : await currentVersion(database, resource, row),
+    ended,
+    children,
+    missing,
+    quarantined,
+  };
+}
+
+function stateOf(isStored: boolean, isMissing: boolean, isBad: boolean, hasEnded: boolean): RecordStory['state'] {
+  if (isBad) return 'quarantined';
+  if (isStored) return isMissing ? 'missing' : 'stored';
+  return hasEnded ? 'deleted' : 'unknown';
+}
+
+async function currentVersion({ kysely }: Database, resource: Resource, row: StoredValues): Promise<CurrentVersion> {
+  const readAt = String(row._read_at);
+  return {
+    row,
+    since: stampMs(String(row._synced_at)),
+    readAt: stampMs(readAt),
+    arrival: await readArrival(kysely, placeOf(resource), readAt),
+  };
+}
+
+async function readMissing({ kysely }: Database, resource: Resource, key: string): Promise<RecordStory['missing']> {
+  const { strategy, table } = resource;
+  const all = await listMissing(kysely, placeOf(resource), table, strategy.relatedBy);
+  const found = all.find(each => each.key === key);
+  if (found === undefined) return null;
+  return {
+    since: stampMs(found.since),
+    slice: found.slice,
+    readings: found.readings ?? 1,
+    why: whyMissing(found, confirmationOf(found, strategy), strategy.relatedBy),
+  };
+}
+
+/** The parts of the list that may hold the row, and the oldest proof among them. */
+async function proofOf({ kysely }: Database, resource: Resource, key: string, row: StoredValues) {
+  const { strategy, dates, table } = resource;
+  const window = strategy.membership === 'window' ? await readRowWindow(kysely, placeOf(resource), key) : null;
+  const day = dates === undefined ? null : ((row[dates.field] as string | null) ?? null);
+  const at: Slice = {
+    by: 'date',
+    from: window ? finite(window.from) : day,
+    to: window ? finite(window.to) : day,
+  };
+  const id = row[table.id.name];
+  const held = partition(resource).filter(({ slice }) => {
+    if (slice.by === 'date') return overlap(slice, at);
+    if (slice.by !== 'id' || !/^-?\d+$/.test(String(id))) return true;
+    return overlap(slice, { by: 'id', from: BigInt(String(id)), to: BigInt(String(id)) });
+  });
+  const proofs = held.map(({ provenAt }) => provenAt);
+  return {
+    slice: held.map(({ slice }) => sliceText(slice)).join(', ') || null,
+    provenAt: proofs.length === 0 || proofs.includes(null) ? null : Math.min(...(proofs as number[])),
+  };
+}
+
+/** An end of a window; null where it is open. */
+const finite = (day: string): string | null => (day.endsWith('infinity') ? null : day);

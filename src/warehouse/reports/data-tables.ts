@@ -1,0 +1,58 @@
+import { sql } from 'kysely';
+import type { Db } from '../database/database.ts';
+
+export interface TableInfo {
+  readonly name: string;
+  readonly comment: string | null;
+}
+
+/** The tables of a schema that hold data, by name. SQL: the catalog. */
+export async function listTables(db: Db, schema: string): Promise<TableInfo[]> {
+  const { rows } = await sql<TableInfo>`
+    select c.relname as name, obj_description(c.oid, 'pg_class') as comment from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${schema} and c.relkind in ('r', 'p') order by 1`.execute(db);
+  return rows;
+}
+
+export interface ColumnOfTable {
+  readonly name: string;
+  readonly type: string;
+  readonly comment: string | null;
+  readonly isKey: boolean;
+}
+
+/** In their order. SQL: the catalog. */
+export async function listColumns(db: Db, schema: string, table: string): Promise<ColumnOfTable[]> {
+  const { rows } = await sql<ColumnOfTable>`
+    select a.attname as name, format_type(a.atttypid, a.atttypmod) as type, col_description(c.oid, a.attnum) as comment,
+      coalesce(a.attnum = any(i.indkey), false) as "isKey"
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
+    left join pg_index i on i.indrelid = c.oid and i.indisprimary
+    where n.nspname = ${schema} and c.relname = ${table} and a.attnum > 0 and not a.attisdropped order by a.attnum`.execute(
+    db,
+  );
+  return rows;
+}
+
+/** The longest text of a cell; the record's own page has all of it. */
+const MOST_CHARACTERS = 200;
+
+/** The rows that changed last or, in a table that does not tell, those with the highest keys; as texts. SQL: a table known at run time. */
+export async function newestRows(
+  db: Db,
+  { schema, name }: { schema: string; name: string },
+  columns: readonly ColumnOfTable[],
+  most: number,
+): Promise<Record<string, string | null>[]> {
+  const names = columns.map(column => column.name);
+  const order = ['_synced_at', 'valid_to'].filter(column => names.includes(column));
+  const by = order.length > 0 ? order : columns.filter(({ isKey }) => isKey).map(column => column.name);
+  const { rows } = await sql<Record<string, string | null>>`
+    select ${sql.join(columns.map(column => sql`left(${sql.id(column.name)}::text, ${sql.lit(MOST_CHARACTERS)}) as ${sql.id(column.name)}`))}
+    from ${sql.id(schema, name)} t
+    ${by.length === 0 ? sql`` : sql`order by ${sql.join(by.map(column => sql`${sql.id('t', column)} desc`))}`} limit ${most}`.execute(
+    db,
+  );
+  return rows;
+}

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { withConsole } from './with-console.ts';
+import { lookAt, withPage } from './with-page.ts';
+
+test('from the tables to a row, its customer and its items; the counts are those of psql', async () => {
+  await withConsole(async ({ url, database }) => {
+    await lookAt(`${url}/data`, 'data');
+    const { rows } = await database.query<{ id: string; customer: string; count: string }>(
+      `select id, customer_id as customer, (select to_char(count(*), 'FM9,999') from warehouse.invoices) as count
+       from warehouse.invoices where customer_id in (select id from warehouse.customers) order by id desc limit 1`,
+    );
+    const { id, customer, count } = rows[0] as (typeof rows)[0];
+    await withPage(async page => {
+      await page.goto(`${url}/data`);
+      const row = page.getByRole('row', { name: /^invoices / });
+      expect(await row.getByRole('cell').first().textContent()).toBe(count);
+      await page.getByRole('link', { name: 'invoices', exact: true }).click();
+      await page.getByRole('heading', { name: 'warehouse.invoices' }).waitFor();
+      await lookAt(page.url(), 'table');
+      await page.goto(`${url}/record/invoices/${id}`);
+      await page.getByRole('heading', { name: new RegExp(`^invoices ${id} equals the source`) }).waitFor();
+      await page.getByRole('link', { name: customer, exact: true }).click();
+      await page.getByRole('heading', { name: new RegExp(`^customers ${customer} equals the source`) }).waitFor();
+      await page.getByRole('heading', { name: 'Rows that name it' }).waitFor();
+      await lookAt(`${url}/record/invoices/${id}`, 'record');
+    });
+  });
+});
+
+test('quarantine and missing rows, empty and full', async () => {
+  await withConsole(async ({ url, database }) => {
+    await lookAt(`${url}/quarantine/main`, 'quarantine-empty');
+    await lookAt(`${url}/missing/main`, 'missing-empty');
+    await database.query(
+      `insert into sluice.quarantine (source, resource, key, payload, reasons, slice, first_seen, last_seen)
+       select 'main', 'invoices', id::text, '{"id": ' || id || ', "amount": "<b>12,5O</b>"}', '{"amount": "expected a number, got \\"<b>12,5O</b>\\""}',
+         'date 2026-01-01..2026-12-31', sluice.now() - interval '2 days', sluice.now() + interval '1 minute'
+       from warehouse.invoices order by id desc limit 3`,
+    );
+    await database.query(
+      `insert into sluice.missing (source, resource, key, slice, since, readings)
+       select 'main', 'customers', id::text, 'id ..', sluice.now() - interval '20 minutes', 1 from warehouse.customers order by id limit 2`,
+    );
+    await lookAt(`${url}/quarantine/main`, 'quarantine');
+    await lookAt(`${url}/missing/main`, 'missing');
+    await withPage(async page => {
+      await page.goto(`${url}/quarantine/main`);
+      await page
+        .getByRole('link', { name: /^invoices \d+$/ })
+        .first()
+        .click();
+      await page.getByRole('heading', { name: /is in quarantine$/ }).waitFor();
+      await lookAt(page.url(), 'record-quarantined');
+      await page.goto(`${url}/missing/main`);
+      await page
+        .getByRole('link', { name: /^customers \d+$/ })
+        .first()
+        .click();
+      await page.getByRole('heading', { name: /has been missing since/ }).waitFor();
+      await lookAt(page.url(), 'record-missing');
+    });
+  });
+});
