@@ -39,7 +39,7 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
   push: { ours: ['engine', 'source', 'budget', 'warehouse', 'leaves'], packages: ['p-limit', 'zod'] },
   service: {
     ours: ['engine', 'budget', 'warehouse', 'leaves'],
-    packages: ['hono', '@hono/node-server', 'prom-client', 'node-cron', 'graphile-worker', 'p-limit'],
+    packages: ['hono', '@hono/node-server', 'prom-client', 'node-cron', 'graphile-worker', 'p-limit', 'csv-stringify'],
   },
   sandbox: { ours: ['leaves'], packages: ['hono', '@hono/node-server', 'zod'] },
   cli: {
@@ -55,16 +55,7 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
       'sandbox',
       'leaves',
     ],
-    packages: [
-      'commander',
-      'cli-progress',
-      'picocolors',
-      'cli-table3',
-      'csv-parse',
-      'csv-stringify',
-      'string-width',
-      'p-limit',
-    ],
+    packages: ['commander', 'cli-progress', 'picocolors', 'cli-table3', 'csv-parse', 'string-width', 'p-limit'],
   },
   main: {
     ours: [
@@ -109,7 +100,7 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
   ],
   'src/service': [
     ['format.ts'],
-    ['access', 'health', 'schedule', 'status'],
+    ['access', 'health', 'query', 'schedule', 'status'],
     ['incidents', 'webhooks', 'orders', 'record'],
     ['metrics', 'console'],
     ['service.ts'],

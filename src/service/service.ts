@@ -26,6 +26,8 @@ export interface ServiceOptions {
   readonly token: string | null;
   readonly database: Database;
   readonly sources: readonly ServedSource[];
+  /** The warehouse as the login that may only read; null where there is none. */
+  openReader(): Promise<Database | null>;
   /** Names of the pending migrations. */
   readonly pending: () => Promise<readonly string[]>;
   readonly pulse: Pick<Pulse, 'stalled'>;
@@ -107,7 +109,7 @@ function createApp(options: ServiceOptions, inbox: HintInbox): Hono {
   }
   app.use(guardForms());
   app.get('/metrics', async c => c.body(await metrics.scrape(), 200, { 'Content-Type': metrics.contentType }));
-  app.route('/', createConsole({ database, sources, hide, log }));
+  app.route('/', createConsole({ database, sources, openReader: () => options.openReader(), hide, log }));
   app.notFound(c => c.text('Not found. Available: / /metrics /healthz /readyz\n', 404));
   app.onError((error, c) => {
     // Without the path, which may hold the secret of a webhook.

@@ -1,6 +1,7 @@
 import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Service, ServiceOptions } from '../../src/service/service.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
+import { withReader } from '../service/with-reader.ts';
 import { withService } from '../service/with-service.ts';
 import { withDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';
@@ -13,18 +14,23 @@ export interface Console {
   readonly service: Service;
 }
 
-/** The console over a warehouse that a real engine has read from a sandbox (`synced: false`: not yet). */
+/** The console over a warehouse that a real engine has read from a sandbox (`synced: false`: not yet). `reads`: queries can be run. */
 export async function withConsole(
   fn: (console: Console) => Promise<void>,
-  { synced = true, ...options }: Partial<ServiceOptions> & { synced?: boolean } = {},
+  { synced = true, reads = false, ...options }: Partial<ServiceOptions> & { synced?: boolean; reads?: boolean } = {},
 ): Promise<void> {
   const sandbox = await openSandbox({ rateLimit: 0 });
   try {
-    await withDatabase(async database => {
+    await withDatabase(async (database, given) => {
       const engine = await openEngine(database, sandbox);
       try {
         if (synced) await serveOrders(engine, 'sync');
-        await withService(database, options, service => fn({ url: service.url, database, sandbox, engine, service }));
+        const serve = (more: Partial<ServiceOptions>) =>
+          withService(database, { ...options, ...more }, service =>
+            fn({ url: service.url, database, sandbox, engine, service }),
+          );
+        if (reads) await withReader(database, given, reader => serve({ openReader: async () => reader }));
+        else await serve({});
       } finally {
         await engine.close();
       }

@@ -1,9 +1,9 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { csv } from '../../src/cli/output/query-formats.ts';
 import { queryTable } from '../../src/cli/output/query-table.ts';
 import type { Terminal } from '../../src/cli/session/terminal.ts';
+import { csv } from '../../src/service/query/csv.ts';
 
 const TEXT_OID = 25;
 const columns = ['one', 'two'].map(name => ({ name, oid: TEXT_OID }));

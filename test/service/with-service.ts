@@ -39,6 +39,7 @@ export async function withService(
     token: null,
     database,
     sources: [servedSource(database)],
+    openReader: async () => null,
     pending: async () => [],
     pulse: { stalled: () => [] },
     onHints: async () => undefined,

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import customers from '../../jobs/customers.ts';
 import { marksOf } from '../../src/cli/forget/marks.ts';
 import { queryExpanded } from '../../src/cli/output/query-expanded.ts';
-import { csv, csvSafe, json, ndjson } from '../../src/cli/output/query-formats.ts';
+import { json, ndjson } from '../../src/cli/output/query-formats.ts';
 import { queryTable } from '../../src/cli/output/query-table.ts';
 import { isoTimes } from '../../src/cli/session/iso-times.ts';
 import { PLAIN } from '../../src/cli/session/terminal.ts';
@@ -18,6 +18,7 @@ import { createLog } from '../../src/log.ts';
 import { findSimilarRows } from '../../src/push/find-similar-rows.ts';
 import { parseBatch, parseRefusedEntries } from '../../src/push/parse-response.ts';
 import { commandsIn } from '../../src/service/console/parts/next-step.ts';
+import { csv, csvSafe } from '../../src/service/query/csv.ts';
 import { changeHintsIn } from '../../src/service/webhooks/change-hints.ts';
 import { classify } from '../../src/source/answers/classify.ts';
 import { parseJson } from '../../src/source/answers/json.ts';
@@ -102,7 +103,10 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
     width => (text: string) => queryTable({ colors: PLAIN, width }).write([{ name: 'x', oid: 25 }], [[text]]),
   ),
   'cli/output/query-expanded.ts': [text => queryExpanded(PLAIN).write([{ name: 'x', oid: 25 }], [[text]])],
-  'cli/output/query-formats.ts': [csv, csvSafe, json, ndjson].map(
+  'service/query/csv.ts': [csv, csvSafe].map(
+    create => (text: string) => create().write([{ name: 'amount', oid: 1700 }], [[text]]),
+  ),
+  'cli/output/query-formats.ts': [json, ndjson].map(
     create => (text: string) => create().write([{ name: 'amount', oid: 1700 }], [[text]]),
   ),
 };

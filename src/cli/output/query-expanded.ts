@@ -1,7 +1,7 @@
 import { plural } from '../../service/format.ts';
+import type { Format } from '../../service/query/csv.ts';
 import { visibleLines, visibleText } from '../../visible-text.ts';
 import type { Colors } from '../session/terminal.ts';
-import type { Format } from './query-formats.ts';
 import { displayWidth } from './query-table.ts';
 
 /** One column a line, for rows that are wider than a screen. Nothing is cut; further lines of a value are indented. */

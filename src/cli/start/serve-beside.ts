@@ -39,6 +39,7 @@ export async function serveBeside(
   const service = await openService({
     ...common,
     ...{ host: settings.host, port: settings.port, token: settings.token },
+    openReader: readerOf(session),
     pending: () => listPending(session, database, sources.slice(probes++ % sources.length).slice(0, 1)),
     pulse,
     onHints: source => wakeUp(database, source),
@@ -53,5 +54,22 @@ export async function serveBeside(
       await watching;
       await service.close();
     },
+  };
+}
+
+/** Opened when it is first asked for; closed with the session. */
+function readerOf(session: Session): () => Promise<Database | null> {
+  let opening: Promise<Database | null> | undefined;
+  const open = async () => {
+    const reader = await session.openReader();
+    // Else it would be the owner, who may write.
+    return reader.readerUrl === null ? null : reader;
+  };
+  return () => {
+    opening ??= open().catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    });
+    return opening;
   };
 }

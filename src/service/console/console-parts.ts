@@ -6,6 +6,8 @@ import type { ServedSource } from '../status/served-source.ts';
 export interface ConsoleParts {
   readonly database: Database;
   readonly sources: readonly ServedSource[];
+  /** The warehouse as the login that may only read; null where there is none. */
+  openReader(): Promise<Database | null>;
   /** Removes secrets from a text. */
   readonly hide: (text: string) => string;
   readonly log: Log;

@@ -8,6 +8,7 @@ import { overviewRoutes } from './overview/overview-routes.ts';
 import { recordRoutes } from './record/record-routes.ts';
 import { runsRoutes } from './runs/runs-routes.ts';
 import { sourceRoutes } from './source/source-routes.ts';
+import { sqlRoutes } from './sql/sql-routes.ts';
 
 /** The pages for people, with their style and script. */
 export function createConsole(parts: ConsoleParts): Hono {
@@ -20,5 +21,6 @@ export function createConsole(parts: ConsoleParts): Hono {
   app.route('/', orderRoutes(parts));
   app.route('/', dataRoutes(parts));
   app.route('/', recordRoutes(parts));
+  app.route('/', sqlRoutes(parts));
   return app;
 }

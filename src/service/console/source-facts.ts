@@ -1,4 +1,5 @@
 import { explain } from '../../errors.ts';
+import type { Database } from '../../warehouse/database/database.ts';
 import { type ServedTick, servedTicks } from '../../warehouse/reports/served-ticks.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { readSourceStatus, type SourceStatus } from '../status/source-status.ts';
@@ -33,6 +34,10 @@ export async function readSourceFacts(
     return { name, timeZone, unreadable: hide(explain(error)) };
   }
 }
+
+/** As of which tick (epoch ms) all that was due of the source was read; null while that is not known. */
+export const readUpToDate = async (database: Database, { name, scheduled }: ServedSource): Promise<number | null> =>
+  oldest(await servedTicks(database.kysely, name, scheduled));
 
 function oldest(ticks: readonly ServedTick[]): number | null {
   const served = ticks.flatMap(({ at }) => at ?? []);

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import Cursor from 'pg-cursor';
 import { SECOND } from '../../clock.ts';
@@ -26,6 +27,8 @@ interface ReadOptions {
   readonly schema: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** The connection is dropped once the server sent more than this: a single value may have a gigabyte. Default: no limit. */
+  readonly mostBytes?: number;
 }
 
 export async function readQuery(
@@ -33,12 +36,13 @@ export async function readQuery(
   options: ReadOptions,
   onRows: (columns: readonly ColumnInfo[], rows: readonly TextRow[]) => Promise<boolean>,
 ): Promise<void> {
-  const { query, schema, timeoutMs, signal } = options;
+  const { query, schema, timeoutMs, signal, mostBytes = Number.POSITIVE_INFINITY } = options;
   const client = await database.pool.connect().catch(error => {
     throw explainDatabaseError(error, database.place);
   });
   let broken: Error | undefined;
   let pid: number | undefined;
+  const volume = limitVolume(client, mostBytes);
   const cancel = () => void database.query('select pg_cancel_backend($1)', [pid]).catch(() => undefined);
   try {
     await client.query('begin transaction read only');
@@ -65,9 +69,11 @@ export async function readQuery(
       throw new SluiceError('stopped', 'The query was stopped on request, so its result is incomplete.', {
         next: 'The same command starts again at the first row.',
       });
+    if (volume.isExceeded()) throw tooLarge(mostBytes);
     if (error instanceof SluiceError) throw error;
     throw isOfQuery(error) ? explainQuery(error, options) : explainDatabaseError(error, database.place);
   } finally {
+    volume.end();
     signal.removeEventListener('abort', cancel);
     await client.query('rollback').catch((error: Error) => {
       broken = error;
@@ -75,6 +81,27 @@ export async function readQuery(
     client.release(broken);
   }
 }
+
+/** Drops the connection once the server sent more than `most` bytes. */
+function limitVolume(client: pg.PoolClient, most: number): { isExceeded(): boolean; end(): void } {
+  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
+  let received = 0;
+  const count = (chunk: Buffer) => {
+    received += chunk.length;
+    if (received > most) stream.destroy();
+  };
+  stream.on('data', count);
+  return { isExceeded: () => received > most, end: () => void stream.off('data', count) };
+}
+
+const tooLarge = (most: number): SluiceError =>
+  new SluiceError(
+    'failed',
+    `The result is larger than ${Math.floor(most / 2 ** 20)} MB, so it was not read to its end.`,
+    {
+      next: 'Select fewer columns or rows.',
+    },
+  );
 
 /** For a superuser in DATABASE_URL without a login that may only read: a deliberate query can take the rights back. */
 const GIVE_UP_SUPERUSER = `

@@ -12,8 +12,14 @@ function offerCopies() {
 }
 offerCopies();
 
+// Ctrl and Enter sends a query.
+document.addEventListener('keydown', event => {
+  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && event.target.matches?.('[data-submit]'))
+    event.target.form.requestSubmit(event.target.form.querySelector('button.main'));
+});
+
 // The same page again, while somebody looks at it and is not in the middle of something.
-const isBusy = () => document.hidden || document.querySelector('main')?.contains(document.activeElement);
+const isBusy = () => 'still' in document.body.dataset || document.hidden || document.querySelector('main')?.contains(document.activeElement);
 setInterval(async () => {
   if (isBusy()) return;
   const answer = await fetch(location.href).catch(() => null);

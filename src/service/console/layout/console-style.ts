@@ -135,7 +135,7 @@ button:hover,.btn:hover{background:var(--sunk)} button:disabled{color:var(--soft
 .main{background:var(--ink);border-color:var(--ink);color:var(--bg)} .main:hover{background:var(--soft)}
 textarea,input{width:100%;line-height:1.6;resize:vertical;display:block;white-space:pre;overflow-x:auto}
 .tabs{display:flex;gap:var(--s1)} .tabs a{padding:3px 10px;border-radius:6px;text-decoration:none;color:var(--soft)} .tabs [aria-current]{background:var(--sunk);color:var(--ink);font-weight:500}
-.picks a{display:block;padding:7px 10px;margin:0 -10px;border-radius:6px;text-decoration:none} .picks a:hover,.picks [aria-current]{background:var(--sunk)}
+.picks a{display:block;padding:7px 10px;margin:0 -10px;border-radius:6px;text-decoration:none} .picks a:hover,.picks [aria-current]{background:var(--sunk)} .picks button{border:0;background:none;width:calc(100% + 20px);margin:0 -10px;padding:7px 10px;white-space:normal;text-align:left;text-decoration:underline;text-decoration-color:var(--edge);text-underline-offset:3px} .picks button:hover,.picks button[aria-current]{background:var(--sunk)}
 
 @media (max-width: 900px){.three,.wide,.side{grid-template-columns:minmax(0,1fr)} }
 @media (max-width: 700px){

@@ -7,6 +7,7 @@ const SECTIONS = [
   { path: '/', name: 'Overview' },
   { path: '/runs', name: 'Runs' },
   { path: '/data', name: 'Data' },
+  { path: '/sql', name: 'SQL' },
 ] as const;
 
 export interface Page {
@@ -18,10 +19,12 @@ export interface Page {
   readonly at: number;
   readonly timeZone: string;
   readonly main: Html;
+  /** It shows the answer to something that was sent, so it is not loaded again by itself. Default false. */
+  readonly isStill?: boolean;
 }
 
 /** A whole page of the console. */
-export const documentOf = ({ title, section, at, timeZone, main }: Page): Html => html`<!doctype html>
+export const documentOf = ({ title, section, at, timeZone, main, isStill = false }: Page): Html => html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -30,9 +33,9 @@ export const documentOf = ({ title, section, at, timeZone, main }: Page): Html =
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/console.css">
 <script src="/console.js" defer></script>
-<noscript><meta http-equiv="refresh" content="60"></noscript>
+${isStill ? '' : html`<noscript><meta http-equiv="refresh" content="60"></noscript>`}
 </head>
-<body>
+<body${isStill ? html` data-still` : ''}>
 <a class="skip" href="#main">Skip to content</a>
 ${iconShapes()}
 <header class="top"><a class="brand" href="/">Sluice</a><nav aria-label="Console">${SECTIONS.map(

@@ -12,6 +12,8 @@ export interface Bars {
   readonly columns: readonly { readonly name: string; readonly values: readonly number[] }[];
   /** Drawn as a dashed line. */
   readonly limit?: number;
+  /** Another table of the page has the numbers. Default false. */
+  readonly hasTable?: boolean;
 }
 
 const WIDTH = 10;
@@ -19,7 +21,7 @@ const HEIGHT = 100;
 const GAP = 1.2;
 
 /** Stacked bars in the order of the key, their scale at the side, and a table behind them. */
-export function bars({ label, unit, series, columns, limit = 0 }: Bars): Html {
+export function bars({ label, unit, series, columns, limit = 0, hasTable = false }: Bars): Html {
   const sums = columns.map(({ values }) => values.reduce((sum, value) => sum + value, 0));
   const top = Math.max(...sums, limit, 1);
   const heightOf = (value: number) => (value / top) * (HEIGHT - 4);
@@ -43,10 +45,14 @@ export function bars({ label, unit, series, columns, limit = 0 }: Bars): Html {
     ({ name, colour }, index) =>
       html`<span><svg aria-hidden="true"><rect class="${colour}" width="12" height="12" rx="2"/></svg>${name} ${count(columns.reduce((sum, { values }) => sum + (values[index] ?? 0), 0))}</span>`,
   )}</p>
-<details><summary>As a table</summary>${table({
-    caption: label,
-    head: [unit, ...series.map(({ name }) => name), 'total'],
-    right: [...series.map((_, index) => index + 1), series.length + 1],
-    rows: columns.map(({ name, values }, place) => [name, ...values.map(count), count(sums[place] ?? 0)]).reverse(),
-  })}</details>`;
+${
+  hasTable
+    ? ''
+    : html`<details><summary>As a table</summary>${table({
+        caption: label,
+        head: [unit, ...series.map(({ name }) => name), 'total'],
+        right: [...series.map((_, index) => index + 1), series.length + 1],
+        rows: columns.map(({ name, values }, place) => [name, ...values.map(count), count(sums[place] ?? 0)]).reverse(),
+      })}</details>`
+}`;
 }

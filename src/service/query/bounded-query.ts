@@ -1,0 +1,42 @@
+import { SECOND } from '../../clock.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { type ColumnInfo, readQuery, type TextRow } from '../../warehouse/reports/read-query.ts';
+
+/** What a query of the console may take at most. */
+const TIMEOUT_MS = 10 * SECOND;
+const MOST_BYTES = 32 * 2 ** 20;
+
+export interface QueryResult {
+  readonly columns: readonly ColumnInfo[];
+  readonly rows: readonly TextRow[];
+  /** Rows beyond `most` were left out. */
+  readonly isCut: boolean;
+  readonly ms: number;
+}
+
+/**
+ * Runs one query as the login of `reader`, within 10 seconds and 32 MB. Rejects with kind `failed` for a wrong query, one that takes
+ * longer or returns more, and `stopped` once `signal` aborts.
+ */
+export async function runBounded(
+  reader: Database,
+  { query, schema, most, signal }: { query: string; schema: string; most: number; signal: AbortSignal },
+): Promise<QueryResult> {
+  const begun = performance.now();
+  const rows: TextRow[] = [];
+  let columns: readonly ColumnInfo[] = [];
+  let isCut = false;
+  // A query may lift the server's time-out for the rows that follow its first ones.
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(2 * TIMEOUT_MS)]);
+  await readQuery(
+    reader,
+    { query, schema, timeoutMs: TIMEOUT_MS, signal: ended, mostBytes: MOST_BYTES },
+    async (named, batch) => {
+      columns = named;
+      isCut = rows.length + batch.length > most;
+      rows.push(...batch.slice(0, most - rows.length));
+      return !isCut;
+    },
+  );
+  return { columns, rows, isCut, ms: Math.round(performance.now() - begun) };
+}

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { withConsole } from './with-console.ts';
+import { lookAt, withPage } from './with-page.ts';
+
+test('a question of the cookbook is answered with one click, as table, chart and CSV', async () => {
+  await withConsole(
+    async ({ url }) => {
+      const ask = async (page: Parameters<Parameters<typeof withPage>[0]>[0]) => {
+        await page.getByRole('button', { name: 'Invoiced and paid by month' }).click();
+        await page.getByRole('heading', { name: /^\d+ rows in \d+ ms$/ }).waitFor();
+      };
+      await lookAt(`${url}/sql`, 'sql-empty');
+      await lookAt(`${url}/sql`, 'sql-chart', ask);
+      for (const javaScriptEnabled of [true, false])
+        await withPage(
+          async page => {
+            await page.goto(`${url}/sql`);
+            await ask(page);
+            await page.getByRole('img', { name: /^invoiced by month/ }).waitFor();
+            await page.getByLabel('Chart').selectOption('open');
+            await page.getByRole('button', { name: 'Run', exact: true }).click();
+            await page.getByRole('img', { name: /^open by month/ }).waitFor();
+            const [download] = await Promise.all([
+              page.waitForEvent('download'),
+              page.getByRole('button', { name: 'Download CSV' }).click(),
+            ]);
+            expect(download.suggestedFilename()).toBe('result.csv');
+          },
+          undefined,
+          { javaScriptEnabled },
+        );
+      await withPage(async page => {
+        await page.goto(`${url}/sql`);
+        await page.getByLabel('Query').fill('select count(*) from invoices');
+        await page.getByLabel('Query').press('Control+Enter');
+        await page.getByRole('heading', { name: /^1 row in/ }).waitFor();
+        expect(await page.getByRole('textbox').inputValue()).toBe('select count(*) from invoices');
+      });
+    },
+    { reads: true },
+  );
+});
