@@ -15,6 +15,7 @@ import { createConsole } from './console/console.ts';
 import type { Pulse } from './health/pulse.ts';
 import { createReadiness } from './health/readiness.ts';
 import { createMetrics } from './metrics/metrics.ts';
+import { createRowCounts } from './status/row-counts.ts';
 import type { ServedSource } from './status/served-source.ts';
 import { createHintInbox, type HintInbox } from './webhooks/hint-inbox.ts';
 import { createWebhookReceiver, type WebhookResult } from './webhooks/webhook-receiver.ts';
@@ -84,7 +85,8 @@ export async function openService(options: ServiceOptions): Promise<Service> {
 
 function createApp(options: ServiceOptions, inbox: HintInbox): Hono {
   const { database, sources, pulse, hide, clock, log } = options;
-  const metrics = createMetrics({ database, sources });
+  const rowCounts = createRowCounts();
+  const metrics = createMetrics({ database, sources, rowCounts });
   const readiness = createReadiness({ database, pending: options.pending, clock, log });
 
   const app = new Hono();
@@ -96,6 +98,8 @@ function createApp(options: ServiceOptions, inbox: HintInbox): Hono {
   });
   const onWebhook = (result: WebhookResult) => metrics.countWebhook(result);
   app.route('/webhooks', createWebhookReceiver({ database, sources, inbox, onWebhook, log }));
+  // What comes from the source is never taken for a form.
+  app.all('/webhooks/*', c => c.notFound());
   app.use(guardHost(options.token));
   app.get('/readyz', async c => {
     const reason = await readiness();
@@ -109,7 +113,7 @@ function createApp(options: ServiceOptions, inbox: HintInbox): Hono {
   }
   app.use(guardForms());
   app.get('/metrics', async c => c.body(await metrics.scrape(), 200, { 'Content-Type': metrics.contentType }));
-  app.route('/', createConsole({ database, sources, openReader: () => options.openReader(), hide, log }));
+  app.route('/', createConsole({ database, sources, openReader: () => options.openReader(), rowCounts, hide, log }));
   app.notFound(c => c.text('Not found. Available: / /metrics /healthz /readyz\n', 404));
   app.onError((error, c) => {
     // Without the path, which may hold the secret of a webhook.

@@ -1,5 +1,6 @@
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
+import type { RowCounts } from '../status/row-counts.ts';
 import type { ServedSource } from '../status/served-source.ts';
 
 /** What the pages are made from. */
@@ -8,6 +9,8 @@ export interface ConsoleParts {
   readonly sources: readonly ServedSource[];
   /** The warehouse as the login that may only read; null where there is none. */
   openReader(): Promise<Database | null>;
+  /** Shared with the metrics, so that a table is counted once. */
+  readonly rowCounts: RowCounts;
   /** Removes secrets from a text. */
   readonly hide: (text: string) => string;
   readonly log: Log;

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Database } from '../../warehouse/database/database.ts';
-import { createRowCounts } from '../status/row-counts.ts';
+import type { RowCounts } from '../status/row-counts.ts';
 import { mapSources, type ServedSource } from '../status/served-source.ts';
 import { WEBHOOK_RESULTS, type WebhookResult } from '../webhooks/webhook-receiver.ts';
 import { measureSource } from './measure-source.ts';
@@ -13,10 +13,13 @@ export interface Metrics {
   countWebhook(result: WebhookResult): void;
 }
 
-export function createMetrics(options: { database: Database; sources: readonly ServedSource[] }): Metrics {
-  const { database, sources } = options;
+export function createMetrics(options: {
+  database: Database;
+  sources: readonly ServedSource[];
+  rowCounts: RowCounts;
+}): Metrics {
+  const { database, sources, rowCounts } = options;
   const registry = new Registry();
-  const rowCounts = createRowCounts();
   const gauges = new Map<string, Gauge>();
   for (const [name, [help, ...labelNames]] of Object.entries(METRICS)) {
     if (name.endsWith('_total')) continue;

@@ -1,9 +1,14 @@
 import type { Db } from '../../warehouse/database/database.ts';
 import { cursorVersions } from '../../warehouse/ledgers/cursors.ts';
-import { countTable } from '../../warehouse/reports/measures.ts';
+import { countTables } from '../../warehouse/reports/measures.ts';
 import type { ServedSource } from './served-source.ts';
 
-export type RowCounts = (db: Db, source: ServedSource) => Promise<ReadonlyMap<string, number>>;
+/** `versions`: those of the source's cursors, where they are known already. */
+export type RowCounts = (
+  db: Db,
+  source: ServedSource,
+  versions?: ReadonlyMap<string, string>,
+) => Promise<ReadonlyMap<string, number>>;
 
 /**
  * Counts the rows of tables. A million take 100 ms, so a table is counted again only after a commit has moved its cursor. Rows written by anyone
@@ -11,23 +16,29 @@ export type RowCounts = (db: Db, source: ServedSource) => Promise<ReadonlyMap<st
  */
 export function createRowCounts(): RowCounts {
   const known = new Map<string, { readonly version: string; readonly rows: number }>();
-  return async (db, { name, schema, jobs }) => {
+  return async (db, { name, schema, jobs }, given) => {
     const counts = new Map<string, number>();
     // The versions come first: what is committed after them is counted again.
-    const versions = await cursorVersions(db, name);
+    const versions = given ?? (await cursorVersions(db, name));
+    const changed = [];
     for (const resource of jobs.keys()) {
       const version = versions.get(resource);
+      const kept = known.get(`${name} ${resource}`);
       // Never read.
-      if (version === undefined) {
-        counts.set(resource, 0);
-        continue;
-      }
-      const key = `${name} ${resource}`;
-      const kept = known.get(key);
-      const rows = kept?.version === version ? kept.rows : await countTable(db, schema, resource);
-      known.set(key, { version, rows });
-      counts.set(resource, rows);
+      if (version === undefined) counts.set(resource, 0);
+      else if (kept?.version === version) counts.set(resource, kept.rows);
+      else changed.push({ resource, version });
     }
+    const counted = await countTables(
+      db,
+      schema,
+      changed.map(({ resource }) => resource),
+    );
+    changed.forEach(({ resource, version }, place) => {
+      const rows = counted[place] ?? 0;
+      known.set(`${name} ${resource}`, { version, rows });
+      counts.set(resource, rows);
+    });
     return counts;
   };
 }

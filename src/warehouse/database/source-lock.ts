@@ -109,6 +109,20 @@ export async function findReader(database: Queryable, source: string): Promise<S
   return { command: holder.name?.startsWith(prefix) ? holder.name.slice(prefix.length) : null };
 }
 
+/** Those of `sources` that somebody reads now. */
+export async function findRead(database: Queryable, sources: readonly string[]): Promise<Set<string>> {
+  const keys = sources.map(source => lockName('source', source));
+  const { rows } = await database.query<{ source: string }>(HELD, [keys, sources]);
+  return new Set(rows.map(({ source }) => source));
+}
+
+const HELD = `
+  with held as materialized (select classid::bigint << 32 | objid::bigint as key from pg_locks
+    where locktype = 'advisory' and granted and mode = 'ExclusiveLock' and objsubid = 1
+      and database = (select oid from pg_database where datname = current_database()))
+  select source from unnest($1::text[], $2::text[]) as of_source(name, source)
+  where hashtextextended(name, 0) in (select key from held)`;
+
 // How the server notices a vanished client: 15 s idle, as between two heartbeats, then 3 probes 5 s apart.
 const SETTINGS = `
   set tcp_keepalives_idle = 15; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3;

@@ -1,5 +1,6 @@
 import { type SqlBool, sql } from 'kysely';
 import { NOT_OFFERED } from '../../engine/slices/coverage-entry.ts';
+import { anyOf } from '../database/any-of.ts';
 import type { Database, Db } from '../database/database.ts';
 import { lockForTransaction } from '../database/lock-key.ts';
 import { daysAgo, NOW } from '../database/now.ts';
@@ -194,11 +195,13 @@ export async function noteTold(db: Db, incident: Incident): Promise<void> {
     .execute();
 }
 
-export function openIncidents(db: Db, source: string): Promise<Incident[]> {
+export const openIncidents = (db: Db, source: string): Promise<Incident[]> => allOpenIncidents(db, [source]);
+
+export function allOpenIncidents(db: Db, sources: readonly string[]): Promise<Incident[]> {
   return db
     .selectFrom('sluice.incidents')
     .select(columns)
-    .where('source', '=', source)
+    .where('source', '=', anyOf(sources))
     .where('ended_at', 'is', null)
     .orderBy('id')
     .execute();

@@ -17,12 +17,12 @@ export interface ResourceMeasures {
   readonly quarantined: number;
 }
 
-/** SQL: a table known at run time. */
-export async function countTable(db: Db, schema: string, table: string): Promise<number> {
-  const { rows } = await sql<{ count: number }>`select count(*)::float8 as count from ${sql.id(schema, table)}`.execute(
-    db,
-  );
-  return rows[0]?.count ?? 0;
+/** In the order of `tables`. SQL: tables known at run time. */
+export async function countTables(db: Db, schema: string, tables: readonly string[]): Promise<number[]> {
+  if (tables.length === 0) return [];
+  const counts = tables.map(table => sql`(select count(*) from ${sql.id(schema, table)})`);
+  const { rows } = await sql<{ counts: number[] }>`select array[${sql.join(counts)}]::float8[] as counts`.execute(db);
+  return rows[0]?.counts ?? [];
 }
 
 /** SQL: a lateral aggregate per resource. */

@@ -4,11 +4,10 @@ import { openResource, placeOf } from '../../../engine/resource.ts';
 import { databaseNow } from '../../../warehouse/database/now.ts';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
 import { listColumns, listTables, newestRows } from '../../../warehouse/reports/data-tables.ts';
-import { countTable, resourceMeasures } from '../../../warehouse/reports/measures.ts';
+import { countTables, resourceMeasures } from '../../../warehouse/reports/measures.ts';
 import { listMissing } from '../../../warehouse/rows/missing-rows.ts';
 import { listQuarantine } from '../../../warehouse/rows/quarantine.ts';
 import { whyMissing } from '../../record/why-missing.ts';
-import { createRowCounts, type RowCounts } from '../../status/row-counts.ts';
 import type { ServedSource } from '../../status/served-source.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { recordPath } from '../record/record-path.ts';
@@ -21,7 +20,6 @@ const MOST_EXCEPTIONS = 200;
 
 export function dataRoutes(parts: ConsoleParts): Hono {
   const { database, sources, hide } = parts;
-  const rowCounts = createRowCounts();
   const find = (c: Context) => sources.find(({ name }) => name === c.req.param('source'));
   const nowFor = async ({ timeZone }: { timeZone: string }) => ({ at: await databaseNow(database), timeZone });
   const several = sources.length > 1;
@@ -30,12 +28,12 @@ export function dataRoutes(parts: ConsoleParts): Hono {
       const names = sources.map(({ name }) => name);
       const source = sources.find(({ name }) => name === (c.req.query('source') ?? names[0]));
       if (source === undefined) return next();
-      const shown = await readTables(parts, source, rowCounts);
+      const shown = await readTables(parts, source);
       return c.html(String(await dataPage(shown, names, await nowFor(source))));
     })
     .get('/data/:source/:table', async (c, next) => {
       const source = find(c);
-      const shown = source && (await readTable(parts, source, c.req.param('table'), rowCounts));
+      const shown = source && (await readTable(parts, source, c.req.param('table')));
       if (!shown) return next();
       return c.html(String(await tablePage(shown, await nowFor(source))));
     })
@@ -54,34 +52,26 @@ export function dataRoutes(parts: ConsoleParts): Hono {
     });
 }
 
-async function readTables(
-  { database }: ConsoleParts,
-  source: ServedSource,
-  rowCounts: RowCounts,
-): Promise<SourceTables> {
+async function readTables({ database, rowCounts }: ConsoleParts, source: ServedSource): Promise<SourceTables> {
   const { kysely } = database;
   const { name, schema, jobs } = source;
   const counted = await rowCounts(kysely, source);
-  const tables = [];
-  for (const table of await listTables(kysely, schema))
-    tables.push({ ...table, rows: counted.get(table.name) ?? (await countTable(kysely, schema, table.name)) });
+  const tables = await listTables(kysely, schema);
+  const others = tables.filter(table => !counted.has(table.name)).map(table => table.name);
+  const rest = await countTables(kysely, schema, others);
+  const rowsOf = (table: string) => counted.get(table) ?? rest[others.indexOf(table)] ?? 0;
   const measures = await resourceMeasures(kysely, name, [...jobs.keys()]);
   return {
     source: name,
     schema,
-    tables,
+    tables: tables.map(table => ({ ...table, rows: rowsOf(table.name) })),
     quarantined: measures.reduce((sum, each) => sum + each.quarantined, 0),
     missing: measures.reduce((sum, each) => sum + each.missing, 0),
   };
 }
 
 /** Null for a table that is not there. */
-async function readTable(
-  { database, sources }: ConsoleParts,
-  source: ServedSource,
-  name: string,
-  rowCounts: RowCounts,
-) {
+async function readTable({ database, sources, rowCounts }: ConsoleParts, source: ServedSource, name: string) {
   const { kysely } = database;
   const { schema, jobs } = source;
   const info = (await listTables(kysely, schema)).find(table => table.name === name);
@@ -104,7 +94,7 @@ async function readTable(
     schema,
     ...info,
     columns,
-    rows: (await rowCounts(kysely, source)).get(name) ?? (await countTable(kysely, schema, name)),
+    rows: (await rowCounts(kysely, source)).get(name) ?? (await countTables(kysely, schema, [name]))[0] ?? 0,
     newest: await newestRows(kysely, { schema, name }, columns, MOST_ROWS),
     pathOf,
   };

@@ -1,60 +1,69 @@
 import { html } from 'hono/html';
+import { count } from '../../format.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { documentOf } from '../layout/document.ts';
 import type { Html } from '../layout/html.ts';
-import { ago } from '../parts/age.ts';
+import { ago, type Now } from '../parts/age.ts';
 import { stateBadge } from '../parts/state.ts';
 import { table } from '../parts/table.ts';
 import { verdictSection } from '../parts/verdict-section.ts';
-import type { SourceFacts } from '../source-facts.ts';
+import type { FleetSource, ReadableSource } from './fleet.ts';
 import { incidentList } from './incident-list.ts';
-import { sourceCard, type Trend } from './source-card.ts';
-import { conditionOf, stateOf } from './source-state.ts';
+import type { CardSource } from './read-cards.ts';
+import { sourceCard } from './source-card.ts';
+import { type Condition, conditionOf, type JudgedSource, stateOf } from './source-state.ts';
 import { verdictOf } from './verdict.ts';
 
-/** From so many sources on, a table shows more of them at once than cards. */
-export const MOST_CARDS = 12;
-
-/** Is something wrong, what to do, how old is each source, how many requests are left? `at` is in epoch milliseconds. */
-export function overviewPage(
-  sources: readonly SourceFacts[],
-  trends: readonly (Trend | null)[],
-  at: number,
+/** Is something wrong, what to do, how old is each source, how many requests are left? `body`: the sources. `at` is in epoch milliseconds. */
+function overviewPage(
+  sources: readonly JudgedSource[],
+  body: Html,
+  { at, timeZone }: Now,
   { hide }: Pick<ConsoleParts, 'hide'>,
 ): Html {
-  const timeZone = sources[0]?.timeZone ?? 'UTC';
   const verdict = verdictOf(sources, at);
   const incidents = sources.flatMap(each => ('status' in each ? each.status.incidents : []));
   const main = html`${verdictSection(verdict)}
 ${incidentList(incidents, { at, timeZone }, hide)}
-${
-  sources.length > MOST_CARDS
-    ? sourceTable(sources, at)
-    : html`<section class="grid three sources" aria-label="Sources">${sources.map((each, index) => sourceCard(each, trends[index] ?? null, at))}</section>`
-}`;
+${body}`;
   return documentOf({ title: verdict.text, section: '/', at, timeZone, main });
 }
 
-/** Troubles first. */
-function sourceTable(sources: readonly SourceFacts[], at: number): Html {
-  const order = ['unreadable', 'trouble', 'waiting', 'first sync', 'idle', 'order running', 'up to date'];
-  const rank = (facts: SourceFacts) => order.indexOf(conditionOf(facts));
-  const rows = [...sources]
-    .sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name))
-    .map(facts => [
-      html`<a href="/sources/${encodeURIComponent(facts.name)}">${facts.name}</a>`,
-      stateBadge(stateOf(facts)),
-      ...('status' in facts ? figuresOf(facts, at) : ['–', '–', '–']),
-    ]);
-  const head = ['source', 'state', 'up to date', 'requests used', 'rows'];
-  return html`<section class="card">${table({ caption: 'Sources, troubles first', head, right: [3, 4], rows })}</section>`;
+/** A card for each source. */
+export function cardsPage(sources: readonly CardSource[], at: number, parts: Pick<ConsoleParts, 'hide'>): Html {
+  const top = Math.max(0, ...sources.flatMap(({ detail }) => (detail?.ages ?? []).flatMap(age => age ?? [])));
+  const cards = sources.map(each => sourceCard(each, top, at));
+  const body = html`<section class="grid three sources" aria-label="Sources">${cards}</section>`;
+  return overviewPage(sources, body, { at, timeZone: sources[0]?.timeZone ?? 'UTC' }, parts);
 }
 
-function figuresOf(facts: Extract<SourceFacts, { status: unknown }>, at: number): (string | Html)[] {
-  const { status, upToDateAt, timeZone } = facts;
-  return [
-    upToDateAt === null ? '–' : ago(upToDateAt, { at, timeZone }),
-    status.usage ? `${status.usage.used} of ${status.usage.limit}` : '–',
-    status.resources.reduce((sum, { rows }) => sum + rows, 0).toLocaleString('en-US'),
-  ];
+const ORDER: readonly Condition[] = [
+  'unreadable',
+  'trouble',
+  'waiting',
+  'first sync',
+  'idle',
+  'order running',
+  'up to date',
+];
+
+/** A table, which shows more sources at once than cards; troubles first. */
+export function fleetPage(sources: readonly FleetSource[], at: number, parts: Pick<ConsoleParts, 'hide'>): Html {
+  const rank = (source: FleetSource) => ORDER.indexOf(conditionOf(source));
+  const rows = [...sources]
+    .sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name))
+    .map(source => [
+      html`<a href="/sources/${encodeURIComponent(source.name)}">${source.name}</a>`,
+      stateBadge(stateOf(source)),
+      ...('status' in source ? figuresOf(source, { at, timeZone: source.timeZone }) : ['–', '–', '–']),
+    ]);
+  const head = ['source', 'state', 'up to date', 'requests, last hour', 'rows'];
+  const body = html`<section class="card">${table({ caption: 'Sources, troubles first', head, right: [3, 4], rows })}</section>`;
+  return overviewPage(sources, body, { at, timeZone: sources[0]?.timeZone ?? 'UTC' }, parts);
 }
+
+const figuresOf = ({ status, upToDateAt, rows }: ReadableSource, now: Now): (string | Html)[] => [
+  upToDateAt === null ? '–' : ago(upToDateAt, now),
+  count(status.requests),
+  count(rows),
+];

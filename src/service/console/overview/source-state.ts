@@ -1,10 +1,26 @@
+import type { Incident } from '../../../warehouse/ledgers/incidents.ts';
+import type { OrderState } from '../../../warehouse/ledgers/orders.ts';
+import type { RunState } from '../../../warehouse/ledgers/runs.ts';
 import type { State } from '../parts/state.ts';
-import type { SourceFacts } from '../source-facts.ts';
+
+/** As much of a source as its condition depends on. */
+export type JudgedSource = { readonly name: string } & (
+  | {
+      readonly status: {
+        readonly incidents: readonly Incident[];
+        readonly runs: readonly { readonly state: RunState; readonly reason: string | null }[];
+        readonly resources: readonly { readonly neverRead: number; readonly absent: boolean }[];
+        readonly orders: readonly { readonly state: OrderState }[];
+      };
+      readonly upToDateAt: number | null;
+    }
+  | { readonly unreadable: string }
+);
 
 /** How a source is, the worst first: the order in which the verdict looks for trouble. */
 export type Condition = 'unreadable' | 'trouble' | 'waiting' | 'first sync' | 'idle' | 'order running' | 'up to date';
 
-export function conditionOf(facts: SourceFacts): Condition {
+export function conditionOf(facts: JudgedSource): Condition {
   if ('unreadable' in facts) return 'unreadable';
   const { incidents, runs, resources, orders } = facts.status;
   if (incidents.length > 0) return 'trouble';
@@ -25,4 +41,4 @@ const STATES: Readonly<Record<Condition, State>> = {
   'up to date': { icon: 'ok', tone: 'good', text: 'up to date' },
 };
 
-export const stateOf = (facts: SourceFacts): State => STATES[conditionOf(facts)];
+export const stateOf = (facts: JudgedSource): State => STATES[conditionOf(facts)];

@@ -3,11 +3,10 @@ import { INCIDENT_TITLES } from '../../incidents/incident-titles.ts';
 import { shortDuration } from '../parts/age.ts';
 import type { State } from '../parts/state.ts';
 import type { Verdict } from '../parts/verdict-section.ts';
-import type { SourceFacts } from '../source-facts.ts';
-import { type Condition, conditionOf } from './source-state.ts';
+import { type Condition, conditionOf, type JudgedSource } from './source-state.ts';
 
 /** The worst trouble wins. `at` is in epoch milliseconds. "Up to date": all that was due at the last tick was read. */
-export function verdictOf(sources: readonly SourceFacts[], at: number): Verdict {
+export function verdictOf(sources: readonly JudgedSource[], at: number): Verdict {
   const healthy = sources.filter(each => ['order running', 'up to date'].includes(conditionOf(each)));
   const rest = restOf(healthy, at);
   for (const [condition, { icon, tone, say }] of Object.entries(SAID)) {
@@ -20,7 +19,7 @@ export function verdictOf(sources: readonly SourceFacts[], at: number): Verdict 
   return { icon: 'ok', tone: 'good', text: `${who} up to date${asOf(healthy, at)}`, rest: '' };
 }
 
-type Say = (first: SourceFacts, found: readonly SourceFacts[]) => string;
+type Say = (first: JudgedSource, found: readonly JudgedSource[]) => string;
 
 /** What is said of the first source in each condition that needs a word, the worst first. */
 const SAID: Readonly<
@@ -42,22 +41,22 @@ const SAID: Readonly<
   idle: { icon: 'off', tone: '', say: (first, found) => `${withOthers(first, found)}: no tick was served yet` },
 };
 
-const withOthers: (first: SourceFacts, found: readonly SourceFacts[]) => string = ({ name }, found) =>
+const withOthers: (first: JudgedSource, found: readonly JudgedSource[]) => string = ({ name }, found) =>
   found.length === 1 ? name : `${name} and ${plural(found.length - 1, 'other source')}`;
 
-function troubleText(first: SourceFacts, found: readonly SourceFacts[]): string {
+function troubleText(first: JudgedSource, found: readonly JudgedSource[]): string {
   const incident = 'status' in first ? first.status.incidents[0] : undefined;
   const where = incident?.resource ? `${first.name}, ${incident.resource}` : first.name;
   const what = incident ? `${where}: ${INCIDENT_TITLES[incident.kind]}` : where;
   return found.length === 1 ? what : `${what}; ${plural(found.length - 1, 'other source')} in trouble`;
 }
 
-function waitText(facts: SourceFacts): string {
+function waitText(facts: JudgedSource): string {
   const run = 'status' in facts ? facts.status.runs.find(each => each.state === 'waiting') : undefined;
   return run?.reason ? 'waits before asking again' : 'waits for the request limit';
 }
 
-function restOf(healthy: readonly SourceFacts[], at: number): string {
+function restOf(healthy: readonly JudgedSource[], at: number): string {
   if (healthy.length === 0) return '';
   const names = healthy.length > 3 ? plural(healthy.length, 'other source') : listed(healthy.map(({ name }) => name));
   return `${names} ${healthy.length === 1 ? 'is' : 'are'} up to date${asOf(healthy, at)}.`;
@@ -67,7 +66,7 @@ const listed = (names: readonly string[]): string =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 
 /** As of the oldest tick among them. */
-function asOf(sources: readonly SourceFacts[], at: number): string {
+function asOf(sources: readonly JudgedSource[], at: number): string {
   const ticks = sources.flatMap(each => ('upToDateAt' in each ? (each.upToDateAt ?? []) : []));
   return ticks.length === 0 ? '' : ` as of ${shortDuration(at - Math.min(...ticks))} ago`;
 }
