@@ -12,6 +12,7 @@ import { secureHeaders } from './access/secure-headers.ts';
 import { createTokenAttempts } from './access/token-attempts.ts';
 import { guardHost, guardToken } from './access/token-guard.ts';
 import { createConsole } from './console/console.ts';
+import { createLiveUpdates, type LiveUpdates } from './console/live/live-updates.ts';
 import type { Pulse } from './health/pulse.ts';
 import { createReadiness } from './health/readiness.ts';
 import { createMetrics } from './metrics/metrics.ts';
@@ -52,8 +53,9 @@ export interface Service {
 export async function openService(options: ServiceOptions): Promise<Service> {
   const { host, port, database, onHints, clock, log } = options;
   const inbox = createHintInbox({ database, onHints, clock, log });
+  const live = createLiveUpdates({ database, clock, log });
   const server = createAdaptorServer({
-    fetch: createApp(options, inbox).fetch,
+    fetch: createApp(options, inbox, live).fetch,
     // The source's client in the same process needs Node's own Request and Response.
     overrideGlobalObjects: false,
   }) as Server;
@@ -70,6 +72,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     url: `http://${name}:${(server.address() as AddressInfo).port}`,
     async close() {
       const closed = new Promise<void>(resolve => server.close(() => resolve()));
+      await live.close();
       server.closeIdleConnections();
       const over = new AbortController();
       const late = clock.sleep(SECOND, over.signal).then(
@@ -83,7 +86,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   };
 }
 
-function createApp(options: ServiceOptions, inbox: HintInbox): Hono {
+function createApp(options: ServiceOptions, inbox: HintInbox, live: LiveUpdates): Hono {
   const { database, sources, pulse, hide, clock, log } = options;
   const rowCounts = createRowCounts();
   const metrics = createMetrics({ database, sources, rowCounts });
@@ -113,7 +116,10 @@ function createApp(options: ServiceOptions, inbox: HintInbox): Hono {
   }
   app.use(guardForms());
   app.get('/metrics', async c => c.body(await metrics.scrape(), 200, { 'Content-Type': metrics.contentType }));
-  app.route('/', createConsole({ database, sources, openReader: () => options.openReader(), rowCounts, hide, log }));
+  app.route(
+    '/',
+    createConsole({ database, sources, openReader: () => options.openReader(), rowCounts, hide, log }, live),
+  );
   app.notFound(c => c.text('Not found. Available: / /metrics /healthz /readyz\n', 404));
   app.onError((error, c) => {
     // Without the path, which may hold the secret of a webhook.

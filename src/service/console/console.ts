@@ -3,6 +3,8 @@ import type { ConsoleParts } from './console-parts.ts';
 import { dataRoutes } from './data/data-routes.ts';
 import { CONSOLE_SCRIPT } from './layout/console-script.ts';
 import { CONSOLE_STYLE } from './layout/console-style.ts';
+import { liveRoutes } from './live/live-routes.ts';
+import type { LiveUpdates } from './live/live-updates.ts';
 import { orderRoutes } from './orders/order-routes.ts';
 import { overviewRoutes } from './overview/overview-routes.ts';
 import { recordRoutes } from './record/record-routes.ts';
@@ -11,7 +13,7 @@ import { sourceRoutes } from './source/source-routes.ts';
 import { sqlRoutes } from './sql/sql-routes.ts';
 
 /** The pages for people, with their style and script. */
-export function createConsole(parts: ConsoleParts): Hono {
+export function createConsole(parts: ConsoleParts, live: LiveUpdates): Hono {
   const app = new Hono();
   app.get('/console.css', c => c.body(CONSOLE_STYLE, 200, { 'Content-Type': 'text/css; charset=utf-8' }));
   app.get('/console.js', c => c.body(CONSOLE_SCRIPT, 200, { 'Content-Type': 'text/javascript; charset=utf-8' }));
@@ -22,5 +24,6 @@ export function createConsole(parts: ConsoleParts): Hono {
   app.route('/', dataRoutes(parts));
   app.route('/', recordRoutes(parts));
   app.route('/', sqlRoutes(parts));
+  app.route('/', liveRoutes(live));
   return app;
 }
