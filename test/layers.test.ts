@@ -39,7 +39,16 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
   push: { ours: ['engine', 'source', 'budget', 'warehouse', 'leaves'], packages: ['p-limit', 'zod'] },
   service: {
     ours: ['engine', 'budget', 'warehouse', 'leaves'],
-    packages: ['hono', '@hono/node-server', 'prom-client', 'node-cron', 'graphile-worker', 'p-limit', 'csv-stringify'],
+    packages: [
+      'hono',
+      '@hono/node-server',
+      'prom-client',
+      'node-cron',
+      'graphile-worker',
+      'p-limit',
+      'csv-stringify',
+      'zod',
+    ],
   },
   sandbox: { ours: ['leaves'], packages: ['hono', '@hono/node-server', 'zod'] },
   cli: {
@@ -99,7 +108,7 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
     ['run'],
   ],
   'src/service': [
-    ['format.ts'],
+    ['format.ts', 'iso-times.ts'],
     ['access', 'health', 'query', 'schedule', 'status'],
     ['incidents', 'webhooks', 'orders', 'record'],
     ['metrics', 'console'],

@@ -7,7 +7,6 @@ import { marksOf } from '../../src/cli/forget/marks.ts';
 import { queryExpanded } from '../../src/cli/output/query-expanded.ts';
 import { json, ndjson } from '../../src/cli/output/query-formats.ts';
 import { queryTable } from '../../src/cli/output/query-table.ts';
-import { isoTimes } from '../../src/cli/session/iso-times.ts';
 import { PLAIN } from '../../src/cli/session/terminal.ts';
 import { HOUR } from '../../src/clock.ts';
 import { deletionMark } from '../../src/engine/profile/observe-address.ts';
@@ -18,6 +17,7 @@ import { createLog } from '../../src/log.ts';
 import { findSimilarRows } from '../../src/push/find-similar-rows.ts';
 import { parseBatch, parseRefusedEntries } from '../../src/push/parse-response.ts';
 import { commandsIn } from '../../src/service/console/parts/next-step.ts';
+import { isoTimes } from '../../src/service/iso-times.ts';
 import { csv, csvSafe } from '../../src/service/query/csv.ts';
 import { changeHintsIn } from '../../src/service/webhooks/change-hints.ts';
 import { classify } from '../../src/source/answers/classify.ts';
@@ -98,7 +98,7 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
     text => changeHintsIn(JSON.stringify({ event: text, id: text }), new Map([['customers', customers]])),
   ],
   'service/console/parts/next-step.ts': [commandsIn],
-  'cli/session/iso-times.ts': [text => isoTimes(text, text), text => isoTimes(text, 1)],
+  'service/iso-times.ts': [text => isoTimes(text, text), text => isoTimes(text, 1)],
   'cli/output/query-table.ts': [80, null].map(
     width => (text: string) => queryTable({ colors: PLAIN, width }).write([{ name: 'x', oid: 25 }], [[text]]),
   ),

@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
 import type { SourceConfig } from '../../config/config.ts';
 import { embeddedStatus } from '../../embedded-postgres/embedded-server.ts';
-import { budgetLine, count, moment } from '../../service/format.ts';
+import { budgetLine, count, durationText, moment } from '../../service/format.ts';
 import { INCIDENT_TITLES } from '../../service/incidents/incident-titles.ts';
 import { estimateRemaining, remainingText } from '../../service/orders/remaining-work.ts';
+import { conditionOf } from '../../service/status/condition.ts';
 import { readSourceStatus, type SourceStatus } from '../../service/status/source-status.ts';
 import { delayTable, minute, resourceTable, runTable, type StatusTable } from '../../service/status/status-tables.ts';
+import { readUpToDate } from '../../service/status/up-to-date.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Run } from '../../warehouse/ledgers/runs.ts';
 import type { Spending } from '../../warehouse/reports/report.ts';
@@ -54,6 +56,8 @@ interface SourceState {
   readonly source: SourceConfig;
   /** A service reads it. */
   readonly service: boolean;
+  /** As of which tick all that was due was read (epoch ms); null while that is not known. */
+  readonly upToDateAt: number | null;
   readonly status: SourceStatus;
 }
 
@@ -65,7 +69,7 @@ async function readSource(session: Session, database: Database, source: SourceCo
   const service = await isServiceRunning(database, name);
   const rules = agendaRules(source);
   const status = await readSourceStatus(database, { name, schema, jobs, scheduled, rules, isServed: service, usage });
-  return { source, service, status };
+  return { source, service, status, upToDateAt: await readUpToDate(database, { name, scheduled }) };
 }
 
 /** The open orders, each with what it still needs. */
@@ -97,9 +101,11 @@ function documentOf(state: State) {
 }
 
 function sourceDocument(state: SourceState) {
-  const { source, service, status } = state;
+  const { source, service, status, upToDateAt } = state;
   return {
     source: source.name,
+    state: conditionOf({ name: source.name, status, upToDateAt }),
+    upToDateAt,
     schema: source.schema,
     service,
     reader: status.reader === null ? null : (status.reader.command ?? 'start'),
@@ -129,12 +135,23 @@ function draw(session: Session, state: State): string {
   return parts.join('\n').trimEnd();
 }
 
+/** The console's word for it, and how old it is. */
+function stateText({ source, status, upToDateAt }: SourceState): string {
+  const condition = conditionOf({ name: source.name, status, upToDateAt });
+  if (upToDateAt === null) return condition;
+  const age = `${durationText(Math.max(status.readAt - upToDateAt, 0) / 1000)} ago`;
+  return condition === 'up to date' ? `up to date as of ${age}` : `${condition}; last up to date ${age}`;
+}
+
 function drawSource(session: Session, state: SourceState): string[] {
   const { colors } = session.terminal;
   const { status, service } = state;
   const { timeZone } = state.source;
   const drawTable = ({ head, right, rows }: StatusTable) => table(colors, head, rows, { right });
-  const parts = [`${colors.bold('Service')}   ${serviceText(service, status.reader)}`];
+  const parts = [
+    `${colors.bold('State')}     ${stateText(state)}`,
+    `${colors.bold('Service')}   ${serviceText(service, status.reader)}`,
+  ];
   if (status.usage) parts.push(`${colors.bold('Requests')}  ${budgetLine(status.usage, at => moment(at, timeZone))}`);
   if (status.lastHour.length > 0) parts.push(`${colors.bold('Last hour')} ${spentLine(status.lastHour)}`);
   parts.push('', drawTable(resourceTable(status, timeZone)));

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import pc from 'picocolors';
 import { hideSecrets } from '../../log.ts';
+import { isoTimes } from '../../service/iso-times.ts';
 import { visibleJson, visibleLines } from '../../visible-text.ts';
-import { isoTimes } from './iso-times.ts';
 
 /** Colours do not nest. */
 export type Colors = Pick<

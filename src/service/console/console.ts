@@ -11,6 +11,7 @@ import { recordRoutes } from './record/record-routes.ts';
 import { runsRoutes } from './runs/runs-routes.ts';
 import { sourceRoutes } from './source/source-routes.ts';
 import { sqlRoutes } from './sql/sql-routes.ts';
+import { statusRoutes } from './status/status-routes.ts';
 
 /** The pages for people, with their style and script. */
 export function createConsole(parts: ConsoleParts, live: LiveUpdates): Hono {
@@ -25,5 +26,6 @@ export function createConsole(parts: ConsoleParts, live: LiveUpdates): Hono {
   app.route('/', recordRoutes(parts));
   app.route('/', sqlRoutes(parts));
   app.route('/', liveRoutes(live));
+  app.route('/', statusRoutes(parts));
   return app;
 }

@@ -1,8 +1,8 @@
 import { explain } from '../../errors.ts';
-import type { Database } from '../../warehouse/database/database.ts';
 import { type ServedTick, servedTicks } from '../../warehouse/reports/served-ticks.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { readSourceStatus, type SourceStatus } from '../status/source-status.ts';
+import { oldestTick } from '../status/up-to-date.ts';
 import type { ConsoleParts } from './console-parts.ts';
 
 /** What is known of one source; a reason where its state cannot be read, for example because the schema is gone. */
@@ -28,18 +28,16 @@ export async function readSourceFacts(
   try {
     const status = await readSourceStatus(database, { ...source, isServed: true });
     const ticks = await servedTicks(database.kysely, name, source.scheduled);
-    return { name, timeZone, status, ticks, upToDateAt: oldest(ticks), nextTickAt: source.nextTickAt(status.readAt) };
+    return {
+      name,
+      timeZone,
+      status,
+      ticks,
+      upToDateAt: oldestTick(ticks),
+      nextTickAt: source.nextTickAt(status.readAt),
+    };
   } catch (error) {
     log.warn({ source: name, err: error }, 'could not read the state of a source');
     return { name, timeZone, unreadable: hide(explain(error)) };
   }
-}
-
-/** As of which tick (epoch ms) all that was due of the source was read; null while that is not known. */
-export const readUpToDate = async (database: Database, { name, scheduled }: ServedSource): Promise<number | null> =>
-  oldest(await servedTicks(database.kysely, name, scheduled));
-
-function oldest(ticks: readonly ServedTick[]): number | null {
-  const served = ticks.flatMap(({ at }) => at ?? []);
-  return served.length > 0 && served.length === ticks.length ? Math.min(...served) : null;
 }

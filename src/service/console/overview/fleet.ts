@@ -1,8 +1,9 @@
 import { explain } from '../../../errors.ts';
 import { findRead } from '../../../warehouse/database/source-lock.ts';
 import { fleetReport, type SourceGist } from '../../../warehouse/reports/fleet-report.ts';
-import { mapSources, type ServedSource } from '../../status/served-source.ts';
+import { mapSources } from '../../status/served-source.ts';
 import { shownOrderState, shownRunState } from '../../status/shown-state.ts';
+import { oldestTick } from '../../status/up-to-date.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 
 /** What the overview shows of one source; a reason where it cannot be read, for example because its schema is gone. */
@@ -36,7 +37,9 @@ export async function readFleet({ database, sources, rowCounts, hide, log }: Con
       const isRead = read.has(name);
       const counts = await rowCounts(database.kysely, source, gist.cursors);
       const rows = [...counts.values()].reduce((sum, each) => sum + each, 0);
-      return { name, timeZone, rows, isRead, status: shown(gist, isRead), upToDateAt: oldestTick(scheduled, gist) };
+      const ticks = scheduled.map(resource => ({ resource, at: gist.ticks.get(resource) ?? null }));
+      const upToDateAt = oldestTick(ticks);
+      return { name, timeZone, rows, isRead, status: shown(gist, isRead), upToDateAt };
     } catch (error) {
       log.warn({ source: name, err: error }, 'could not read the state of a source');
       return { name, timeZone, unreadable: hide(explain(error)) };
@@ -52,9 +55,4 @@ function shown(gist: SourceGist, isRead: boolean): SourceGist {
     runs: gist.runs.map(run => ({ ...run, state: shownRunState(run.state, presence) })),
     orders: gist.orders.map(order => ({ ...order, state: shownOrderState(order.state, presence) })),
   };
-}
-
-function oldestTick(scheduled: readonly ServedSource['scheduled'][number][], { ticks }: SourceGist): number | null {
-  const served = scheduled.flatMap(resource => ticks.get(resource) ?? []);
-  return served.length > 0 && served.length === scheduled.length ? Math.min(...served) : null;
 }

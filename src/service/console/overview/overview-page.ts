@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import { count } from '../../format.ts';
+import { type Condition, conditionOf, type JudgedSource } from '../../status/condition.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { documentOf } from '../layout/document.ts';
 import type { Html } from '../layout/html.ts';
@@ -11,7 +12,7 @@ import type { FleetSource, ReadableSource } from './fleet.ts';
 import { incidentList } from './incident-list.ts';
 import type { CardSource } from './read-cards.ts';
 import { sourceCard } from './source-card.ts';
-import { type Condition, conditionOf, type JudgedSource, stateOf } from './source-state.ts';
+import { stateOf } from './source-state.ts';
 import { verdictOf } from './verdict.ts';
 
 /** Is something wrong, what to do, how old is each source, how many requests are left? `body`: the sources. `at` is in epoch milliseconds. */

@@ -1,9 +1,9 @@
 import { plural } from '../../format.ts';
 import { INCIDENT_TITLES } from '../../incidents/incident-titles.ts';
+import { type Condition, conditionOf, type JudgedSource } from '../../status/condition.ts';
 import { shortDuration } from '../parts/age.ts';
 import type { State } from '../parts/state.ts';
 import type { Verdict } from '../parts/verdict-section.ts';
-import { type Condition, conditionOf, type JudgedSource } from './source-state.ts';
 
 /** The worst trouble wins. `at` is in epoch milliseconds. "Up to date": all that was due at the last tick was read. */
 export function verdictOf(sources: readonly JudgedSource[], at: number): Verdict {

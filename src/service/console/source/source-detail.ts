@@ -13,6 +13,8 @@ import {
 import { describeProfile } from '../../status/describe-profile.ts';
 import { nextQuestions, type ShownAgenda } from '../../status/next-questions.ts';
 import type { ServedSource } from '../../status/served-source.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import { type KnownSource, readSourceFacts, type SourceFacts } from '../source-facts.ts';
 import { type Calendar, calendarOf } from './calendar.ts';
 
 /** What only the page of one source shows, and the overview does not. */
@@ -27,11 +29,27 @@ export interface SourceDetail {
   readonly profile: readonly { readonly list: string; readonly words: string }[];
 }
 
+/** A source whose state can be read, with everything that its page shows. */
+export type DetailedSource = { readonly name: string; readonly timeZone: string } & KnownSource & {
+    readonly detail: SourceDetail;
+  };
+
 const DAYS = 30;
 const MOST_QUESTIONS = 8;
 
 /** `now`: epoch milliseconds. */
-export async function readSourceDetail(
+export async function readDetailedSource(
+  parts: ConsoleParts,
+  source: ServedSource,
+  now: number,
+): Promise<DetailedSource | Extract<SourceFacts, { unreadable: string }>> {
+  const facts = await readSourceFacts(parts, source);
+  if ('unreadable' in facts) return facts;
+  const limit = facts.status.usage?.limit ?? source.rules.limit;
+  return { ...facts, detail: await readSourceDetail(parts.database, source, limit, now) };
+}
+
+async function readSourceDetail(
   database: Database,
   source: ServedSource,
   limit: number,

@@ -21,21 +21,18 @@ import { calendarSection } from './calendar-section.ts';
 import { orderSection } from './order-section.ts';
 import { profileSection } from './profile-section.ts';
 import { resourceList } from './resource-list.ts';
-import type { SourceDetail } from './source-detail.ts';
-
-/** A source whose state can be read, with everything that its page shows. */
-export type DetailedSource = SourceFacts & KnownSource & { readonly detail: SourceDetail };
+import type { DetailedSource } from './source-detail.ts';
 
 /** Which resource lags, which months are unproven, where do the requests go, what is asked next? `months`: the list of the calendar. */
 export function sourcePage(
-  facts: SourceFacts | DetailedSource,
+  facts: DetailedSource | Extract<SourceFacts, { unreadable: string }>,
   now: Now,
   { hide, months }: Pick<ConsoleParts, 'hide'> & { months: string | undefined },
 ): Html {
   const { name } = facts;
   const main = html`<p class="crumb"><a href="/">Overview</a> / ${name}</p>
 ${verdictSection(verdictOf([facts], now.at))}
-${'unreadable' in facts ? html`<p>${facts.unreadable}</p>` : ''}${'detail' in facts ? sections(facts, now, { hide, months }) : ''}`;
+${'unreadable' in facts ? html`<p>${facts.unreadable}</p>` : sections(facts, now, { hide, months })}`;
   return documentOf({ title: name, section: '/', ...now, main });
 }
 

@@ -6,8 +6,8 @@ import { csrfField } from '../../access/csrf.ts';
 import { type QueryResult, runBounded } from '../../query/bounded-query.ts';
 import { COOKBOOK } from '../../query/cookbook.ts';
 import { csvSafe } from '../../query/csv.ts';
+import { readUpToDate } from '../../status/up-to-date.ts';
 import type { ConsoleParts } from '../console-parts.ts';
-import { readUpToDate } from '../source-facts.ts';
 import { type SqlShown, sqlPage } from './sql-page.ts';
 
 const MOST_ROWS = 1000;

@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { PURPOSES } from '../../../warehouse/reports/activity.ts';
+
+/** The documents of `/status.json`: what a client may rely on, and what `/openapi.json` describes. */
+
+const moment = z.iso.datetime({ offset: true });
+const seconds = z.number().nullable();
+
+const incident = z.object({
+  source: z.string(),
+  resource: z.string().nullable().describe('Null: the source as a whole.'),
+  kind: z.enum(['failed', 'fuse', 'unauthorized', 'unavailable', 'outdated']),
+  message: z.string(),
+  next: z.string().nullable().describe('What to do.'),
+  openedAt: moment,
+});
+
+const run = z.object({
+  resource: z.string(),
+  kind: z.string().describe('slot (a tick), hint (a webhook), agenda, sync, backfill or verify.'),
+  state: z.enum(['running', 'waiting', 'done', 'failed', 'stopped']),
+  reason: z.string().nullable(),
+});
+
+const state = z
+  .enum(['unreadable', 'trouble', 'waiting', 'first sync', 'idle', 'order running', 'up to date'])
+  .describe('up to date: all that was due at the last tick was read.');
+
+const verdict = z.object({ text: z.string(), rest: z.string() });
+
+const gist = z.object({
+  name: z.string(),
+  state,
+  reason: z.string().nullable().describe('Why it cannot be read; null otherwise.'),
+  upToDateAt: moment.nullable().describe('The oldest of the ticks that its resources were served last.'),
+  isRead: z.boolean(),
+  rows: z.number().int(),
+  missing: z.number().int(),
+  quarantined: z.number().int(),
+  requestsLastHour: z.number().int(),
+  incidents: z.array(incident),
+  runs: z.array(run),
+  openOrders: z.number().int(),
+});
+
+export const overviewSchema = z.object({ asOf: moment, verdict, sources: z.array(gist) });
+export type OverviewDocument = z.infer<typeof overviewSchema>;
+
+const delay = z.object({
+  expectedSeconds: seconds.describe('Mean time until a change arrives.'),
+  within95Seconds: seconds,
+  measuredSeconds: seconds.describe('Mean of the last 24 hours, where rows tell when they changed.'),
+  targetSeconds: seconds,
+});
+
+const resource = z.object({
+  resource: z.string(),
+  state: z.string().describe('In words, such as: up to date, reading, schedule off.'),
+  rows: z.number().int(),
+  newestChangeAt: moment.nullable(),
+  oldestProofAt: moment.nullable(),
+  slices: z.number().int(),
+  neverRead: z.number().int(),
+  missing: z.number().int(),
+  quarantined: z.number().int(),
+  delay: delay.nullable(),
+});
+
+const order = z.object({
+  id: z.string(),
+  kind: z.enum(['sync', 'backfill', 'verify']),
+  resource: z.string(),
+  from: z.iso.date().nullable(),
+  to: z.iso.date().nullable(),
+  state: z.enum(['waiting', 'running', 'paused', 'done', 'failed', 'cancelled']),
+  slices: z.number().int(),
+  proven: z.number().int(),
+  requestsLeft: z.number().int(),
+});
+
+const question = z.object({
+  resource: z.string(),
+  question: z.string(),
+  slice: z.string(),
+  changesAnHour: z.number(),
+  ageSeconds: z.number(),
+  requests: z.number(),
+  score: z.number(),
+  overdue: z.boolean(),
+  why: z.string(),
+});
+
+const proof = z.union([moment, z.literal('never'), z.literal('future')]);
+
+export const sourceSchema = z.object({
+  asOf: moment,
+  verdict,
+  name: z.string(),
+  timeZone: z.string(),
+  state,
+  upToDateAt: moment.nullable(),
+  nextTickAt: moment.nullable(),
+  budget: z
+    .object({
+      limit: z.number().int(),
+      used: z.number().int(),
+      free: z.number().int(),
+      withheld: z.number().int(),
+      nextFreeAt: moment.nullable(),
+      blockedUntil: moment.nullable(),
+      byLane: z.object({ live: z.number().int(), backfill: z.number().int(), verify: z.number().int() }),
+    })
+    .nullable(),
+  incidents: z.array(incident),
+  resources: z.array(resource),
+  runs: z.array(run),
+  orders: z.array(order),
+  failures: z.array(run.extend({ endedAt: moment.nullable(), next: z.string().nullable() })),
+  lastHour: z.array(z.object({ kind: z.string(), resource: z.string(), requests: z.number().int() })),
+  calendar: z.array(
+    z.object({
+      resource: z.string(),
+      years: z.array(z.object({ year: z.number().int(), months: z.array(proof).length(12) })),
+      earlier: proof.nullable(),
+    }),
+  ),
+  changes: z.array(z.object({ day: z.iso.date(), inserted: z.number(), updated: z.number(), deleted: z.number() })),
+  requests: z.array(
+    z.object({ hourAt: moment, ...Object.fromEntries(PURPOSES.map(name => [name, z.number().int()])) }),
+  ),
+  agenda: z.object({ questions: z.array(question), more: z.number().int(), unread: z.array(z.string()) }),
+  profile: z.array(z.object({ list: z.string(), words: z.string() })),
+});
+export type SourceDocument = z.infer<typeof sourceSchema>;
