@@ -47,7 +47,7 @@ export interface Service {
 }
 
 /**
- * The HTTP side of the service: `/` and `/sources/<name>` (the console), `/metrics`, `/healthz`, `/readyz` and `/webhooks/<secret>`. Rejects with kind
+ * The HTTP side of the service: the console, `/status.json`, `/metrics`, `/healthz`, `/readyz` and `/webhooks/<secret>`. Rejects with kind
  * `configuration` when it cannot listen on that address. Call `refuseUnprotectedHost` first.
  */
 export async function openService(options: ServiceOptions): Promise<Service> {
@@ -120,7 +120,9 @@ function createApp(options: ServiceOptions, inbox: HintInbox, live: LiveUpdates)
     '/',
     createConsole({ database, sources, openReader: () => options.openReader(), rowCounts, hide, log }, live),
   );
-  app.notFound(c => c.text('Not found. Available: / /metrics /healthz /readyz\n', 404));
+  app.notFound(c =>
+    c.text('Not found. Available: / /runs /data /sql /status.json /openapi.json /metrics /healthz /readyz\n', 404),
+  );
   app.onError((error, c) => {
     // Without the path, which may hold the secret of a webhook.
     log.warn({ method: c.req.method, err: error }, 'request to the service failed');

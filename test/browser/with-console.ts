@@ -2,7 +2,7 @@ import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Service, ServiceOptions } from '../../src/service/service.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { withReader } from '../service/with-reader.ts';
-import { withService } from '../service/with-service.ts';
+import { servedSource, withService } from '../service/with-service.ts';
 import { withDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';
 
@@ -14,10 +14,15 @@ export interface Console {
   readonly service: Service;
 }
 
-/** The console over a warehouse that a real engine has read from a sandbox (`synced: false`: not yet). `reads`: queries can be run. */
+/** The console over a warehouse that a real engine has read from a sandbox (`synced: false`: not yet). `reads`: queries can be run. `sources`: others like it, by the names `source-2` and so on. */
 export async function withConsole(
   fn: (console: Console) => Promise<void>,
-  { synced = true, reads = false, ...options }: Partial<ServiceOptions> & { synced?: boolean; reads?: boolean } = {},
+  {
+    synced = true,
+    reads = false,
+    sources = 1,
+    ...options
+  }: Partial<Omit<ServiceOptions, 'sources'>> & { synced?: boolean; reads?: boolean; sources?: number } = {},
 ): Promise<void> {
   const sandbox = await openSandbox({ rateLimit: 0 });
   try {
@@ -26,7 +31,7 @@ export async function withConsole(
       try {
         if (synced) await serveOrders(engine, 'sync');
         const serve = (more: Partial<ServiceOptions>) =>
-          withService(database, { ...options, ...more }, service =>
+          withService(database, { ...options, ...more, sources: served(database, sources) }, service =>
             fn({ url: service.url, database, sandbox, engine, service }),
           );
         if (reads) await withReader(database, given, reader => serve({ openReader: async () => reader }));
@@ -39,3 +44,8 @@ export async function withConsole(
     await sandbox.close();
   }
 }
+
+const served = (database: Database, count: number) => {
+  const main = servedSource(database);
+  return Array.from({ length: count }, (_, place) => (place === 0 ? main : { ...main, name: `source-${place + 1}` }));
+};

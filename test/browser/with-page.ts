@@ -74,7 +74,9 @@ export async function lookAt(
       await checkLook(page);
       if (PICTURES === undefined) return;
       mkdirSync(PICTURES, { recursive: true });
-      await page.screenshot({ path: join(PICTURES, `${name}-${look.size}-${look.scheme}.png`), fullPage: true });
+      const file = join(PICTURES, `${name}-${look.size}-${look.scheme}`);
+      await page.screenshot({ path: `${file}.png` });
+      await page.screenshot({ path: `${file}-full.png`, fullPage: true });
     }, look);
   }
 }

@@ -107,7 +107,7 @@ th.num{text-align:right}
 .never{background:repeating-linear-gradient(135deg,var(--edge) 0 1px,transparent 1px 6px)} .never span{background:var(--card);padding:0 3px}
 .cal{border-collapse:separate;border-spacing:3px;table-layout:fixed}
 .cal th,.cal td{padding:0;border:0;font-size:12px;text-align:center;vertical-align:middle}
-.cal tbody th,.cal thead td{width:36px;text-align:left}
+.cal tbody th,.cal thead td{width:48px;text-align:left}
 .cal tbody td{border-radius:4px} .cal a{display:block;padding:0;line-height:34px;text-decoration:none;color:var(--p-ink);border-radius:4px} .cal .p0 a{color:var(--p0-ink)} .cal .p4,.cal .never{box-shadow:inset 0 0 0 1px var(--line)}
 .cal a:hover{box-shadow:0 0 0 2px var(--ink)}
 
@@ -146,10 +146,10 @@ textarea,input{width:100%;line-height:1.6;resize:vertical;display:block;white-sp
   .verdict{grid-template-columns:24px minmax(0,1fr)} .verdict>.i{width:24px;height:24px} .verdict>.row{grid-column:1 / -1;margin-top:var(--s2)}
   .trouble li{grid-template-columns:16px minmax(0,1fr)} .trouble li>:last-child{grid-column:2;margin-top:var(--s2)}
   .stack thead{position:absolute;clip-path:inset(50%)} .stack,.stack tbody{display:block}
-  .stack tr{display:grid;grid-template-columns:3fr 3fr 3fr 4fr;gap:var(--s1) var(--s2);padding:var(--s3) 0;border-bottom:1px solid var(--line)} .stack tr:last-child{border:0}
+  .stack tr{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:var(--s1) var(--s2);padding:var(--s3) 0;border-bottom:1px solid var(--line)} .stack tr:last-child{border:0}
   .stack td,.stack th{border:0;padding:0;text-align:left;white-space:normal} .stack td[data-l]::before{content:attr(data-l);display:block;font-size:12px;color:var(--soft)}
-  .stack tbody th{grid-column:1 / 3;order:-2} .stack .last{grid-column:3 / 5;order:-1;text-align:right} .stack .nil{display:none}
-  .cal{border-spacing:2px} .cal tbody th,.cal thead td{width:28px} .cal th,.cal td{font-size:10.5px;letter-spacing:-.03em} .cal a{line-height:44px} .m3{display:none}
+  .stack tbody th{grid-column:1 / 3;order:-2} .stack .last{grid-column:3 / 4;order:-1;text-align:right} .stack .last .state{white-space:normal} .stack .reason{text-align:left} .stack .nil{display:none}
+  .cal{border-spacing:2px} .cal tbody th,.cal thead td{width:34px} .cal th,.cal td{font-size:10.5px;letter-spacing:-.03em} .cal a{line-height:44px} .m3{display:none}
   :where(p,td,th,dd,.head)>a{padding-block:11px}
   .picks a{padding:11px 10px} .tabs a{padding:11px}
 }
