@@ -1,5 +1,6 @@
 import { test } from 'vitest';
-import { budgetKey } from '../../src/budget/ledger/ledger.ts';
+import { createLedger } from '../../src/budget/ledger/ledger.ts';
+import { HOUR } from '../../src/clock.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { acquireSourceLock } from '../../src/warehouse/database/source-lock.ts';
 import { noteTroubles } from '../../src/warehouse/ledgers/incidents.ts';
@@ -83,12 +84,18 @@ test('a first sync is running', async () => {
 test('the limit is used up', async () => {
   await withConsole(async ({ url, database }) => {
     await liveForLong(database);
-    await database.query(
-      `insert into sluice.requests (key, source, granted_at, counts_until, settled_at, lane, purpose)
-       select $1, 'main', at, at + interval '1 hour', at, case when extract(second from at)::int % 3 = 0 then 'backfill' else 'live' end, 'invoices newest'
-       from generate_series(sluice.now() - interval '50 minutes', sluice.now() - interval '1 second', interval '3 seconds') at`,
-      [budgetKey('key')],
-    );
+    const limits = { limit: 1000, windowMs: HOUR, timeoutMs: 30_000 };
+    const ledger = createLedger({ database, source: 'main', apiKey: 'key', ...limits });
+    for (const [lane, want] of [
+      ['live', 100],
+      ['backfill', 100],
+      ['live', 1000],
+    ] as const)
+      for (let taken = 0; taken < want; ) {
+        const { grants } = await ledger.take(lane, want - taken);
+        if (grants.length === 0) break;
+        taken += grants.length;
+      }
     const run = await startRun(database.kysely, {
       source: 'main',
       resource: 'invoices',
