@@ -58,10 +58,13 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     fetch: createApp(options, inbox, live).fetch,
     // The source's client in the same process needs Node's own Request and Response.
     overrideGlobalObjects: false,
+    // A slow sender must not hold a connection for long. Node looks every 30 seconds by default.
+    serverOptions: {
+      headersTimeout: 10 * SECOND,
+      requestTimeout: 30 * SECOND,
+      connectionsCheckingInterval: 2 * SECOND,
+    },
   }) as Server;
-  // A slow sender must not hold a connection for long.
-  server.headersTimeout = 10 * SECOND;
-  server.requestTimeout = 30 * SECOND;
   await new Promise<void>((resolve, reject) => {
     server.once('error', cause => reject(cannotListen(host, port, cause)));
     server.listen(port, host, resolve);

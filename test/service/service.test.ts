@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { withDatabase } from '../support/database.ts';
 import { ask, withService } from './with-service.ts';
@@ -43,5 +43,27 @@ test('the service closes while a client stays connected', async () => {
       await fetch(`${url}/healthz`);
     });
     await expect(fetch(`${served}/healthz`)).rejects.toThrow();
+  });
+});
+
+test('slow clients hold no connection for long, and keep nobody else waiting', async () => {
+  await withDatabase(async database => {
+    await withService(database, {}, async ({ url }) => {
+      const { port } = new URL(url);
+      const slow = Array.from({ length: 50 }, () => connect(Number(port), '127.0.0.1'));
+      const ended = slow.map(
+        socket =>
+          new Promise<void>(resolve =>
+            socket
+              .on('close', () => resolve())
+              .on('error', () => undefined)
+              .resume(),
+          ),
+      );
+      for (const socket of slow) socket.write('GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ');
+      expect((await ask(`${url}/`)).status).toBe(200);
+      await Promise.all(ended);
+      expect((await ask(`${url}/`)).status).toBe(200);
+    });
   });
 });

@@ -1,3 +1,4 @@
+import { withAnySignal } from '../../any-signal.ts';
 import { SECOND } from '../../clock.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { type ColumnInfo, readQuery, type TextRow } from '../../warehouse/reports/read-query.ts';
@@ -27,16 +28,17 @@ export async function runBounded(
   let columns: readonly ColumnInfo[] = [];
   let isCut = false;
   // A query may lift the server's time-out for the rows that follow its first ones.
-  const ended = AbortSignal.any([signal, AbortSignal.timeout(2 * TIMEOUT_MS)]);
-  await readQuery(
-    reader,
-    { query, schema, timeoutMs: TIMEOUT_MS, signal: ended, mostBytes: MOST_BYTES },
-    async (named, batch) => {
-      columns = named;
-      isCut = rows.length + batch.length > most;
-      rows.push(...batch.slice(0, most - rows.length));
-      return !isCut;
-    },
+  await withAnySignal([signal, AbortSignal.timeout(2 * TIMEOUT_MS)], ended =>
+    readQuery(
+      reader,
+      { query, schema, timeoutMs: TIMEOUT_MS, signal: ended.signal, mostBytes: MOST_BYTES },
+      async (named, batch) => {
+        columns = named;
+        isCut = rows.length + batch.length > most;
+        rows.push(...batch.slice(0, most - rows.length));
+        return !isCut;
+      },
+    ),
   );
   return { columns, rows, isCut, ms: Math.round(performance.now() - begun) };
 }
