@@ -121,7 +121,18 @@ function createApp(options: ServiceOptions, inbox: HintInbox, live: LiveUpdates)
   app.get('/metrics', async c => c.body(await metrics.scrape(), 200, { 'Content-Type': metrics.contentType }));
   app.route(
     '/',
-    createConsole({ database, sources, openReader: () => options.openReader(), rowCounts, hide, log }, live),
+    createConsole(
+      {
+        database,
+        sources,
+        openReader: () => options.openReader(),
+        isGuarded: options.token !== null,
+        rowCounts,
+        hide,
+        log,
+      },
+      live,
+    ),
   );
   app.notFound(c =>
     c.text('Not found. Available: / /runs /data /sql /status.json /openapi.json /metrics /healthz /readyz\n', 404),

@@ -21,12 +21,13 @@ test('an open page shows what begins and what ends, and leaves alone what somebo
       await setOrderState(kysely, id, ['waiting'], 'paused');
       await page.getByRole('heading', { name: /paused$/ }).waitFor();
 
-      await page.goto(`${url}/orders/new`);
+      await page.goto(`${url}/runs`);
       await page.getByText(/^Live, as of/).waitFor();
-      await page.getByLabel('First day').fill('2025-01-02');
+      await page.getByLabel('Outcome').selectOption('failed');
+      await page.getByLabel('Outcome').focus();
       await setOrderState(kysely, id, ['paused'], 'cancelled');
       await page.waitForTimeout(3000);
-      expect(await page.getByLabel('First day').inputValue()).toBe('2025-01-02');
+      expect(await page.getByLabel('Outcome').inputValue()).toBe('failed');
     });
   });
 });

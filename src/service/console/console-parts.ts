@@ -9,6 +9,8 @@ export interface ConsoleParts {
   readonly sources: readonly ServedSource[];
   /** The warehouse as the login that may only read; null where there is none. */
   openReader(): Promise<Database | null>;
+  /** Browsers have to log in. */
+  readonly isGuarded: boolean;
   /** Shared with the metrics, so that a table is counted once. */
   readonly rowCounts: RowCounts;
   /** Removes secrets from a text. */

@@ -19,7 +19,7 @@ export interface Page {
   readonly at: number;
   readonly timeZone: string;
   readonly main: Html;
-  /** It shows the answer to something that was sent, so it is not loaded again by itself. Default false. */
+  /** It is a form, or the answer to one, so it is not loaded again by itself. Default false. */
   readonly isStill?: boolean;
 }
 

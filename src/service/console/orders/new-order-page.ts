@@ -64,7 +64,7 @@ ${day('to', 'Last day (backfill)', form.to)}
 ${trouble === null ? '' : html`<p class="bad after" role="alert">${trouble}</p>`}`,
 )}
 ${price === null ? '' : priceCard(price, form, now, csrf)}`;
-  return documentOf({ title: 'New order', section: '/runs', ...now, main });
+  return documentOf({ title: 'New order', section: '/runs', ...now, main, isStill: true });
 }
 
 const MOST_PARTS = 40;

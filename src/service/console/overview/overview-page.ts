@@ -20,18 +20,22 @@ function overviewPage(
   sources: readonly JudgedSource[],
   body: Html,
   { at, timeZone }: Now,
-  { hide }: Pick<ConsoleParts, 'hide'>,
+  { hide, isGuarded }: Pick<ConsoleParts, 'hide' | 'isGuarded'>,
 ): Html {
   const verdict = verdictOf(sources, at);
   const incidents = sources.flatMap(each => ('status' in each ? each.status.incidents : []));
   const main = html`${verdictSection(verdict)}
 ${incidentList(incidents, { at, timeZone }, hide)}
-${body}`;
+${body}${isGuarded ? html`<p><a href="/login">Log out</a></p>` : ''}`;
   return documentOf({ title: verdict.text, section: '/', at, timeZone, main });
 }
 
 /** A card for each source. */
-export function cardsPage(sources: readonly CardSource[], at: number, parts: Pick<ConsoleParts, 'hide'>): Html {
+export function cardsPage(
+  sources: readonly CardSource[],
+  at: number,
+  parts: Pick<ConsoleParts, 'hide' | 'isGuarded'>,
+): Html {
   const top = Math.max(0, ...sources.flatMap(({ detail }) => (detail?.ages ?? []).flatMap(age => age ?? [])));
   const cards = sources.map(each => sourceCard(each, top, at));
   const body = html`<section class="grid three sources" aria-label="Sources">${cards}</section>`;
@@ -49,7 +53,11 @@ const ORDER: readonly Condition[] = [
 ];
 
 /** A table, which shows more sources at once than cards; troubles first. */
-export function fleetPage(sources: readonly FleetSource[], at: number, parts: Pick<ConsoleParts, 'hide'>): Html {
+export function fleetPage(
+  sources: readonly FleetSource[],
+  at: number,
+  parts: Pick<ConsoleParts, 'hide' | 'isGuarded'>,
+): Html {
   const rank = (source: FleetSource) => ORDER.indexOf(conditionOf(source));
   const rows = [...sources]
     .sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name))
