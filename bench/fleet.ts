@@ -146,12 +146,12 @@ async function writeSources(home: string, sources: readonly SandboxOpened[], url
   const list = sources.map(each => ({
     name: nameOf(each),
     url: each.url,
-    api_key_from: `KEY_${each.number}`,
+    api_key_from: `SOURCE_${each.number}_KEY`,
     schema: nameOf(each),
     schedules,
   }));
   await writeFile(join(home, 'sources.json'), JSON.stringify(list));
-  const keys = Object.fromEntries(sources.map(each => [`KEY_${each.number}`, each.apiKey]));
+  const keys = Object.fromEntries(sources.map(each => [`SOURCE_${each.number}_KEY`, each.apiKey]));
   const { PATH = '', HOME = '' } = process.env;
   return { PATH, HOME, ...keys, DATABASE_URL: url, SLUICE_PORT: '0' };
 }

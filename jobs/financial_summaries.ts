@@ -3,16 +3,17 @@ import { decimal, defineJob, integer, monthly, text } from '../src/engine/job.ts
 
 export default defineJob({
   path: '/api/v2/reports/financial',
+  description: "What the source's own financial report says about a month.",
   schedule: '30 2 * * *',
   key: 'period',
   record: z.object({
-    period: text(),
-    year: integer(),
-    month: integer(),
-    income: decimal(),
-    expenses: decimal(),
-    profit: decimal(),
-    outstanding_invoices: decimal(),
+    period: text('The month, as YYYY-MM.'),
+    year: integer('The year of the month.'),
+    month: integer('The month of the year, from 1.'),
+    income: decimal('Income of the month.'),
+    expenses: decimal('Expenses of the month.'),
+    profit: decimal('Income less expenses.'),
+    outstanding_invoices: decimal('Outstanding invoices, as the source reports them.'),
   }),
   slicings: [
     monthly({

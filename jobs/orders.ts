@@ -3,7 +3,8 @@ import { defineJob, idRange, integer, wholeRow } from '../src/engine/job.ts';
 
 export default defineJob({
   path: '/api/v2/orders',
+  description: 'An order, kept whole: the documentation of the source shows no fields.',
   key: 'id',
-  record: z.object({ id: integer(), record: wholeRow() }),
+  record: z.object({ id: integer('The id at the source; null if it gives none.'), record: wholeRow() }),
   slicings: [idRange()],
 });

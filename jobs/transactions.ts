@@ -3,15 +3,16 @@ import { date, dateWindow, decimal, defineJob, integer, text } from '../src/engi
 
 export default defineJob({
   path: '/api/v2/transactions',
+  description: 'Money that came in or went out.',
   key: 'id',
   record: z.object({
-    id: integer(),
-    type: text(),
-    account_id: integer(),
-    category_id: integer(),
-    amount: decimal(),
-    description: text(),
-    date: date(),
+    id: integer('The id at the source; null if it gives none.'),
+    type: text('Such as Income or Expense.'),
+    account_id: integer('The bank or cash account, by its id at the source.'),
+    category_id: integer('The category, by its id at the source.'),
+    amount: decimal('Amount, as the source reports it.'),
+    description: text('What it was for.'),
+    date: date('When it was booked.'),
   }),
   events: { 'payment.received': [] },
   slicings: [dateWindow('date', 'date_from', 'date_to')],

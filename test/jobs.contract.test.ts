@@ -112,6 +112,7 @@ describe.each(jobs)('$name', ({ name, job }) => {
       [
         'children',
         'control',
+        'description',
         'events',
         'history',
         'key',
@@ -125,6 +126,11 @@ describe.each(jobs)('$name', ({ name, job }) => {
     );
     expect(job.path).toMatch(/^\/[\w/-]+$/);
     expect(job.record.shape).toHaveProperty(job.key);
+  });
+
+  test('says what a row and each of its fields is', () => {
+    expect(job.description).toMatch(/^[A-Z].*\.$/);
+    for (const [field, schema] of fields()) expect((schema as z.ZodType).description, field).toMatch(/\.$/);
   });
 
   test('the field that tells when a row was changed, if there is one, is a timestamp', () => {

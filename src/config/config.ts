@@ -35,6 +35,10 @@ export interface SourceConfig {
   readonly weights: Readonly<Record<string, number>>;
   /** Resource to the minutes after which a change should arrive on average, where a target is set. */
   readonly targetMinutes: Readonly<Record<string, number>>;
+  /** Resource to whether earlier versions of its rows are kept, where it differs from the job. */
+  readonly history: Readonly<Record<string, boolean>>;
+  /** What amounts are in, such as EUR; null if nobody said. */
+  readonly currency: string | null;
   /** No part of a list stays unread for longer than so many times what it takes to read everything once. */
   readonly mostSweeps: number;
 }

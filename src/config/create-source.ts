@@ -9,7 +9,7 @@ export function createSource(
   own: { name: string; apiKey: string | undefined; addressFile: string | null } & ResourceSettings,
 ): SourceConfig {
   const { SOURCE_URL: url, SOURCE_TIMEZONE: timeZone } = data;
-  const { name, apiKey, addressFile, schedules, weights, targetMinutes } = own;
+  const { name, apiKey, addressFile, schedules, weights, targetMinutes, history } = own;
   const limits = { limit: data.SOURCE_RATE_LIMIT, windowMs: data.SOURCE_RATE_WINDOW_SECONDS * SECOND };
   const settings = {
     auth: data.SOURCE_AUTH,
@@ -32,6 +32,8 @@ export function createSource(
     scheduleTimeZone: data.SCHEDULE_TIMEZONE,
     weights,
     targetMinutes,
+    history,
+    currency: data.SOURCE_CURRENCY ?? null,
     mostSweeps: data.FRESHNESS_MOST_SWEEPS,
   });
 }

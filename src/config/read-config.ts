@@ -91,12 +91,12 @@ function missingSource(texts: SettingTexts): string[] {
 /** Without a sources file the environment describes one source, named after its schema. */
 function sourceOfEnvironment(
   data: SettingValues,
-  { schedules, weights, targetMinutes }: ResourceSettings,
+  resourceSettings: ResourceSettings,
   { file, originOf }: RawSettings,
 ): SourceConfig {
   const name = data.WAREHOUSE_SCHEMA === 'warehouse' ? 'main' : data.WAREHOUSE_SCHEMA;
   const addressFile = originOf('SOURCE_URL') === '.env' ? file : null;
-  return createSource(data, { name, apiKey: data.SOURCE_API_KEY, addressFile, schedules, weights, targetMinutes });
+  return createSource(data, { name, apiKey: data.SOURCE_API_KEY, addressFile, ...resourceSettings });
 }
 
 function showSettings(data: SettingValues, { textOf, originOf }: RawSettings, perResource: readonly string[]) {

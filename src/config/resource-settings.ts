@@ -1,16 +1,17 @@
 import type { z } from 'zod';
 import type { SourceConfig } from './config.ts';
 import type { RawSettings } from './environment.ts';
-import { checked, wholeNumber } from './value-checks.ts';
+import { checked, oneOf, wholeNumber } from './value-checks.ts';
 
 /** What is set by resource. */
-export type ResourceSettings = Pick<SourceConfig, 'schedules' | 'weights' | 'targetMinutes'>;
+export type ResourceSettings = Pick<SourceConfig, 'schedules' | 'weights' | 'targetMinutes' | 'history'>;
 
 /** The first part of the names of each. */
 const FIELDS: Readonly<Record<string, keyof ResourceSettings>> = {
   SCHEDULE: 'schedules',
   WEIGHT: 'weights',
   FRESHNESS_TARGET_MINUTES: 'targetMinutes',
+  HISTORY: 'history',
 };
 const NAME = new RegExp(`^(${Object.keys(FIELDS).join('|')})_([A-Z][A-Z0-9_]*)$`);
 
@@ -26,15 +27,14 @@ const SCHEDULE = checked(
 );
 const WEIGHT = wholeNumber(1, 1000);
 const TARGET = wholeNumber(1, 525_600);
+const HISTORY = oneOf('on', 'off').transform(text => text === 'on');
 
-/** The settings SCHEDULE_<RESOURCE>, WEIGHT_<RESOURCE> and FRESHNESS_TARGET_MINUTES_<RESOURCE>; `names` are those that are set. */
+/** The settings that are named after resources; `names` are those that are set. */
 export function readResourceSettings(
   { names: all, textOf }: RawSettings,
   resources: readonly string[],
 ): ResourceSettings & { names: readonly string[]; problems: readonly string[] } {
-  const schedules: Record<string, string> = {};
-  const weights: Record<string, number> = {};
-  const targetMinutes: Record<string, number> = {};
+  const found: ResourceSettings = { schedules: {}, weights: {}, targetMinutes: {}, history: {} };
   const names: string[] = [];
   const problems: string[] = [];
   for (const name of all) {
@@ -42,14 +42,14 @@ export function readResourceSettings(
     const field = FIELDS[kind];
     const text = textOf(name);
     if (!field || !rest || !text || name === 'SCHEDULE_TIMEZONE') continue;
+    // Shells have variables such as HISTORY_IGNORE.
+    if (field === 'history' && !resources.includes(rest.toLowerCase()) && !HISTORY.safeParse(text).success) continue;
     names.push(name);
     const checkedHere = checkResourceSettings({ [field]: { [rest.toLowerCase()]: text } }, resources, () => name);
-    Object.assign(schedules, checkedHere.schedules);
-    Object.assign(weights, checkedHere.weights);
-    Object.assign(targetMinutes, checkedHere.targetMinutes);
+    Object.assign(found[field], checkedHere[field]);
     problems.push(...checkedHere.problems);
   }
-  return { schedules, weights, targetMinutes, names, problems };
+  return { ...found, names, problems };
 }
 
 /** Checks resources and values; `nameOf` says what a problem calls one of them. */
@@ -76,6 +76,7 @@ export function checkResourceSettings(
     schedules: check('schedules', SCHEDULE),
     weights: check('weights', WEIGHT),
     targetMinutes: check('targetMinutes', TARGET),
+    history: check('history', HISTORY),
     problems,
   };
 }

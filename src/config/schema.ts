@@ -26,6 +26,7 @@ export const SOURCE_SHAPE = {
   SOURCE_CONCURRENCY: wholeNumber(1, 32).default(4),
   SOURCE_TIMEOUT_SECONDS: wholeNumber(1, 600).default(30),
   SOURCE_LAG_SECONDS: wholeNumber(0, 3600).default(60),
+  SOURCE_CURRENCY: checked('the three letters of a currency, such as EUR', text => /^[A-Z]{3}$/.test(text)).optional(),
   SOURCE_NEVER: nameList('field names with commas between them, such as iban,date_of_birth').default([]),
   WAREHOUSE_SCHEMA: checked(
     'a schema name such as books_2: at most 40 of a-z, 0-9 and _, no leading digit, not sluice, graphile_worker, information_schema or pg_*',
@@ -39,7 +40,7 @@ export const API_KEY = checked('the API key exactly as the source shows it, with
   /^[\x21-\x7e]+$/.test(text),
 );
 
-/** Every setting with a fixed name. SCHEDULE_*, WEIGHT_* and FRESHNESS_TARGET_MINUTES_* are named after resources: see resource-settings.ts. */
+/** Every setting with a fixed name. SCHEDULE_*, WEIGHT_*, FRESHNESS_TARGET_MINUTES_* and HISTORY_* are named after resources: see resource-settings.ts. */
 export const SCHEMA = z.object({
   ...SOURCE_SHAPE,
   SOURCE_API_KEY: API_KEY.optional(),

@@ -17,6 +17,7 @@ const FIELDS = {
   concurrency: 'SOURCE_CONCURRENCY',
   timeout_seconds: 'SOURCE_TIMEOUT_SECONDS',
   lag_seconds: 'SOURCE_LAG_SECONDS',
+  currency: 'SOURCE_CURRENCY',
   never: 'SOURCE_NEVER',
   schema: 'WAREHOUSE_SCHEMA',
   schedule_timezone: 'SCHEDULE_TIMEZONE',
@@ -27,6 +28,7 @@ const BY_RESOURCE = {
   schedules: ['schedules', '"off"'],
   weights: ['weights', 3],
   target_minutes: ['targetMinutes', 5],
+  history: ['history', '"on"'],
 } as const satisfies Record<string, readonly [keyof ResourceSettings, unknown]>;
 const KNOWN_FIELDS = ['name', 'api_key_from', ...Object.keys(BY_RESOURCE), ...Object.keys(FIELDS)];
 
@@ -68,6 +70,7 @@ export function readSourceEntry(
     schedules: { ...resourceDefaults.schedules, ...own.schedules },
     weights: { ...resourceDefaults.weights, ...own.weights },
     targetMinutes: { ...resourceDefaults.targetMinutes, ...own.targetMinutes },
+    history: { ...resourceDefaults.history, ...own.history },
   });
   return { source, problems };
 }

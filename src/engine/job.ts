@@ -11,6 +11,8 @@ import { plainText, rowText } from './storable-text.ts';
 export interface Job {
   /** Path of the list below the source's base URL, e.g. `/api/v2/customers`. */
   readonly path: string;
+  /** One sentence about a row, the comment of its table; empty: none. */
+  readonly description: string;
   /** Cron expression, five fields. Default: every 15 minutes. */
   readonly schedule: string;
   /** The fields of one row. Unknown fields are kept in `_extra`; a row that does not fit is quarantined. */
@@ -32,7 +34,7 @@ export interface Job {
   readonly control: ControlTotals | null;
   /** The field that tells when the source last changed the row; null: none does. */
   readonly updatedAt: string | null;
-  /** Keep earlier versions of changed rows in `row_history`. Default: only deleted rows are kept. */
+  /** Keep earlier versions of changed rows in `row_history`, unless HISTORY_<NAME> says otherwise. Default: only deleted rows are kept. */
   readonly history: boolean;
 }
 
@@ -40,6 +42,8 @@ export interface Job {
 export interface Child {
   readonly table: string;
   readonly parent: string;
+  /** The comment of its table. */
+  readonly description?: string;
 }
 
 /** Where the source tells what a month (`YYYY-MM`) sums up to, and what its answer's fields are the sums of. */
@@ -99,9 +103,12 @@ export const monthly = (of: Pick<Monthly, 'query' | 'fields'> & Partial<Pick<Mon
 
 export function defineJob(
   declaration: Pick<Job, 'path' | 'record' | 'key' | 'slicings'> &
-    Partial<Pick<Job, 'schedule' | 'children' | 'never' | 'events' | 'control' | 'updatedAt' | 'history'>>,
+    Partial<
+      Pick<Job, 'description' | 'schedule' | 'children' | 'never' | 'events' | 'control' | 'updatedAt' | 'history'>
+    >,
 ): Job {
   return {
+    description: '',
     schedule: '*/15 * * * *',
     children: {},
     never: [],
@@ -118,19 +125,23 @@ export function slicingOf<K extends Slicing['by']>(job: Job, by: K): Extract<Sli
   return job.slicings.find((slicing): slicing is Extract<Slicing, { by: K }> => slicing.by === by);
 }
 
+/*
+ * The types of fields. `description` becomes the comment of the column, which psql, BI tools and the console show.
+ */
+
 /** Text as it came, without NUL characters. */
-export const text = () => field(plainText);
+export const text = (description?: string) => field(plainText, description);
 /** A whole number for `bigint`; also as text. */
-export const integer = () => field(integerText);
+export const integer = (description?: string) => field(integerText, description);
 /** An exact number for `numeric`; also as text. */
-export const decimal = () => field(decimalText);
+export const decimal = (description?: string) => field(decimalText, description);
 /** A plain date. */
-export const date = () => field(dateText);
+export const date = (description?: string) => field(dateText, description);
 /** A moment; without a zone it is read in SOURCE_TIMEZONE. */
-export const timestamp = () => field(stampText);
+export const timestamp = (description?: string) => field(stampText, description);
 /** The row itself, whole, for `jsonb`: where the source's fields are not documented, nor whether it offers the list at all. */
 export const wholeRow = () => WHOLE_ROW;
-const WHOLE_ROW = field(rowText);
+const WHOLE_ROW = field(rowText, 'The row as received, as JSON.');
 
 /** The field that holds the whole row, if there is one. */
 export const wholeRowOf = (job: Job): string | undefined =>

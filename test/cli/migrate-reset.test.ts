@@ -67,7 +67,7 @@ test('on tables of an older version, commands name the pending migrations instea
 
     // They need no table of the warehouse.
     await database.query(
-      "delete from sluice.migrations_warehouse where name like '0009%'; drop table warehouse.purchases",
+      "delete from sluice.migrations_warehouse where name like '0009%'; drop table warehouse.purchases cascade",
     );
     expect((await sluice('backfill', 'list')).stdout).toMatch(
       new RegExp(`^ *${id} +invoices +everything +waiting`, 'm'),

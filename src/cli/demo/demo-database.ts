@@ -1,6 +1,6 @@
 import { readingGrants } from '../../reading-login.ts';
 import { type Database, openDatabase } from '../../warehouse/database/database.ts';
-import { migrate } from '../../warehouse/database/migrate.ts';
+import { applyMigrations } from '../run/pending-migrations.ts';
 import type { Session } from '../session/session.ts';
 
 const NAME = 'sluice_demo';
@@ -20,7 +20,7 @@ export async function withDemoDatabase<T>(
   try {
     const readerUrl = admin.readerUrl ?? admin.url;
     await database.query(readingGrants(new URL(readerUrl).username));
-    await migrate(session.migrations(database, 'warehouse'));
+    await applyMigrations(session, database, ['warehouse']);
     return await work(database, demoOf(readerUrl));
   } finally {
     await database.close();

@@ -47,6 +47,8 @@ export async function readSandbox(demo: Demo, kind: OrderKind): Promise<(OrderSu
     scheduleTimeZone: 'UTC',
     weights: {},
     targetMinutes: {},
+    history: {},
+    currency: null,
     mostSweeps: MOST_SWEEPS,
   };
   const { retention } = session.settings;

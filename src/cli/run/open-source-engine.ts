@@ -7,7 +7,7 @@ import type { SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Retention } from '../../warehouse/ledgers/retention.ts';
-import { agendaRules, type OpenSource, openLedger } from '../session/source-settings.ts';
+import { agendaRules, jobsOf, type OpenSource, openLedger } from '../session/source-settings.ts';
 
 /** Short beside the time that an answer takes, and long enough for several of a source without a limit. */
 const GATHER_MS = 20;
@@ -32,6 +32,7 @@ export function openSourceEngine(options: {
   return openEngine({
     ...given,
     ...settings,
+    jobs: jobsOf(source, given.jobs),
     source: name,
     schema,
     gatherMs: GATHER_MS,

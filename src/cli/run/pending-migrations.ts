@@ -1,16 +1,26 @@
+import { describeTables } from '../../engine/records/describe-tables.ts';
 import { SluiceError } from '../../errors.ts';
+import { writeComments } from '../../warehouse/database/comments.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { migrate, pendingBookkeeping, pendingMigrations } from '../../warehouse/database/migrate.ts';
 import type { Session } from '../session/session.ts';
 
-/** Migrates the bookkeeping and the schemas of the command's sources; returns the migrations applied. */
-export async function applyMigrations(session: Session, database: Database): Promise<string[]> {
+/** Migrates the bookkeeping and these schemas, and comments their tables; returns the migrations applied. Default: of all sources of the command. */
+export async function applyMigrations(
+  session: Session,
+  database: Database,
+  schemas: readonly string[] = session.settings.sources.map(({ schema }) => schema),
+): Promise<string[]> {
   const applied: string[] = [];
-  for (const { schema } of session.settings.sources) {
+  for (const schema of schemas) {
     const options = session.migrations(database, schema);
     // This check takes one statement; migrating takes a lock that others wait for.
     if ((await pendingMigrations(options)).length > 0) applied.push(...(await migrate(options)));
   }
+  await writeComments(
+    database,
+    schemas.flatMap(schema => [...session.jobs].flatMap(([name, job]) => describeTables(name, job, schema))),
+  );
   return applied;
 }
 

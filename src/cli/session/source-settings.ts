@@ -19,6 +19,10 @@ export const schedulesOf = ({ schedules }: SourceConfig, jobs: ReadonlyMap<strin
       .filter(([, schedule]) => schedule !== 'off'),
   );
 
+/** The jobs, with history where the settings say so. */
+export const jobsOf = ({ history }: SourceConfig, jobs: ReadonlyMap<string, Job>): ReadonlyMap<string, Job> =>
+  new Map([...jobs].map(([name, job]) => [name, { ...job, history: history[name] ?? job.history }]));
+
 export const isOpen = (source: SourceConfig): source is OpenSource => source.settings !== null;
 
 /** The ledger of requests of the source's key, shared by all processes. */
@@ -26,8 +30,11 @@ export const openLedger = (database: Database, name: string, source: SourceSetti
   createLedger({ ...source, database, source: name });
 
 /** Kind `configuration` if the source under this name used to be another installation; `moved` confirms a new address. */
-export const recognise = (database: Database, { name, schema, settings }: OpenSource, moved = false): Promise<void> =>
-  recogniseSource(database.kysely, { source: name, url: settings.url, schema, moved });
+export const recognise = (
+  database: Database,
+  { name, schema, currency, settings }: OpenSource,
+  moved = false,
+): Promise<void> => recogniseSource(database.kysely, { source: name, url: settings.url, schema, currency, moved });
 
 /** What the settings say about the agenda of the source. */
 export function agendaRules(source: SourceConfig): AgendaRules & Required<Pick<AgendaRules, 'weights' | 'targets'>> {

@@ -6,11 +6,13 @@ type Read = (value: unknown) => string | null;
 const readers = new WeakMap<object, Read>();
 
 /** A field of a record in its normal form. An absent field stays absent; a value that `read` rejects becomes an issue of the field. */
-export function field(read: Read) {
-  const schema = z
+export function field(read: Read, description?: string) {
+  const plain = z
     .unknown()
     .transform((value, context) => (value === undefined ? undefined : checked(value, context, read)))
     .optional();
+  // `describe` returns another schema.
+  const schema = description === undefined ? plain : plain.describe(description);
   readers.set(schema, read);
   return schema;
 }

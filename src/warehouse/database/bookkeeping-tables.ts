@@ -233,6 +233,7 @@ export const BOOKKEEPING_TABLES = {
     address: 'text',
     since: 'timestamp with time zone',
     schema: 'text null',
+    currency: 'text null',
   },
   'sluice.traits': {
     source: 'text',

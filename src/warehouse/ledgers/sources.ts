@@ -14,6 +14,7 @@ interface Placed {
 interface Known {
   readonly address: string | null;
   readonly schema: string | null;
+  readonly currency: string | null;
   readonly wasRead: boolean;
   /** Another source that was read into that schema. */
   readonly other: string | null;
@@ -23,26 +24,30 @@ interface Known {
 const wasRead = sql<boolean>`exists (select from sluice.coverage c where c.source = s.source and read_at is not null)`;
 
 /**
- * Records where a source is read from and into which schema. Throws kind `configuration` once something was read from another
+ * Records where a source is read from, into which schema, and what its amounts are in. Throws kind `configuration` once something was read from another
  * address (its rows would be taken for deleted) or into another schema (empty tables would be taken for proven), or when another
  * source was read into the schema (each would delete the other's rows). `moved`: the same installation at a new address.
  */
-export async function recogniseSource(db: Db, given: Placed & { url: string; moved: boolean }): Promise<void> {
-  const { source, schema, moved } = given;
+export async function recogniseSource(
+  db: Db,
+  given: Placed & { url: string; currency: string | null; moved: boolean },
+): Promise<void> {
+  const { source, schema, currency, moved } = given;
   const { host, pathname } = new URL(given.url);
   const address = `${host}${pathname}`.replace(/\/+$/, '');
   const known = await lookUp(db, given);
   if (known.wasRead && known.address !== address && !moved) throw otherAddress(source, known.address, address);
   refuseSchema(known, given);
   // A service calls this before each of its turns: unchanged, nothing is written.
-  if (known.address === address && known.schema === schema) return;
+  if (known.address === address && known.schema === schema && known.currency === currency) return;
   await db
     .insertInto('sluice.sources')
-    .values({ source, address, schema, since: NOW })
+    .values({ source, address, schema, currency, since: NOW })
     .onConflict(conflict =>
       conflict.column('source').doUpdateSet(eb => ({
         address: eb.ref('excluded.address'),
         schema: eb.ref('excluded.schema'),
+        currency: eb.ref('excluded.currency'),
         since: sql<string>`case when sources.address = excluded.address then sources.since else excluded.since end`,
       })),
     )
@@ -70,7 +75,7 @@ export async function forgetSource(db: Db, source: string): Promise<void> {
 /** SQL: one row even for a source that is not known yet. */
 async function lookUp(db: Db, { source, schema }: Placed): Promise<Known> {
   const { rows } = await sql<Known>`
-    select s.address, s.schema, ${wasRead} as "wasRead",
+    select s.address, s.schema, s.currency, ${wasRead} as "wasRead",
       (select min(s.source) from sluice.sources s where s.schema = ${schema} and s.source <> ${source} and ${wasRead}) as other
     from (values (${source})) as given(name) left join sluice.sources s on s.source = given.name`.execute(db);
   return rows[0] as Known;

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { DAY } from '../../clock.ts';
 import type { Db } from '../database/database.ts';
 import { lockForTransaction } from '../database/lock-key.ts';
@@ -8,6 +8,7 @@ import { BELIEVED_AFTER, type DeletionLimit, deletionLimitOf, withinDeletionLimi
 import { markSeen } from './missing-rows.ts';
 import { forgetWindows } from './row-windows.ts';
 import type { Table } from './tables.ts';
+import { wholeRow } from './whole-row.ts';
 
 /** `beyond`: nothing was deleted, because it would have passed the deletion limit. */
 export type DeleteResult = { readonly deleted: string[] } | { readonly beyond: DeletionLimit };
@@ -64,14 +65,9 @@ async function copyToHistory(
   { resource, keys, runId }: { resource: string; keys: readonly string[]; runId: string | null },
 ): Promise<string[]> {
   const key = sql.id(table.key.name);
-  const children: RawBuilder<unknown>[] = table.children.map(
-    child => sql`${child.field}::text, (select coalesce(jsonb_agg(to_jsonb(c) - ${child.parent}::text order by c.line), '[]')
-      from ${sql.id(table.schema, child.name)} c where c.${sql.id(child.parent)} = t.${key})`,
-  );
   const { rows } = await sql<{ key: string }>`
     insert into ${sql.id(table.schema, 'row_history')} (resource, key, row, valid_from, valid_to, ended_by, run_id)
-    select ${resource}, t.${key}::text, (to_jsonb(t) - '_hash') || jsonb_build_object(${sql.join(children)}),
-      t._synced_at, sluice.now(), 'deleted', cast(${runId} as bigint)
+    select ${resource}, t.${key}::text, ${wholeRow(table)}, t._synced_at, sluice.now(), 'deleted', cast(${runId} as bigint)
     from unnest(${arrayOf(table.key.type, keys)}) as k(key) join ${sql.id(table.schema, table.name)} t on t.${key} = k.key
     returning key`.execute(tx);
   return rows.map(row => row.key);

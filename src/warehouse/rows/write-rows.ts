@@ -3,6 +3,7 @@ import type { Db } from '../database/database.ts';
 import { arrayOf, bytesOf } from './array-of.ts';
 import { alteredChildren, type ChildRow, replaceChildren } from './child-rows.ts';
 import type { Column, Table } from './tables.ts';
+import { wholeRow } from './whole-row.ts';
 
 /** One parsed record, as text that Postgres casts. A column absent from `values` keeps its stored value. */
 export interface Row {
@@ -148,7 +149,10 @@ function flagged({ rows }: Batch, name: string, holds: (row: Row) => boolean): B
   return values.includes('true') ? [{ name, type: 'boolean', values }] : [];
 }
 
-/** One statement: it compares, keeps the old versions, updates, inserts and clears the history of revived rows. */
+/**
+ * One statement: it compares, keeps the old versions, updates, inserts, and forgets that revived rows were deleted; where all versions are
+ * kept, the deleted one stays an earlier version.
+ */
 async function writeBatch(
   tx: Db,
   table: Table,
@@ -179,7 +183,7 @@ async function writeBatch(
       : sql`false`;
   const keepOld = table.history
     ? sql`, kept as (insert into ${history} (resource, key, row, valid_from, valid_to, ended_by, run_id)
-        select ${context.resource}, t.${key}::text, to_jsonb(t), t._synced_at, n.now, 'changed', ${context.runId}::bigint
+        select ${context.resource}, t.${key}::text, ${wholeRow(table)}, t._synced_at, n.now, 'changed', ${context.runId}::bigint
         from compared c join ${target} t on t.${key} = c.${key}, moment n where c.known and c.differs and c.known_read_at <= c._read_at)`
     : sql``;
 
@@ -206,7 +210,7 @@ async function writeBatch(
       select ${of('c', names)}, n.now from compared c, moment n where not c.known
       returning ${key}
     ), revived as (
-      delete from ${history} h using inserted i
+      ${table.history ? sql`update ${history} h set ended_by = 'changed' from inserted i` : sql`delete from ${history} h using inserted i`}
       where h.resource = ${context.resource} and h.key = i.${key}::text and h.ended_by = 'deleted' returning h.key
     )
     select a.all, case when not a.all then (select array_agg(${key}::text) from inserted) end as inserted,

@@ -10,7 +10,9 @@ test('a source that was read from another address is refused, with commands that
       ['vienna', ' --source vienna'],
     ] as const) {
       const from = (host: string, moved = false) =>
-        recogniseSource(kysely, { source, url: `https://${host}`, schema: source, moved }).catch(explain);
+        recogniseSource(kysely, { source, url: `https://${host}`, schema: source, currency: null, moved }).catch(
+          explain,
+        );
       expect(await from('old.example.com')).toBeUndefined();
       await query(
         `insert into sluice.coverage (source, resource, slice, read_at) values ($1, 'customers', 'whole', sluice.now())`,
@@ -27,7 +29,13 @@ test('a source that was read from another address is refused, with commands that
 test('a source whose rows are in another schema is refused until nothing that was read is left', async () => {
   await withDatabase(async ({ kysely, query }) => {
     const into = (schema: string) =>
-      recogniseSource(kysely, { source: 'graz', url: 'https://example.com', schema, moved: true }).catch(explain);
+      recogniseSource(kysely, {
+        source: 'graz',
+        url: 'https://example.com',
+        schema,
+        currency: null,
+        moved: true,
+      }).catch(explain);
     expect(await into('first')).toBeUndefined();
     expect(await into('second')).toBeUndefined();
     await query(
@@ -47,7 +55,7 @@ test('of two sources in one schema the second is refused once the first was read
   await withDatabase(async ({ kysely, query }) => {
     const url = 'https://example.com';
     const begins = (source: string) =>
-      recogniseSource(kysely, { source, url, schema: 'warehouse', moved: false }).catch(explain);
+      recogniseSource(kysely, { source, url, schema: 'warehouse', currency: null, moved: false }).catch(explain);
     const resets = (source: string) => refuseOthersRows(kysely, { source, schema: 'warehouse' }).catch(explain);
     const wasRead = (source: string) =>
       query(
@@ -77,7 +85,7 @@ test('of two sources in one schema the second is refused once the first was read
 test('an unchanged source is not written again at each check', async () => {
   await withDatabase(async ({ kysely, query }) => {
     const look = (url: string) =>
-      recogniseSource(kysely, { source: 'graz', url, schema: 'graz', moved: false }).then(() =>
+      recogniseSource(kysely, { source: 'graz', url, schema: 'graz', currency: null, moved: false }).then(() =>
         query('select xmin::text, xmax::text, ctid::text, address from sluice.sources'),
       );
     const { rows } = await look('https://example.com/');
