@@ -1,5 +1,6 @@
 import { Command, type CommanderError } from 'commander';
 import { SluiceError, sentence } from '../errors.ts';
+import { VERSION } from '../version.ts';
 import type { Cli } from './session/session.ts';
 
 /** Loaded on demand: loading all commands takes three times as long as loading one. */
@@ -16,17 +17,21 @@ const COMMANDS: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   quarantine: async cli => (await import('./commands/quarantine.ts')).quarantineCommand(cli),
   why: async cli => (await import('./commands/why.ts')).whyCommand(cli),
   sql: async cli => (await import('./commands/sql.ts')).sqlCommand(cli),
+  export: async cli => (await import('./commands/export.ts')).exportCommand(cli),
+  mcp: async cli => (await import('./commands/mcp.ts')).mcpCommand(cli),
   grant: async cli => (await import('./commands/grant.ts')).grantCommand(cli),
   migrate: async cli => (await import('./commands/migrate.ts')).migrateCommand(cli),
   sandbox: async cli => (await import('./commands/sandbox.ts')).sandboxCommand(cli),
   webhooks: async cli => (await import('./commands/webhooks.ts')).webhooksCommand(cli),
   reset: async cli => (await import('./commands/reset.ts')).resetCommand(cli),
   forget: async cli => (await import('./commands/forget.ts')).forgetCommand(cli),
+  completion: async cli =>
+    (await import('./commands/completion.ts')).completionCommand(
+      cli,
+      async () => (await createProgram(cli, undefined)).commands,
+    ),
   'stop-db': async cli => (await import('./commands/stop-db.ts')).stopDbCommand(cli),
 };
-
-/** Same as in package.json. */
-const VERSION = '0.1.0';
 
 /** The command line; only the named command, if `name` is one. Wrong usage throws the kind `usage`. */
 export async function createProgram(cli: Cli, name: string | undefined): Promise<Command> {

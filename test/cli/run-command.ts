@@ -100,7 +100,7 @@ export const hasTerminals = process.platform === 'linux' && spawnSync(SCRIPT, ['
 export function begin(args: readonly string[], options: RunOptions = {}): Running {
   const folder = options.cwd ?? mkdtempSync(join(tmpdir(), 'sluice-cwd-'));
   const { PATH = '', HOME = '' } = process.env;
-  const command = [process.execPath, join(built, 'src/main.js'), ...args];
+  const command = [process.execPath, builtProgram(), ...args];
   const quoted = command.map(part => `'${part}'`).join(' ');
   const [program, ...given] = options.terminal ? [SCRIPT, '-qec', quoted, '/dev/null'] : command;
   const child = spawn(program as string, given, {
@@ -178,3 +178,6 @@ export async function withInstallation(
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise(resolve => setTimeout(resolve, 20));
 }
+
+/** The compiled program, for those who start it themselves. */
+export const builtProgram = (): string => join(built, 'src/main.js');

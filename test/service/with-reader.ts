@@ -11,7 +11,7 @@ import { silent } from './with-service.ts';
 export async function withReader(
   database: Database,
   { url, adminUrl }: TestDatabase,
-  fn: (reader: Database) => Promise<void>,
+  fn: (reader: Database, address: string) => Promise<void>,
 ): Promise<void> {
   const login = `reader_${randomBytes(4).toString('hex')}`;
   await asAdmin(adminUrl, `create role ${login} ${loginAttributes('reader-password')}`);
@@ -21,7 +21,7 @@ export async function withReader(
   const address = Object.assign(new URL(url), { username: login, password: 'reader-password' }).href;
   const reader = await openDatabase({ url: address, applicationName: 'test reader', log: silent });
   try {
-    await fn(reader);
+    await fn(reader, address);
   } finally {
     await reader.close();
   }

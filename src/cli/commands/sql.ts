@@ -5,13 +5,13 @@ import { SECOND } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import { plural } from '../../service/format.ts';
 import { csv, csvSafe, type Format } from '../../service/query/csv.ts';
-import type { Database } from '../../warehouse/database/database.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';
 import { queryExpanded } from '../output/query-expanded.ts';
 import { json, ndjson } from '../output/query-formats.ts';
 import { queryTable } from '../output/query-table.ts';
 import { openResultFile } from '../output/result-file.ts';
 import { newCommand } from '../session/new-command.ts';
+import { openQueryLogin } from '../session/open-query-login.ts';
 import type { Cli, Session } from '../session/session.ts';
 import { PLAIN, type Terminal } from '../session/terminal.ts';
 
@@ -52,21 +52,11 @@ async function runQuery(session: Session, given: string | undefined, options: Op
   const read = { query, schema, timeoutMs: options.timeout * SECOND, signal };
   if (options.out !== undefined) return writeFile(session, read, create, options.out);
   const format = create(terminal);
-  const database = await openReader(session);
+  const database = await openQueryLogin(session);
   await readQuery(database, read, (columns, rows) => terminal.write(format.write(columns, rows)));
   await terminal.write(format.end());
   return 0;
 }
-
-/** Says so where the query runs with all rights of DATABASE_URL. */
-async function openReader(session: Session): Promise<Database> {
-  const database = await session.openReader();
-  if (database.readerUrl === null) session.terminal.note(NO_READER);
-  return database;
-}
-
-const NO_READER =
-  'This query runs with the rights of DATABASE_URL, because no login that may only read is set. Create one: sluice grant';
 
 function parseTimeout(text: string): number {
   const seconds = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
@@ -99,7 +89,7 @@ async function writeFile(
   path: string,
 ): Promise<0> {
   const format = create({ colors: PLAIN, width: null });
-  const database = await openReader(session);
+  const database = await openQueryLogin(session);
   const file = await openResultFile(path);
   let rowCount = 0;
   try {

@@ -3,7 +3,7 @@ import { codeOf, SluiceError } from '../../errors.ts';
 
 /** A file that appears under its name only once it is complete. */
 export interface ResultFile {
-  write(text: string): Promise<boolean>;
+  write(part: string | Uint8Array): Promise<boolean>;
   complete(): Promise<void>;
   /** Removes what was written, unless it is complete. */
   close(): Promise<void>;
@@ -27,8 +27,8 @@ export async function openResultFile(path: string): Promise<ResultFile> {
   }
   let isComplete = false;
   return {
-    async write(text) {
-      await file.appendFile(text).catch((cause: unknown) => {
+    async write(part) {
+      await file.appendFile(part).catch((cause: unknown) => {
         throw unwritable(path, cause);
       });
       return true;

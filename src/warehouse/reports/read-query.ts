@@ -16,14 +16,13 @@ export type TextRow = readonly (string | null)[];
 
 const AS_WRITTEN = { getTypeParser: () => (value: unknown) => value } as unknown as pg.CustomTypesConfig;
 const BATCH = 500;
-/**
- * Runs one query and passes its rows on in batches of at most 500, so that memory stays flat. Names are looked up in the schema,
- * then in `sluice`. The transaction is read-only, but what the query can do is decided by the login of `database` alone.
- * `onRows` returns false to stop. Throws kind `failed` with Postgres' own words for a wrong query or one that takes longer than
- * `timeoutMs` (0: no limit), `usage` for COPY, and `stopped` when the signal came before all rows were passed on.
- */
-interface ReadOptions {
-  readonly query: string;
+
+/** Runs a query of a few rows that sees the same data as the query that is read. */
+export type Ask = (query: string) => Promise<{ columns: readonly ColumnInfo[]; rows: readonly TextRow[] }>;
+
+export interface ReadOptions {
+  /** One statement, or what makes it up. */
+  readonly query: string | ((ask: Ask) => Promise<string>);
   readonly schema: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -31,21 +30,33 @@ interface ReadOptions {
   readonly mostBytes?: number;
 }
 
+/**
+ * Runs one query and passes its rows on in batches of at most 500, so that memory stays flat. Names are looked up in the schema,
+ * then in `sluice`. The transaction is read-only, but what the query can do is decided by the login of `database` alone.
+ * `onRows` returns false to stop. Throws kind `failed` with Postgres' own words for a wrong query or one that takes longer than
+ * `timeoutMs` (0: no limit), `usage` for COPY, and `stopped` when the signal came before all rows were passed on.
+ */
 export async function readQuery(
   database: Database,
   options: ReadOptions,
   onRows: (columns: readonly ColumnInfo[], rows: readonly TextRow[]) => Promise<boolean>,
 ): Promise<void> {
-  const { query, schema, timeoutMs, signal, mostBytes = Number.POSITIVE_INFINITY } = options;
+  const { schema, timeoutMs, signal, mostBytes = Number.POSITIVE_INFINITY } = options;
   const client = await database.pool.connect().catch(error => {
     throw explainDatabaseError(error, database.place);
   });
   let broken: Error | undefined;
   let pid: number | undefined;
+  let query = '';
+  const ask: Ask = async text => {
+    query = text;
+    const { fields, rows } = await client.query<(string | null)[]>({ text, rowMode: 'array', types: AS_WRITTEN });
+    return { columns: fields.map(columnOf), rows };
+  };
   const volume = limitVolume(client, mostBytes);
   const cancel = () => void database.query('select pg_cancel_backend($1)', [pid]).catch(() => undefined);
   try {
-    await client.query('begin transaction read only');
+    await client.query('begin transaction isolation level repeatable read read only');
     await client.query(
       `set local search_path = ${client.escapeIdentifier(schema)}, sluice, public; set local statement_timeout = ${timeoutMs}; set local enable_seqscan = on`,
     );
@@ -55,6 +66,7 @@ export async function readQuery(
     signal.addEventListener('abort', cancel, { once: true });
     // Aborted before the listener was added, there is nothing to cancel.
     signal.throwIfAborted();
+    query = typeof options.query === 'string' ? options.query : await options.query(ask);
     const cursor = client.query(new RowCursor(query));
     for (let more = true; more; ) {
       const { columns, batch } = await nextBatch(cursor);
@@ -71,7 +83,7 @@ export async function readQuery(
       });
     if (volume.isExceeded()) throw tooLarge(mostBytes);
     if (error instanceof SluiceError) throw error;
-    throw isOfQuery(error) ? explainQuery(error, options) : explainDatabaseError(error, database.place);
+    throw isOfQuery(error) ? explainQuery(error, { ...options, query }) : explainDatabaseError(error, database.place);
   } finally {
     volume.end();
     signal.removeEventListener('abort', cancel);
@@ -137,11 +149,13 @@ const refuseCopy = (): SluiceError =>
     next: 'Select the rows instead: sluice sql --format csv "select .."',
   });
 
+const columnOf = ({ name, dataTypeID }: pg.FieldDef): ColumnInfo => ({ name, oid: dataTypeID });
+
 function nextBatch(cursor: RowCursor): Promise<{ columns: ColumnInfo[]; batch: TextRow[] }> {
   return new Promise((resolve, reject) => {
     cursor.read(BATCH, (error, batch, result) => {
       if (error) return reject(error);
-      resolve({ columns: result.fields.map(field => ({ name: field.name, oid: field.dataTypeID })), batch });
+      resolve({ columns: result.fields.map(columnOf), batch });
     });
   });
 }
@@ -158,7 +172,10 @@ function hintOf({ code, message }: pg.DatabaseError, schema: string): string | u
   return `The schemas ${schema}, sluice and public were searched. sluice status lists the tables; sluice sync creates them.`;
 }
 
-function explainQuery(error: pg.DatabaseError, { query, schema, timeoutMs }: ReadOptions): SluiceError {
+function explainQuery(
+  error: pg.DatabaseError,
+  { query, schema, timeoutMs }: ReadOptions & { query: string },
+): SluiceError {
   if (error.code === '57014' && timeoutMs > 0)
     return new SluiceError('failed', `The query was stopped after ${timeoutMs / SECOND} seconds.`, {
       next: 'To allow it more time: sluice sql --timeout <seconds> (0: no limit).',
