@@ -6,6 +6,7 @@ import type { Cli } from './session/session.ts';
 /** Loaded on demand: loading all commands takes three times as long as loading one. */
 const COMMANDS: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   demo: async cli => (await import('./commands/demo.ts')).demoCommand(cli),
+  init: async cli => (await import('./commands/init.ts')).initCommand(cli),
   start: async cli => (await import('./commands/start.ts')).startCommand(cli),
   doctor: async cli => (await import('./commands/doctor.ts')).doctorCommand(cli),
   sync: async cli => (await import('./commands/sync.ts')).syncCommand(cli),

@@ -102,7 +102,9 @@ export function begin(args: readonly string[], options: RunOptions = {}): Runnin
   const { PATH = '', HOME = '' } = process.env;
   const command = [process.execPath, builtProgram(), ...args];
   const quoted = command.map(part => `'${part}'`).join(' ');
-  const [program, ...given] = options.terminal ? [SCRIPT, '-qec', quoted, '/dev/null'] : command;
+  const [program, ...given] = options.terminal
+    ? [SCRIPT, '-qec', `stty rows 30 cols 100; ${quoted}`, '/dev/null']
+    : command;
   const child = spawn(program as string, given, {
     cwd: folder,
     // Services of several tests run at once: each listens on any free port.

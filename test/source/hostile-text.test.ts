@@ -123,6 +123,7 @@ const UNFED: Record<string, string> = {
   'errors.ts': 'one character',
   'loopback.ts': 'a host name of the settings',
   'cli/forget/erase-record.ts': 'arguments',
+  'cli/init/env-text.ts': 'a file of the user, and what was typed',
   'engine/apply/bad-data.ts': 'an SQLSTATE',
   'engine/slices/': 'slices and ids, as we write them',
   'service/console/ids.ts': 'a part of an address',

@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
-import { createMemoryBudget } from '../../budget/memory-budget.ts';
-import type { SourceConfig, SourceSettings } from '../../config/config.ts';
+import type { SourceConfig } from '../../config/config.ts';
 import { SluiceError } from '../../errors.ts';
 import { budgetLine } from '../../service/format.ts';
 import { describeProfile } from '../../service/status/describe-profile.ts';
-import { type Client, openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { readTraits, type Trait } from '../../warehouse/ledgers/traits.ts';
 import { findPowers, POWERS_NEXT } from '../../warehouse/reports/login-powers.ts';
@@ -13,6 +11,7 @@ import { TARGET_NEXT } from '../agenda/describe-targets.ts';
 import { readTargets } from '../agenda/read-targets.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
+import { type Check, checkAnswer } from '../run/check-answer.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { describeAddresses } from '../session/describe-addresses.ts';
 import { describeTls, TLS_NEXT } from '../session/describe-tls.ts';
@@ -20,13 +19,6 @@ import { newCommand } from '../session/new-command.ts';
 import type { Cli, Session, Warehouse } from '../session/session.ts';
 import { describeShared, SHARED_NEXT } from '../session/shared-sources.ts';
 import { isOpen, openLedger } from '../session/source-settings.ts';
-
-interface Check {
-  readonly check: string;
-  readonly ok: boolean;
-  readonly found: string;
-  readonly next?: string | undefined;
-}
 
 export function doctorCommand(cli: Cli): Command {
   return newCommand(
@@ -168,52 +160,4 @@ function settingsCheck({ settings: { shown } }: Session, source: string): Check 
     found: `${missing.map(each => each.name).join(' and ')} not set`,
     next: 'Set it in the environment or in .env. To try Sluice without a source: sluice sandbox',
   };
-}
-
-/** Sends one request. */
-async function checkAnswer(
-  session: Session,
-  name: string,
-  source: SourceSettings,
-  database: Database | undefined,
-  note: (check: Check) => void,
-): Promise<void> {
-  const { jobs, signal } = session;
-  const reachable = { check: 'source', ok: true, found: `answers at ${new URL(source.url).host}` };
-  const client = openSource(session, name, source, database);
-  try {
-    const path = [...jobs.values()][0]?.path ?? '/';
-    const context = { lane: 'live' as const, purpose: 'doctor', attempts: 1, signal };
-    const answer = await client.list(path, {}, { page: 1, limit: 1 }, context);
-    const total = answer.kind === 'rows' ? answer.meta?.totalRecords : undefined;
-    note(reachable);
-    note({ check: 'key', ok: true, found: `accepted${total === undefined ? '' : `; ${path} has ${total} records`}` });
-    if (answer.kind === 'gone')
-      note({
-        check: 'list',
-        ok: false,
-        found: `the source has no ${path}`,
-        next: 'Set SOURCE_URL to the part of the address before /api/v2.',
-      });
-  } catch (error) {
-    if (!(error instanceof SluiceError) || error.kind === 'stopped') throw error;
-    // A source that rejects the key has been reached.
-    const isReached = error.kind === 'unauthorized' || error.kind === 'refused';
-    if (isReached) note(reachable);
-    const check = error.kind === 'quota' ? 'quota' : isReached ? 'key' : 'source';
-    note({ check, ok: false, found: error.message, next: error.next });
-  } finally {
-    await client.close();
-  }
-}
-
-function openSource(
-  { clock, log }: Session,
-  name: string,
-  source: SourceSettings,
-  database: Database | undefined,
-): Client {
-  const { limit, windowMs } = source;
-  const budget = database ? openLedger(database, name, source) : createMemoryBudget({ clock, limit, windowMs });
-  return openClient({ ...source, budget, noWait: true, clock, log });
 }

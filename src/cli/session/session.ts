@@ -39,6 +39,8 @@ export interface Session {
   readonly log: Log;
   /** By resource, in alphabetical order. */
   readonly jobs: ReadonlyMap<string, Job>;
+  /** The settings of the source with these texts in place of what the environment and `.env` say. Kind `configuration` for a wrong one. */
+  sourceWith(texts: { SOURCE_URL: string; SOURCE_API_KEY: string }): SourceSettings;
   /** Opens the warehouse as its owner; starts the embedded server if DATABASE_URL is not set. */
   openDatabase(options?: { name?: string; embedded?: boolean }): Promise<Warehouse>;
   /** Opens it as the login that may only read; as the owner where there is none, and `readerUrl` is null. */

@@ -1,0 +1,90 @@
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { parseEnv } from 'node:util';
+import type { Command } from 'commander';
+import { codeOf, SluiceError } from '../../errors.ts';
+import { type Answers, ask } from '../init/ask.ts';
+import { withSettings } from '../init/env-text.ts';
+import { type Check, checkAnswer } from '../run/check-answer.ts';
+import { newCommand } from '../session/new-command.ts';
+import type { Cli, Session } from '../session/session.ts';
+
+const EXAMPLES = `sluice init
+sluice init --url https://books.example.com < key.txt`;
+
+interface Options {
+  readonly url?: string;
+  readonly force?: boolean;
+}
+
+export function initCommand(cli: Cli): Command {
+  return newCommand('init', 'Connect a source: ask for its address and key, test them, write .env', EXAMPLES)
+    .option('--url <url>', 'the address; the key is then read from standard input unless that is a terminal')
+    .option('--force', 'replace the address and key that .env sets')
+    .action(cli.action({ source: false }, init));
+}
+
+async function init(session: Session, options: Options): Promise<0> {
+  const { terminal } = session;
+  const file = join(process.cwd(), '.env');
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const answers = await readAnswers(options);
+  const settings = { SOURCE_URL: answers.url, SOURCE_API_KEY: answers.key };
+  const source = session.sourceWith(settings);
+  refuseReplacing(before, settings, options);
+
+  const checks: Check[] = [];
+  await checkAnswer(session, 'main', source, undefined, check => void checks.push(check));
+  const failed = checks.find(({ ok }) => !ok);
+  if (failed)
+    throw new SluiceError('failed', `${failed.found} Nothing was written.`.replace(/([^.])( Nothing)/, '$1.$2'), {
+      ...(failed.next && { next: failed.next }),
+    });
+  write(file, withSettings(before, settings));
+  for (const name of Object.keys(settings))
+    if (process.env[name] !== undefined && process.env[name] !== settings[name as keyof typeof settings])
+      terminal.note(`${name} is set in the environment too, and that value is used: unset ${name}`);
+  const found = checks.map(each => each.found);
+  terminal.show({ file, url: answers.url, found }, () =>
+    [
+      ...checks.map(({ check, found: what }) => `${terminal.colors.green('ok')}  ${check.padEnd(8)}${what}`),
+      '',
+      `Written to ${file}, which only you can read. Next: sluice sync`,
+    ].join('\n'),
+  );
+  return 0;
+}
+
+async function readAnswers({ url }: Options): Promise<Answers> {
+  const given = url === undefined ? {} : { url };
+  if (process.stdin.isTTY) return ask(given);
+  const key = (await text(process.stdin)).trim();
+  if (url !== undefined && key !== '') return { url, key };
+  throw new SluiceError(
+    'usage',
+    `${url === undefined ? '--url' : 'The key'} is missing, and there is no terminal to ask on.`,
+    {
+      next: 'Example: sluice init --url https://books.example.com < key.txt',
+    },
+  );
+}
+
+function refuseReplacing(before: string, settings: Readonly<Record<string, string>>, { force }: Options): void {
+  const known = parseEnv(before) as Record<string, string | undefined>;
+  const other = Object.keys(settings).find(name => known[name] && known[name] !== settings[name]);
+  if (other === undefined || force) return;
+  throw new SluiceError('usage', `.env sets another ${other} already.`, {
+    next: 'To replace it: sluice init --force. For a second source: docs/several-sources.md',
+  });
+}
+
+function write(file: string, content: string): void {
+  try {
+    writeFileSync(file, content, { mode: 0o600 });
+    // A file that exists keeps its mode.
+    chmodSync(file, 0o600);
+  } catch (cause) {
+    throw new SluiceError('failed', `${file} cannot be written (${codeOf(cause)}).`, { cause });
+  }
+}
