@@ -6,12 +6,18 @@ export interface TableInfo {
   readonly comment: string | null;
 }
 
-/** The tables of a schema that hold data, by name. SQL: the catalog. */
-export async function listTables(db: Db, schema: string): Promise<TableInfo[]> {
+/** The tables of a schema that hold data, by name. */
+export const listTables = (db: Db, schema: string): Promise<TableInfo[]> => listRelations(db, schema, ['r', 'p']);
+
+/** The views of a schema, by name. */
+export const listViews = (db: Db, schema: string): Promise<TableInfo[]> => listRelations(db, schema, ['v', 'm']);
+
+/** SQL: the catalog. */
+async function listRelations(db: Db, schema: string, kinds: readonly string[]): Promise<TableInfo[]> {
   const { rows } = await sql<TableInfo>`
     select c.relname as name, obj_description(c.oid, 'pg_class') as comment from pg_class c
     join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${schema} and c.relkind in ('r', 'p') order by 1`.execute(db);
+    where n.nspname = ${schema} and c.relkind::text = any(${kinds}) order by 1`.execute(db);
   return rows;
 }
 

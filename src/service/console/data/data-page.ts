@@ -12,13 +12,14 @@ export interface SourceTables {
   readonly source: string;
   readonly schema: string;
   readonly tables: readonly (TableInfo & { readonly rows: number })[];
+  readonly views: readonly TableInfo[];
   readonly quarantined: number;
   readonly missing: number;
 }
 
 /** What there is to query, of one source at a time. */
 export function dataPage(shown: SourceTables, sources: readonly string[], now: Now): Html {
-  const { source, schema, tables, quarantined, missing } = shown;
+  const { source, schema, tables, views, quarantined, missing } = shown;
   const path = encodeURIComponent(source);
   const other =
     sources.length > 1
@@ -35,6 +36,18 @@ export function dataPage(shown: SourceTables, sources: readonly string[], now: N
       comment ?? '',
     ]),
   });
-  const main = html`<h1>Data</h1>${card(`Schema ${schema}`, [other, list, exceptions])}`;
+  const questions = table({
+    caption: `Views of ${source}`,
+    head: ['view', 'what it shows'],
+    right: [],
+    rows: views.map(({ name, comment }) => [
+      html`<a href="/sql?${new URLSearchParams({ source, query: `select * from ${quoted(name)} limit 100` })}">${name}</a>`,
+      comment ?? '',
+    ]),
+  });
+  const main = html`<h1>Data</h1>${card(`Schema ${schema}`, [other, list, exceptions])}
+${views.length > 0 ? card('Views: a link opens one as a query', questions) : ''}`;
   return documentOf({ title: 'Data', section: '/data', ...now, main });
 }
+
+const quoted = (name: string): string => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`);

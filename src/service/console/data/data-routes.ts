@@ -3,7 +3,7 @@ import { confirmationOf } from '../../../engine/deletion/is-deleted.ts';
 import { openResource, placeOf } from '../../../engine/resource.ts';
 import { databaseNow } from '../../../warehouse/database/now.ts';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
-import { listColumns, listTables, newestRows } from '../../../warehouse/reports/data-tables.ts';
+import { listColumns, listTables, listViews, newestRows } from '../../../warehouse/reports/data-tables.ts';
 import { countTables, resourceMeasures } from '../../../warehouse/reports/measures.ts';
 import { listMissing } from '../../../warehouse/rows/missing-rows.ts';
 import { listQuarantine } from '../../../warehouse/rows/quarantine.ts';
@@ -65,6 +65,7 @@ async function readTables({ database, rowCounts }: ConsoleParts, source: ServedS
     source: name,
     schema,
     tables: tables.map(table => ({ ...table, rows: rowsOf(table.name) })),
+    views: await listViews(kysely, schema),
     quarantined: measures.reduce((sum, each) => sum + each.quarantined, 0),
     missing: measures.reduce((sum, each) => sum + each.missing, 0),
   };
