@@ -103,7 +103,7 @@ export function begin(args: readonly string[], options: RunOptions = {}): Runnin
   const command = [process.execPath, builtProgram(), ...args];
   const quoted = command.map(part => `'${part}'`).join(' ');
   const [program, ...given] = options.terminal
-    ? [SCRIPT, '-qec', `stty rows 30 cols 100; ${quoted}`, '/dev/null']
+    ? [SCRIPT, '-qec', `stty rows 30 cols 100; exec ${quoted}`, '/dev/null']
     : command;
   const child = spawn(program as string, given, {
     cwd: folder,

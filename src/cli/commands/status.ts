@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import { SECOND } from '../../clock.ts';
 import type { SourceConfig } from '../../config/config.ts';
 import { embeddedStatus } from '../../embedded-postgres/embedded-server.ts';
+import { SluiceError } from '../../errors.ts';
 import { budgetLine, count, durationText, moment } from '../../service/format.ts';
 import { INCIDENT_TITLES } from '../../service/incidents/incident-titles.ts';
 import { estimateRemaining, remainingText } from '../../service/orders/remaining-work.ts';
@@ -23,27 +25,41 @@ export function statusCommand(cli: Cli): Command {
   return newCommand(
     'status',
     'Show what the warehouse holds, how fresh it is, and what Sluice is doing',
-    'sluice status\nsluice status --json',
-  ).action(
-    cli.action({ source: false }, async session => {
-      const { terminal, settings } = session;
-      if (!settings.databaseUrl && (await embeddedStatus(settings.dataDir)).state === 'absent') {
-        terminal.show(
-          { database: null },
-          () => 'There is no warehouse yet. Create one: sluice sync (or try the demo: sluice demo).',
-        );
-        return 0;
-      }
-      const state = await readState(session);
-      terminal.show(documentOf(state), () => draw(session, state));
-      return 0;
-    }),
-  );
+    'sluice status\nsluice status --watch    again every five seconds, until Ctrl-C',
+  )
+    .option('--watch', 'show it again every five seconds, until Ctrl-C')
+    .action(cli.action({ source: false }, status));
 }
 
-async function readState(session: Session) {
-  const { settings } = session;
+const WATCH_MS = 5 * SECOND;
+/** The first line of an empty screen. */
+const CLEAR = '\x1b[H\x1b[2J\x1b[3J';
+
+async function status(session: Session, { watch = false }: { watch?: boolean }): Promise<0> {
+  const { terminal, settings, clock, signal } = session;
+  if (watch && (terminal.json || terminal.width === null))
+    throw new SluiceError('usage', '--watch needs a terminal.', { next: 'For programs: sluice status --json' });
+  if (!settings.databaseUrl && (await embeddedStatus(settings.dataDir)).state === 'absent') {
+    terminal.show(
+      { database: null },
+      () => 'There is no warehouse yet. Create one: sluice sync (or try the demo: sluice demo).',
+    );
+    return 0;
+  }
   const database = await session.openDatabase();
+  for (;;) {
+    const state = await readState(session, database);
+    if (watch) await terminal.write(CLEAR);
+    terminal.show(documentOf(state), () => draw(session, state));
+    if (!watch) return 0;
+    terminal.note('\nAgain every five seconds; Ctrl-C ends it.');
+    await clock.sleep(WATCH_MS, signal).catch(() => undefined);
+    if (signal.aborted) return 0;
+  }
+}
+
+async function readState(session: Session, database: Warehouse) {
+  const { settings } = session;
   const url = shownUrl(session, database);
   const pending = await listPending(session, database);
   if (pending.length > 0) return { database: url, pending };
