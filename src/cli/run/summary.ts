@@ -41,9 +41,27 @@ export function summaryTable(session: Pick<Session, 'terminal'>, all: readonly O
   const columns = ['new', 'changed', 'unchanged', 'deleted', 'missing', 'quarantined', 'requests'] as const;
   const nameOf = resourceNames(all);
   const rows = all.map(each => [nameOf(each), ...columns.map(column => count(each[column])), each.seconds.toFixed(1)]);
-  return table(session.terminal.colors, ['resource', ...columns, 'seconds'], rows, {
-    right: [1, 2, 3, 4, 5, 6, 7, 8],
-  });
+  const again = all.every(each => each.unchanged === 0 || isFirst(each)) ? 'read twice' : 'unchanged';
+  const head = ['resource', ...columns.map(column => (column === 'unchanged' ? again : column)), 'seconds'];
+  return table(session.terminal.colors, head, rows, { right: [1, 2, 3, 4, 5, 6, 7, 8] });
+}
+
+/** All its rows are new: those that were unchanged came twice, in parts that overlap. */
+const isFirst = ({ listed, new: inserted }: OrderSummary): boolean => listed !== null && inserted >= listed;
+
+/** What the columns of the table mean that are not empty. */
+function legend(all: readonly OrderSummary[]): string[] {
+  const some = (column: 'missing' | 'quarantined') => all.some(each => each[column] > 0);
+  return [
+    ...(some('missing') ? ['missing: no longer shown by the source; kept until their deletion is proven'] : []),
+    ...(some('quarantined') ? ['quarantined: cannot be stored; sluice quarantine shows why'] : []),
+  ];
+}
+
+/** What is true now, and the next step. */
+function conclusion(all: readonly OrderSummary[]): string {
+  const rows = all.reduce((sum, { listed }) => sum + (listed ?? 0), 0);
+  return `${plural(rows, 'row')} proven equal to the source. Next: sluice sql "select * from freshness"`;
 }
 
 /** How a line names a resource: preceded by its source if several were read. */
@@ -92,8 +110,11 @@ export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult
   const { terminal } = session;
   const resources = read.results.map(summarise);
   const error = failuresOf(resources, read.failed);
-  terminal.show({ resources, ...(error ? { error } : {}) }, () => summaryTable(session, resources));
-  if (!terminal.json) for (const line of unreadLines(read.results)) terminal.note(line);
+  terminal.show({ resources, ...(error ? { error } : {}) }, () =>
+    [summaryTable(session, resources), ...legend(resources)].join('\n'),
+  );
+  const unread = unreadLines(read.results);
+  if (!terminal.json) for (const line of unread) terminal.note(line);
   const nameOf = resourceNames(resources);
   for (const each of resources)
     if (each.state === 'done' && each.reason !== null && !terminal.json)
@@ -104,6 +125,7 @@ export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult
         `${nameOf(each)}: ${plural(each.replaced, 'row')} came with bytes that are invalid in the encoding of the answer; U+FFFD replaces them. To find the rows: select * from ${each.resource} where _extra ? '(replaced)'`,
       );
   if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
+  if (!error && unread.length === 0 && !terminal.json) terminal.note(conclusion(resources));
   return outcomeOf(error, read);
 }
 
