@@ -48,6 +48,7 @@ export async function readQuery(
   let broken: Error | undefined;
   let pid: number | undefined;
   let query = '';
+  let cursor: RowCursor | undefined;
   const ask: Ask = async text => {
     query = text;
     const { fields, rows } = await client.query<(string | null)[]>({ text, rowMode: 'array', types: AS_WRITTEN });
@@ -67,7 +68,7 @@ export async function readQuery(
     // Aborted before the listener was added, there is nothing to cancel.
     signal.throwIfAborted();
     query = typeof options.query === 'string' ? options.query : await options.query(ask);
-    const cursor = client.query(new RowCursor(query));
+    cursor = client.query(new RowCursor(query));
     for (let more = true; more; ) {
       const { columns, batch } = await nextBatch(cursor);
       more = (await onRows(columns, batch)) && batch.length === BATCH && !signal.aborted;
@@ -86,6 +87,7 @@ export async function readQuery(
     throw isOfQuery(error) ? explainQuery(error, { ...options, query }) : explainDatabaseError(error, database.place);
   } finally {
     volume.end();
+    cursor?.leave();
     signal.removeEventListener('abort', cancel);
     await client.query('rollback').catch((error: Error) => {
       broken = error;
@@ -122,14 +124,18 @@ const GIVE_UP_SUPERUSER = `
 /** Survives COPY, whose messages a cursor does not know: the first would end the process. */
 class RowCursor extends Cursor<(string | null)[]> {
   isCopy = false;
+  /** Stops listening to the connection, which serves other cursors later. */
+  leave: () => void = () => undefined;
 
   constructor(query: string) {
     super(query, [], { rowMode: 'array', types: AS_WRITTEN });
     const { submit } = this;
     this.submit = connection => {
-      connection.once('copyOutResponse', () => {
+      const noteCopy = () => {
         this.isCopy = true;
-      });
+      };
+      connection.once('copyOutResponse', noteCopy);
+      this.leave = () => void connection.off('copyOutResponse', noteCopy);
       submit.call(this, connection);
     };
   }
