@@ -95,7 +95,7 @@ describe('the verdict', () => {
 
   test('names the worst trouble, and the healthy rest in one line', () => {
     expect(said(healthy, first, waiting, troubled, unreadable)[0]).toBe('The state of wels cannot be read');
-    expect(said(healthy, first, waiting, troubled)[0]).toBe('graz: source unavailable');
+    expect(said(healthy, first, waiting, troubled)[0]).toBe('graz has not answered for 14 min');
     expect(said(healthy, first, waiting)).toEqual([
       'linz waits for the request limit',
       'wien is up to date as of 2 min ago.',
@@ -109,7 +109,7 @@ describe('the verdict', () => {
   test('counts the others in the same trouble, and names the resource', () => {
     const fuse = source('graz', { incidents: [incident('fuse', 'customers')] });
     expect(said(fuse, source('ulm', { incidents: [incident('failed')] }))[0]).toBe(
-      'graz, customers: deletion limit reached; 1 other source in trouble',
+      'customers of graz: more rows are missing than a day allows; 1 other source in trouble',
     );
     expect(said(first, { ...first, name: 'ulm' })[0]).toBe('bonn and 1 other source are being read for the first time');
   });

@@ -80,6 +80,7 @@ main>*,.grid>*{min-width:0}
 .pair{display:flex;justify-content:space-between;align-items:end;gap:var(--s2) var(--s3)} figcaption{text-align:right}
 .kv{display:grid;align-content:start;grid-template-columns:auto minmax(0,1fr);gap:var(--s1) var(--s4)}
 .kv dd{overflow-wrap:anywhere} .kv.end dd{text-align:right}
+.alone{grid-template-columns:minmax(300px,1fr) minmax(0,2.4fr);align-items:start}
 .sources{gap:0 var(--s4)} .sources>.card{display:grid;grid-template-rows:subgrid;grid-row:span 8;align-content:start}
 .card>hr{border:0;border-top:1px solid var(--line);margin:var(--s3) -16px}
 .foot{display:flex;gap:var(--s1) var(--s4);flex-wrap:wrap} .foot b{font-weight:600;color:var(--ink)}
@@ -137,6 +138,7 @@ textarea,input{width:100%;line-height:1.6;resize:vertical;display:block;white-sp
 .tabs{display:flex;gap:var(--s1)} .tabs a{padding:3px 10px;border-radius:6px;text-decoration:none;color:var(--soft)} .tabs [aria-current]{background:var(--sunk);color:var(--ink);font-weight:500}
 .picks a{display:block;padding:7px 10px;margin:0 -10px;border-radius:6px;text-decoration:none} .picks a:hover,.picks [aria-current]{background:var(--sunk)} .picks button{border:0;background:none;width:calc(100% + 20px);margin:0 -10px;padding:7px 10px;white-space:normal;text-align:left;text-decoration:underline;text-decoration-color:var(--edge);text-underline-offset:3px} .picks button:hover,.picks button[aria-current]{background:var(--sunk)}
 
+@media (max-width: 1100px){.alone{grid-template-columns:minmax(0,1fr)} }
 @media (max-width: 900px){.three,.wide,.side{grid-template-columns:minmax(0,1fr)} }
 @media (max-width: 700px){
   :root{--tap:44px}

@@ -8,6 +8,8 @@ import { ago, type Now } from '../parts/age.ts';
 import { stateBadge } from '../parts/state.ts';
 import { table } from '../parts/table.ts';
 import { verdictSection } from '../parts/verdict-section.ts';
+import { resourceList } from '../source/resource-list.ts';
+import type { KnownSource, SourceFacts } from '../source-facts.ts';
 import type { FleetSource, ReadableSource } from './fleet.ts';
 import { incidentList } from './incident-list.ts';
 import type { CardSource } from './read-cards.ts';
@@ -30,17 +32,23 @@ ${body}${isGuarded ? html`<p><a href="/login">Log out</a></p>` : ''}`;
   return documentOf({ title: verdict.text, section: '/', at, timeZone, main });
 }
 
-/** A card for each source. */
+/** A card for each source; `only`: the one source, whose lists find room beside its card. */
 export function cardsPage(
   sources: readonly CardSource[],
+  only: SourceFacts | null,
   at: number,
   parts: Pick<ConsoleParts, 'hide' | 'isGuarded'>,
 ): Html {
   const top = Math.max(0, ...sources.flatMap(({ detail }) => (detail?.ages ?? []).flatMap(age => age ?? [])));
   const cards = sources.map(each => sourceCard(each, top, at));
-  const body = html`<section class="grid three sources" aria-label="Sources">${cards}</section>`;
+  const isAlone = only !== null && 'status' in only;
+  const all = html`<section class="grid ${isAlone ? '' : 'three '}sources" aria-label="Sources">${cards}</section>`;
+  const body = isAlone ? html`<div class="grid alone">${all}${listsOf(only, at)}</div>` : all;
   return overviewPage(sources, body, { at, timeZone: sources[0]?.timeZone ?? 'UTC' }, parts);
 }
+
+const listsOf = (source: SourceFacts & KnownSource, at: number): Html =>
+  html`<section class="card"><div class="head"><h2>Lists</h2><a href="/sources/${encodeURIComponent(source.name)}">Months, changes, requests</a></div>${resourceList(source, { at, timeZone: source.timeZone })}</section>`;
 
 const ORDER: readonly Condition[] = [
   'unreadable',

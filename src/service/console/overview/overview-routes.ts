@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { databaseNow } from '../../../warehouse/database/now.ts';
 import type { ConsoleParts } from '../console-parts.ts';
+import { readSourceFacts } from '../source-facts.ts';
 import { readFleet } from './fleet.ts';
 import { cardsPage, fleetPage } from './overview-page.ts';
 import { createCards } from './read-cards.ts';
@@ -16,7 +17,9 @@ export function overviewRoutes(parts: ConsoleParts): Hono {
     const at = await databaseNow(database);
     const fleet = await readFleet(parts);
     if (sources.length > MOST_CARDS) return String(await fleetPage(fleet, at, parts));
-    return String(await cardsPage(await readCards(fleet, at), at, parts));
+    const [source, ...others] = sources;
+    const only = source !== undefined && others.length === 0 ? await readSourceFacts(parts, source) : null;
+    return String(await cardsPage(await readCards(fleet, at), only, at, parts));
   };
   let rendering: Promise<string> | undefined;
   return new Hono().get('/', async c => {

@@ -1,5 +1,7 @@
+import { MINUTE } from '../../../clock.ts';
+import { stampMs } from '../../../warehouse/database/stamp.ts';
+import type { Incident } from '../../../warehouse/ledgers/incidents.ts';
 import { plural } from '../../format.ts';
-import { INCIDENT_TITLES } from '../../incidents/incident-titles.ts';
 import { type Condition, conditionOf, type JudgedSource } from '../../status/condition.ts';
 import { shortDuration } from '../parts/age.ts';
 import type { State } from '../parts/state.ts';
@@ -12,14 +14,14 @@ export function verdictOf(sources: readonly JudgedSource[], at: number): Verdict
   for (const [condition, { icon, tone, say }] of Object.entries(SAID)) {
     const found = sources.filter(each => conditionOf(each) === condition);
     const [first] = found;
-    if (first !== undefined) return { icon, tone, text: say(first, found), rest };
+    if (first !== undefined) return { icon, tone, text: say(first, found, at), rest };
   }
   if (sources.length === 0) return { icon: 'off', tone: '', text: 'No source is configured', rest: '' };
   const who = sources.length === 1 ? `${sources[0]?.name} is` : `All ${sources.length} sources are`;
   return { icon: 'ok', tone: 'good', text: `${who} up to date${asOf(healthy, at)}`, rest: '' };
 }
 
-type Say = (first: JudgedSource, found: readonly JudgedSource[]) => string;
+type Say = (first: JudgedSource, found: readonly JudgedSource[], at: number) => string;
 
 /** What is said of the first source in each condition that needs a word, the worst first. */
 const SAID: Readonly<
@@ -44,11 +46,30 @@ const SAID: Readonly<
 const withOthers: (first: JudgedSource, found: readonly JudgedSource[]) => string = ({ name }, found) =>
   found.length === 1 ? name : `${name} and ${plural(found.length - 1, 'other source')}`;
 
-function troubleText(first: JudgedSource, found: readonly JudgedSource[]): string {
+function troubleText(first: JudgedSource, found: readonly JudgedSource[], at: number): string {
   const incident = 'status' in first ? first.status.incidents[0] : undefined;
-  const where = incident?.resource ? `${first.name}, ${incident.resource}` : first.name;
-  const what = incident ? `${where}: ${INCIDENT_TITLES[incident.kind]}` : where;
+  const what = incident ? incidentText(first.name, incident, at) : first.name;
   return found.length === 1 ? what : `${what}; ${plural(found.length - 1, 'other source')} in trouble`;
+}
+
+/** What is wrong, and since when: what lasts is more pressing. */
+function incidentText(source: string, { resource, kind, openedAt }: Incident, at: number): string {
+  const lastsMs = at - stampMs(openedAt);
+  const lasting = lastsMs < MINUTE ? '' : ` for ${shortDuration(lastsMs)}`;
+  const subject = resource === null ? source : `${resource} of ${source}`;
+  switch (kind) {
+    case 'unavailable':
+      if (resource !== null) return `${subject}: no answer${lasting}`;
+      return lasting === '' ? `${subject} does not answer` : `${subject} has not answered${lasting}`;
+    case 'unauthorized':
+      return `${subject}: the API key is rejected${lasting}`;
+    case 'outdated':
+      return `${subject}: not read as scheduled${lasting}`;
+    case 'fuse':
+      return `${subject}: more rows are missing than a day allows`;
+    case 'failed':
+      return `${subject}: the last run failed`;
+  }
 }
 
 function waitText(facts: JudgedSource): string {
