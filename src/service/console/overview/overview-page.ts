@@ -8,7 +8,7 @@ import { ago, type Now } from '../parts/age.ts';
 import { stateBadge } from '../parts/state.ts';
 import { table } from '../parts/table.ts';
 import { verdictSection } from '../parts/verdict-section.ts';
-import { resourceList } from '../source/resource-list.ts';
+import { briefList } from '../source/resource-list.ts';
 import type { KnownSource, SourceFacts } from '../source-facts.ts';
 import type { FleetSource, ReadableSource } from './fleet.ts';
 import { incidentList } from './incident-list.ts';
@@ -48,7 +48,7 @@ export function cardsPage(
 }
 
 const listsOf = (source: SourceFacts & KnownSource, at: number): Html =>
-  html`<section class="card"><div class="head"><h2>Lists</h2><a href="/sources/${encodeURIComponent(source.name)}">Months, changes, requests</a></div>${resourceList(source, { at, timeZone: source.timeZone })}</section>`;
+  html`<section class="card"><div class="head"><h2>Lists</h2><a href="/sources/${encodeURIComponent(source.name)}">Months, changes, requests</a></div>${briefList(source, { at, timeZone: source.timeZone })}</section>`;
 
 const ORDER: readonly Condition[] = [
   'unreadable',

@@ -6,21 +6,39 @@ import type { ResourceDelay } from '../../status/resource-delays.ts';
 import type { Html } from '../layout/html.ts';
 import { ago, type Now } from '../parts/age.ts';
 import { type State, stateBadge } from '../parts/state.ts';
+import { table } from '../parts/table.ts';
 import type { KnownSource } from '../source-facts.ts';
 import { resourceWords } from './resource-words.ts';
 
 /** One row a resource; on a phone, one block. */
-export function resourceList({ status, ticks }: KnownSource, now: Now): Html {
-  const delayOf = new Map(status.delays.map(each => [each.resource, each]));
-  const tickOf = new Map(ticks.map(({ resource, at }) => [resource, at]));
-  const rows = status.resources.map(each => {
-    const tick = tickOf.get(each.resource);
-    const schedule = { isScheduled: tick !== undefined, servedAt: tick ?? null, timeZone: now.timeZone };
-    return resourceRow(each, delayOf.get(each.resource), resourceWords(each, status, schedule), now);
-  });
+export function resourceList(source: KnownSource, now: Now): Html {
+  const delayOf = new Map(source.status.delays.map(each => [each.resource, each]));
+  const rows = source.status.resources.map(each =>
+    resourceRow(each, delayOf.get(each.resource), stateOf(each, source, now), now),
+  );
   return html`<table class="stack"><caption class="sr">Resources</caption>
 <thead><tr><th scope="col">resource</th><th scope="col" class="num">rows</th><th scope="col">newest change</th><th scope="col">a change arrives after</th><th scope="col">measured</th><th scope="col">oldest proof</th><th scope="col" class="num">missing</th><th scope="col" class="num">quarantined</th><th scope="col" class="last">state</th></tr></thead>
 <tbody>${rows}</tbody></table>`;
+}
+
+/** The same in the four columns that matter most. */
+export const briefList = (source: KnownSource, now: Now): Html =>
+  table({
+    caption: 'Lists',
+    head: ['list', 'rows', 'newest change', 'oldest proof', 'state'],
+    right: [1],
+    rows: source.status.resources.map(each => [
+      each.resource,
+      count(each.rows),
+      each.newestChange === null ? '–' : ago(stampMs(each.newestChange), now),
+      proofOf(each, now),
+      stateBadge(stateOf(each, source, now)),
+    ]),
+  });
+
+function stateOf(row: ResourceState, { status, ticks }: KnownSource, { timeZone }: Now): State {
+  const tick = ticks.find(({ resource }) => resource === row.resource);
+  return resourceWords(row, status, { isScheduled: tick !== undefined, servedAt: tick?.at ?? null, timeZone });
 }
 
 function resourceRow(row: ResourceState, delay: ResourceDelay | undefined, state: State, now: Now): Html {
