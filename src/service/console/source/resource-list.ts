@@ -25,14 +25,14 @@ export function resourceList(source: KnownSource, now: Now): Html {
 export const briefList = (source: KnownSource, now: Now): Html =>
   table({
     caption: 'Lists',
-    head: ['list', 'rows', 'newest change', 'oldest proof', 'state'],
-    right: [1],
+    head: ['list', 'state', 'oldest proof', 'newest change', 'rows'],
+    right: [4],
     rows: source.status.resources.map(each => [
       each.resource,
-      count(each.rows),
-      each.newestChange === null ? '–' : ago(stampMs(each.newestChange), now),
-      proofOf(each, now),
       stateBadge(stateOf(each, source, now)),
+      proofOf(each, now),
+      each.newestChange === null ? '–' : ago(stampMs(each.newestChange), now),
+      count(each.rows),
     ]),
   });
 
