@@ -30,19 +30,21 @@ export interface LoadFigures {
 }
 
 const CHANGED_OF = 100;
+const HISTORY = { HISTORY_CUSTOMERS: 'on', HISTORY_INVOICES: 'on', HISTORY_TRANSACTIONS: 'on' };
 
 /** One run: an empty warehouse, the first load, and what it is compared with. */
 export async function measureLoad(options: {
   records: number;
   page: '100' | '1000';
   sample: number;
+  history: boolean;
 }): Promise<LoadFigures> {
-  const { page } = options;
+  const { page, history } = options;
   const source = await openSource({ size: countsOf(options.records), page });
   try {
     const postgres = await openPostgres();
     try {
-      return await measure(postgres, source, { page: Number(page), sample: options.sample });
+      return await measure(postgres, source, { page: Number(page), sample: options.sample, history });
     } finally {
       await postgres.close();
     }
@@ -54,10 +56,10 @@ export async function measureLoad(options: {
 async function measure(
   postgres: Postgres,
   source: Source,
-  { page, sample }: { page: number; sample: number },
+  { page, sample, history }: { page: number; sample: number; history: boolean },
 ): Promise<LoadFigures> {
   const { database } = postgres;
-  const environment = environmentOf(source, postgres.url);
+  const environment = environmentOf(source, postgres.url, history ? HISTORY : {});
   await runSluice(['migrate'], environment);
   const load = await sync([], environment, postgres);
   const records = total(load.run, 'new');
