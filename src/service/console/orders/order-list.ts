@@ -58,7 +58,7 @@ export function orderProgressBar({ progress: { slices, proven, neverRead }, left
       : left.finishesAt === null
         ? `At least ${plural(left.requests, 'request')} left; ${plural(neverRead, 'part')} ${neverRead === 1 ? 'was' : 'were'} never read.`
         : html`About ${plural(left.requests, 'request')} left, done ${ago(left.finishesAt, now)}.`;
-  return html`${meter([{ name: 'proven', colour: 'q5', value: proven }], slices, text)}<p class="soft">${text}. ${rest}</p>`;
+  return html`${meter([{ name: '', colour: 'q5', value: proven }], slices, text)}<p class="soft">${text}. ${rest}</p>`;
 }
 
 const LABELS: Readonly<Record<OrderChange, string>> = { pause: 'Pause', resume: 'Resume', cancel: 'Cancel' };

@@ -68,7 +68,7 @@ export function fleetPage(
 ): Html {
   const rank = (source: FleetSource) => ORDER.indexOf(conditionOf(source));
   const rows = [...sources]
-    .sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name))
+    .sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name, 'en', { numeric: true }))
     .map(source => [
       html`<a href="/sources/${encodeURIComponent(source.name)}">${source.name}</a>`,
       stateBadge(stateOf(source)),

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { Html } from '../layout/html.ts';
 
-/** A part of a meter, and the class of its colour. */
+/** A part of a meter, and the class of its colour. Without a name, the key leaves it out. */
 export interface Share {
   readonly name: string;
   readonly colour: string;
@@ -18,9 +18,11 @@ export function meter(shares: readonly Share[], whole: number, label: string): H
     before += value;
     return bar;
   });
-  const key = shown.map(
-    ({ name, colour, value }) =>
-      html`<span><svg aria-hidden="true"><rect class="${colour}" width="12" height="12" rx="2"/></svg>${name} ${value.toLocaleString('en-US')}</span>`,
-  );
-  return html`<svg class="meter" role="img" aria-label="${label}">${bars}</svg>${shown.length > 0 ? html`<p class="key">${key}</p>` : ''}`;
+  const key = shown
+    .filter(({ name }) => name !== '')
+    .map(
+      ({ name, colour, value }) =>
+        html`<span><svg aria-hidden="true"><rect class="${colour}" width="12" height="12" rx="2"/></svg>${name} ${value.toLocaleString('en-US')}</span>`,
+    );
+  return html`<svg class="meter" role="img" aria-label="${label}">${bars}</svg>${key.length > 0 ? html`<p class="key">${key}</p>` : ''}`;
 }

@@ -8,8 +8,13 @@ const COMMAND = /(?::|\b[Rr]un) "?(sluice (?:[^";,.]|\.(?! |$))+)/g;
 export const commandsIn = (text: string): string[] =>
   [...text.matchAll(COMMAND)].map(([, command = '']) => command.trim());
 
-/** A sentence, and below it each command that it names, to be copied. */
-export const nextStep = (text: string): Html => html`<p>${text}</p>${commandsIn(text).map(commandBox)}`;
+/** A sentence, and below it each command that it names, to be copied. A command that ends it after a colon is not said twice. */
+export function nextStep(text: string): Html {
+  const commands = commandsIn(text);
+  const end = `: ${commands.at(-1)}`;
+  const said = text.endsWith(end) ? text.slice(0, 1 - end.length) : text;
+  return html`<p>${said}</p>${commands.map(commandBox)}`;
+}
 
 /** One click selects all of it; with scripts, a button copies it. */
 export const commandBox = (command: string): Html =>

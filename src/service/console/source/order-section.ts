@@ -10,6 +10,6 @@ export function orderSection({ orders }: SourceStatus, now: Now): Html | Html[] 
   if (orders.length === 0) return html`<p class="soft">None under way.</p>`;
   return orders.map(({ id, kind, resource, state, progress: { proven, slices }, createdAt }) => {
     const text = `${count(proven)} of ${count(slices)} slices proven`;
-    return html`<p><a href="/orders/${id}">Order ${id}</a>: ${kind} of ${resource}, ${state}, created ${ago(createdAt, now)}</p>${meter([{ name: 'proven', colour: 'q5', value: proven }], slices, text)}<p class="soft">${text}</p>`;
+    return html`<p><a href="/orders/${id}">Order ${id}</a>: ${kind} of ${resource}, ${state}, created ${ago(createdAt, now)}</p>${meter([{ name: '', colour: 'q5', value: proven }], slices, text)}<p class="soft">${text}</p>`;
   });
 }
