@@ -142,7 +142,7 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
     ['output'],
     ['estimate'],
     ['run'],
-    ['agenda', 'backfill', 'completion', 'demo', 'export', 'forget', 'init', 'mcp', 'push', 'start'],
+    ['agenda', 'backfill', 'completion', 'demo', 'export', 'forget', 'init', 'mcp', 'new', 'push', 'start'],
     ['commands'],
     ['program.ts'],
   ],

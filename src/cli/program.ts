@@ -26,6 +26,7 @@ const COMMANDS: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   webhooks: async cli => (await import('./commands/webhooks.ts')).webhooksCommand(cli),
   reset: async cli => (await import('./commands/reset.ts')).resetCommand(cli),
   forget: async cli => (await import('./commands/forget.ts')).forgetCommand(cli),
+  new: async cli => (await import('./commands/new.ts')).newResourceCommand(cli),
   completion: async cli =>
     (await import('./commands/completion.ts')).completionCommand(
       cli,

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import customers from '../../jobs/customers.ts';
 import { marksOf } from '../../src/cli/forget/marks.ts';
+import { sampleFields } from '../../src/cli/new/sample-fields.ts';
 import { queryExpanded } from '../../src/cli/output/query-expanded.ts';
 import { json, ndjson } from '../../src/cli/output/query-formats.ts';
 import { queryTable } from '../../src/cli/output/query-table.ts';
@@ -99,6 +100,7 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
   ],
   'service/console/parts/next-step.ts': [commandsIn],
   'service/iso-times.ts': [text => isoTimes(text, text), text => isoTimes(text, 1)],
+  'cli/new/sample-fields.ts': [text => sampleFields([{ [text]: text, name: text }])],
   'cli/output/query-table.ts': [80, null].map(
     width => (text: string) => queryTable({ colors: PLAIN, width }).write([{ name: 'x', oid: 25 }], [[text]]),
   ),
@@ -123,6 +125,7 @@ const UNFED: Record<string, string> = {
   'errors.ts': 'one character',
   'loopback.ts': 'a host name of the settings',
   'cli/forget/erase-record.ts': 'arguments',
+  'cli/new/resource-files.ts': 'names that are short and plain',
   'cli/init/env-text.ts': 'a file of the user, and what was typed',
   'engine/apply/bad-data.ts': 'an SQLSTATE',
   'engine/slices/': 'slices and ids, as we write them',
