@@ -10,6 +10,8 @@ export type Log = Logger;
  */
 export function createLog(options: {
   level: string;
+  /** `info` in place of 30, for log systems that expect words. Default: false. */
+  levelWords?: boolean;
   secrets: readonly string[];
   /** Hides secrets that become known later, such as the password of a server that is started afterwards. Default: none. */
   hide?: (line: string) => string;
@@ -20,13 +22,14 @@ export function createLog(options: {
   const destination = options.destination ?? process.stderr;
   const readable = options.destination === undefined && process.stderr.isTTY;
   const hideKnown = hideSecrets(options.secrets);
-  const { hide = String, color = false } = options;
+  const { hide = String, color = false, levelWords = false } = options;
   const visible = (line: string) => (readable ? shownEscapes(visibleJson(line)) : visibleJson(line));
   return pino(
     {
       level: options.level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
+      ...(levelWords && { formatters: { level: label => ({ level: label }) } }),
       hooks: { streamWrite: line => visible(hide(hideKnown(line))) },
     },
     readable ? pretty({ destination: 2, colorize: color, ignore: 'pid,hostname', sync: true }) : destination,

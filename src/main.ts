@@ -94,7 +94,13 @@ function openSession(
   drains = isService;
   // Commands print their own progress; a service is followed through its log.
   const level = config.logLevel === 'info' && !isService ? 'warn' : config.logLevel;
-  const log = createLog({ level, secrets: [], hide: terminal.hidden, color: terminal.noteColors.isColorSupported });
+  const log = createLog({
+    level,
+    levelWords: config.logLevelWords,
+    secrets: [],
+    hide: terminal.hidden,
+    color: terminal.noteColors.isColorSupported,
+  });
 
   const sayAddresses = sayFiles(config.warnings, command.sendsKey ? settings.sources : [], (level, line) =>
     isService ? log[level](line) : terminal.note(`${line}.`),

@@ -24,6 +24,19 @@ test('secrets shorter than four characters are not hidden', () => {
   expect(hideSecrets(['', 'k', 'abc', 'abcd'])('k abc abcd')).toBe('k abc [secret]');
 });
 
+test('levels are numbers, or words on request', () => {
+  const lines: { level: unknown; msg: string }[] = [];
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(JSON.parse(String(chunk)) as { level: unknown; msg: string });
+      done();
+    },
+  });
+  createLog({ level: 'info', secrets: [], destination }).warn('one');
+  createLog({ level: 'info', levelWords: true, secrets: [], destination }).child({ source: 'main' }).warn('two');
+  expect(lines).toMatchObject([{ level: 40 }, { level: 'warn', source: 'main' }]);
+});
+
 test('a log line hides secrets that became known after the logger was created', () => {
   let written = '';
   const destination = new Writable({

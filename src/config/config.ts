@@ -78,6 +78,8 @@ export interface Config {
     readonly pushes: number | null;
   };
   readonly logLevel: string;
+  /** Log lines name their level, `info` in place of 30. */
+  readonly logLevelWords: boolean;
   /** Values that must appear in no output. */
   readonly secrets: readonly string[];
   readonly shown: readonly ShownSetting[];

@@ -133,6 +133,7 @@ function createConfig(data: SettingValues, own: Pick<Config, 'sources' | 'secret
       pushes: data.RETENTION_PUSHES_DAYS ?? null,
     },
     logLevel: data.LOG_LEVEL,
+    logLevelWords: data.LOG_LEVEL_FORMAT === 'word',
     secrets: own.secrets,
     shown: own.shown,
     warnings: own.warnings,

@@ -68,6 +68,7 @@ export const SCHEMA = z.object({
   RETENTION_HISTORY_DAYS: wholeNumber(2, 36_500).optional(),
   RETENTION_PUSHES_DAYS: wholeNumber(1, 36_500).optional(),
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').default('info'),
+  LOG_LEVEL_FORMAT: oneOf('number', 'word').default('number'),
 });
 
 export type SettingValues = z.infer<typeof SCHEMA>;

@@ -7,7 +7,7 @@ import type { MigrationOptions } from '../../warehouse/database/migrate.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The settings as commands see them. */
-export interface Settings extends Omit<Config, 'secrets' | 'logLevel'> {
+export interface Settings extends Omit<Config, 'secrets' | 'logLevel' | 'logLevelWords'> {
   /** The source that `--source` names, otherwise all of them. */
   readonly sources: readonly SourceConfig[];
   // The next four belong to a single source; reading one throws the kind `usage` if there are several.
