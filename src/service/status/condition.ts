@@ -7,7 +7,11 @@ export type JudgedSource = { readonly name: string } & (
   | {
       readonly status: {
         readonly incidents: readonly Incident[];
-        readonly runs: readonly { readonly state: RunState; readonly reason: string | null }[];
+        readonly runs: readonly {
+          readonly state: RunState;
+          readonly reason: string | null;
+          readonly waitingUntil: string | null;
+        }[];
         readonly resources: readonly { readonly neverRead: number; readonly absent: boolean }[];
         readonly orders: readonly { readonly state: OrderState }[];
       };

@@ -15,6 +15,7 @@ export interface SourceGist {
     readonly kind: string;
     readonly state: RunState;
     readonly reason: string | null;
+    readonly waitingUntil: string | null;
   }[];
   readonly orders: readonly { readonly state: OrderState }[];
   readonly resources: readonly { readonly resource: string; readonly neverRead: number; readonly absent: boolean }[];
@@ -39,7 +40,7 @@ export async function fleetReport(
   const incidents = await allOpenIncidents(db, sources);
   const runs = await db
     .selectFrom('sluice.runs')
-    .select(['source', 'resource', 'kind', 'state', 'reason'])
+    .select(['source', 'resource', 'kind', 'state', 'reason', 'waiting_until as waitingUntil'])
     .where('source', '=', anyOf(sources))
     .where('state', 'in', ['running', 'waiting'])
     .orderBy('id', 'desc')

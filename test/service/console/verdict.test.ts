@@ -114,6 +114,13 @@ describe('the verdict', () => {
     expect(said(first, { ...first, name: 'ulm' })[0]).toBe('bonn and 1 other source are being read for the first time');
   });
 
+  test('says for how long a source waits', () => {
+    const waitingUntil = new Date(AT + 25 * 60_000).toISOString();
+    expect(said(source('linz', { runs: [{ ...run(null), waitingUntil }] }))[0]).toBe(
+      'linz waits for the request limit, for another 25 min',
+    );
+  });
+
   test('a source that waits for another reason than the limit says so', () => {
     expect(said(source('linz', { runs: [run('It answers 503.')] }))[0]).toBe('linz waits before asking again');
   });

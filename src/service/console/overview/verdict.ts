@@ -33,7 +33,7 @@ const SAID: Readonly<
     say: (first, found) => `The state of ${withOthers(first, found)} cannot be read`,
   },
   trouble: { icon: 'bad', tone: 'bad', say: troubleText },
-  waiting: { icon: 'wait', tone: '', say: (first, found) => `${withOthers(first, found)} ${waitText(first)}` },
+  waiting: { icon: 'wait', tone: '', say: (first, found, at) => `${withOthers(first, found)} ${waitText(first, at)}` },
   'first sync': {
     icon: 'busy',
     tone: 'busy',
@@ -72,9 +72,11 @@ function incidentText(source: string, { resource, kind, openedAt }: Incident, at
   }
 }
 
-function waitText(facts: JudgedSource): string {
+function waitText(facts: JudgedSource, at: number): string {
   const run = 'status' in facts ? facts.status.runs.find(each => each.state === 'waiting') : undefined;
-  return run?.reason ? 'waits before asking again' : 'waits for the request limit';
+  const what = run?.reason ? 'waits before asking again' : 'waits for the request limit';
+  const leftMs = run?.waitingUntil ? stampMs(run.waitingUntil) - at : 0;
+  return leftMs < MINUTE ? what : `${what}, for another ${shortDuration(leftMs)}`;
 }
 
 function restOf(healthy: readonly JudgedSource[], at: number): string {
