@@ -17,12 +17,12 @@ export function newResourceCommand(cli: Cli): Command {
     EXAMPLE,
   ).addCommand(
     newCommand('resource', 'Read one page of a list, and write a job and a migration for it', EXAMPLE)
-      .argument('<path>', 'the path of the list, such as /api/v2/leads')
+      .argument('<path>', 'the path of the list, such as /api/v2/contracts')
       .action(cli.action({ source: true }, begin)),
   );
 }
 
-const EXAMPLE = 'sluice new resource /api/v2/leads';
+const EXAMPLE = 'sluice new resource /api/v2/contracts';
 const SAMPLE_ROWS = 100;
 
 async function begin(session: Session, path: string): Promise<0> {

@@ -1,15 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { describeTables } from '../src/engine/records/describe-tables.ts';
-import { openSandbox } from '../src/sandbox/sandbox.ts';
-import { writeComments } from '../src/warehouse/database/comments.ts';
-import type { Database } from '../src/warehouse/database/database.ts';
-import { withDatabase } from './support/database.ts';
-import { JOBS } from './support/resources.ts';
-import { openEngine, serveOrders } from './support/source.ts';
+import { describeTables } from '../../src/engine/records/describe-tables.ts';
+import { openSandbox } from '../../src/sandbox/sandbox.ts';
+import { writeComments } from '../../src/warehouse/database/comments.ts';
+import type { Database } from '../../src/warehouse/database/database.ts';
+import { withDatabase } from '../support/database.ts';
+import { JOBS } from '../support/resources.ts';
+import { openEngine, serveOrders } from '../support/source.ts';
 
-// WRITE_DOCS=1 npx vitest run test/tables-doc.test.ts && npm run format
-const file = new URL('../docs/tables.md', import.meta.url);
+// WRITE_DOCS=1 npx vitest run test/docs/tables.test.ts && npm run format
+const file = new URL('../../docs/tables.md', import.meta.url);
 const text = readFileSync(file, 'utf8');
 const queries = [...text.matchAll(/```sql\n([\s\S]*?)```/g)].map(match => match[1] as string);
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { createProgram } from '../src/cli/program.ts';
+import { createProgram } from '../../src/cli/program.ts';
 
-const text = readFileSync(new URL('../docs/commands.md', import.meta.url), 'utf8');
+const text = readFileSync(new URL('../../docs/commands.md', import.meta.url), 'utf8');
 const cli = { action: () => async () => undefined };
 
 const sectionOf = (heading: string) =>

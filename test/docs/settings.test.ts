@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readConfig } from '../src/config/read-config.ts';
+import { readConfig } from '../../src/config/read-config.ts';
 
-const text = readFileSync(new URL('../docs/settings.md', import.meta.url), 'utf8');
+const text = readFileSync(new URL('../../docs/settings.md', import.meta.url), 'utf8');
 
 /** The cells of each table row whose first cell is one name in backticks. */
 const rows = text.split('\n').flatMap(line => {
@@ -53,7 +53,7 @@ test('docs/settings.md lists every field of sources.json, and none that does not
 });
 
 test('the .env that docs/settings.md shows is accepted', () => {
-  const example = /```sh\n(# \.env[\s\S]*?)```/.exec(text)?.[1] ?? '';
+  const example = /```ini\n(# \.env[\s\S]*?)```/.exec(text)?.[1] ?? '';
   inFolder(undefined, directory => {
     writeFileSync(join(directory, '.env'), example);
     const { sources, databaseUrl } = readConfig({

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { openSandbox } from '../../src/sandbox/sandbox.ts';
+import { useBuild } from '../cli/run-command.ts';
+import { withDatabase } from '../support/database.ts';
+import { runPage } from './run-page.ts';
+import { blocksOf, DOCUMENTS, runnable } from './documents.ts';
+
+useBuild();
+
+const KEY = 'sandbox-key';
+const SYNC = 'sluice sync';
+/** A customer who was deleted at the source and may be erased. */
+const DELETE_17 = `${SYNC}
+curl -sf -X DELETE -H "Authorization: Bearer $SOURCE_API_KEY" "$SOURCE_URL/api/v2/customers/17"
+${SYNC} customers`;
+
+/** What the reader of a page has at hand when its first command comes. */
+const BEFORE: Readonly<Record<string, string>> = {
+  'docs/bi.md': SYNC,
+  'docs/commands.md': `echo "$SOURCE_API_KEY" > key.txt; mkdir -p etc/bash_completion.d; ${DELETE_17}`,
+  'docs/console.md': 'sluice start',
+  'docs/cookbook.md': SYNC,
+  'docs/coverage.md': SYNC,
+  'docs/history.md': SYNC,
+  'docs/operations.md': 'mkdir -p etc/sluice',
+  'docs/push.md': `${SYNC}
+printf 'account,email\\nNew,new@example.com\\n' > new.csv
+echo '{"first_name":"Mia","last_name":"Fair"}' > fair.ndjson`,
+  'docs/security.md': DELETE_17,
+  'docs/several-sources.md': 'echo "$JSON_OF_PAGE" > sources.json',
+  'docs/tables.md': SYNC,
+};
+
+/** Pages that create logins. */
+const ADMINISTRATORS = ['docs/bi.md', 'docs/commands.md'];
+
+/** Pages for newcomers, who have no Postgres of their own, and one that looks into the folder of the embedded one. */
+const EMBEDDED = ['README.md', 'docs/getting-started.md', 'docs/security.md'];
+
+const pages = DOCUMENTS.filter(document => runnable(blocksOf(document)).length > 0);
+
+test('no command hides in a block of another language', () => {
+  const hidden = DOCUMENTS.flatMap(document =>
+    blocksOf(document)
+      .filter(({ language }) => ['', 'text', 'console', 'bash', 'shell'].includes(language))
+      .flatMap(({ code }) => code.split('\n'))
+      .filter(line => /^\$? ?(npx|npm|sluice|psql|curl|pg_\w+|docker|kubectl|export) /.test(line))
+      .map(line => `${document}: ${line}`),
+  );
+  expect(hidden).toEqual([]);
+});
+
+describe('every command block and query of a page runs as written, in order', () => {
+  test.concurrent.each(pages)('%s', { timeout: 300_000 }, async document => {
+    const [one, other] = [await openSource(1), await openSource(2)];
+    try {
+      await withDatabase(async (_, own) => {
+        const url = ADMINISTRATORS.includes(document) ? own.adminUrl : own.url;
+        const { code, output } = await runPage(document, {
+          source: one.url,
+          secondSource: other.url,
+          key: KEY,
+          database: EMBEDDED.includes(document) ? undefined : url,
+          before: BEFORE[document] ?? '',
+        });
+        expect(code, output).toBe(0);
+      });
+    } finally {
+      await one.close();
+      await other.close();
+    }
+  });
+});
+
+const openSource = (seed: number) => openSandbox({ seed, size: 'small', apiKey: KEY, rateLimit: 0 });
