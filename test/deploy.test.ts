@@ -46,9 +46,9 @@ test('the systemd unit restricts system calls, namespaces and new files, and let
   expect(settings.filter(line => line.startsWith('MemoryDenyWriteExecute'))).toEqual([]);
 });
 
-/** The metrics that docs/operations.md lists; metrics.test.ts holds that list against a running service. */
+/** The metrics that docs/metrics.md lists; metrics.test.ts holds that list against a running service. */
 const METRICS = new Set(
-  [...readFileSync(new URL('../docs/operations.md', import.meta.url), 'utf8').matchAll(/^\| `(sluice_\w+)`/gm)].map(
+  [...readFileSync(new URL('../docs/metrics.md', import.meta.url), 'utf8').matchAll(/^\| `(sluice_\w+)`/gm)].map(
     ([, name]) => name,
   ),
 );

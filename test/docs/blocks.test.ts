@@ -16,6 +16,7 @@ ${SYNC} customers`;
 
 /** What the reader of a page has at hand when its first command comes. */
 const BEFORE: Readonly<Record<string, string>> = {
+  'docs/backfill.md': SYNC,
   'docs/bi.md': SYNC,
   'docs/commands.md': `echo "$SOURCE_API_KEY" > key.txt; mkdir -p etc/bash_completion.d; ${DELETE_17}`,
   'docs/console.md': 'sluice start',
