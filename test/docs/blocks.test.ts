@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { openSandbox } from '../../src/sandbox/sandbox.ts';
 import { useBuild } from '../cli/run-command.ts';
 import { withDatabase } from '../support/database.ts';
-import { runPage } from './run-page.ts';
 import { blocksOf, DOCUMENTS, runnable } from './documents.ts';
+import { runPage } from './run-page.ts';
 
 useBuild();
 

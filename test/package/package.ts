@@ -1,0 +1,106 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const HELP = `npm run test:package -- [--nodes 20,22,24]
+
+Packs the program, installs the file in an empty folder, and runs the demo on each version of Node (from the npm package
+"node"). Then times what a newcomer types, from npm install to the first answer, with the sandbox as the source.
+
+Exit code: 0 everything ran, 1 something did not.
+`;
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const SANDBOX = { url: 'http://127.0.0.1:4010', key: 'sandbox-key' };
+
+const { values } = parseArgs({
+  options: { nodes: { type: 'string', default: '20,22,24' }, help: { type: 'boolean' } },
+});
+if (values.help) process.stdout.write(HELP);
+else run(values.nodes.split(','));
+
+function run(nodes: readonly string[]): void {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-package-'));
+  // Run as root, the embedded server belongs to an unprivileged user, who has to be able to enter.
+  chmodSync(folder, 0o755);
+  try {
+    const file = pack(folder);
+    for (const node of nodes) demo(newFolder(folder, `node-${node}`), file, node);
+    firstAnswer(newFolder(folder, 'newcomer'), file);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The path of the packed file. */
+function pack(folder: string): string {
+  const [packed] = JSON.parse(shell(ROOT, `npm pack --silent --json --pack-destination ${folder}`)) as [
+    { filename: string; files: { path: string }[] },
+  ];
+  const strange = packed.files.filter(
+    ({ path }) => !/^(dist\/|README\.md|CHANGELOG\.md|LICENSE|package\.json)/.test(path),
+  );
+  if (strange.length > 0) throw new Error(`The package holds ${strange.map(({ path }) => path).join(', ')}`);
+  const file = join(folder, packed.filename);
+  say(`${packed.filename}: ${packed.files.length} files, ${(statSync(file).size / 2 ** 20).toFixed(1)} MB`);
+  return file;
+}
+
+function newFolder(parent: string, name: string): string {
+  const folder = join(parent, name);
+  shell(parent, `mkdir ${name} && chmod 755 ${name} && cd ${name} && npm init -y`);
+  return folder;
+}
+
+function demo(folder: string, file: string, node: string): void {
+  shell(folder, `npm install --no-audit --no-fund ${file}`);
+  const version = onNode(folder, node, 'node --version').trim().split('\n').at(-1);
+  const shown = onNode(folder, node, 'sluice demo');
+  onNode(folder, node, 'sluice stop-db');
+  if (!shown.includes('every row is equal')) throw new Error(shown);
+  say(`demo on Node ${version}: every row is equal`);
+}
+
+function onNode(folder: string, node: string, command: string): string {
+  return shell(folder, `npx --yes --package node@${node} --call '${command}'`);
+}
+
+function firstAnswer(folder: string, file: string): void {
+  const commands = [
+    `npm install --no-audit --no-fund ${file}`,
+    `npx sluice init --url ${SANDBOX.url} < key.txt`,
+    'npx sluice sync',
+    'npx sluice sql "select month, billed, paid from revenue_by_month order by month desc limit 3"',
+  ];
+  shell(folder, `echo ${SANDBOX.key} > key.txt`);
+  const sandbox = spawn('npx', ['tsx', 'src/main.ts', 'sandbox', '--port', '4010'], { cwd: ROOT, detached: true });
+  try {
+    let total = 0;
+    for (const command of commands) {
+      const start = performance.now();
+      const output = shell(folder, command);
+      const seconds = (performance.now() - start) / 1000;
+      total += seconds;
+      say(`${seconds.toFixed(1).padStart(6)} s  ${command.replace(file, './sluice.tgz')}`);
+      if (command === commands.at(-1)) say(output.trimEnd());
+    }
+    say(`${total.toFixed(1).padStart(6)} s  from an empty folder to the first answer, ${commands.length} commands`);
+    shell(folder, 'npx sluice stop-db');
+  } finally {
+    process.kill(-(sandbox.pid as number), 'SIGTERM');
+  }
+}
+
+/** What the command prints; throws with all of it if the command fails. */
+function shell(cwd: string, command: string): string {
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', command], { cwd, encoding: 'utf8', maxBuffer: 2 ** 28 });
+  if (status !== 0) throw new Error(`${command} ended with ${status}:\n${stdout}${stderr}`);
+  return stdout;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
