@@ -1,5 +1,6 @@
 import { Command, type CommanderError } from 'commander';
 import { SluiceError, sentence } from '../errors.ts';
+import { didYouMean } from '../nearest-name.ts';
 import { VERSION } from '../version.ts';
 import type { Cli } from './session/session.ts';
 
@@ -70,16 +71,21 @@ function usageError(command: Command, error: CommanderError): SluiceError {
     });
   const message = error.message.replace(/^error: /, '').replace(/\n.*$/s, '');
   const capital = `${message[0]?.toUpperCase()}${message.slice(1)}`;
-  return new SluiceError('usage', sentence(capital), {
-    next: `${allowedText(command, error)}See: ${pathOf(command)} --help`,
+  const { what, names } = allowed(command, error);
+  const near = didYouMean(message.split("'")[1] ?? '', names);
+  const list = names.length > 0 ? `${what}: ${names.join(', ')}. ` : what;
+  return new SluiceError('usage', sentence(`${capital}${near}`), {
+    next: `${list}See: ${pathOf(command)} --help`,
   });
 }
 
-function allowedText(command: Command, { code }: CommanderError): string {
-  if (code === 'commander.unknownCommand') return `Commands: ${command.commands.map(each => each.name()).join(', ')}. `;
-  if (code !== 'commander.unknownOption') return '';
-  if (!command.parent) return 'Options follow the command, as in: sluice status --json. ';
-  return `Options: ${command.options.map(option => option.long ?? option.flags).join(', ')}. `;
+/** What could have stood in place of what is wrong. */
+function allowed(command: Command, { code }: CommanderError): { what: string; names: readonly string[] } {
+  if (code === 'commander.unknownCommand')
+    return { what: 'Commands', names: command.commands.map(each => each.name()) };
+  if (code !== 'commander.unknownOption') return { what: '', names: [] };
+  if (!command.parent) return { what: 'Options follow the command, as in: sluice status --json. ', names: [] };
+  return { what: 'Options', names: command.options.map(option => option.long ?? option.flags) };
 }
 
 const pathOf = (command: Command): string =>

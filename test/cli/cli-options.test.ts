@@ -30,7 +30,9 @@ test('reversed ranges, dates for a resource without them, and unknown resources 
     '--from 2025-02-01 is after --to 2025-01-31.',
   );
   expect(() => parseRange(JOBS, 'customers', { to: '2025-01-31' })).toThrow('customers has no dates');
-  expect(() => selectResources(JOBS, ['invoices', 'invoice'])).toThrow('Unknown resource "invoice".');
+  expect(() => selectResources(JOBS, ['invoices', 'invoice'])).toThrow(
+    'Unknown resource "invoice" (did you mean "invoices"?).',
+  );
   expect(selectResources(JOBS, [])).toEqual(['customers', 'invoices']);
   expect(selectResources(JOBS, ['invoices', 'invoices'])).toEqual(['invoices']);
 });

@@ -1,11 +1,12 @@
 import type { Job } from '../../engine/job.ts';
 import { SluiceError } from '../../errors.ts';
+import { didYouMean } from '../../nearest-name.ts';
 
 /** The named resources, each once; all resources if none is named. Kind `usage` for an unknown one. */
 export function selectResources(jobs: ReadonlyMap<string, Job>, names: readonly string[]): string[] {
   for (const name of names) {
     if (jobs.has(name)) continue;
-    throw new SluiceError('usage', `Unknown resource "${name}".`, {
+    throw new SluiceError('usage', `Unknown resource "${name}"${didYouMean(name, jobs.keys())}.`, {
       next: `Resources: ${[...jobs.keys()].join(', ')}.`,
     });
   }

@@ -5,6 +5,7 @@ import { SECOND } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import type { Database } from '../database/database.ts';
 import { explainDatabaseError } from '../database/database-errors.ts';
+import { nearRelation } from './near-relation.ts';
 
 export interface ColumnInfo {
   readonly name: string;
@@ -84,7 +85,9 @@ export async function readQuery(
       });
     if (volume.isExceeded()) throw tooLarge(mostBytes);
     if (error instanceof SluiceError) throw error;
-    throw isOfQuery(error) ? explainQuery(error, { ...options, query }) : explainDatabaseError(error, database.place);
+    if (!isOfQuery(error)) throw explainDatabaseError(error, database.place);
+    await client.query('rollback');
+    throw explainQuery(error, { ...options, query }, await nearRelation(client, error, schema));
   } finally {
     volume.end();
     cursor?.leave();
@@ -171,16 +174,17 @@ const isOfQuery = (error: unknown): error is pg.DatabaseError =>
   error instanceof pg.DatabaseError && !error.code?.startsWith('57P');
 
 /** Used where Postgres gives no hint of its own. */
-function hintOf({ code, message }: pg.DatabaseError, schema: string): string | undefined {
+function hintOf({ code, message }: pg.DatabaseError, schema: string, near: string): string | undefined {
   if (/multiple commands/.test(message)) return 'Send one statement at a time.';
   if (code === '42501') return 'This login may only read the warehouse; "sluice grant" lets it read what was added.';
   if (code !== '42P01') return undefined;
-  return `The schemas ${schema}, sluice and public were searched. sluice status lists the tables; sluice sync creates them.`;
+  return `${near}The schemas ${schema}, sluice and public were searched. sluice status lists the tables; sluice sync creates them.`;
 }
 
 function explainQuery(
   error: pg.DatabaseError,
   { query, schema, timeoutMs }: ReadOptions & { query: string },
+  meant: string,
 ): SluiceError {
   if (error.code === '57014' && timeoutMs > 0)
     return new SluiceError('failed', `The query was stopped after ${timeoutMs / SECOND} seconds.`, {
@@ -194,7 +198,7 @@ function explainQuery(
   const at = Number(error.position);
   const line = at > 0 ? query.slice(0, at).split('\n').length : 0;
   const near = at > 0 ? ` (line ${line}, near "${query.slice(at - 1, at + 19).split('\n')[0]}")` : '';
-  const next = [error.detail, error.hint ?? hintOf(error, schema)].filter(Boolean).join(' ');
+  const next = [error.detail, error.hint ?? hintOf(error, schema, meant)].filter(Boolean).join(' ');
   return new SluiceError('failed', `Postgres refused the query: ${error.message}${near}.`, {
     ...(next ? { next } : {}),
     cause: error,
