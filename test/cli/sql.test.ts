@@ -30,7 +30,7 @@ test('sql prints tables, CSV and JSON exactly, and only reads', async () => {
     ]);
     const wrong = await sluice('sql', '--json', 'select nonsense');
     expect([wrong.code, wrong.json().error.message]).toEqual([1, expect.stringContaining('nonsense')]);
-    expect((await sluice('sql', 'select * from invoice')).stderr).toContain('\nThe schemas warehouse, sluice and');
+    expect((await sluice('sql', 'select * from invoice')).stderr).toContain('The schemas warehouse, sluice and');
     expect((await sluice('sql', 'select 1; select 2')).stderr).toContain('Send one statement at a time.');
     expect((await sluice('sql', '--json', '--format', 'csv', 'select 1')).code).toBe(2);
     expect((await sluice('sql')).code).toBe(2);
