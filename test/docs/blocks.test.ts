@@ -22,8 +22,8 @@ const BEFORE: Readonly<Record<string, string>> = {
   'docs/console.md': 'sluice start',
   'docs/cookbook.md': SYNC,
   'docs/coverage.md': SYNC,
+  'docs/deploy.md': 'mkdir -p etc/sluice',
   'docs/history.md': SYNC,
-  'docs/operations.md': 'mkdir -p etc/sluice',
   'docs/push.md': `${SYNC}
 printf 'account,email\\nNew,new@example.com\\n' > new.csv
 echo '{"first_name":"Mia","last_name":"Fair"}' > fair.ndjson`,

@@ -7,7 +7,7 @@ import { builtProgram } from '../cli/run-command.ts';
 import { type Block, blocksOf, ROOT, runnable } from './documents.ts';
 
 /** Programs of which a machine for tests need not have any: their lines are read by the shell, and do nothing. */
-const ABSENT = ['docker', 'kubectl', 'sudo', 'systemctl', 'pg_dump', 'pg_restore'];
+const ABSENT = ['docker', 'kubectl', 'sudo', 'pg_dump', 'pg_restore'];
 
 export interface PageOptions {
   /** The address that takes the place of `https://books.example.com`. */
