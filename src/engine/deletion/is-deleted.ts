@@ -105,13 +105,13 @@ const isHalfInDoubt = (half: boolean | undefined, readings: number): boolean =>
   half === true && readings < READINGS_OF_HALF;
 
 /**
- * Whether a reading that lacked so many of a slice's stored rows lacked at least half of them. `changed`: stored rows that are newer
- * than the reading's beginning; they were not there to be lacked.
+ * Whether a reading that lacked so many of a slice's stored rows lacked at least half of them, rounded down: an answer without every second
+ * row lacks 37 of 75. `changed`: stored rows that are newer than the reading's beginning; they were not there to be lacked.
  */
 export const lacksHalf = (
   lacked: number,
   { rows, changed }: { readonly rows: number; readonly changed: number },
-): boolean => lacked > 0 && 2 * lacked >= rows - changed;
+): boolean => lacked > 0 && 2 * lacked + 1 >= rows - changed;
 
 /** A missing row that only a cover confirms, and whose slice has to be read once more for that. */
 export const isInDoubt = (

@@ -124,9 +124,11 @@ describe('a row that went missing with half of its slice', () => {
     expect(isDeleted(other, { ...covered(9), doubted: false }, strategy('cover'))).toBe(true);
   });
 
-  test('is one of at least half of the stored rows; rows that arrived with the reading do not count', () => {
+  test('is one of at least half of the stored rows, rounded down; rows that arrived with the reading do not count', () => {
     expect([0, 1, 2, 3].map(lacked => lacksHalf(lacked, { rows: 4, changed: 0 }))).toEqual([false, false, true, true]);
     expect(lacksHalf(1, { rows: 2, changed: 0 })).toBe(true);
+    // Every second row of an odd number (seed 710): 37 of 75.
+    expect([36, 37].map(lacked => lacksHalf(lacked, { rows: 75, changed: 0 }))).toEqual([false, true]);
     expect(lacksHalf(1, { rows: 4, changed: 2 })).toBe(true);
     expect(lacksHalf(0, { rows: 2, changed: 2 })).toBe(false);
   });

@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import type { PastRun } from '../../../warehouse/reports/run-history.ts';
 import { count } from '../../format.ts';
 import { type Condition, conditionOf, type JudgedSource } from '../../status/condition.ts';
 import type { ConsoleParts } from '../console-parts.ts';
@@ -8,8 +9,9 @@ import { ago, type Now } from '../parts/age.ts';
 import { stateBadge } from '../parts/state.ts';
 import { table } from '../parts/table.ts';
 import { verdictSection } from '../parts/verdict-section.ts';
+import { runTable } from '../runs/run-table.ts';
 import { briefList } from '../source/resource-list.ts';
-import type { KnownSource, SourceFacts } from '../source-facts.ts';
+import type { SourceFacts } from '../source-facts.ts';
 import type { FleetSource, ReadableSource } from './fleet.ts';
 import { incidentList } from './incident-list.ts';
 import type { CardSource } from './read-cards.ts';
@@ -32,23 +34,34 @@ ${body}${isGuarded ? html`<p><a href="/login">Log out</a></p>` : ''}`;
   return documentOf({ title: verdict.text, section: '/', at, timeZone, main });
 }
 
-/** A card for each source; `only`: the one source, whose lists find room beside its card. */
+/** The one source, if there is no other, with its latest runs: they find room beside its card. */
+export interface OnlySource {
+  readonly facts: SourceFacts;
+  readonly runs: readonly PastRun[];
+}
+
+/** A card for each source. */
 export function cardsPage(
   sources: readonly CardSource[],
-  only: SourceFacts | null,
+  only: OnlySource | null,
   at: number,
   parts: Pick<ConsoleParts, 'hide' | 'isGuarded'>,
 ): Html {
   const top = Math.max(0, ...sources.flatMap(({ detail }) => (detail?.ages ?? []).flatMap(age => age ?? [])));
   const cards = sources.map(each => sourceCard(each, top, at));
-  const isAlone = only !== null && 'status' in only;
-  const all = html`<section class="grid ${isAlone ? '' : 'three '}sources" aria-label="Sources">${cards}</section>`;
-  const body = isAlone ? html`<div class="grid alone">${all}${listsOf(only, at)}</div>` : all;
+  const beside = only === null ? null : besideCard(only, at, parts.hide);
+  const all = html`<section class="grid ${beside ? '' : 'three '}sources" aria-label="Sources">${cards}</section>`;
+  const body = beside ? html`<div class="grid alone">${all}${beside}</div>` : all;
   return overviewPage(sources, body, { at, timeZone: sources[0]?.timeZone ?? 'UTC' }, parts);
 }
 
-const listsOf = (source: SourceFacts & KnownSource, at: number): Html =>
-  html`<section class="card"><div class="head"><h2>Lists</h2><a href="/sources/${encodeURIComponent(source.name)}">Months, changes, requests</a></div>${briefList(source, { at, timeZone: source.timeZone })}</section>`;
+function besideCard({ facts, runs }: OnlySource, at: number, hide: ConsoleParts['hide']): Html | null {
+  if (!('status' in facts)) return null;
+  const now = { at, timeZone: facts.timeZone };
+  return html`<div class="grid">
+<section class="card"><div class="head"><h2>Resources</h2><a href="/sources/${encodeURIComponent(facts.name)}">Months, changes, requests</a></div>${briefList(facts, now)}</section>
+${runs.length === 0 ? '' : html`<section class="card"><div class="head"><h2>Latest runs</h2><a href="/runs">All runs</a></div>${runTable(runs, now, { several: false, hide })}</section>`}</div>`;
+}
 
 const ORDER: readonly Condition[] = [
   'unreadable',

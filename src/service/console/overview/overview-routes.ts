@@ -1,13 +1,15 @@
 import { Hono } from 'hono';
 import { databaseNow } from '../../../warehouse/database/now.ts';
+import { listRuns } from '../../../warehouse/reports/run-history.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { readSourceFacts } from '../source-facts.ts';
 import { readFleet } from './fleet.ts';
-import { cardsPage, fleetPage } from './overview-page.ts';
+import { cardsPage, fleetPage, type OnlySource } from './overview-page.ts';
 import { createCards } from './read-cards.ts';
 
 /** From so many sources on, a table shows more of them at once than cards. */
 const MOST_CARDS = 12;
+const LATEST_RUNS = 5;
 
 /** Concurrent requests share one rendering, so that many open pages cost no more than one. */
 export function overviewRoutes(parts: ConsoleParts): Hono {
@@ -18,7 +20,7 @@ export function overviewRoutes(parts: ConsoleParts): Hono {
     const fleet = await readFleet(parts);
     if (sources.length > MOST_CARDS) return String(await fleetPage(fleet, at, parts));
     const [source, ...others] = sources;
-    const only = source !== undefined && others.length === 0 ? await readSourceFacts(parts, source) : null;
+    const only = source !== undefined && others.length === 0 ? await readOnly(parts, source) : null;
     return String(await cardsPage(await readCards(fleet, at), only, at, parts));
   };
   let rendering: Promise<string> | undefined;
@@ -28,4 +30,9 @@ export function overviewRoutes(parts: ConsoleParts): Hono {
     });
     return c.html(await rendering);
   });
+}
+
+async function readOnly(parts: ConsoleParts, source: ConsoleParts['sources'][number]): Promise<OnlySource> {
+  const facts = await readSourceFacts(parts, source);
+  return { facts, runs: await listRuns(parts.database.kysely, { sources: [source.name] }, LATEST_RUNS) };
 }

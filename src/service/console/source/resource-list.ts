@@ -6,7 +6,6 @@ import type { ResourceDelay } from '../../status/resource-delays.ts';
 import type { Html } from '../layout/html.ts';
 import { ago, type Now } from '../parts/age.ts';
 import { type State, stateBadge } from '../parts/state.ts';
-import { table } from '../parts/table.ts';
 import type { KnownSource } from '../source-facts.ts';
 import { resourceWords } from './resource-words.ts';
 
@@ -21,20 +20,22 @@ export function resourceList(source: KnownSource, now: Now): Html {
 <tbody>${rows}</tbody></table>`;
 }
 
-/** The same in the four columns that matter most. */
-export const briefList = (source: KnownSource, now: Now): Html =>
-  table({
-    caption: 'Lists',
-    head: ['list', 'state', 'oldest proof', 'newest change', 'rows'],
-    right: [4],
-    rows: source.status.resources.map(each => [
-      each.resource,
-      stateBadge(stateOf(each, source, now)),
-      proofOf(each, now),
-      each.newestChange === null ? '–' : ago(stampMs(each.newestChange), now),
-      count(each.rows),
-    ]),
-  });
+/** The same in the columns that matter most. */
+export function briefList(source: KnownSource, now: Now): Html {
+  const rows = source.status.resources.map(
+    each => html`<tr><th scope="row">${each.resource}</th>
+<td data-l="oldest proof">${proofOf(each, now)}</td>
+${changeCell(each, now)}
+<td class="num" data-l="rows">${count(each.rows)}</td>
+<td class="last">${stateBadge(stateOf(each, source, now))}</td></tr>`,
+  );
+  return html`<table class="stack"><caption class="sr">Resources</caption>
+<thead><tr><th scope="col">resource</th><th scope="col">oldest proof</th><th scope="col">newest change</th><th scope="col" class="num">rows</th><th scope="col" class="last">state</th></tr></thead>
+<tbody>${rows}</tbody></table>`;
+}
+
+const changeCell = ({ newestChange }: ResourceState, now: Now): Html =>
+  html`<td data-l="newest change">${newestChange === null ? '–' : ago(stampMs(newestChange), now)}</td>`;
 
 function stateOf(row: ResourceState, { status, ticks }: KnownSource, { timeZone }: Now): State {
   const tick = ticks.find(({ resource }) => resource === row.resource);
@@ -42,12 +43,12 @@ function stateOf(row: ResourceState, { status, ticks }: KnownSource, { timeZone 
 }
 
 function resourceRow(row: ResourceState, delay: ResourceDelay | undefined, state: State, now: Now): Html {
-  const { resource, rows, newestChange, missing, quarantined } = row;
+  const { resource, rows, missing, quarantined } = row;
   const expected = delay?.expected ?? null;
   const measured = delay?.measuredSeconds ?? null;
   return html`<tr><th scope="row">${resource}</th>
 <td class="num" data-l="rows">${count(rows)}</td>
-<td data-l="newest change">${newestChange === null ? '–' : ago(stampMs(newestChange), now)}</td>
+${changeCell(row, now)}
 <td data-l="arrives after">${expected === null ? '–' : html`${durationText(expected.meanSeconds)}<span class="soft">, 95% within ${durationText(expected.within95Seconds)}</span>`}</td>
 <td data-l="measured">${measured === null ? '–' : durationText(measured)}</td>
 <td data-l="oldest proof">${proofOf(row, now)}</td>
