@@ -58,6 +58,9 @@ test('status, doctor and quarantine fit 100 columns', async () => {
       expect(doctor.stdout).toMatch(new RegExp(`^ok +${check} `, 'm'));
     expect(doctor.stdout).toMatch(/SOURCE_API_KEY +\(set, not shown\) +environment/);
     expect(doctor.stdout).toMatch(/customers +newest id first/);
+    expect(doctor.stdout).not.toContain('SOURCE_TIMEZONE');
+    expect(doctor.stdout).toMatch(/^\d+ settings have their default: sluice doctor --settings$/m);
+    expect((await sluice('doctor', '--settings')).stdout).toMatch(/^SOURCE_TIMEZONE +UTC +default$/m);
 
     const quarantine = await sluice('quarantine');
     expect(quarantine.stdout).toMatch(new RegExp(`^invoices +${invoice?.id} +amount: `, 'm'));

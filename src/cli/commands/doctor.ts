@@ -20,34 +20,40 @@ import type { Cli, Session, Warehouse } from '../session/session.ts';
 import { describeShared, SHARED_NEXT } from '../session/shared-sources.ts';
 import { isOpen, openLedger } from '../session/source-settings.ts';
 
+interface Options {
+  readonly settings?: boolean;
+}
+
 export function doctorCommand(cli: Cli): Command {
   return newCommand(
     'doctor',
     'Check settings, database and source; sends at most one request to each source',
-    'sluice doctor',
-  ).action(
-    cli.action({ source: false }, async session => {
-      const { terminal, settings } = session;
-      const checks: Check[] = [];
-      const note = (check: Check) => checks.push(check);
-      const database = await checkDatabase(session, note);
-      const traits: SourceTrait[] = [];
-      for (const source of settings.sources) {
-        const { name } = source;
-        await checkSource(session, source, database, each =>
-          note({ ...each, found: prefix(session, name) + each.found }),
-        );
-        const found = database ? await readTraits(database.kysely, name) : [];
-        traits.push(...found.map(trait => ({ source: name, ...trait })));
-      }
-      for (const found of describeAddresses(settings.sources)) note({ check: 'address', ok: true, found });
-      for (const found of describeShared(settings.sources.filter(isOpen)))
-        note({ check: 'sources', ok: true, found, next: SHARED_NEXT });
-      const ok = checks.every(check => check.ok);
-      terminal.show({ ok, checks, settings: settings.shown, traits }, () => draw(session, checks, traits));
-      return ok ? 0 : 1;
-    }),
-  );
+    'sluice doctor\nsluice doctor --settings',
+  )
+    .option('--settings', 'list the settings that have their default, too')
+    .action(
+      cli.action({ source: false }, async (session, options: Options) => {
+        const { terminal, settings } = session;
+        const checks: Check[] = [];
+        const note = (check: Check) => checks.push(check);
+        const database = await checkDatabase(session, note);
+        const traits: SourceTrait[] = [];
+        for (const source of settings.sources) {
+          const { name } = source;
+          await checkSource(session, source, database, each =>
+            note({ ...each, found: prefix(session, name) + each.found }),
+          );
+          const found = database ? await readTraits(database.kysely, name) : [];
+          traits.push(...found.map(trait => ({ source: name, ...trait })));
+        }
+        for (const found of describeAddresses(settings.sources)) note({ check: 'address', ok: true, found });
+        for (const found of describeShared(settings.sources.filter(isOpen)))
+          note({ check: 'sources', ok: true, found, next: SHARED_NEXT });
+        const ok = checks.every(check => check.ok);
+        terminal.show({ ok, checks, settings: settings.shown, traits }, () => draw(session, checks, traits, options));
+        return ok ? 0 : 1;
+      }),
+    );
 }
 
 type SourceTrait = Trait & { readonly source: string };
@@ -55,20 +61,30 @@ type SourceTrait = Trait & { readonly source: string };
 /** With several sources, a line starts with the name of its source. */
 const prefix = ({ settings }: Session, source: string): string => (settings.sources.length > 1 ? `${source} ` : '');
 
-function draw(session: Session, checks: readonly Check[], traits: readonly SourceTrait[]): string {
+function draw(
+  session: Session,
+  checks: readonly Check[],
+  traits: readonly SourceTrait[],
+  { settings: all = false }: Options,
+): string {
   const { colors } = session.terminal;
   const checkLines = checks.map(({ check, ok, found, next }) => {
     const line = `${ok ? colors.green('ok    ') : colors.red('failed')}  ${check.padEnd(10)}${found}`;
     return next ? `${line}\n${' '.repeat(18)}${next}` : line;
   });
-  const settings = session.settings.shown.map(({ name, value, from }) => [name, value, from]);
+  const { shown } = session.settings;
+  const listed = shown.filter(({ from }) => all || from !== 'default');
+  const settings = listed.map(({ name, value, from }) => [name, value, from]);
+  const rest = shown.length - listed.length;
+  const others = rest > 0 ? [`${rest} settings have their default: sluice doctor --settings`] : [];
   const lists = describeProfile(
     traits.map(trait => ({ ...trait, resource: prefix(session, trait.source) + trait.resource })),
   ).map(({ list, words }) => [list, words]);
   const profile =
     lists.length > 0 ? [table(colors, ['list', 'observed behaviour'], lists, { wrap: { 1: 76 } }), ''] : [];
   // The checks come last, so that they stay on the screen.
-  return [table(colors, ['setting', 'value', 'from'], settings), '', ...profile, ...checkLines].join('\n');
+  const given = settings.length > 0 ? [table(colors, ['setting', 'value', 'from'], settings)] : [];
+  return [...given, ...others, '', ...profile, ...checkLines].join('\n');
 }
 
 /** The database, where it answers and is up to date: without its tables, only the source can be checked. */
