@@ -3,7 +3,7 @@ import { nearestName } from '../../nearest-name.ts';
 
 /**
  * The table or view that was probably meant, when Postgres says that the one of the query does not exist: `Did you mean
- * "invoices"? `, or nothing. Reads the names outside of a transaction.
+ * "invoices"? `, or nothing. Ends the transaction that failed, in which no name can be read.
  */
 export async function nearRelation(
   client: pg.PoolClient,
@@ -12,6 +12,7 @@ export async function nearRelation(
 ): Promise<string> {
   const given = code === '42P01' ? message.split('"')[1] : undefined;
   if (given === undefined) return '';
+  await client.query('rollback');
   const { rows } = await client.query<{ name: string }>(
     `select case when $2 then n.nspname || '.' || c.relname else c.relname end as name
     from pg_class c join pg_namespace n on n.oid = c.relnamespace

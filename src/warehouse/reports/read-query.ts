@@ -86,7 +86,6 @@ export async function readQuery(
     if (volume.isExceeded()) throw tooLarge(mostBytes);
     if (error instanceof SluiceError) throw error;
     if (!isOfQuery(error)) throw explainDatabaseError(error, database.place);
-    await client.query('rollback');
     throw explainQuery(error, { ...options, query }, await nearRelation(client, error, schema));
   } finally {
     volume.end();
