@@ -70,6 +70,8 @@ export function codeOf(error: unknown): string {
 }
 
 /** Adds a full stop to a text that ends without one, for example because it ends with a quoted message. */
+export const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
+
 export const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 /** The text for a person: the message, then the next step, without the stack. */

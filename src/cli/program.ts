@@ -1,5 +1,5 @@
 import { Command, type CommanderError } from 'commander';
-import { SluiceError, sentence } from '../errors.ts';
+import { capitalized, SluiceError, sentence } from '../errors.ts';
 import { didYouMean } from '../nearest-name.ts';
 import { VERSION } from '../version.ts';
 import type { Cli } from './session/session.ts';
@@ -70,11 +70,10 @@ function usageError(command: Command, error: CommanderError): SluiceError {
       next: `Put -- before the query: ${pathOf(command)} -- "-- a comment .."`,
     });
   const message = error.message.replace(/^error: /, '').replace(/\n.*$/s, '');
-  const capital = `${message[0]?.toUpperCase()}${message.slice(1)}`;
   const { what, names } = allowed(command, error);
   const near = didYouMean(message.split("'")[1] ?? '', names);
   const list = names.length > 0 ? `${what}: ${names.join(', ')}. ` : what;
-  return new SluiceError('usage', sentence(`${capital}${near}`), {
+  return new SluiceError('usage', sentence(`${capitalized(message)}${near}`), {
     next: `${list}See: ${pathOf(command)} --help`,
   });
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parseEnv } from 'node:util';
 import type { Command } from 'commander';
-import { codeOf, SluiceError } from '../../errors.ts';
+import { capitalized, codeOf, SluiceError, sentence } from '../../errors.ts';
 import { type Answers, ask } from '../init/ask.ts';
 import { withSettings } from '../init/env-text.ts';
 import { type Check, checkAnswer } from '../run/check-answer.ts';
@@ -38,7 +38,7 @@ async function init(session: Session, options: Options): Promise<0> {
   await checkAnswer(session, 'main', source, undefined, check => void checks.push(check));
   const failed = checks.find(({ ok }) => !ok);
   if (failed)
-    throw new SluiceError('failed', `${failed.found} Nothing was written.`.replace(/([^.])( Nothing)/, '$1.$2'), {
+    throw new SluiceError('failed', `${sentence(capitalized(failed.found))} Nothing was written.`, {
       ...(failed.next && { next: failed.next }),
     });
   write(file, withSettings(before, settings));

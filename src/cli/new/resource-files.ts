@@ -1,3 +1,4 @@
+import { capitalized } from '../../errors.ts';
 import type { FieldType, SampledField } from './sample-fields.ts';
 
 export interface NewResource {
@@ -56,7 +57,4 @@ ${fields.map(field => `    .addColumn('${field.name}', '${COLUMN[field.type]}')\
 }
 `;
 
-const wordsOf = (name: string): string => {
-  const words = name.replaceAll('_', ' ').replaceAll(/\bid\b/g, 'id');
-  return words.slice(0, 1).toUpperCase() + words.slice(1);
-};
+const wordsOf = (name: string): string => capitalized(name.replaceAll('_', ' '));

@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { capitalized } from '../../../errors.ts';
 import type { PastRun } from '../../../warehouse/reports/run-history.ts';
 import { count, moment, plural } from '../../format.ts';
 import { documentOf } from '../layout/document.ts';
@@ -33,15 +34,13 @@ export function orderPage({ order, runs, csrf, hide }: OrderShown, now: Now): Ht
     ['Requests', count(requests)],
   ];
   const main = html`<p class="crumb"><a href="/runs">Runs and orders</a> / ${id}</p>
-<section class="verdict" aria-label="State" aria-live="polite">${icon(shown.icon, shown.tone)}<div><h1>${capital(orderTitle(order))}: ${shown.text}</h1>${reason === null ? '' : html`<p>${hide(reason)}</p>`}</div></section>
+<section class="verdict" aria-label="State" aria-live="polite">${icon(shown.icon, shown.tone)}<div><h1>${capitalized(orderTitle(order))}: ${shown.text}</h1>${reason === null ? '' : html`<p>${hide(reason)}</p>`}</div></section>
 ${endedAt === null ? card('Progress', [orderProgressBar(order, now), orderButtons(order, csrf)]) : ''}
 ${findings(order.report)}
 ${card('Order', html`<dl class="kv">${facts.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`)}
 ${card('Its runs', runs.length === 0 ? html`<p class="soft">None yet.</p>` : runTable(runs, now, { several: false, hide }))}`;
   return documentOf({ title: `Order ${id}`, section: '/runs', ...now, main });
 }
-
-const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
 const FOUND = [
   ['absent', 'at the source, not here'],
