@@ -125,7 +125,6 @@ const UNFED: Record<string, string> = {
   'errors.ts': 'one character',
   'loopback.ts': 'a host name of the settings',
   'cli/forget/erase-record.ts': 'arguments',
-  'cli/new/resource-files.ts': 'names that are short and plain',
   'cli/init/env-text.ts': 'a file of the user, and what was typed',
   'engine/apply/bad-data.ts': 'an SQLSTATE',
   'engine/slices/': 'slices and ids, as we write them',
