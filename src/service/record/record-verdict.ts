@@ -1,4 +1,5 @@
 import { durationText } from '../format.ts';
+import { wordsOfSlice } from '../status/slice-words.ts';
 import type { RecordStory } from './read-story.ts';
 
 /** One sentence about a record, and what follows from it. `now`: epoch milliseconds. */
@@ -9,7 +10,7 @@ export function recordVerdict(story: RecordStory, now: number): { text: string; 
   const proof =
     provenAt === null
       ? 'The part of the list that holds it was not read in full yet.'
-      : `It lies in ${slice}, which was last made equal to the source ${since(provenAt)}.`;
+      : `It was last compared ${since(provenAt)}, in a reading of ${slice === null ? 'its list' : slice.split(', ').map(wordsOfSlice).join(' and ')}.`;
   switch (state) {
     case 'stored': {
       const changed = current === null ? '' : ` Its last change arrived ${since(current.since)}.`;

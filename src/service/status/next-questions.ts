@@ -2,7 +2,7 @@ import type { AgendaList } from '../../engine/agenda/list-facts.ts';
 import { type AgendaFacts, goesBefore, type Question, questionsOf } from '../../engine/agenda/questions.ts';
 import { foundAbsentAt, oldestProof } from '../../engine/coverage/list.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
-import { questionText } from './question-text.ts';
+import { questionText } from './slice-words.ts';
 
 /** A question of the agenda as people and `--json` see it. */
 export interface ShownQuestion {

@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
 import type { QuarantinedRecord } from '../../../warehouse/rows/quarantine.ts';
 import { count, plural } from '../../format.ts';
+import { wordsOfSlice } from '../../status/slice-words.ts';
 import { documentOf } from '../layout/document.ts';
 import type { Html } from '../layout/html.ts';
 import { ago, type Now } from '../parts/age.ts';
@@ -24,7 +25,7 @@ export function quarantinePage(
     ({ resource, key, reasons, payload, slice, firstSeen, lastSeen, attempts }) =>
       html`<li><div class="head"><h3><a href="${recordPath({ resource, key, source, several })}">${resource} ${key.length > 24 ? `${key.slice(0, 12)}..` : key}</a></h3><span class="soft">seen ${ago(stampMs(lastSeen), now)}</span></div>
 ${Object.entries(reasons).map(([field, reason]) => html`<p><code>${field}</code>: ${hide(reason)}</p>`)}
-<p class="soft">First seen ${ago(stampMs(firstSeen), now)} in ${slice}; tried ${plural(attempts, 'time')}.</p>
+<p class="soft">First seen ${ago(stampMs(firstSeen), now)} in a reading of ${wordsOfSlice(slice)}; tried ${plural(attempts, 'time')}.</p>
 <details><summary>The record as it came</summary><pre class="payload">${hide(payload)}</pre></details></li>`,
   )}</ul>`;
   return page(
@@ -52,7 +53,7 @@ export function missingPage(rows: readonly ShownMissing[], { source, several }: 
   const list = html`<ul class="queue">${rows.map(
     ({ resource, key, slice, since, why }) =>
       html`<li><div class="head"><h3><a href="${recordPath({ resource, key, source, several })}">${resource} ${key}</a></h3><span class="soft">missing for ${ago(since, now)}</span></div>
-<p>${slice} no longer shows it.</p><p class="soft">${why}</p></li>`,
+<p>A reading of ${wordsOfSlice(slice)} no longer shows it.</p><p class="soft">${why}</p></li>`,
   )}</ul>`;
   return page(
     'Missing rows',

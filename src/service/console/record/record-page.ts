@@ -7,6 +7,7 @@ import { plural } from '../../format.ts';
 import { changedFields, valueText } from '../../record/changed-fields.ts';
 import type { RecordStory } from '../../record/read-story.ts';
 import { recordVerdict } from '../../record/record-verdict.ts';
+import { wordsOfSlice } from '../../status/slice-words.ts';
 import { documentOf } from '../layout/document.ts';
 import type { Html } from '../layout/html.ts';
 import { type Icon, icon } from '../layout/icons.ts';
@@ -69,13 +70,13 @@ function events(story: RecordStory, now: Now, hide: (text: string) => string): H
     list.push(
       event('bad', 'bad', 'In quarantine', stampMs(quarantined.lastSeen), now, [
         html`<ul>${Object.entries(quarantined.reasons).map(([field, reason]) => html`<li><code>${field}</code>: ${hide(reason)}</li>`)}</ul>`,
-        html`<p class="soft">First seen ${ago(stampMs(quarantined.firstSeen), now)} in ${quarantined.slice}; tried ${plural(quarantined.attempts, 'time')}. It leaves the quarantine when the source corrects or removes it.</p>`,
+        html`<p class="soft">First seen ${ago(stampMs(quarantined.firstSeen), now)} in a reading of ${wordsOfSlice(quarantined.slice)}; tried ${plural(quarantined.attempts, 'time')}. It leaves the quarantine when the source corrects or removes it.</p>`,
       ]),
     );
   if (missing !== null)
     list.push(
       event('warn', 'warn', 'Went missing', missing.since, now, [
-        html`<p>${missing.slice} no longer showed it.</p>`,
+        html`<p>A reading of ${wordsOfSlice(missing.slice)} no longer showed it.</p>`,
         html`<p class="soft">${missing.why}</p>`,
       ]),
     );

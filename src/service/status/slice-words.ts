@@ -1,10 +1,13 @@
 import type { Question } from '../../engine/agenda/questions.ts';
-import type { Slice } from '../../engine/slices/slice.ts';
+import { parseSlice, type Slice } from '../../engine/slices/slice.ts';
 
 /** What is asked, in a few words. */
 export function questionText({ choice: { slice, asks } }: Pick<Question, 'choice'>): string {
   return typeof asks === 'object' ? `row ${asks.row}` : sliceWords(slice);
 }
+
+/** A slice as ledgers write it, in a few words. */
+export const wordsOfSlice = (text: string): string => sliceWords(parseSlice(text));
 
 function sliceWords(slice: Slice): string {
   switch (slice.by) {
