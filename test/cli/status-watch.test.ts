@@ -7,7 +7,7 @@ test.runIf(hasTerminals)('status --watch shows the state again and again, until 
   await withInstallation({}, async ({ env, sluice }) => {
     expect((await sluice('sync', 'users')).code).toBe(0);
     const running = begin(['status', '--watch'], { env, terminal: true, open: true });
-    const screens = () => running.stdout().split('\x1b[2J').length - 1;
+    const screens = () => running.stdout().split('Ctrl-C ends it').length - 1;
     await until(() => screens() >= 2);
     running.child.stdin?.write('\x03');
     const { code, stdout } = await running.ended;

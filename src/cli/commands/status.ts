@@ -34,7 +34,6 @@ export function statusCommand(cli: Cli): Command {
 const WATCH_MS = 5 * SECOND;
 /** The first line of an empty screen. */
 const CLEAR = '\x1b[H\x1b[2J\x1b[3J';
-const AGAIN = '\n\nAgain every five seconds; Ctrl-C ends it.';
 
 async function status(session: Session, { watch = false }: { watch?: boolean }): Promise<0> {
   const { terminal, settings, clock, signal } = session;
@@ -50,9 +49,10 @@ async function status(session: Session, { watch = false }: { watch?: boolean }):
   const database = await session.openDatabase();
   for (;;) {
     const state = await readState(session, database);
-    // One write, so that no half of it is seen.
-    terminal.show(documentOf(state), () => (watch ? `${CLEAR}${draw(session, state)}${AGAIN}` : draw(session, state)));
+    if (watch) await terminal.write(CLEAR);
+    terminal.show(documentOf(state), () => draw(session, state));
     if (!watch) return 0;
+    terminal.note('\nAgain every five seconds; Ctrl-C ends it.');
     await clock.sleep(WATCH_MS, signal).catch(() => undefined);
     if (signal.aborted) return 0;
   }
