@@ -1,2 +1,3 @@
-/** Same as in package.json. */
-export const VERSION = '0.1.0';
+import about from '../package.json' with { type: 'json' };
+
+export const VERSION: string = about.version;

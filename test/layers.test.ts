@@ -291,6 +291,7 @@ function breaches(files: Files): string[] {
       if (impure(path, specifier)) found.push(`${path} only decides, and imports ${specifier}`);
       if (specifier.startsWith('.')) {
         const target = resolveImport(path, specifier);
+        if (path === 'src/version.ts' && target === 'package.json') continue;
         if (!specifier.endsWith('.ts')) found.push(`${path} imports ${specifier}, which does not end in .ts`);
         else if (!files.has(target)) found.push(`${path} imports ${specifier}, which does not exist`);
         if (!product) continue;
