@@ -138,3 +138,19 @@ test('without a login that may only read, no query is run', async () => {
     });
   });
 });
+
+test('the data page shows the address of the login that may only read, without its password', async () => {
+  await withDatabase(async (database, given) => {
+    await withReader(database, given, async (reader, address) => {
+      const { username, password, host, pathname } = new URL(address);
+      await withService(database, { openReader: async () => reader }, async ({ url }) => {
+        const { text } = await ask(`${url}/data`);
+        expect(text).toContain(`psql &quot;postgres://${username}@${host}${pathname}&quot;`);
+        expect(text).not.toContain(password);
+      });
+    });
+    await withService(database, {}, async ({ url }) => {
+      expect((await ask(`${url}/data`)).text).toContain('No login that may only read is set');
+    });
+  });
+});

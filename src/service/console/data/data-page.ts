@@ -6,6 +6,7 @@ import type { Html } from '../layout/html.ts';
 import type { Now } from '../parts/age.ts';
 import { card } from '../parts/card.ts';
 import { choice } from '../parts/form.ts';
+import { commandBox } from '../parts/next-step.ts';
 import { table } from '../parts/table.ts';
 
 export interface SourceTables {
@@ -15,11 +16,13 @@ export interface SourceTables {
   readonly views: readonly TableInfo[];
   readonly quarantined: number;
   readonly missing: number;
+  /** The address of the login that may only read, without its password; null if there is none. */
+  readonly reader: string | null;
 }
 
 /** What there is to query, of one source at a time. */
 export function dataPage(shown: SourceTables, sources: readonly string[], now: Now): Html {
-  const { source, schema, tables, views, quarantined, missing } = shown;
+  const { source, schema, tables, views, quarantined, missing, reader } = shown;
   const path = encodeURIComponent(source);
   const other =
     sources.length > 1
@@ -46,8 +49,14 @@ export function dataPage(shown: SourceTables, sources: readonly string[], now: N
     ]),
   });
   const main = html`<h1>Data</h1>${card(`Schema ${schema}`, [other, list, exceptions])}
-${views.length > 0 ? card('Views: a link opens one as a query', questions) : ''}`;
+${views.length > 0 ? card('Views: a link opens one as a query', questions) : ''}
+${card('For psql and BI tools', connection(reader))}`;
   return documentOf({ title: 'Data', section: '/data', ...now, main });
 }
+
+const connection = (reader: string | null): Html =>
+  reader === null
+    ? html`<p>No login that may only read is set. This creates one:</p>${commandBox('sluice grant')}`
+    : html`${commandBox(`psql "${reader}"`)}<p class="soft after">This login may only read. Its password is in the address that sluice status prints for the included Postgres, and sluice grant for yours.</p>`;
 
 const quoted = (name: string): string => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`);

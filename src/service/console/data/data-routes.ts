@@ -52,7 +52,8 @@ export function dataRoutes(parts: ConsoleParts): Hono {
     });
 }
 
-async function readTables({ database, rowCounts }: ConsoleParts, source: ServedSource): Promise<SourceTables> {
+async function readTables(parts: ConsoleParts, source: ServedSource): Promise<SourceTables> {
+  const { database, rowCounts } = parts;
   const { kysely } = database;
   const { name, schema, jobs } = source;
   const counted = await rowCounts(kysely, source);
@@ -68,7 +69,16 @@ async function readTables({ database, rowCounts }: ConsoleParts, source: ServedS
     views: await listViews(kysely, schema),
     quarantined: measures.reduce((sum, each) => sum + each.quarantined, 0),
     missing: measures.reduce((sum, each) => sum + each.missing, 0),
+    reader: await readerAddress(parts),
   };
+}
+
+/** Without its password: a page may be seen by people who may not have it. */
+async function readerAddress({ openReader }: ConsoleParts): Promise<string | null> {
+  const reader = await openReader().catch(() => null);
+  if (reader === null) return null;
+  const { rows } = await reader.query<{ login: string }>('select current_user as login');
+  return `postgres://${encodeURIComponent(rows[0]?.login ?? '')}@${reader.place}`;
 }
 
 /** Null for a table that is not there. */
