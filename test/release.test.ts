@@ -69,3 +69,9 @@ test('the workflow publishes with provenance, and only a pushed tag starts it', 
     'npm publish --provenance --access public',
   );
 });
+
+test('the newest version of the changelog is that of package.json', () => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
+  expect(/^## \[(\d[^\]]*)\]/m.exec(changelog)?.[1]).toBe(version);
+});
