@@ -74,8 +74,8 @@ async function readTables(parts: ConsoleParts, source: ServedSource): Promise<So
 }
 
 /** Without its password: a page may be seen by people who may not have it. */
-async function readerAddress({ openReader }: ConsoleParts): Promise<string | null> {
-  const reader = await openReader().catch(() => null);
+async function readerAddress(parts: ConsoleParts): Promise<string | null> {
+  const reader = await parts.openReader().catch(() => null);
   if (reader === null) return null;
   const { rows } = await reader.query<{ login: string }>('select current_user as login');
   return `postgres://${encodeURIComponent(rows[0]?.login ?? '')}@${reader.place}`;
