@@ -18,6 +18,7 @@ import type { Resource } from '../resource.ts';
 import { type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { noteInterval } from '../task/progress.ts';
 import type { Ended, Outcome } from './outcome.ts';
+import { settleEnd } from './settle-end.ts';
 import {
   lackedRows,
   membersOf,
@@ -40,7 +41,8 @@ export async function concludeProven(
   const { resource, task, seen, end } = step;
   const { slice, startedAt } = end;
   const { counts } = outcome;
-  const { lacked, askAgainAt, stored } = await lackedRows(tx, resource, { slice, seen, startedAt });
+  const { lacked: all, askAgainAt, stored } = await lackedRows(tx, resource, { slice, seen, startedAt });
+  const lacked = end.reached ? await settleEnd(tx, effects, task, end.reached, all) : all;
   const doubts = task.reportOnly ? [] : await edgesInDoubt(tx, step, lacked);
   if (doubts.length > 0) {
     // The next reading pads these edges by a day; rows that it lacks as well are missing.
@@ -63,7 +65,7 @@ export async function concludeProven(
   }
   const count: Count = (each, since) =>
     // Rows that the reading lacked may have been deleted since.
-    lacked.length === 0 && sliceText(each) === sliceText(slice)
+    all.length === 0 && sliceText(each) === sliceText(slice)
       ? Promise.resolve(stored)
       : countIn(tx, resource, each, since);
   const proof = { at: stampMs(startedAt), lacked: lacked.length };

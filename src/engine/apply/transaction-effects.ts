@@ -83,7 +83,11 @@ export async function remember(
   await writeTrait(tx, resource.source, { resource: resource.name, ...observation });
   effects.afterCommit.push(() => {
     adopt(resource, withObservation(resource.profile, observation));
-    if (observation.trait !== 'fields') lookAgain(task);
+    if (teachesReading(observation)) lookAgain(task);
     log.debug({ resource: resource.name, ...observation }, 'learnt');
   });
 }
+
+/** Readings that did not add up may do so once this is known. */
+const teachesReading = ({ trait }: Observation): boolean =>
+  trait !== 'fields' && trait !== 'end' && !trait.startsWith('longest ');

@@ -37,11 +37,17 @@ export interface Traits {
   /** The known fields that its rows carry, separated by commas. */
   fields: string;
   'control totals': 'agree' | 'other rules' | 'absent';
+  /** Where the unfiltered list ends: a `ListEnd` as JSON. */
+  end: string;
 }
 
 type OneOf<T> = { [K in keyof T]: { readonly trait: K; readonly value: T[K] } }[keyof T];
 
 /** What a page or a reading showed of the source's behaviour, with the evidence in plain words. */
-export type Observation = (OneOf<Traits> | { readonly trait: `filter ${string}`; readonly value: 'ignored' }) & {
-  readonly evidence: string;
-};
+export type Observation = (
+  | OneOf<Traits>
+  /** `cut`: it shows at most so many rows of a value. */
+  | { readonly trait: `filter ${string}`; readonly value: 'ignored' | 'cut' }
+  /** Rows of the longest reading without a count that was filtered by this field. */
+  | { readonly trait: `longest ${string}`; readonly value: `${number}` }
+) & { readonly evidence: string };

@@ -51,10 +51,24 @@ export function observeOrder(profile: SourceProfile, page: ObservedPage, keyFiel
   return [{ trait: 'order', value: order, evidence }];
 }
 
-/** Whether the one answer of a list that ignores pages is all of it. */
-export function observeOneAnswer(profile: SourceProfile, page: ObservedPage, isCut: boolean): Observation[] {
+const FEW_ROWS = 5;
+
+/**
+ * Whether the one answer of a list that ignores pages is all of it: it has as many rows as its windows. `inWindows`: rows that they showed;
+ * null while one was never read.
+ */
+export function observeOneAnswer(
+  profile: SourceProfile,
+  page: ObservedPage,
+  { looksCut, inWindows }: { looksCut: boolean; inWindows: number | null },
+): Observation[] {
   if (profile.paging !== 'ignored') return [];
+  const rows = page.rows.length;
+  // Some rows may have been deleted since the windows were read.
+  const isCut = looksCut || (inWindows !== null && rows < 0.9 * inWindows - FEW_ROWS);
+  if (!isCut && (inWindows === null || rows < inWindows)) return [];
   const value = isCut ? 'cut' : 'complete';
   if (profile.oneAnswer === value) return [];
-  return [{ trait: 'one answer', value, evidence: `the unfiltered list showed ${page.rows.length} rows` }];
+  const evidence = `the unfiltered list showed ${rows} rows, its windows ${inWindows ?? 'more or less'}`;
+  return [{ trait: 'one answer', value, evidence }];
 }

@@ -1,3 +1,4 @@
+import type { ListEnd } from './list-end.ts';
 import type { Observation, Order, Traits } from './observation.ts';
 
 /**
@@ -26,6 +27,9 @@ export interface SourceProfile {
   readonly counts: Traits['counts'] | null;
   readonly controlTotals: 'agree' | 'other rules' | 'absent' | null;
   readonly ignoredFilters: ReadonlySet<string>;
+  readonly end: ListEnd | null;
+  /** By field of the filter. */
+  readonly longest: ReadonlyMap<string, number>;
 }
 
 export const UNKNOWN: SourceProfile = {
@@ -49,6 +53,8 @@ export const UNKNOWN: SourceProfile = {
   counts: null,
   controlTotals: null,
   ignoredFilters: new Set(),
+  end: null,
+  longest: new Map(),
 };
 
 /** The profile once this was observed; the same object where it was known. */
@@ -104,10 +110,16 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
       return { counts: value };
     case 'control totals':
       return { controlTotals: value };
+    case 'end':
+      return value === JSON.stringify(profile.end) ? {} : { end: JSON.parse(value) as ListEnd };
     default:
-      return trait.startsWith('filter ') ? withFilter(profile, trait.slice('filter '.length)) : {};
+      if (trait.startsWith('filter ')) return withFilter(profile, trait.slice('filter '.length));
+      return trait.startsWith('longest ') ? withLongest(profile, trait.slice('longest '.length), Number(value)) : {};
   }
 }
 
 const withFilter = ({ ignoredFilters }: SourceProfile, field: string): Partial<SourceProfile> =>
   ignoredFilters.has(field) ? {} : { ignoredFilters: new Set([...ignoredFilters, field]) };
+
+const withLongest = ({ longest }: SourceProfile, field: string, rows: number): Partial<SourceProfile> =>
+  (longest.get(field) ?? 0) >= rows ? {} : { longest: new Map([...longest, [field, rows]]) };

@@ -67,8 +67,9 @@ export const mayLeaveGaps = ({ limit, paging }: SourceProfile): boolean =>
 
 function partitionFor(profile: SourceProfile, job: Job): Strategy['partition'] {
   const hasDates = slicingOf(job, 'date') !== undefined;
-  // Rows without a date lie in no window; but where one answer is cut short, windows still show more than anything else.
-  const escapeWindows = profile.hasUndated && !(isSingleBody(profile) && profile.oneAnswer === 'cut');
+  // Rows without a date lie in no window; but where one answer may be cut short, windows show more than anything else.
+  const showsAll = profile.oneAnswer === 'complete' && profile.end?.verdict !== 'cut';
+  const escapeWindows = profile.hasUndated && (!isSingleBody(profile) || showsAll);
   const windows = hasDates && !profile.ignoresDates && !escapeWindows;
   if (windows && !profile.hidesDates) return 'date';
   const mayHaveIds = slicingOf(job, 'id') !== undefined || hasDates;

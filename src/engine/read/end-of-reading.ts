@@ -1,4 +1,5 @@
 import type { Outcome, Reading, ReadingContext } from '../../source/paging/stable-reading.ts';
+import type { SourceProfile } from '../profile/source-profile.ts';
 import { isIdOrdered, isSingleBody } from '../profile/strategy.ts';
 import { isContentKeyed } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
@@ -23,6 +24,7 @@ export function contextOf(
     canCut: plan.cut !== undefined,
     isIdOrdered: isIdOrdered(resource.profile),
     cutsIfCountDiffers: plan.gathered === true || (progress.tries.get(sliceText(plan.slice)) ?? 0) > 0,
+    longest: plan.slice.by === 'date' ? longestOf(resource.profile, plan) : null,
   };
 }
 
@@ -30,7 +32,7 @@ export function contextOf(
 export function endOf(plan: PageReading, outcome: Outcome, startedAt: string): End {
   switch (outcome.kind) {
     case 'complete':
-      return plan.whenRead(startedAt);
+      return plan.whenRead(startedAt, outcome.reached ?? undefined);
     case 'cut':
       if (!plan.cut) throw new Error(`"${sliceText(plan.slice)}" cannot be cut`);
       return plan.cut(outcome.total, outcome.shown);
@@ -42,6 +44,11 @@ export function endOf(plan: PageReading, outcome: Outcome, startedAt: string): E
     default:
       return unproven(reasonOf(outcome), startedAt);
   }
+}
+
+/** Rows of the longest reading by the same filter; 0 of all time, which has none. */
+function longestOf({ longest }: SourceProfile, { query, asked }: PageReading): number {
+  return asked === undefined || Object.keys(query).length === 0 ? 0 : (longest.get(asked.field) ?? 0);
 }
 
 export const unproven = (reason: string, startedAt: string) => ({ kind: 'unproven', reason, startedAt }) as const;

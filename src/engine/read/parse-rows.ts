@@ -13,6 +13,8 @@ export interface ParsedRows {
   readonly bad: BadRecord[];
   /** Keys of `rows` and `bad`. */
   readonly keys: string[];
+  /** The key of the last row as it came; equal rows without an id share it. */
+  readonly last: string | null;
 }
 
 /**
@@ -29,8 +31,10 @@ export function parseRows(
   const bad: BadRecord[] = [];
   const bare: Row[] = [];
   const listed = fieldsOf(resource, answer.rows);
+  let last: string | null = null;
   for (const raw of answer.rows) {
     const parsed = resource.parse(raw, answer.grantedAt, { listed, replaced: answer.replaced?.get(raw) });
+    last = 'bad' in parsed ? parsed.bad.key : parsed.row.key;
     if ('bad' in parsed) bad.push(parsed.bad);
     else if (isContentKey(parsed.row.key)) bare.push(parsed.row);
     else rows.push(parsed.row);
@@ -47,7 +51,7 @@ export function parseRows(
   }
   const numbered = bad.map(numbering(shown));
   for (const record of numbered) here.add(record.key);
-  return { rows, bad: numbered, keys: [...here] };
+  return { rows, bad: numbered, keys: [...here], last };
 }
 
 /** Numbers equal records that cannot be told apart: one more of them may be a row that is shown no longer. */

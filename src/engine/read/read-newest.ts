@@ -1,5 +1,6 @@
 import { countPages } from '../../source/paging/page-count.ts';
 import { isContentKey } from '../../source/paging/row-key.ts';
+import { partition } from '../coverage/list.ts';
 import { observeOneAnswer, observeOrder, orderOfRows } from '../profile/observe-order.ts';
 import type { Resource } from '../resource.ts';
 import type { Slice } from '../slices/slice.ts';
@@ -66,6 +67,16 @@ function observeNewest(
   return [
     ...observeAnswer(resource, answer, context),
     ...observeOrder(profile, answer, resource.job.key),
-    ...observeOneAnswer(profile, answer, mayBeCut(resource, answer, NEWEST_END)),
+    ...observeOneAnswer(profile, answer, {
+      looksCut: mayBeCut(resource, answer, NEWEST_END),
+      inWindows: rowsInWindows(resource),
+    }),
   ];
+}
+
+/** Rows that the date windows showed; null while one was never read. */
+function rowsInWindows(resource: Resource): number | null {
+  const windows = partition(resource).filter(({ slice }) => slice.by === 'date');
+  if (windows.length === 0 || windows.some(({ provenAt }) => provenAt === null)) return null;
+  return windows.reduce((sum, { rows }) => sum + (rows ?? 0), 0);
 }

@@ -11,6 +11,7 @@ import {
 } from '../../source/paging/stable-reading.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { observeCounts, observeValueCount } from '../profile/counts.ts';
+import { observeLongest } from '../profile/list-end.ts';
 import type { Observation } from '../profile/observation.ts';
 import { isDistrust, observeDateFilter, observeValueFilter } from '../profile/observe-filter.ts';
 import { observeGrowth, pagingIgnored, UNTIL_EMPTY } from '../profile/observe-page.ts';
@@ -104,7 +105,7 @@ function takeAnswer(
   const { reading } = progress;
   const { page, limit, grantedAt, meta, rows, release } = answer;
   const parsed = parseRows(resource, answer, reading.pager.seen, reading.pager.shown);
-  const listPage = { page, limit, grantedAt, meta, rows: rows.length, keys: parsed.keys };
+  const listPage = { page, limit, grantedAt, meta, rows: rows.length, keys: parsed.keys, last: parsed.last };
   const read = readPage(reading, listPage, contextOf(task, plan, reading, answer));
   const { position, outcome } = read;
   const requests = progress.droppedRequests + answer.requests;
@@ -119,6 +120,7 @@ function takeAnswer(
     ...observe(resource, plan, answer, { reading, read, first: progress.first, rows: certain }),
     // What lies behind the end of a list may come without a count.
     ...observeMiscount(resource, plan.slice, meta ?? progress.first?.meta, outcome),
+    ...observeLength(resource, plan, read),
   ];
   const distrust = isAtStart(reading) ? learnt.find(isDistrust) : undefined;
   const end = distrust ? unproven(distrust.evidence, grantedAt) : outcome && endOf(plan, outcome, position.startedAt);
@@ -182,6 +184,14 @@ function observeCount(resource: Resource, { asked }: PageReading, { meta }: Page
   const known = resource.countedWindows;
   resource.countedWindows = [...known, window].slice(-WINDOWS_COMPARED);
   return observeCounts(resource.profile, known, window);
+}
+
+/** How long the reading of a window without a count became: it tells what the source shows at least. */
+function observeLength({ profile }: Resource, { query, asked }: PageReading, read: ReadPage): Observation[] {
+  const { outcome, reading } = read;
+  const { totalPages, shown } = reading.pager;
+  if (outcome === null || asked === undefined || totalPages !== null || Object.keys(query).length === 0) return [];
+  return observeLongest(profile, asked.field, shown.size);
 }
 
 /** The list of a value ended, or repeated its first page, before it had shown as many rows as its count. */

@@ -1,4 +1,4 @@
-import type { Position } from '../../source/paging/stable-reading.ts';
+import type { Position, Reached } from '../../source/paging/stable-reading.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import type { Edge, Observation } from '../profile/observation.ts';
@@ -35,15 +35,26 @@ export interface Step {
 export type End =
   /**
    * `slice` was shown in full: stored rows that it did not show have left it. `narrow`: the edges that were not padded by a
-   * day.
+   * day. `reached`: the end of the list, where the slice has it and no filter was asked for.
    */
-  | { readonly kind: 'proven'; readonly slice: Slice; readonly startedAt: string; readonly narrow?: readonly Edge[] }
+  | {
+      readonly kind: 'proven';
+      readonly slice: Slice;
+      readonly startedAt: string;
+      readonly narrow?: readonly Edge[];
+      readonly reached?: Reached | undefined;
+    }
   /** The slice is too large for one reading. `total`: the source's count of its rows. */
   | { readonly kind: 'split'; readonly into: readonly DateSlice[]; readonly total: number | null }
   /** Several slices requested together hold more rows than expected; their expected sizes are corrected. */
   | { readonly kind: 'larger'; readonly total: number }
-  /** A targeted slice was read. `complete`: rows that it did not show have left it. */
-  | { readonly kind: 'targeted'; readonly complete: boolean; readonly startedAt: string }
+  /** A targeted slice was read. `complete`: rows that it did not show have left it. `reached`: where its rows end. */
+  | {
+      readonly kind: 'targeted';
+      readonly complete: boolean;
+      readonly startedAt: string;
+      readonly reached?: Reached | undefined;
+    }
   /** The source has no row with this key. */
   | { readonly kind: 'gone'; readonly key: string; readonly at: string }
   /** The source's totals for a month. */

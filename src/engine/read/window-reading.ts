@@ -1,3 +1,4 @@
+import type { Reached } from '../../source/paging/stable-reading.ts';
 import type { Edge } from '../profile/observation.ts';
 import type { AskedDays } from '../profile/observe-filter.ts';
 import { narrowEdges } from '../profile/strategy.ts';
@@ -10,8 +11,8 @@ import type { End } from './step.ts';
 export interface PageReading {
   readonly slice: Slice;
   readonly query: Readonly<Record<string, string>>;
-  /** The end of the reading once every page was read and the rows add up. */
-  readonly whenRead: (startedAt: string) => End;
+  /** The end of the reading once every page was read and the rows add up. `reached`: where they end; undefined without rows. */
+  readonly whenRead: (startedAt: string, reached?: Reached) => End;
   /** The end of a slice that is too large; absent if it cannot be cut. `total`: the source's count of its rows. */
   readonly cut?: ((total: number | null, shown: number) => End) | undefined;
   /** Several windows are requested together. */

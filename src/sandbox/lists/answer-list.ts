@@ -42,7 +42,10 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     const paging = resource === 'customers' ? 'meta' : variants.paging;
     const unfiltered = () =>
       (listings.get(resource) as Listing).positions({}, variants.order, variants.visible, salt).length + nulls.length;
-    const counts = { total: found.length, unfiltered: variants.totals === 'unfiltered' ? unfiltered() : found.length };
+    const counts = {
+      matching: found.length,
+      unfiltered: variants.totals === 'unfiltered' ? unfiltered() : found.length,
+    };
     const page = choosePage(query, counts, paging, variants);
     if (page.kind === 'not found') return failure(404, 'Page not found');
     if (found.length === 0 && variants['no-rows'] === '404') return failure(404, 'No records found');

@@ -9,13 +9,14 @@ export type Page =
 
 const DEFAULT_LIMIT = 20;
 
-/** `total` is the number of rows that match the filter, `unfiltered` that of the whole list. */
+/** `matching` is the number of rows that match the filter, `unfiltered` that of the whole list. */
 export function choosePage(
   query: URLSearchParams,
-  { total, unfiltered }: { total: number; unfiltered: number },
+  { matching, unfiltered }: { matching: number; unfiltered: number },
   paging: Variants['paging'],
   variants: Variants,
 ): Page {
+  const total = Math.min(matching, mostRows(query, paging, variants));
   if (paging === 'whole') return firstRows(total, total);
   if (paging === 'capped') return firstRows(total, Number(variants.cap));
 
@@ -31,6 +32,22 @@ export function choosePage(
   const counted = countRows(total, unfiltered, variants.totals);
   const meta = { current_page: page, total_pages: Math.max(1, Math.ceil(counted / limit)), total_records: counted };
   return { kind: 'rows', from, to: Math.min(total, from + limit), meta: paging === 'meta' ? meta : undefined };
+}
+
+const FILTERS = ['status', 'type', 'customer_id', 'account_id', 'department_id', 'date_from', 'date_to'];
+
+/** Rows that the question shows at most. Where pages are counted, only `counted` leaves rows out. */
+function mostRows(query: URLSearchParams, paging: Variants['paging'], variants: Variants): number {
+  const of = variants['most-rows-of'];
+  const isFiltered = FILTERS.some(name => query.has(name));
+  const applies = {
+    lists: paging !== 'meta',
+    filtered: paging !== 'meta' && isFiltered,
+    unfiltered: paging !== 'meta' && !isFiltered,
+    customer: paging !== 'meta' && query.has('customer_id'),
+    counted: true,
+  }[of];
+  return applies && variants['most-rows'] !== 'all' ? Number(variants['most-rows']) : Number.POSITIVE_INFINITY;
 }
 
 /** Rows that a deleted flag hides from the list, but not from its count. */

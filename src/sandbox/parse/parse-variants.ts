@@ -12,7 +12,8 @@ export function parseVariants(text: string): Partial<Variants> {
       throw new SluiceError('usage', `Unknown variant "${name}".`, { next: `Variants: ${variantNames.join(', ')}.` });
     }
     const values = Object.keys(variantPoints[known].values);
-    if (!values.includes(value)) {
+    const isNumber = known === 'most-rows' && /^[1-9]\d{0,8}$/.test(value);
+    if (!values.includes(value) && !isNumber) {
       throw new SluiceError('usage', `Unknown value "${value}" for variant "${name}".`, {
         next: `Values of ${name}: ${values.join(', ')}.`,
       });

@@ -186,6 +186,31 @@ export const variantPoints = {
     },
     'none',
   ),
+  'most-rows': point(
+    'The rows that a question shows at most, on all its pages, without a word; any whole number, or one of these.',
+    {
+      all: 'all there are',
+      '37': 'the first 37 of its order',
+      '137': 'the first 137',
+      '300': 'the first 300',
+      '999': 'the first 999',
+      '1000': 'the first 1000',
+      '1001': 'the first 1001',
+      '2000': 'the first 2000',
+    },
+    'all',
+  ),
+  'most-rows-of': point(
+    'The questions to which `most-rows` applies.',
+    {
+      lists: 'every question for a list other than customers',
+      filtered: 'those with a filter',
+      unfiltered: 'those without',
+      customer: 'those for the rows of one customer',
+      counted: 'every question for any list, and its count leaves out the other rows, too',
+    },
+    'lists',
+  ),
   dates: point(
     'Whether invoices and transactions have dates far away (fixed at opening).',
     { near: 'all lie within years of today', far: 'one in 50 is of 1850, 2050 or 9999' },

@@ -1,3 +1,4 @@
+import type { ListEnd } from '../../engine/profile/list-end.ts';
 import type { Traits } from '../../engine/profile/observation.ts';
 import type { SourceTraits } from '../../engine/profile/source-traits.ts';
 import type { Trait } from '../../warehouse/ledgers/traits.ts';
@@ -40,6 +41,7 @@ const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits
     'other rules': 'the monthly report follows other rules and is not used',
     absent: 'no monthly report',
   },
+  end: value => endWords(JSON.parse(value) as ListEnd),
   'requests at once': value =>
     value === 'as set'
       ? 'serves as many requests at once as SOURCE_CONCURRENCY says'
@@ -62,13 +64,24 @@ export function describeProfile(traits: readonly Trait[]): { list: string; words
   const placeOf = ({ trait }: Trait) => (rank.includes(trait) ? rank.indexOf(trait) : rank.length);
   return lists.map(list => {
     const its = traits.filter(trait => trait.resource === list).sort((a, b) => placeOf(a) - placeOf(b));
-    return { list, words: its.map(describeTrait).join('; ') };
+    return { list, words: its.map(describeTrait).filter(Boolean).join('; ') };
   });
+}
+
+/** Empty where the end of the list is agreed. */
+export function endWords({ verdict, rows }: ListEnd): string {
+  if (verdict === 'agreed') return '';
+  return verdict === 'cut'
+    ? `shows at most ${rows} rows without saying so, so it cannot be proven complete`
+    : `nothing agrees yet that it ends after ${rows} rows, so it is not proven complete`;
 }
 
 function describeTrait({ trait, value }: Trait): string {
   const filter = /^filter (.+)$/.exec(trait)?.[1];
   if (filter !== undefined && value === 'ignored') return `ignores the ${filter} filter`;
+  if (filter !== undefined && value === 'cut') return `shows only a part of the rows of one ${filter}`;
+  const longest = /^longest (.+)$/.exec(trait)?.[1];
+  if (longest !== undefined) return `has shown ${value} rows for one ${longest}`;
   const words = (WORDS as Readonly<Record<string, Readonly<Record<string, string>> | ((value: string) => string)>>)[
     trait
   ];

@@ -28,6 +28,10 @@ export interface Reading {
   readonly newest: bigint;
   /** Grant time of the first request that counts; null until it is answered. */
   readonly startedAt: string | null;
+  /** A restart forgot what the pass under way had shown. */
+  readonly forgot: boolean;
+  /** The key of the last row shown by this process. */
+  readonly last: string | null;
 }
 
 /** What has to be remembered, with the keys shown, to go on after a restart. */
@@ -45,11 +49,26 @@ export interface ReadingContext extends PageContext {
   readonly isIdOrdered: boolean;
   /** A slice whose rows differ from their count is cut: it was read before, or was asked for together with others. */
   readonly cutsIfCountDiffers: boolean;
+  /**
+   * Rows of the longest reading of the same kind: without a count, one as long may have been cut off. Null where the end of the slice is
+   * judged otherwise.
+   */
+  readonly longest: number | null;
+}
+
+/** The end of a reading. */
+export interface Reached {
+  /** Rows from the start to the end; null where a restart forgot them. */
+  readonly rows: number | null;
+  /** The key of the last row; empty where a restart forgot it. */
+  readonly last: string;
+  /** The source's own count says so, too. */
+  readonly counted: boolean;
 }
 
 export type Outcome =
-  /** Every row that was there throughout was shown. */
-  | { readonly kind: 'complete' }
+  /** Every row that was there throughout was shown. `reached`: where they end; null without rows. */
+  | { readonly kind: 'complete'; readonly reached: Reached | null }
   | { readonly kind: 'cut'; readonly total: number | null; readonly shown: number }
   | { readonly kind: 'capped'; readonly rows: number }
   /** The count moved. */
@@ -76,7 +95,16 @@ export function startReading(
   const lacksIds = stored?.keys.some(isContentKey) ?? false;
   if (!stored || (lacksIds && stored.totalPages === null)) {
     const pager = startPager(rules);
-    return { pager, limit: rules.limit, before: null, slipped: false, newest: -1n, startedAt: null };
+    return {
+      pager,
+      limit: rules.limit,
+      before: null,
+      slipped: false,
+      newest: -1n,
+      startedAt: null,
+      forgot: false,
+      last: null,
+    };
   }
   // Rows held back in an earlier pass were lost with the process that read them: the passes have to agree anew.
   const before = lacksIds ? null : stored.before;
@@ -90,6 +118,8 @@ export function startReading(
     slipped: true,
     newest: newestOf(stored.keys, -1n),
     startedAt,
+    forgot: stored.before !== null,
+    last: null,
   };
 }
 
@@ -101,7 +131,7 @@ export const isAtStart = ({ pager }: Reading): boolean => pager.page === 1 && pa
 
 export function readPage(
   reading: Reading,
-  page: ListPage & { readonly limit: number; readonly grantedAt: string },
+  page: ListPage & { readonly limit: number; readonly grantedAt: string; readonly last?: string | null },
   context: ReadingContext,
 ): ReadPage {
   const taken = takePage(reading.pager, page, context);
@@ -116,6 +146,7 @@ export function readPage(
     slipped: reading.slipped || fresh.some(key => !isId(key) || BigInt(key) < reading.newest),
     newest: newestOf(fresh, reading.newest),
     startedAt,
+    last: taken.news > 0 ? (page.last ?? null) : reading.last,
   };
   const { totalPages, totalRecords } = taken.pager;
   const { before, limit } = next;
@@ -146,14 +177,24 @@ export function endPass(
 ): { readonly reading: Reading; readonly outcome: Outcome | null } {
   const { totalPages, totalRecords, seen, steady, pass } = reading.pager;
   const isCounted = totalPages !== null;
+  if (!isCounted && isAsLong(reading, context)) return { reading, outcome: cutOff(reading, context) };
   const byContent = some(seen, isContentKey);
   if (pages > 1 && (byContent || !isCounted)) return comparePasses(reading, pages, byContent, context);
   const lacksRows = isCounted && steady && totalRecords !== null && seen.size < totalRecords;
   const canReadAgain = pages > 1 && pass < MAX_PASSES && !context.canCut;
   if (lacksRows && canReadAgain && !some(seen, isUnreadableKey))
-    return { reading: { ...reading, pager: startPass(reading.pager) }, outcome: null };
+    return { reading: { ...reading, pager: startPass(reading.pager), forgot: false }, outcome: null };
   return { reading, outcome: settle(reading, context) };
 }
+
+/** No source cuts an answer below the page size that its document names as the default. */
+const LEAST_CUT = 20;
+
+const isAsLong = ({ pager: { shown } }: Reading, { longest }: ReadingContext): boolean =>
+  longest !== null && shown.size >= Math.max(longest, LEAST_CUT);
+
+const cutOff = ({ pager: { shown } }: Reading, { canCut }: ReadingContext): Outcome =>
+  canCut ? { kind: 'cut', total: null, shown: shown.size } : { kind: 'capped', rows: shown.size };
 
 /** Passes over a list that cannot be cut before it is left in doubt. */
 const MAX_PASSES = 8;
@@ -173,7 +214,7 @@ function comparePasses(
   const agrees = reading.before === digest || (pass > 1 && !reading.slipped && !byContent);
   if (agrees && repeated < pages) return { reading, outcome: settle(reading, context) };
   if (pass >= MAX_PASSES) return { reading, outcome: { kind: 'never stable' } };
-  const again: Reading = { ...reading, pager: startPass(reading.pager), before: digest, slipped: false };
+  const again: Reading = { ...reading, pager: startPass(reading.pager), before: digest, slipped: false, forgot: false };
   if (!byContent) return { reading: again, outcome: null };
   // Equal rows are counted afresh in each pass.
   const empty = keySet();
@@ -183,10 +224,11 @@ function comparePasses(
   };
 }
 
-function settle({ pager }: Reading, context: ReadingContext): Outcome {
-  const { steady, seen, totalPages, totalRecords } = pager;
+function settle(reading: Reading, context: ReadingContext): Outcome {
+  const { steady, seen, totalPages, totalRecords } = reading.pager;
   if (!steady) return { kind: 'unsteady' };
-  if (totalRecords === null || seen.size === totalRecords) return { kind: 'complete' };
+  if (totalRecords === null || seen.size === totalRecords)
+    return { kind: 'complete', reached: seen.size === 0 ? null : reachedBy(reading) };
   // Where equal dates come in no fixed order, rows slip between pages, but not within one.
   if ((totalPages ?? 1) > 1 && context.cutsIfCountDiffers && context.canCut)
     return { kind: 'cut', total: totalRecords, shown: seen.size };
@@ -200,6 +242,10 @@ const newestOf = (keys: Iterable<string>, known: bigint): bigint => {
   for (const key of keys) if (isId(key) && BigInt(key) > newest) newest = BigInt(key);
   return newest;
 };
+
+function reachedBy({ pager: { shown, totalPages }, forgot, last }: Reading): Reached {
+  return { rows: forgot || last === null ? null : shown.size, last: last ?? '', counted: totalPages !== null };
+}
 
 function some(keys: KeySet, is: (key: string) => boolean): boolean {
   for (const key of keys) if (is(key)) return true;

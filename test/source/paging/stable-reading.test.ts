@@ -57,6 +57,7 @@ function play({ rows, style, limit, changes, seed, stopAfter, known }: Case): Pl
     canCut: false,
     isIdOrdered: !style.shuffles,
     cutsIfCountDiffers: false,
+    longest: null,
     ...known,
   });
   const end = (outcome: Outcome): Played => ({
@@ -167,7 +168,7 @@ test('a list with pages that ends with an empty one is complete, counted or not,
       const played = play(plain);
       const pages = Math.max(Math.ceil(plain.rows.length / lengthOf(plain)), 1);
       if (pages > MAX_PAGES) return;
-      expect(played.outcome).toEqual({ kind: 'complete' });
+      expect(played.outcome?.kind).toBe('complete');
       expect(missing(played)).toEqual([]);
       const isBare = plain.rows.some(row => 'content' in row);
       const isCounted = plain.style.meta === 'full';
@@ -269,6 +270,7 @@ test('a count that never agrees with the rows is not trusted', () => {
     canCut: false,
     isIdOrdered: true,
     cutsIfCountDiffers: false,
+    longest: null,
   };
   const outcomes: (Outcome | null)[] = [];
   let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 10 });
@@ -293,6 +295,7 @@ test('a first page that lacks rows makes later passes no longer', () => {
     canCut: false,
     isIdOrdered: true,
     cutsIfCountDiffers: false,
+    longest: null,
   };
   let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 20 });
   const meta = { totalPages: 4, totalRecords: 78 };

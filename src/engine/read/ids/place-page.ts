@@ -31,6 +31,8 @@ export interface Place {
   readonly pages: number | null;
   /** It shows that the list ends with the last row of the page before. */
   readonly endsPrevious: boolean;
+  /** Its last row is the last of the list. */
+  readonly isEnd: boolean;
 }
 
 /**
@@ -53,12 +55,13 @@ export function placePage(
     total: meta?.totalRecords ?? null,
     pages: countPages(meta, page.page === 1 || page.rows === page.limit ? page.rows : 0),
     endsPrevious: false,
+    isEnd: false,
   };
   if (previous?.interval && endsBehind(previous, page, base)) {
     const { last } = previous;
     const interval: IdSlice =
       known === 'id-asc' ? { by: 'id', from: last, to: null } : { by: 'id', from: null, to: last };
-    return { ...base, order: known, interval, first: last, last, endsPrevious: true };
+    return { ...base, order: known, interval, first: last, last, endsPrevious: true, isEnd: true };
   }
   if (ids === null || ids.length === 0) {
     const isEmptyList = page.page === 1 && page.rows === 0 && (meta?.totalRecords ?? 0) === 0;
@@ -73,9 +76,10 @@ export function placePage(
   const start =
     neighbour !== null && meets(neighbour, base) ? (neighbour.last as bigint) + (isAscending ? 1n : -1n) : first;
   const top = page.page === 1 ? null : start;
-  const bottom = isLastByCount(page, base) ? null : last;
+  const isLast = isLastByCount(page, base);
+  const bottom = isLast ? null : last;
   const interval: IdSlice = isAscending ? { by: 'id', from: top, to: bottom } : { by: 'id', from: bottom, to: top };
-  return { ...base, interval, first, last };
+  return { ...base, interval, first, last, isEnd: isLast };
 }
 
 type Offsets = Pick<Place, 'firstOffset' | 'total' | 'pages'>;

@@ -1,9 +1,11 @@
+import type { Reached } from '../../../source/paging/stable-reading.ts';
 import type { Database } from '../../../warehouse/database/database.ts';
 import { rankOf } from '../../../warehouse/rows/stored-rows.ts';
 import { pageSize } from '../../coverage/list.ts';
 import type { Observation } from '../../profile/observation.ts';
 import { pagingIgnored, turnsPages } from '../../profile/observe-page.ts';
 import { isFull } from '../../profile/page-length.ts';
+import type { SourceProfile } from '../../profile/source-profile.ts';
 import { isId } from '../../slices/id-ranges.ts';
 import type { IdSlice } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
@@ -48,6 +50,8 @@ interface PlacedAnswer {
   readonly answer: PageAnswer;
   readonly page: AddressedPage;
   readonly place: Place;
+  /** The page of the list's last row, where the answer shows the end. */
+  readonly lastPage: AddressedPage;
   readonly parsed: ParsedRows;
 }
 
@@ -197,20 +201,29 @@ function placeAnswer(
 ): PlacedAnswer {
   const { page, limit, meta } = answer;
   const ids = idsOf(answer, resource.job.key);
-  const addressed = { page, limit, rows: answer.rows.length, ids, meta, isFull: isFull(resource.profile, answer) };
+  const addressed: AddressedPage = {
+    page,
+    limit,
+    rows: answer.rows.length,
+    ids,
+    meta,
+    isFull: isFull(resource.profile, answer),
+  };
   const place = placePage(addressed, resource.profile.order, neighbour, previous?.place ?? null);
   // Where the answer shows the end of the list, that follows from the last row of the page before.
   const parsed =
     previous !== null && place.endsPrevious
       ? onlyRow(previous.parsed, String(place.last))
       : parseRows(resource, answer, new Set());
-  return { answer, page: addressed, place, parsed };
+  const lastPage = place.endsPrevious && previous !== null ? previous.page : addressed;
+  return { answer, page: addressed, place, lastPage, parsed };
 }
 
-const onlyRow = ({ rows, bad, keys }: ParsedRows, key: string): ParsedRows => ({
+const onlyRow = ({ rows, bad, keys, last }: ParsedRows, key: string): ParsedRows => ({
   rows: rows.filter(row => row.key === key),
   bad: bad.filter(record => record.key === key),
   keys,
+  last,
 });
 
 /** Every row's id counts, also of one that does not parse; a row without a readable id leaves the interval in doubt. */
@@ -230,12 +243,23 @@ const LIMIT_HONOURED: Observation = {
   evidence: `asked for ${PROBE.limit} rows, got them`,
 };
 
+/** The end of the list, if the page shows it. */
+function endOfList({ limit: honours, pageSize }: SourceProfile, placed: PlacedAnswer): Reached | undefined {
+  const { place, lastPage } = placed;
+  if (!place.isEnd || place.last === null) return undefined;
+  const { page: number, limit, rows } = lastPage;
+  const size = honours === 'ignored' ? pageSize : Math.min(limit, pageSize ?? limit);
+  const length = place.total ?? (number === 1 ? rows : size === null ? null : (number - 1) * size + rows);
+  return { rows: length, last: String(place.last), counted: place.pages !== null };
+}
+
 function stepOf(
   { task, range }: RangeReading,
-  { answer, page, place, parsed }: PlacedAnswer,
+  placed: PlacedAnswer,
   { previous, before, more = [] }: { previous: PageAnswer | null; before: number; more?: readonly Observation[] },
 ): Step {
   const { resource } = task;
+  const { answer, page, place, parsed } = placed;
   const learnt = observeAnswer(resource, answer, { pages: place.pages, previous });
   // One row shows no order, unless it has no readable id.
   const showsOrder = answer.rows.length > 1 || page.ids === null;
@@ -255,7 +279,7 @@ function stepOf(
     learnt: [...learnt, ...more],
     total: place.total,
     end: place.interval
-      ? { kind: 'proven', slice: place.interval, startedAt }
+      ? { kind: 'proven', slice: place.interval, startedAt, reached: endOfList(resource.profile, placed) }
       : {
           kind: 'unproven',
           reason: 'the answer does not show which ids it covers',

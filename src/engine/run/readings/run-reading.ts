@@ -88,13 +88,13 @@ function stepsOf(
       return readPages(reader, task, {
         slice,
         query: { [slice.field]: slice.value },
-        whenRead: startedAt => ({ kind: 'targeted', complete: true, startedAt }),
+        whenRead: (startedAt, reached) => ({ kind: 'targeted', complete: true, startedAt, reached }),
       });
     case 'whole':
       return readPages(reader, task, {
         slice,
         query: {},
-        whenRead: startedAt => ({ kind: 'proven', slice, startedAt }),
+        whenRead: (startedAt, reached) => ({ kind: 'proven', slice, startedAt, reached }),
       });
     case 'newest':
       return readNewest(reader, task, choice.answers);

@@ -1,0 +1,47 @@
+import { SluiceError } from '../../errors.ts';
+import type { Reached } from '../../source/paging/stable-reading.ts';
+import type { Db } from '../../warehouse/database/database.ts';
+import { markSeen } from '../../warehouse/rows/missing-rows.ts';
+import type { LackedRow } from '../deletion/lag.ts';
+import { behindEnd, judgeEnd, type ListEnd } from '../profile/list-end.ts';
+import { isContentKeyed, placeOf } from '../resource.ts';
+import { fail, type Task } from '../task/task.ts';
+import { remember, type TransactionEffects } from './transaction-effects.ts';
+
+/** Judges the end that a reading of the list reached. Returns the rows that it lacked in front of it; behind it, if the end is agreed, too. */
+export async function settleEnd(
+  tx: Db,
+  effects: TransactionEffects,
+  task: Task,
+  reached: Reached,
+  lacked: readonly LackedRow[],
+): Promise<readonly LackedRow[]> {
+  const { resource } = effects;
+  const { profile } = resource;
+  const keys = lacked.map(({ key }) => key);
+  const behind = new Set(behindEnd(keys, reached, profile.order, profile.end));
+  const mayCountTwice = isContentKeyed(resource.table) && profile.ids === 'no';
+  const { end, believed } = judgeEnd(profile.end, reached, { order: profile.order, left: behind.size, mayCountTwice });
+  if (!task.reportOnly)
+    await remember(tx, effects, task, {
+      trait: 'end',
+      value: JSON.stringify(end),
+      evidence: evidenceOf(end, behind.size),
+    });
+  if (end.verdict === 'cut') effects.afterCommit.push(() => fail(task, cutAt(resource.name, end)));
+  if (believed || resource.strategy.confirmation === 'address') return lacked;
+  if (end.verdict === 'open' && task.accepted > 0) return lacked;
+  // Whether they are at the source is unknown.
+  if (!task.reportOnly) await markSeen(tx, placeOf(resource), [...behind]);
+  return lacked.filter(({ key }) => !behind.has(key));
+}
+
+const evidenceOf = ({ rows, last }: ListEnd, left: number): string =>
+  `it ended with row ${last} after ${rows} rows${left > 0 ? `, and ${left} stored rows lie behind that` : ''}`;
+
+const cutAt = (name: string, { rows }: ListEnd): SluiceError =>
+  new SluiceError(
+    'failed',
+    `The source shows at most ${rows} rows of ${name} and does not say so: rows left its end while as many came. What lies behind the end is kept as it was, and cannot be proven.`,
+    { next: 'What that means, and what can be done: docs/coverage.md, "Lists that are cut off".' },
+  );

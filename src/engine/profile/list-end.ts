@@ -1,0 +1,104 @@
+import type { Reached } from '../../source/paging/stable-reading.ts';
+import { isId } from '../slices/id-ranges.ts';
+import type { Observation, Order } from './observation.ts';
+import type { SourceProfile } from './source-profile.ts';
+
+/**
+ * Where a list was seen to end. The end of a list proves nothing by itself: a source may show at most so many rows and not say so. Such a
+ * cap keeps the length and moves the end; a real end stays while the length changes.
+ */
+export interface ListEnd {
+  /**
+   * - `open`: nothing agrees yet that the list ends there.
+   * - `agreed`: a count, or another length, agrees.
+   * - `cut`: rows left at the end while as many came elsewhere: the source shows at most `rows` rows.
+   */
+  readonly verdict: 'open' | 'agreed' | 'cut';
+  /** Rows of the last reading that reached the end, and of the longest. */
+  readonly rows: number;
+  readonly longest: number;
+  /** A length at which the list may have been cut since; null for none but the longest. */
+  readonly suspect: number | null;
+  /** The key of the last row. */
+  readonly last: string;
+}
+
+export interface EndContext {
+  readonly order: Order | null;
+  /** Stored rows behind the end that the reading lacked. */
+  readonly left: number;
+  /** Equal rows without an id cannot be told from a row that came twice. */
+  readonly mayCountTwice: boolean;
+}
+
+/** So many rows at once may leave the end of a list that became shorter. More of them look like a cap that was lowered. */
+const MOST_LEFT = 4;
+/** So many rows of one reading may have come twice. */
+const MOST_TWICE = 5;
+
+/** What a reading says of the end of its list, and whether it is believed that the stored rows behind that end have left the list. */
+export interface JudgedEnd {
+  readonly end: ListEnd;
+  readonly believed: boolean;
+}
+
+/** `before`: what the readings before said. */
+export function judgeEnd(before: ListEnd | null, reached: Reached, context: EndContext): JudgedEnd {
+  const { rows, last, counted } = reached;
+  const { left, order, mayCountTwice } = context;
+  if (rows === null)
+    return { end: before ?? { verdict: 'open', rows: 0, longest: 0, suspect: null, last }, believed: false };
+  const longest = Math.max(before?.longest ?? 0, rows);
+  const judged = (verdict: ListEnd['verdict'], suspect: number | null = null): JudgedEnd => ({
+    end: { verdict, rows, longest, suspect, last },
+    believed: verdict === 'agreed',
+  });
+  if (before === null) return judged(counted ? 'agreed' : 'open');
+  const stayed = last === before.last;
+  // A count that stays the same while rows leave the end is itself cut. Only in the order of ids do they certainly leave the end.
+  if (counted && !isIdOrder(order)) return judged('agreed');
+  if (counted) return rows === before.rows && isCutStill(before, stayed, left) ? judged('cut', rows) : judged('agreed');
+  const limit = before.suspect === null || rows > before.suspect ? before.longest : before.suspect;
+  const isShort = (length: number) => length + (mayCountTwice ? MOST_TWICE : 0) < limit;
+  if (isShort(rows)) {
+    if (left > MOST_LEFT) return judged('open', rows);
+    // What a single short answer lacks is missing, but the answer may be a faulty one.
+    const verdict = isShort(before.rows) || before.verdict === 'agreed' ? 'agreed' : 'open';
+    return { ...judged(verdict, before.suspect), believed: true };
+  }
+  if (rows > before.rows) return judged(stayed && isNewestFirst(order) ? 'agreed' : 'open');
+  // The length is the same. In a list of the newest rows, older ones appear behind the end where as many left before it.
+  if (isCutStill(before, stayed, left) || (!stayed && order === 'id-desc')) return judged('cut', rows);
+  return judged(!stayed && order === 'id-asc' ? 'open' : before.verdict, before.suspect);
+}
+
+const isCutStill = ({ verdict }: ListEnd, stayed: boolean, left: number): boolean =>
+  stayed ? verdict === 'cut' : left > 0;
+
+const isIdOrder = (order: Order | null): boolean => order === 'id-desc' || order === 'id-asc';
+
+/** New rows come at the start of the list. */
+export const isNewestFirst = (order: Order | null): boolean => order === 'id-desc' || order === 'updated-desc';
+
+/** What a reading by this filter says of the rows that such a reading may have; without a count only. */
+export function observeLongest({ longest }: SourceProfile, field: string, rows: number): Observation[] {
+  if (rows <= (longest.get(field) ?? 0)) return [];
+  return [
+    { trait: `longest ${field}`, value: `${rows}` as const, evidence: `a reading by ${field} showed ${rows} rows` },
+  ];
+}
+
+/** Of the rows that a reading lacked, those that may lie behind its end. `before`: where the list ended before. */
+export function behindEnd(
+  lacked: readonly string[],
+  { last }: Reached,
+  order: Order | null,
+  before: ListEnd | null,
+): string[] {
+  if (isIdOrder(order) && isId(last))
+    return lacked.filter(
+      key => isId(key) && (order === 'id-desc' ? BigInt(key) < BigInt(last) : BigInt(key) > BigInt(last)),
+    );
+  // Whatever the order: rows that pushed others out would have pushed out the last one.
+  return before?.last === last ? [] : [...lacked];
+}

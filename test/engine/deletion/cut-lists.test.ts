@@ -1,0 +1,176 @@
+import { expect, test } from 'vitest';
+import { parseVariants } from '../../../src/sandbox/parse/parse-variants.ts';
+import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import type { TestResource } from '../../support/resources.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+
+/** What must hold whatever the source hides. */
+async function check(database: Database, sandbox: Sandbox, resources: readonly TestResource[]): Promise<void> {
+  const { rows: deleted } = await database.query<{ resource: TestResource; key: string }>(
+    `select resource, key from warehouse.row_history where ended_by = 'deleted'`,
+  );
+  for (const resource of resources) {
+    const here = new Set(Array.from(sandbox.rows(resource as 'tickets'), row => String(row.id)));
+    const lost = deleted.filter(row => row.resource === resource && here.has(row.key)).map(({ key }) => key);
+    expect(lost, `live rows of ${resource} that were deleted`).toEqual([]);
+  }
+  const { rows: complete } = await database.query<{ resource: TestResource; complete: boolean }>(
+    `select resource, complete from sluice.complete('-infinity', 'infinity')`,
+  );
+  const claimed = complete.filter(row => row.complete).map(({ resource }) => resource);
+  const absent = await differences(database, sandbox, 10_000, resources);
+  for (const resource of claimed)
+    expect(
+      absent.filter(text => text.startsWith(`${resource} `) && text.endsWith('is absent')),
+      `rows of ${resource}, which is called complete`,
+    ).toEqual([]);
+}
+
+/** Ids of a list, oldest first. */
+const idsOf = (sandbox: Sandbox, resource: 'tickets' | 'transactions' | 'invoices' | 'users'): number[] =>
+  Array.from(sandbox.rows(resource), row => row.id).sort((a, b) => a - b);
+
+const CAPS = [37, 137, 300, 999, 1000, 1001, 2000];
+const PAGINGS = ['whole', 'no-meta'];
+const ORDERS = ['id-desc', 'id-asc'];
+const cases = CAPS.flatMap(cap => PAGINGS.flatMap(paging => ORDERS.map(order => ({ cap, paging, order }))));
+
+test.each(cases)(
+  'a list that shows at most $cap rows (paging=$paging, $order) loses no live row and is never called complete',
+  async ({ cap, paging, order }) => {
+    const variants = parseVariants(`paging=${paging},order=${order},most-rows=${cap}`);
+    const sandbox = await openSandbox({
+      size: { customers: 20, invoices: 20, transactions: 20 },
+      rateLimit: 0,
+      variants,
+    });
+    while (idsOf(sandbox, 'tickets').length < cap + 9) sandbox.insert('tickets', ticket());
+    await withDatabase(async database => {
+      const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['tickets'] });
+      for (let round = 0; round < 5; round++) {
+        const [done] = await serveOrders(engine, 'sync', { whole: true });
+        await check(database, sandbox, ['tickets']);
+        const { rows } = await database.query<{ complete: boolean }>(
+          `select complete from sluice.complete('-infinity', 'infinity') where resource = 'tickets'`,
+        );
+        expect(rows, done?.reason ?? '').toEqual([{ complete: false }]);
+        for (let n = 0; n < 5; n++) sandbox.insert('tickets', ticket());
+        if (round % 2 === 1) for (const id of idsOf(sandbox, 'tickets').slice(-20, -17)) sandbox.remove('tickets', id);
+      }
+      await engine.close();
+    });
+    await sandbox.close();
+  },
+);
+
+const ticket = () => ({
+  customer_id: 1,
+  subject: 'Printer',
+  message: 'on fire',
+  department_id: 1,
+  priority: 'High',
+  status: 'Open',
+});
+
+/** Rows spread over years, as many each month as no cap of these hides. */
+function fill(sandbox: Sandbox, resource: 'transactions' | 'invoices', count: number): void {
+  const dates = (n: number) =>
+    `${2021 + (n % 5)}-${String(1 + (n % 12)).padStart(2, '0')}-${String(1 + (n % 28)).padStart(2, '0')}`;
+  for (let n = 0; n < count; n++) {
+    const date = dates(n);
+    if (resource === 'transactions') sandbox.insert(resource, transaction(date));
+    else sandbox.insert(resource, invoice(1 + (n % 3), date));
+  }
+}
+
+const transaction = (date: string) => ({
+  type: 'Income',
+  account_id: 1,
+  category_id: 1,
+  amount: 5,
+  description: 'Cash',
+  date,
+});
+const invoice = (customer_id: number, date: string) => ({
+  ...{
+    invoice_number: `R-${date}`,
+    customer_id,
+    date,
+    due_date: date,
+    amount: 5,
+    status: 'Unpaid',
+    notes: null,
+    items: [],
+  },
+});
+
+const filtered = ['whole', 'no-meta'].flatMap(paging =>
+  ORDERS.flatMap(order =>
+    [300, 999].flatMap(cap => ['lists', 'filtered', 'unfiltered'].map(of => ({ paging, order, cap, of }))),
+  ),
+);
+
+test.each(filtered)(
+  'date windows show all of a list that shows at most $cap rows of $of (paging=$paging, $order)',
+  async ({ paging, order, cap, of }) => {
+    const variants = parseVariants(`paging=${paging},order=${order},most-rows=${cap},most-rows-of=${of}`);
+    const sandbox = await openSandbox({
+      size: { customers: 20, invoices: 20, transactions: 20 },
+      rateLimit: 0,
+      variants,
+    });
+    fill(sandbox, 'transactions', 3 * cap);
+    await withDatabase(async database => {
+      const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['transactions'] });
+      for (let round = 0; round < 3; round++) {
+        const [done] = await serveOrders(engine, 'sync', { whole: true });
+        expect(done?.reason ?? done?.state).toBe('done');
+        await check(database, sandbox, ['transactions']);
+        expect(await differences(database, sandbox, 5, ['transactions'])).toEqual([]);
+        fill(sandbox, 'transactions', 7);
+        const [oldest = 0] = idsOf(sandbox, 'transactions');
+        sandbox.remove('transactions', oldest + 30 + round);
+      }
+      await engine.close();
+    });
+    await sandbox.close();
+  },
+);
+
+test.each(ORDERS)(
+  "an invoice that moved is not deleted because its customer's list is cut off before it (%s)",
+  async order => {
+    for (const cap of [37, 137]) {
+      const variants = parseVariants(`paging=whole,order=${order},most-rows=${cap},most-rows-of=customer`);
+      const sandbox = await openSandbox({
+        size: { customers: 5, invoices: 20, transactions: 20 },
+        rateLimit: 0,
+        variants,
+      });
+      fill(sandbox, 'invoices', 5 * cap);
+      await withDatabase(async database => {
+        const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices'] });
+        await serveOrders(engine, 'sync', { whole: true });
+        for (let round = 0; round < 3; round++) {
+          const ids = idsOf(sandbox, 'invoices');
+          const moved = order === 'id-desc' ? ids.slice(25, 30) : ids.slice(-30, -25);
+          for (const id of moved) sandbox.update('invoices', id, { date: `202${round + 1}-12-2${round}` });
+          const gone = order === 'id-desc' ? ids[31] : ids.at(-31);
+          sandbox.remove('invoices', gone as number);
+          await serveOrders(engine, 'sync', { whole: false });
+          await check(database, sandbox, ['invoices']);
+          await serveOrders(engine, 'sync', { whole: true });
+          await check(database, sandbox, ['invoices']);
+        }
+        const [repaired] = await serveOrders(engine, 'verify', { repair: true });
+        expect(repaired?.reason ?? repaired?.state).toBe('done');
+        expect(await differences(database, sandbox, 5, ['invoices'])).toEqual([]);
+        await engine.close();
+      });
+      await sandbox.close();
+    }
+  },
+);
