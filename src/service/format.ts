@@ -25,12 +25,19 @@ export function moment(at: number | string | null, timeZone: string): string {
 
 /** The oldest proof of a resource, or why there is none. */
 export const provenText = (
-  state: Pick<ResourceState, 'absent' | 'neverRead' | 'oldestProof'>,
+  state: Pick<ResourceState, 'absent' | 'neverRead' | 'oldestProof' | 'end'>,
   at: (value: string | null) => string,
 ): string => {
   if (state.absent) return 'not offered';
-  return state.neverRead > 0 ? `${plural(state.neverRead, 'part')} unread` : at(state.oldestProof);
+  if (state.neverRead > 0) return `${plural(state.neverRead, 'part')} unread`;
+  return state.end === null ? at(state.oldestProof) : END_WORDS[state.end.verdict](state.end.rows);
 };
+
+/** How far a list is proven whose end is not. */
+export const END_WORDS = {
+  open: (rows: number) => `${plural(rows, 'row')}, end unproven`,
+  cut: (rows: number) => `cut at ${plural(rows, 'row')}`,
+} as const;
 
 /** The request limit in one line: used, left, and when requests become free. */
 export function budgetLine(usage: Usage, at: (value: string | null) => string): string {

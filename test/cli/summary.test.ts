@@ -18,6 +18,7 @@ const ENDED: OrderSummary = {
   read: 0,
   unreadable: 0,
   listed: null,
+  end: null,
   slices: 4,
   proven: 4,
   requests: 0,

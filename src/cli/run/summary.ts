@@ -1,6 +1,7 @@
 import { explain } from '../../errors.ts';
 import { sourceOption } from '../../next-steps.ts';
 import { count, plural } from '../../service/format.ts';
+import type { UnprovenEnd } from '../../warehouse/reports/report.ts';
 import { table } from '../output/table.ts';
 import type { Outcome, Session } from '../session/session.ts';
 import type { OrderResult } from './complete-orders.ts';
@@ -28,6 +29,7 @@ export function summarise({ order, work, progress }: OrderResult) {
     read: work?.rowsRead ?? 0,
     unreadable: work?.quarantinedSince ?? 0,
     listed: work?.listed ?? null,
+    end: work?.end ?? null,
     slices: progress.slices,
     proven: progress.proven,
     requests: work?.requests ?? 0,
@@ -60,8 +62,15 @@ function legend(all: readonly OrderSummary[]): string[] {
 
 /** What is true now, and the next step. */
 function conclusion(all: readonly OrderSummary[]): string {
-  const rows = all.reduce((sum, { listed }) => sum + (listed ?? 0), 0);
+  const rows = all.reduce((sum, { listed, end }) => sum + (end === null ? (listed ?? 0) : 0), 0);
   return `${plural(rows, 'row')} proven equal to the source. Next: sluice sql "select * from freshness"`;
+}
+
+/** What is not proven of lists whose end nothing agrees with. */
+function endNote(name: string, { verdict, rows }: UnprovenEnd): string {
+  return verdict === 'cut'
+    ? `${name}: not complete: the source shows at most ${plural(rows, 'row')} and does not say so.`
+    : `${name}: not proven complete: the source gives no count, and nothing else agrees yet that the list ends after ${plural(rows, 'row')}. See: docs/coverage.md`;
 }
 
 /** How a line names a resource: preceded by its source if several were read. */
@@ -124,6 +133,8 @@ export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult
       terminal.note(
         `${nameOf(each)}: ${plural(each.replaced, 'row')} came with bytes that are invalid in the encoding of the answer; U+FFFD replaces them. To find the rows: select * from ${each.resource} where _extra ? '(replaced)'`,
       );
+  for (const each of resources)
+    if (each.end !== null && each.state === 'done' && !terminal.json) terminal.note(endNote(nameOf(each), each.end));
   if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
   if (!error && unread.length === 0 && !terminal.json) terminal.note(conclusion(resources));
   return outcomeOf(error, read);

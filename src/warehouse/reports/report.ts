@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { anyOf } from '../database/any-of.ts';
 import type { SluiceTables } from '../database/bookkeeping-tables.ts';
 import type { Db } from '../database/database.ts';
@@ -22,6 +22,8 @@ export interface OrderWork extends Counts {
   readonly quarantinedSince: number;
   /** Rows of the resource as of the last readings of its slices; null while one was never read. */
   readonly listed: number | null;
+  /** Null where the list is known to end where it seems to. */
+  readonly end: UnprovenEnd | null;
 }
 
 const COUNTERS = {
@@ -65,7 +67,8 @@ export async function orderWork(db: Db, ids: readonly string[], since: number): 
       (select count(*)::float8 from sluice.quarantine q where q.source = min(r.source) and q.resource = min(r.resource)
         and q.resolved_at is null and q.last_seen >= to_timestamp(${since} / 1000.0)) as "quarantinedSince",
       (select case when bool_and(rows is not null) then sum(rows) end::float8 from sluice.coverage c
-        where c.source = min(r.source) and c.resource = min(r.resource) and ${covering}) as listed
+        where c.source = min(r.source) and c.resource = min(r.resource) and ${covering}) as listed,
+      ${unprovenEnd(sql`min(r.source)`, sql`min(r.resource)`)} as "end"
     from sluice.runs r where order_id = any(cast(${ids} as bigint[]))
       and (ended_at is null or ended_at >= to_timestamp(${since} / 1000.0))
     group by order_id`.execute(db);
@@ -121,6 +124,19 @@ export function failedLast(db: Db, source: string, resources: readonly string[])
     .execute();
 }
 
+/** Where a list seems to end although nothing agrees with that, or where the source is known to cut it off. */
+export interface UnprovenEnd {
+  readonly verdict: 'open' | 'cut';
+  readonly rows: number;
+}
+
+/** SQL: the end of the list of these expressions, if it is not agreed; null for a list that date windows prove. */
+const unprovenEnd = (source: RawBuilder<unknown>, resource: RawBuilder<unknown>) => sql<UnprovenEnd | null>`
+  (select jsonb_build_object('verdict', e.value::jsonb->'verdict', 'rows', e.value::jsonb->'rows') from sluice.traits e
+    where e.source = ${source} and e.resource = ${resource} and e.trait = 'end' and e.value::jsonb->>'verdict' <> 'agreed'
+      and exists (select from sluice.coverage c where c.source = e.source and c.resource = e.resource
+        and (c.slice = 'whole' or c.slice like 'id %')))`;
+
 export interface ResourceState {
   readonly resource: string;
   readonly rows: number;
@@ -137,6 +153,8 @@ export interface ResourceState {
   readonly quarantined: number;
   /** Months (`YYYY-MM`) whose rows do not add up to the totals of the source's own report. */
   readonly apart: readonly string[];
+  /** Null where the list is known to end where it seems to. */
+  readonly end: UnprovenEnd | null;
 }
 
 /** Counts rows, so it takes a moment on large tables. SQL: a table known at run time, and aggregates of four others. */
@@ -151,7 +169,8 @@ export async function resourceState(
       (select count(*)::float8 from sluice.quarantine
         where source = ${source} and resource = ${resource} and resolved_at is null) as quarantined,
       (select coalesce(array_agg(substr(slice, 7) order by slice), '{}') from sluice.coverage where source = ${source}
-        and resource = ${resource} and slice like 'total %' and due_reason is not null) as apart
+        and resource = ${resource} and slice like 'total %' and due_reason is not null) as apart,
+      ${unprovenEnd(sql`${source}`, sql`${resource}`)} as "end"
     from (select count(*)::float8 as rows, max(_synced_at) as "newestChange" from ${sql.id(place.schema, resource)}) t,
       (select count(*)::float8 as slices, min(proven_at) as "oldestProof",
         count(*) filter (where proven_at > sluice.now() - interval '1 day')::float8 as "provenInADay",

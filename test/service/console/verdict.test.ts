@@ -22,6 +22,7 @@ const invoices: ResourceState = {
   missing: 0,
   quarantined: 0,
   apart: [],
+  end: null,
 };
 
 const status = (given: Partial<SourceStatus>): SourceStatus => ({

@@ -12,6 +12,7 @@ const OF_OTHERS = new Set(['other-ids', 'report', 'other-lists']);
  */
 export const EXCLUDED: readonly {
   readonly when: Partial<Variants>;
+  readonly also?: (variants: Partial<Variants>) => boolean;
   readonly why: string;
   readonly told: boolean;
 }[] = [
@@ -30,6 +31,18 @@ export const EXCLUDED: readonly {
     why: 'a count that is always wrong does not show that windows lack rows',
     told: false,
   })),
+  {
+    when: { undated: 'yes' },
+    also: isCut,
+    why: 'rows without a date lie in no window, and the list is truncated',
+    told: false,
+  },
+  {
+    when: { 'most-rows-of': 'counted' },
+    also: isCut,
+    why: 'the count itself leaves the other rows out',
+    told: false,
+  },
   ...(['capped', 'ignored'] as const).flatMap(paging => [
     {
       when: { paging, 'date-filter': 'ignored' } as const,
@@ -89,13 +102,19 @@ export const EXCLUDED: readonly {
   },
 ];
 
+/** The source shows at most so many rows and does not say so. */
+export function isCut({ 'most-rows': most = 'all' }: Partial<Variants>): boolean {
+  return most !== 'all';
+}
+
 /** Whether Sluice only has to report a difference between warehouse and source. */
 export const mustTell = (variants: Partial<Variants>): boolean => excludes(variants).some(({ told }) => told);
 
 /** Whether a client can notice every row that the source hides. */
 export const isHonest = (variants: Partial<Variants>): boolean => excludes(variants).length === 0;
 
-const excludes = (variants: Partial<Variants>) => EXCLUDED.filter(({ when }) => holdsIn(variants, when));
+const excludes = (variants: Partial<Variants>) =>
+  EXCLUDED.filter(({ when, also }) => holdsIn(variants, when) && (also?.(variants) ?? true));
 
 const holdsIn = (variants: Partial<Variants>, when: Partial<Variants>): boolean =>
   Object.entries(when).every(([name, value]) => variants[name as keyof Variants] === value);
@@ -116,6 +135,8 @@ const ADDED: ReadonlySet<string> = new Set([
   'lists',
   'stale',
   'secrets',
+  'most-rows',
+  'most-rows-of',
 ]);
 
 /** Points that play only where they are named, or by themselves: in the mix they would change the plans of older seeds and pairs. */
@@ -129,6 +150,9 @@ function chooseAdded(seed: number): Partial<Variants> {
     const { values } = variantPoints[name as keyof typeof variantPoints];
     if (random.chance(0.15)) chosen[name] = random.pick(Object.keys(values));
   }
+  // Any length may be a cap.
+  const length = String(createRandom(mix(seed, 0xca9)).int(10, 300));
+  if ((chosen['most-rows'] ?? 'all') !== 'all') chosen['most-rows'] = length;
   return chosen as Partial<Variants>;
 }
 
@@ -153,7 +177,7 @@ export function chooseVariants(
     // With another tool on the key the request limit cannot be checked, so most seeds go without.
     if (chosen['shared-key'] === 'yes' && random.chance(0.7)) delete chosen['shared-key'];
     const variants = { ...(chosen as Partial<Variants>), ...fixed };
-    if (excludes(variants).every(({ when }) => holdsIn(fixed, when))) return variants;
+    if (excludes(variants).every(({ when, also }) => holdsIn(fixed, when) && (also?.(fixed) ?? true))) return variants;
   }
 }
 

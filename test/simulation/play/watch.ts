@@ -68,13 +68,19 @@ export function createWatch(
     );
     const aside = new Set(bad.map(({ key }) => key));
     const changed = new Set(allChanges(sandbox).flatMap(each => (each.resource === table ? [String(each.id)] : [])));
-    const slices = proven.map(({ slice }) => parseSlice(slice));
+    const { rows: ends } = await database.query(
+      `select from sluice.traits where resource = $1 and trait = 'end' and value::jsonb->>'verdict' <> 'agreed'`,
+      [table],
+    );
+    // Nothing is claimed of what lies behind an end that nothing agrees with.
+    const claimed = proven.filter(({ slice }) => ends.length === 0 || slice.startsWith('date '));
+    const slices = claimed.map(({ slice }) => parseSlice(slice));
     for (const row of sandbox.rows(table)) {
       const id = String(row.id);
       if (here.has(id) || changed.has(id) || aside.has(id) || !isVisible(sandbox, row)) continue;
       if (atFirst.get(table)?.get(id) !== JSON.stringify(row)) continue;
       const index = slices.findIndex(slice => lies(row, slice));
-      if (index >= 0) problems.add(`${table} ${id} is absent ${when}, though ${proven[index]?.slice} is proven`);
+      if (index >= 0) problems.add(`${table} ${id} is absent ${when}, though ${claimed[index]?.slice} is proven`);
     }
   }
 

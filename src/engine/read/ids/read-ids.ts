@@ -243,14 +243,17 @@ const LIMIT_HONOURED: Observation = {
   evidence: `asked for ${PROBE.limit} rows, got them`,
 };
 
-/** The end of the list, if the page shows it. */
-function endOfList({ limit: honours, pageSize }: SourceProfile, placed: PlacedAnswer): Reached | undefined {
-  const { place, lastPage } = placed;
+/** The end of the list, if the page shows it. What lies before a later page is known once it is whether the source keeps to the limit. */
+function endOfList(
+  { limit: honours, pageSize }: SourceProfile,
+  { place, lastPage }: PlacedAnswer,
+): Reached | undefined {
   if (!place.isEnd || place.last === null) return undefined;
-  const { page: number, limit, rows } = lastPage;
-  const size = honours === 'ignored' ? pageSize : Math.min(limit, pageSize ?? limit);
-  const length = place.total ?? (number === 1 ? rows : size === null ? null : (number - 1) * size + rows);
-  return { rows: length, last: String(place.last), counted: place.pages !== null };
+  const { page, limit, rows } = lastPage;
+  const sizes = { honoured: Math.min(limit, pageSize ?? limit), ignored: pageSize };
+  const size = honours === null ? null : sizes[honours];
+  const length = page === 1 ? rows : size === null ? null : (page - 1) * size + rows;
+  return { rows: place.total ?? length, last: String(place.last), counted: place.pages !== null };
 }
 
 function stepOf(

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
 import type { ResourceState } from '../../../warehouse/reports/report.ts';
-import { count, durationText, plural } from '../../format.ts';
+import { count, durationText, END_WORDS, plural } from '../../format.ts';
 import type { ResourceDelay } from '../../status/resource-delays.ts';
 import type { Html } from '../layout/html.ts';
 import { ago, type Now } from '../parts/age.ts';
@@ -57,8 +57,9 @@ ${changeCell(row, now)}
 <td class="last">${stateBadge(state)}</td></tr>`;
 }
 
-function proofOf({ absent, neverRead, oldestProof }: ResourceState, now: Now): Html | string {
+function proofOf({ absent, neverRead, oldestProof, end }: ResourceState, now: Now): Html | string {
   if (absent) return 'not offered';
   if (neverRead > 0) return `${plural(neverRead, 'part')} unread`;
+  if (end !== null) return END_WORDS[end.verdict](end.rows);
   return oldestProof === null ? '–' : ago(stampMs(oldestProof), now);
 }

@@ -6,7 +6,7 @@ import type { State } from '../parts/state.ts';
 
 /** What a resource does now, or why it does nothing. `servedAt`: its newest tick that was served (epoch ms). */
 export function resourceWords(
-  { resource, absent, neverRead }: Pick<ResourceState, 'resource' | 'absent' | 'neverRead'>,
+  { resource, absent, neverRead, end }: Pick<ResourceState, 'resource' | 'absent' | 'neverRead' | 'end'>,
   { incidents, runs }: Pick<SourceStatus, 'incidents' | 'runs'>,
   { isScheduled, servedAt, timeZone }: { isScheduled: boolean; servedAt: number | null; timeZone: string },
 ): State {
@@ -22,6 +22,7 @@ export function resourceWords(
     return { icon: 'busy', tone: 'busy', text: run.kind === 'slot' ? 'reading' : `reading: ${run.kind}` };
   if (!isScheduled) return { icon: 'off', tone: '', text: 'schedule off' };
   if (neverRead > 0) return { icon: 'wait', tone: '', text: 'not read in full yet' };
+  if (end?.verdict === 'cut') return { icon: 'wait', tone: '', text: 'cut off by the source' };
   if (servedAt === null) return { icon: 'wait', tone: '', text: 'no tick yet' };
   return { icon: 'ok', tone: 'good', text: 'up to date' };
 }

@@ -98,6 +98,7 @@ export function sourceDocument(source: DetailedSource, at: number, hide: Hide): 
         neverRead: row.neverRead,
         missing: row.missing,
         quarantined: row.quarantined,
+        end: row.end,
         delay: given
           ? {
               expectedSeconds: given.expected?.meanSeconds ?? null,

@@ -63,6 +63,12 @@ const resource = z.object({
   neverRead: z.number().int(),
   missing: z.number().int(),
   quarantined: z.number().int(),
+  end: z
+    .object({ verdict: z.enum(['open', 'cut']), rows: z.number().int() })
+    .nullable()
+    .describe(
+      'Where the list seems to end, if nothing agrees with that (open), or if the source shows no more rows (cut).',
+    ),
   delay: delay.nullable(),
 });
 
