@@ -1,7 +1,7 @@
 import { SluiceError } from '../../errors.ts';
 import type { Reached } from '../../source/paging/stable-reading.ts';
 import type { Db } from '../../warehouse/database/database.ts';
-import { markSeen } from '../../warehouse/rows/missing-rows.ts';
+import { markSeen, missingAmong } from '../../warehouse/rows/missing-rows.ts';
 import type { LackedRow } from '../deletion/lag.ts';
 import { behindEnd, judgeEnd, type ListEnd } from '../profile/list-end.ts';
 import { isContentKeyed, placeOf } from '../resource.ts';
@@ -21,7 +21,13 @@ export async function settleEnd(
   const keys = lacked.map(({ key }) => key);
   const behind = new Set(behindEnd(keys, reached, profile.order, profile.end));
   const mayCountTwice = isContentKeyed(resource.table) && profile.ids === 'no';
-  const { end, believed } = judgeEnd(profile.end, reached, { order: profile.order, left: behind.size, mayCountTwice });
+  const missing = new Set((await missingAmong(tx, placeOf(resource), keys)).map(({ key }) => key));
+  const { end, believed } = judgeEnd(profile.end, reached, {
+    order: profile.order,
+    left: behind.size,
+    newlyLacked: keys.filter(key => !missing.has(key)).length,
+    mayCountTwice,
+  });
   if (!task.reportOnly)
     await remember(tx, effects, task, {
       trait: 'end',

@@ -19,14 +19,20 @@ export interface ListEnd {
   readonly longest: number;
   /** A length at which the list may have been cut since; null for none but the longest. */
   readonly suspect: number | null;
-  /** The key of the last row. */
+  /** The key of the last row; of the reading before, where a single one was shorter. */
   readonly last: string;
+  /** Readings in a row that ended with it. */
+  readonly times: number;
+  /** Stored rows that may lie behind the end. */
+  readonly left: number;
 }
 
 export interface EndContext {
   readonly order: Order | null;
   /** Stored rows behind the end that the reading lacked. */
   readonly left: number;
+  /** Stored rows that it was the first to lack, wherever. */
+  readonly newlyLacked: number;
   /** Equal rows without an id cannot be told from a row that came twice. */
   readonly mayCountTwice: boolean;
 }
@@ -35,6 +41,8 @@ export interface EndContext {
 const MOST_LEFT = 4;
 /** So many rows of one reading may have come twice. */
 const MOST_TWICE = 5;
+
+const UNKNOWN_END = { verdict: 'open', rows: 0, longest: 0, suspect: null, times: 0 } as const;
 
 /** What a reading says of the end of its list, and whether it is believed that the stored rows behind that end have left the list. */
 export interface JudgedEnd {
@@ -45,29 +53,31 @@ export interface JudgedEnd {
 /** `before`: what the readings before said. */
 export function judgeEnd(before: ListEnd | null, reached: Reached, context: EndContext): JudgedEnd {
   const { rows, last, counted } = reached;
-  const { left, order, mayCountTwice } = context;
-  if (rows === null)
-    return { end: before ?? { verdict: 'open', rows: 0, longest: 0, suspect: null, last }, believed: false };
+  const { left, newlyLacked, order, mayCountTwice } = context;
+  if (rows === null) return { end: before ?? { ...UNKNOWN_END, last, left }, believed: false };
+  const stayed = last === before?.last;
   const longest = Math.max(before?.longest ?? 0, rows);
-  const judged = (verdict: ListEnd['verdict'], suspect: number | null = null): JudgedEnd => ({
-    end: { verdict, rows, longest, suspect, last },
-    believed: verdict === 'agreed',
-  });
+  const times = stayed ? before.times + 1 : 1;
+  const judged = (verdict: ListEnd['verdict'], suspect: number | null = null): JudgedEnd => {
+    const believed = verdict === 'agreed';
+    return { end: { verdict, rows, longest, suspect, last, times, left: believed ? 0 : left }, believed };
+  };
   if (before === null) return judged(counted ? 'agreed' : 'open');
-  const stayed = last === before.last;
   // A count that stays the same while rows leave the end is itself cut. Only in the order of ids do they certainly leave the end.
   if (counted && !isIdOrder(order)) return judged('agreed');
   if (counted) return rows === before.rows && isCutStill(before, stayed, left) ? judged('cut', rows) : judged('agreed');
   const limit = before.suspect === null || rows > before.suspect ? before.longest : before.suspect;
-  const isShort = (length: number) => length + (mayCountTwice ? MOST_TWICE : 0) < limit;
-  if (isShort(rows)) {
+  if (rows + (mayCountTwice ? MOST_TWICE : 0) < limit) {
     if (left > MOST_LEFT) return judged('open', rows);
-    // What a single short answer lacks is missing, but the answer may be a faulty one.
-    const verdict = isShort(before.rows) || before.verdict === 'agreed' ? 'agreed' : 'open';
-    return { ...judged(verdict, before.suspect), believed: true };
+    // What a short answer lacks is missing. It may be a faulty one, unless it shows all that is known.
+    if (newlyLacked === 0 || before.verdict === 'agreed') return judged('agreed', before.suspect);
+    const { end } = judged('open', before.suspect);
+    return { end: { ...end, last: before.last, times: before.times }, believed: true };
   }
-  if (rows > before.rows) return judged(stayed && isNewestFirst(order) ? 'agreed' : 'open');
-  // The length is the same. In a list of the newest rows, older ones appear behind the end where as many left before it.
+  // Rows came and the end stayed. A single reading may have been a faulty one.
+  if (rows > limit) return judged(times > 2 && isNewestFirst(order) ? 'agreed' : 'open');
+  // As long as the longest. In a list of the newest rows, older ones appear behind the end where as many left before it.
+  if (rows > before.rows) return judged('open', before.suspect);
   if (isCutStill(before, stayed, left) || (!stayed && order === 'id-desc')) return judged('cut', rows);
   return judged(!stayed && order === 'id-asc' ? 'open' : before.verdict, before.suspect);
 }
@@ -100,5 +110,5 @@ export function behindEnd(
       key => isId(key) && (order === 'id-desc' ? BigInt(key) < BigInt(last) : BigInt(key) > BigInt(last)),
     );
   // Whatever the order: rows that pushed others out would have pushed out the last one.
-  return before?.last === last ? [] : [...lacked];
+  return before?.last === last && before.left === 0 ? [] : [...lacked];
 }

@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { behindEnd, judgeEnd, type ListEnd } from '../../../src/engine/profile/list-end.ts';
+import type { Order } from '../../../src/engine/profile/observation.ts';
+
+const ORDERS = ['id-desc', 'id-asc', 'none'] as const satisfies readonly Order[];
+
+/** What happens between two readings: rows come, and rows leave at these places of the list (0 to 1). */
+const rounds = fc.array(
+  fc.record({
+    come: fc.integer({ min: 0, max: 4 }),
+    leave: fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { maxLength: 3 }),
+    /** The answer lost this row, as a faulty one does; two answers in a row never do. */
+    loses: fc.option(fc.double({ min: 0, max: 0.999, noNaN: true }), { freq: 4 }),
+  }),
+  { minLength: 1, maxLength: 30 },
+);
+
+/** Ids in the order in which the source shows them. A fixed order of another kind is that of a hash. */
+function inOrder(ids: readonly number[], order: Order): number[] {
+  const rank = order === 'none' ? (id: number) => (id * 7919) % 1009 : (id: number) => (order === 'id-asc' ? id : -id);
+  return [...ids].sort((a, b) => rank(a) - rank(b));
+}
+
+describe('a list without a count', () => {
+  test.each(ORDERS)(
+    'that shows at most N rows loses no live row, and its end is never agreed while it hides one (%s)',
+    order => {
+      fc.assert(
+        fc.property(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 60 }), rounds, (cap, size, all) => {
+          let next = size + 1;
+          const live = Array.from({ length: size }, (_, index) => index + 1);
+          const stored = new Set<number>();
+          let missing = new Set<number>();
+          let end: ListEnd | null = null;
+          let lost = false;
+          for (const { come, leave, loses } of all) {
+            for (let n = 0; n < come; n++) live.push(next++);
+            for (const place of leave) live.splice(Math.floor(place * live.length), 1);
+            const shown = inOrder(live, order).slice(0, cap);
+            lost = loses !== null && !lost && shown.length > 1;
+            if (lost) shown.splice(Math.floor((loses as number) * shown.length), 1);
+            if (shown.length === 0) continue;
+            for (const id of shown) stored.add(id);
+            const lacked = [...stored].filter(id => !shown.includes(id)).map(String);
+            const last = String(shown.at(-1));
+            const reached = { rows: shown.length, last, counted: false };
+            const behind = new Set(behindEnd(lacked, reached, order, end));
+            const judged = judgeEnd(end, reached, {
+              order,
+              left: behind.size,
+              newlyLacked: lacked.filter(key => !missing.has(Number(key))).length,
+              mayCountTwice: false,
+            });
+            end = judged.end;
+            // A second reading that lacks a row confirms its deletion.
+            const believed = lacked.filter(key => judged.believed || !behind.has(key)).map(Number);
+            for (const id of believed.filter(each => missing.has(each))) {
+              expect(live).not.toContain(id);
+              stored.delete(id);
+            }
+            missing = new Set(believed);
+            const hidden = inOrder(live, order).slice(cap);
+            // A faulty answer cannot be recognised by itself.
+            if (end.verdict === 'agreed' && !lost) expect(hidden.filter(id => !stored.has(id))).toEqual([]);
+          }
+        }),
+        { numRuns: 20_000 },
+      );
+    },
+  );
+
+  test('ends where it seems to once rows have come and its end stayed', () => {
+    const first = judgeEnd(null, { rows: 300, last: '41', counted: false }, CONTEXT).end;
+    expect(first.verdict).toBe('open');
+    const again = judgeEnd(first, { rows: 300, last: '41', counted: false }, CONTEXT).end;
+    expect(again.verdict).toBe('open');
+    expect(judgeEnd(again, { rows: 303, last: '41', counted: false }, CONTEXT).end.verdict).toBe('agreed');
+  });
+
+  test('is cut where as many rows left its end as came', () => {
+    const first = judgeEnd(null, { rows: 300, last: '41', counted: false }, CONTEXT).end;
+    const second = judgeEnd(first, { rows: 300, last: '46', counted: false }, { ...CONTEXT, left: 5 });
+    expect(second).toMatchObject({ believed: false, end: { verdict: 'cut', rows: 300 } });
+    // Another answer of the same length shows nothing new.
+    expect(judgeEnd(second.end, { rows: 300, last: '46', counted: false }, { ...CONTEXT, left: 5 }).end.verdict).toBe(
+      'cut',
+    );
+    // A longer one shows that the cap is gone.
+    expect(judgeEnd(second.end, { rows: 340, last: '6', counted: false }, CONTEXT).end.verdict).toBe('open');
+  });
+
+  test('that shows many rows less may be cut at its new length', () => {
+    const before = judgeEnd(null, { rows: 340, last: '1', counted: false }, CONTEXT).end;
+    const lowered = judgeEnd(before, { rows: 300, last: '41', counted: false }, { ...CONTEXT, left: 40 });
+    expect(lowered).toMatchObject({ believed: false, end: { verdict: 'open', suspect: 300 } });
+  });
+
+  test('whose last row alone was deleted is believed, and agreed once a second answer is as short', () => {
+    const before = judgeEnd(null, { rows: 30, last: '1', counted: false }, CONTEXT).end;
+    const shorter = judgeEnd(before, { rows: 29, last: '2', counted: false }, { ...CONTEXT, left: 1, newlyLacked: 1 });
+    expect(shorter).toMatchObject({ believed: true, end: { verdict: 'open' } });
+    expect(judgeEnd(shorter.end, { rows: 29, last: '2', counted: false }, CONTEXT).end.verdict).toBe('agreed');
+  });
+});
+
+test('a count agrees with the end, unless it stays the same while rows leave the end', () => {
+  const first = judgeEnd(null, { rows: 1000, last: '41', counted: true }, CONTEXT);
+  expect(first).toMatchObject({ believed: true, end: { verdict: 'agreed' } });
+  const next = judgeEnd(first.end, { rows: 1003, last: '41', counted: true }, CONTEXT);
+  expect(next.believed).toBe(true);
+  const same = judgeEnd(next.end, { rows: 1003, last: '46', counted: true }, { ...CONTEXT, left: 5 });
+  expect(same).toMatchObject({ believed: false, end: { verdict: 'cut', rows: 1003 } });
+  expect(judgeEnd(same.end, { rows: 1002, last: '46', counted: true }, { ...CONTEXT, left: 5 }).believed).toBe(true);
+});
+
+const CONTEXT = { order: 'id-desc', left: 0, newlyLacked: 0, mayCountTwice: false } as const;
