@@ -20,6 +20,7 @@ import { tidyHome } from './ownership/own-home.ts';
 import { findPostmaster, readPidFile } from './postmaster-pid.ts';
 import type { Addresses } from './roles/addresses.ts';
 import { explainFileErrors, startError } from './server-errors.ts';
+import { limitServerLog } from './server-log.ts';
 import { type PostgresSettings, refuseShellCharacters, startServer, stopServer } from './server-process.ts';
 import { withStartLock } from './start-lock.ts';
 
@@ -44,7 +45,10 @@ export async function openEmbedded(options: {
   return explainFileErrors(base, async () => {
     const known = await findHome(base);
     const running = known && (await attach(known, log));
-    if (running) return { ...running, started: false };
+    if (running) {
+      await limitServerLog(known);
+      return { ...running, started: false };
+    }
     // Root's server runs as another user, who must be able to enter.
     await makeFolder(base, process.getuid?.() === 0 ? undefined : 0o700);
     return withStartLock(base, async () => {
