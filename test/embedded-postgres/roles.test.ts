@@ -142,6 +142,11 @@ test('nothing is set up again while the reader is as it should be', async () => 
   expect(await ask(adminUrl, "select xmin from pg_authid where rolname = 'sluice_reader'")).toEqual(before);
 });
 
+test('the reader exports no snapshot, each of which is a file', async () => {
+  await expect(ask(readerUrl, 'select pg_export_snapshot()')).rejects.toMatchObject({ code: '42501' });
+  expect(await ask(url, 'select pg_export_snapshot() is not null as exported')).toEqual([{ exported: true }]);
+});
+
 test('a lost reader is set up again', async () => {
   await ask(adminUrl, 'drop owned by sluice_reader', 'drop role sluice_reader');
   expect((await open()).readerUrl).toBe(readerUrl);
