@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 
 export async function up(db: Kysely<unknown>): Promise<void> {
-  await sql`alter table sluice.receivers add column previous text unique`.execute(db);
+  await sql`alter table sluice.receivers add column if not exists previous text unique`.execute(db);
   await sql`
     comment on column sluice.receivers.previous is 'The secret before, accepted for seven days after made_at; null: there was none.'`.execute(
     db,
