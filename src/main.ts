@@ -166,10 +166,9 @@ function openSession(
       clock: systemClock,
       // The first signal, in a service too: a migration that waits for another process has not begun.
       signal: draining.signal,
-      onWait: () => {
-        const line = `Another process is migrating the database at ${database.place}; waiting until it has finished.`;
-        if (isService) log.info(line);
-        else terminal.note(line);
+      onWait: reason => {
+        if (isService) log.info(reason);
+        else terminal.note(reason);
       },
     }),
   };

@@ -10,13 +10,32 @@ const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 export const loginAttributes = (verifier: string): string =>
   `login nosuperuser nocreatedb nocreaterole noreplication nobypassrls connection limit 20 password ${literal(verifier)}`;
 
-/** Settings that spare people mistakes; a session can change them. */
-export function readingSettings(reader: string): string {
+/** They spare people mistakes; a session can change them, and the login can for its later sessions. */
+export const READING_SETTINGS: Readonly<Record<string, string>> = {
+  default_transaction_read_only: 'on',
+  statement_timeout: '60s',
+  idle_in_transaction_session_timeout: '2min',
+};
+
+/** Gives `reader` these settings and no others, in every database: every role may change its own. */
+export function readingSettings(reader: string, settings = READING_SETTINGS): string {
   const role = identifier(reader);
   return `
-    alter role ${role} set default_transaction_read_only = on;
-    alter role ${role} set statement_timeout = '60s';
-    alter role ${role} set idle_in_transaction_session_timeout = '2min'`;
+    do $reset$
+    declare each record;
+    begin
+      for each in
+        select datname as name from pg_db_role_setting s join pg_database d on d.oid = setdatabase
+        where setrole = (select oid from pg_roles where rolname = ${literal(reader)})
+      loop
+        execute format('alter role %I in database %I reset all', ${literal(reader)}, each.name);
+      end loop;
+    end
+    $reset$;
+    alter role ${role} reset all;
+    ${Object.entries(settings)
+      .map(([name, value]) => `alter role ${role} set ${name} = ${literal(value)};`)
+      .join(' ')}`;
 }
 
 /**

@@ -1,33 +1,35 @@
 import { lstat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { codeOf, SluiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import { passwordFile, serverLog } from './home-files.ts';
 import { findPostmaster } from './postmaster-pid.ts';
 import { type Addresses, readAddresses } from './roles/addresses.ts';
-import { OWNER, READER } from './roles/role-names.ts';
-import { withSession } from './roles/session.ts';
-import { setUpRoles } from './roles/set-up-roles.ts';
+import { READER } from './roles/role-names.ts';
+import { areRolesIntact, setUpRoles } from './roles/set-up-roles.ts';
 import { startError } from './server-errors.ts';
 import { START_TIMEOUT_MS } from './server-process.ts';
 
 /** The addresses of the running server after a successful connection, undefined if none runs. Waits while it starts or stops. */
-export async function attach(home: string): Promise<Addresses | undefined> {
+export async function attach(home: string, log: Log): Promise<Addresses | undefined> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
     const server = await findPostmaster(home);
     if (!server) return undefined;
-    const addresses = server.ready ? await tryConnect(home, server.port) : undefined;
+    const addresses = server.ready ? await tryConnect(home, server.port, log) : undefined;
     if (addresses) return addresses;
     if (Date.now() > deadline) throw await startError(home);
     await delay(100);
   }
 }
 
-/** Connects, after setting up roles and database if they are absent. Undefined while the server starts or stops. */
-async function tryConnect(home: string, port: number): Promise<Addresses | undefined> {
+/** Connects, after setting up roles and database if they are absent or were changed. Undefined while the server starts or stops. */
+async function tryConnect(home: string, port: number, log: Log): Promise<Addresses | undefined> {
   try {
-    if (!(await hasRoles(home, port))) {
+    const roles = await checkRoles(home, port);
+    if (roles !== 'intact') {
       await refuseForeign(home);
+      if (roles === 'changed') log.warn({ home }, `restoring the password, settings and grants of the login ${READER}`);
       await setUpRoles(home, port);
     }
     return await readAddresses(home, port);
@@ -44,21 +46,15 @@ async function tryConnect(home: string, port: number): Promise<Addresses | undef
   }
 }
 
-/** False for a new server, and for one that an earlier version set up with a superuser as its only login. */
-async function hasRoles(home: string, port: number): Promise<boolean> {
+/** Absent on a new server, and on one that an earlier version set up with a superuser as its only login. */
+async function checkRoles(home: string, port: number): Promise<'intact' | 'changed' | 'absent'> {
   const addresses = await readAddresses(home, port);
-  if (!addresses) return false;
+  if (!addresses) return 'absent';
   try {
-    return await withSession(addresses.url, async client => {
-      const { rows } = await client.query<{ name: string }>(
-        'select rolname as name from pg_roles where rolname in ($1, $2) and not rolsuper',
-        [OWNER, READER],
-      );
-      return rows.length === 2;
-    });
+    return (await areRolesIntact(addresses)) ? 'intact' : 'changed';
   } catch (error) {
     // The database or its owner does not exist yet.
-    if (codeOf(error) === '3D000' || codeOf(error) === '28P01') return false;
+    if (codeOf(error) === '3D000' || codeOf(error) === '28P01') return 'absent';
     throw error;
   }
 }

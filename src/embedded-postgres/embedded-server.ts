@@ -20,6 +20,7 @@ import { tidyHome } from './ownership/own-home.ts';
 import { findPostmaster, readPidFile } from './postmaster-pid.ts';
 import type { Addresses } from './roles/addresses.ts';
 import { explainFileErrors, startError } from './server-errors.ts';
+import { limitServerLog } from './server-log.ts';
 import { type PostgresSettings, refuseShellCharacters, startServer, stopServer } from './server-process.ts';
 import { withStartLock } from './start-lock.ts';
 
@@ -43,14 +44,17 @@ export async function openEmbedded(options: {
   const base = resolve(options.dataDir);
   return explainFileErrors(base, async () => {
     const known = await findHome(base);
-    const running = known && (await attach(known));
-    if (running) return { ...running, started: false };
+    const running = known && (await attach(known, log));
+    if (running) {
+      await limitServerLog(known);
+      return { ...running, started: false };
+    }
     // Root's server runs as another user, who must be able to enter.
     await makeFolder(base, process.getuid?.() === 0 ? undefined : 0o700);
     return withStartLock(base, async () => {
       const { home, user } = await prepareHome(base, log);
       // Another process may have started it while this one waited for the lock.
-      const attached = await attach(home);
+      const attached = await attach(home, log);
       if (attached) return { ...attached, started: false };
       if (user) await tidyHome(home, user);
       const binaries = await prepareBinaries(home, user);
@@ -58,7 +62,7 @@ export async function openEmbedded(options: {
       await removeOldCopies(home, binaries, user);
       await ensureCluster(home, binaries, user, log);
       await startServer(home, binaries, user, settings);
-      const opened = await attach(home);
+      const opened = await attach(home, log);
       if (!opened) throw await startError(home);
       log.info({ home }, 'embedded Postgres started');
       return { ...opened, started: true };

@@ -1,17 +1,15 @@
-import { lstat, rename, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MINUTE, SECOND } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
 import type { Binaries } from './binaries.ts';
 import { dataFolder, serverLog } from './home-files.ts';
-import { giveFolder } from './ownership/give.ts';
-import { planted, whyPlanted } from './ownership/planted.ts';
 import { replaceFile } from './ownership/replace-file.ts';
 import { choosePort, HOST, isFree } from './port.ts';
 import { disarmPidFile, readPidFile } from './postmaster-pid.ts';
 import { runProgram } from './run-program.ts';
 import { startError } from './server-errors.ts';
+import { openServerLog } from './server-log.ts';
 import type { ServerUser } from './server-user.ts';
 
 export const START_TIMEOUT_MS = 2 * MINUTE;
@@ -85,18 +83,6 @@ async function writeSettings(home: string, user: ServerUser, settings: PostgresS
   const file = join(dataFolder(home), 'sluice.conf');
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`);
   await replaceFile(file, lines.join(''), user);
-}
-
-/** Rotates the log above 10 MB; `size` is where the messages of this start begin. pg_ctl creates the file, as the server's user. */
-async function openServerLog(home: string, user: ServerUser): Promise<{ path: string; size: number }> {
-  const path = serverLog(home);
-  if (user) await giveFolder(dirname(path), user);
-  const stats = await (user ? lstat(path) : stat(path)).catch(() => undefined);
-  const reason = stats && user && whyPlanted(stats, user.uid);
-  if (reason) throw planted(path, reason);
-  if (!stats || stats.size <= 10 * 1024 * 1024) return { path, size: stats?.size ?? 0 };
-  await rename(path, `${path}.1`);
-  return { path, size: 0 };
 }
 
 /** pg_ctl starts the server through a shell, and escapes only blanks. */

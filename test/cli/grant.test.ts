@@ -31,7 +31,7 @@ async function createOwner(given: TestDatabase, attributes: string): Promise<{ u
   await asAdmin(
     given.adminUrl,
     `do $$ declare f regprocedure; begin
-      for f in select oid from pg_proc where pronamespace = 'pg_catalog'::regnamespace and proname ~ '^(lo_c|lo_from|pg_(try_)?advisory)'
+      for f in select oid from pg_proc where pronamespace = 'pg_catalog'::regnamespace and proname ~ '^(lo_c|lo_from|pg_(try_)?advisory|pg_logical_emit)'
       loop execute format('grant execute on function %s to public', f); end loop; end $$`,
   );
   const url = Object.assign(new URL(given.url), { username: name, password: `pw-${name}` }).href;
@@ -67,6 +67,8 @@ test('grant creates a login that reads what is there and what will be, and shows
       'revoke execute on function lo_creat(integer) from public',
       'revoke execute on function lo_create(oid) from public',
       'revoke execute on function lo_from_bytea(oid,bytea) from public',
+      expect.stringMatching(/^revoke execute on function pg_logical_emit_message\(boolean,text,bytea.*\) from public$/),
+      expect.stringMatching(/^revoke execute on function pg_logical_emit_message\(boolean,text,text.*\) from public$/),
     ]);
     for (const statement of granted.open) await asAdmin(given.adminUrl, statement);
     const again = await run(['grant', reader], { env: own });
@@ -99,6 +101,23 @@ test('grant creates a login that reads what is there and what will be, and shows
     expect(renewed).toMatchObject({ created: false, url: expect.not.stringContaining(new URL(granted.url).password) });
     await expect(ask(granted.url, 'select 1')).rejects.toMatchObject({ code: '28P01' });
     expect(await ask(renewed.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+
+    const { pathname } = new URL(url);
+    await ask(
+      renewed.url,
+      'set default_transaction_read_only = off',
+      "alter role current_user set statement_timeout = '1ms'",
+      `alter role current_user in database ${pathname.slice(1)} set role = 'pg_monitor'`,
+      "alter role current_user password 'taken'",
+      'drop owned by current_user',
+    );
+    const restored = (await run(['grant', reader, '--new-password', '--json'], { env: own })).json();
+    expect(
+      await ask(
+        restored.url,
+        "select current_setting('statement_timeout') as most, count(*)::int as n from sluice.runs",
+      ),
+    ).toEqual([{ most: '1min', n: 0 }]);
     await release(given, reader, name);
   });
 });

@@ -1,13 +1,14 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFile, chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
+import { serverLog } from '../../src/embedded-postgres/home-files.ts';
 import { createLog } from '../../src/log.ts';
 import { ask } from '../support/ask.ts';
 
@@ -153,6 +154,33 @@ describe('the embedded server', () => {
     await writeFile(join(dataDir, 'postgres.lock'), `${dead.pid} left-behind`);
     expect((await open(dataDir)).started).toBe(true);
     await expect(stat(join(dataDir, 'postgres.lock'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('the log of a server that runs for months is kept to two files of about 10 MB, and written on', async () => {
+    const path = serverLog(home);
+    const { uid, gid } = await stat(path);
+    for (const times of [1, 2]) {
+      await appendFile(path, `${'x'.repeat(127)}\n`.repeat(100_000));
+      expect(await open(dataDir)).toMatchObject({ started: false });
+      expect((await stat(path)).size).toBe(0);
+      const wrong = Object.assign(new URL(url), { username: `nobody_${times}` });
+      await expect(ask(wrong.href, 'select 1')).rejects.toMatchObject({ code: '28P01' });
+      expect(await readFile(path, 'utf8')).toContain(`nobody_${times}`);
+    }
+    const logs = (await readdir(dirname(path))).filter(name => name.startsWith('server.log')).sort();
+    expect(logs).toEqual(['server.log', 'server.log.1']);
+    expect((await readFile(`${path}.1`, 'utf8')).slice(0, 1000)).toContain('nobody_1');
+    expect(await stat(`${path}.1`)).toMatchObject({ uid, gid });
+    expect((await stat(`${path}.1`)).mode & 0o077).toBe(0);
+  });
+
+  test('what a reader does wrong is not logged', async () => {
+    const before = await readFile(serverLog(home), 'utf8');
+    const { readerUrl } = await open(dataDir);
+    await expect(ask(readerUrl, "do $$ begin raise log 'a flood'; raise 'a failure'; end $$")).rejects.toThrow(
+      'a failure',
+    );
+    expect(await readFile(serverLog(home), 'utf8')).toBe(before);
   });
 
   test('a failed start quotes the server log', async () => {

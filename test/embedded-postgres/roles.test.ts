@@ -111,6 +111,42 @@ test('the owner drops a database that readers are connected to, as a new demo do
   });
 });
 
+const LOCK_OUTS: readonly (readonly [what: string, query: string])[] = [
+  ['its own password', "alter role current_user password 'taken'"],
+  ['its own time-out', "alter role current_user set statement_timeout = '1ms'"],
+  ['its own settings of one database', "alter role current_user in database sluice set statement_timeout = '1ms'"],
+  ['what its sessions load', "alter role current_user set local_preload_libraries = 'absent'"],
+  ['where its sessions look for tables', "alter role current_user set search_path = 'pg_temp'"],
+  ['its own settings to none', 'alter role current_user reset all'],
+  ['its grants on later tables', 'drop owned by current_user'],
+];
+
+test.each(LOCK_OUTS)('a reader that changes %s locks out nobody beyond the next command', async (_what, query) => {
+  const settings = `select current_setting('statement_timeout') as time, current_setting('default_transaction_read_only') as reads,
+    current_setting('idle_in_transaction_session_timeout') as idle, current_setting('temp_file_limit') as disk,
+    current_setting('search_path') as path`;
+  const before = await ask(readerUrl, settings);
+  expect(before).toEqual([{ time: '1min', reads: 'on', idle: '2min', disk: '4GB', path: '"$user", public' }]);
+  await ask(readerUrl, 'set default_transaction_read_only = off', query);
+  expect(await open()).toMatchObject({ readerUrl, started: false });
+  expect(await ask(readerUrl, settings)).toEqual(before);
+  expect(await ask(readerUrl, 'select count(*)::int as n from warehouse.customers')).toEqual([{ n: 0 }]);
+  await fill(url, 'later');
+  expect(await ask(readerUrl, 'select count(*)::int as n from later.customers')).toEqual([{ n: 0 }]);
+});
+
+test('nothing is set up again while the reader is as it should be', async () => {
+  await open();
+  const before = await ask(adminUrl, "select xmin from pg_authid where rolname = 'sluice_reader'");
+  await open();
+  expect(await ask(adminUrl, "select xmin from pg_authid where rolname = 'sluice_reader'")).toEqual(before);
+});
+
+test('the reader exports no snapshot, each of which is a file', async () => {
+  await expect(ask(readerUrl, 'select pg_export_snapshot()')).rejects.toMatchObject({ code: '42501' });
+  expect(await ask(url, 'select pg_export_snapshot() is not null as exported')).toEqual([{ exported: true }]);
+});
+
 test('a lost reader is set up again', async () => {
   await ask(adminUrl, 'drop owned by sluice_reader', 'drop role sluice_reader');
   expect((await open()).readerUrl).toBe(readerUrl);

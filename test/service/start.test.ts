@@ -88,6 +88,15 @@ test('a service with a registered webhook reads a new invoice in a few requests,
     expect(metrics.text).toContain('sluice_rows{source="main",resource="customers"} 150');
     expect(metrics.text).toContain('sluice_webhooks_received_total{result="hint"} 1');
 
+    const renewed = (await sluice('webhooks', 'register', '--url', url, '--new-secret', '--json')).json();
+    expect(renewed).toMatchObject({ registered: true, url: expect.not.stringContaining(secret) as string });
+    for (const address of [registered.url, renewed.url])
+      expect((await ask(address as string, { method: 'POST', body: '{}' })).status).toBe(200);
+    expect((await sluice('webhooks', 'register', '--url', url, '--json')).json()).toEqual({
+      ...renewed,
+      registered: false,
+    });
+
     const second = await sluice('start');
     expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('SLUICE_PORT')]);
 

@@ -16,7 +16,7 @@ export function grantCommand(cli: Cli): Command {
     'sluice grant\nsluice grant bi_tool',
   )
     .argument('[login]', 'name of the login (default: <database>_reader)')
-    .option('--new-password', 'set a new password for a login that exists')
+    .option('--new-password', 'set a new password for a login that exists, and its settings as for a new login')
     .action(cli.action({ source: false }, grant));
 }
 

@@ -3,7 +3,15 @@ import type { SourceSettings } from '../../config/config.ts';
 import { SluiceError } from '../../errors.ts';
 import { openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { listWebhooks, noteWebhook, receiverSecret, type Webhook } from '../../warehouse/ledgers/receivers.ts';
+import {
+  isRegistered,
+  listWebhooks,
+  noteWebhook,
+  PREVIOUS_DAYS,
+  receiverSecret,
+  renewSecret,
+  type Webhook,
+} from '../../warehouse/ledgers/receivers.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { createWaitNote } from '../output/wait-note.ts';
@@ -34,6 +42,7 @@ export function webhooksCommand(cli: Cli): Command {
     )
     .option('--dry-run', 'show what would be registered; send and store nothing')
     .option('--again', 'register even if this address is registered already')
+    .option('--new-secret', `end the address with a new secret; the one before is accepted for ${PREVIOUS_DAYS} days`)
     .option('--no-wait', NO_WAIT)
     .action(cli.action({ source: true }, registerAddress));
   const list = newCommand('list', 'List the addresses registered from here', 'sluice webhooks list').action(
@@ -48,6 +57,7 @@ interface Options {
   readonly url: string;
   readonly dryRun?: boolean;
   readonly again?: boolean;
+  readonly newSecret?: boolean;
   readonly wait: boolean;
 }
 
@@ -65,13 +75,12 @@ async function registerAddress(session: Session, options: Options): Promise<0> {
   }
   const database = await session.openDatabase();
   await applyMigrations(session, database);
-  const known = await listWebhooks(database.kysely, name);
+  if (options.newSecret) await renewSecret(database.kysely, name);
   const secret = await receiverSecret(database.kysely, name);
   // The source may repeat the address in its messages; only the result may show it.
   terminal.hide([secret]);
   const url = addressOf(base, secret);
-  const isKnown = known.some(webhook => webhook.url === base);
-  const registered = !isKnown || options.again === true;
+  const registered = options.again === true || !(await isRegistered(database.kysely, name, base));
   if (registered) {
     const source = settings.source as SourceSettings;
     await post(session, database, { name, source, body: { url, events }, noWait: !options.wait });
@@ -85,6 +94,7 @@ async function registerAddress(session: Session, options: Options): Promise<0> {
         : 'This address is registered already, so nothing was sent (--again sends it anyway):',
       ...addressLines(url, events),
       '',
+      ...(options.newSecret ? [`The address with the secret before is accepted for ${PREVIOUS_DAYS} days.`] : []),
       ...(running ? [] : ['The service is not running. To start it: sluice start']),
       CANNOT_UNREGISTER,
     ].join('\n'),

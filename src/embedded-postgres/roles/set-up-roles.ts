@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import { MINUTE } from '../../clock.ts';
 import { codeOf, SluiceError } from '../../errors.ts';
-import { loginAttributes, readingGrants, readingSettings } from '../../reading-login.ts';
+import { loginAttributes, READING_SETTINGS, readingGrants, readingSettings } from '../../reading-login.ts';
 import { scramVerifier } from '../../scram-verifier.ts';
 import { adminPasswordFile, passwordFile, readerPasswordFile } from '../home-files.ts';
-import { addressOf } from './addresses.ts';
+import { type Addresses, addressOf } from './addresses.ts';
 import { handOver, NEXT_OWNER, renameRoles } from './hand-over.ts';
 import { ensurePassword, readPassword } from './passwords.ts';
 import { ADMIN, DATABASE, OWNER, READER } from './role-names.ts';
@@ -83,12 +83,35 @@ async function createRoles(admin: pg.Client, home: string, owner: string): Promi
     `login nosuperuser createdb nocreaterole noreplication nobypassrls password '${scramVerifier(ownerPassword)}'`,
   );
   await give(READER, loginAttributes(scramVerifier(readerPassword)));
-  await admin.query(readingSettings(READER));
+  await admin.query(readingSettings(READER, EMBEDDED_SETTINGS));
   // So that the owner can end a reader's sessions; the reader gains nothing.
   await admin.query(`grant ${READER} to ${owner}`);
-  // Only a superuser can change it: sorts of a reader never fill the disk.
-  await admin.query(`alter role ${READER} set temp_file_limit = '4GB'`);
 }
+
+/** Only a superuser can change the last two: neither sorts of a reader nor the log of its errors fill the disk. */
+const EMBEDDED_SETTINGS = { ...READING_SETTINGS, temp_file_limit: '4GB', log_min_messages: 'fatal' };
+
+/**
+ * Whether the roles are as `setUpRoles` leaves them. The reader can change its own settings and password, and drop its grants on later
+ * tables, which would lock out whoever reads next.
+ */
+export async function areRolesIntact({ url, readerUrl }: Addresses): Promise<boolean> {
+  const settings = Object.entries(EMBEDDED_SETTINGS).map(([name, value]) => `${name}=${value}`);
+  const isAsSetUp = await withSession(url, async client => {
+    const { rows } = await client.query<{ intact: boolean | null }>(INTACT, [OWNER, READER, settings]);
+    return rows[0]?.intact === true;
+  });
+  if (!isAsSetUp) return false;
+  const error = await withSession(readerUrl, async () => undefined).catch((error: unknown) => error);
+  return codeOf(error) !== '28P01';
+}
+
+const INTACT = `
+  select (select count(*) from pg_roles where rolname in ($1, $2) and not rolsuper) = 2
+    and array(select setdatabase::text || setconfig::text from pg_db_role_setting where setrole = to_regrole($2))
+      = array['0' || $3::text[]::text]
+    and exists (select from pg_default_acl, aclexplode(defaclacl) where defaclrole = to_regrole($1) and grantee = to_regrole($2))
+    as intact`;
 
 async function listDatabases(admin: pg.Client): Promise<string[]> {
   const { rows } = await admin.query<{ name: string }>(
@@ -97,7 +120,10 @@ async function listDatabases(admin: pg.Client): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Large objects are a way to write that no grant on a table closes; with advisory locks a reader could stop all syncs. */
+/**
+ * Large objects, WAL messages and exported snapshots are ways to write that no grant on a table closes; with advisory locks a reader
+ * could stop all syncs.
+ */
 const closedFunctions = (owner: string): string => `
 do $closed$
 declare each record;
@@ -105,7 +131,8 @@ begin
   for each in
     select oid::regprocedure as name from pg_proc
     where pronamespace = 'pg_catalog'::regnamespace and proname not in ('lo_import', 'lo_export')
-      and (proname ~ '^(lo_|pg_(try_)?advisory_)' or proname in ('loread', 'lowrite'))
+      and (proname ~ '^(lo_|pg_(try_)?advisory_)'
+        or proname in ('loread', 'lowrite', 'pg_logical_emit_message', 'pg_export_snapshot'))
   loop
     execute format('revoke execute on function %s from public', each.name);
     execute format('grant execute on function %s to %I', each.name, '${owner}');

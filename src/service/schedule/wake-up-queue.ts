@@ -1,4 +1,4 @@
-import { Logger, type Runner, run } from 'graphile-worker';
+import { Logger, makeWorkerUtils, type Runner, run } from 'graphile-worker';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { LOCK_KEY, lockName } from '../../warehouse/database/lock-key.ts';
@@ -10,9 +10,10 @@ const taskOf = (source: string): string => `read ${source}`;
 
 /**
  * Starts taking wake-ups of `sources` from the queue. Each source has one job without payload, whose key is its name. A job locked by a
- * killed process stays locked for hours but blocks nothing: adding its key again creates a new one. A `queueName` would be blocked with it.
+ * killed process stays locked for hours but blocks nothing: adding its key again creates a new one, and a later start deletes the old.
+ * A `queueName` would be blocked with it.
  */
-export function runQueue(options: {
+export async function runQueue(options: {
   database: Database;
   sources: readonly string[];
   most: number;
@@ -24,9 +25,16 @@ export function runQueue(options: {
     const matters = level === 'error' || level === 'warning';
     log[matters ? 'warn' : 'debug']({ from: 'graphile-worker' }, message);
   });
+  const queue = { pgPool: database.pool, schema: SCHEMA, logger };
+  const utils = await makeWorkerUtils(queue);
+  try {
+    await utils.migrate();
+    await utils.cleanup({ tasks: ['DELETE_PERMAFAILED_JOBS'] });
+  } finally {
+    await utils.release();
+  }
   return run({
-    pgPool: database.pool,
-    schema: SCHEMA,
+    ...queue,
     taskList: Object.fromEntries(sources.map(source => [taskOf(source), () => onWakeUp(source)])),
     // One more than may read at once, so that a wake-up for a source being read does not delay another. Each polls the queue every
     // two seconds: one per source would be 100 queries a second for 200 sources.
@@ -35,7 +43,6 @@ export function runQueue(options: {
     // Unbatched (the default), a job that cannot be completed because the connection dropped is an unhandled rejection, which ends
     // the process.
     preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
-    logger,
   });
 }
 

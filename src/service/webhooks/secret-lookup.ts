@@ -1,4 +1,4 @@
-import { SECOND } from '../../clock.ts';
+import { MINUTE, SECOND } from '../../clock.ts';
 import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -13,7 +13,10 @@ export interface SecretLookup {
   readonly isStale: boolean;
 }
 
-/** Another process may have registered a secret a moment ago; unknown ones query the database at most once a second. */
+/**
+ * Another process may have registered a secret a moment ago: unknown ones query the database at most once a second. Known ones do
+ * once a minute, because a secret that was replaced expires.
+ */
 export function createSecretLookup(options: {
   database: Database;
   sources: readonly ServedSource[];
@@ -46,10 +49,12 @@ export function createSecretLookup(options: {
   return {
     async findSource(secret) {
       const source = findKnown(secret);
-      if (source || performance.now() - refreshedAt < SECOND) return source;
+      if (performance.now() - refreshedAt < (source ? MINUTE : SECOND)) return source;
       refreshing ??= refresh().finally(() => {
         refreshing = undefined;
       });
+      // A known one is answered without waiting for the database.
+      if (source) return source;
       await refreshing;
       return findKnown(secret);
     },

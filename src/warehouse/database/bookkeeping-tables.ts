@@ -166,6 +166,7 @@ export const BOOKKEEPING_TABLES = {
     source: 'text',
     secret: 'text',
     made_at: 'timestamp with time zone',
+    previous: 'text null',
   },
   'sluice.requests': {
     id: 'bigint identity',

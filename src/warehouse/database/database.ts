@@ -45,8 +45,8 @@ export interface Database extends Queryable {
 const OLDEST_MAJOR = 14;
 
 /**
- * A pool of at most `max` (10) connections and Kysely over it. Connects once, so that a wrong address, password or server version
- * is reported here, as kind `database` or `configuration`.
+ * A pool of at most `max` (10) connections and Kysely over it. Connects once, so that a wrong address, password, server version or
+ * encoding is reported here, as kind `database` or `configuration`.
  */
 export async function openDatabase(options: {
   url: string;
@@ -87,7 +87,7 @@ export async function openDatabase(options: {
     close: () => pool.end(),
   };
   try {
-    await checkVersion(database);
+    await checkServer(database);
   } catch (error) {
     await database.close();
     throw error;
@@ -129,14 +129,22 @@ async function runTransaction<T>(
   }
 }
 
-async function checkVersion(database: Database): Promise<void> {
-  const { rows } = await database.query<{ version: string }>("select current_setting('server_version_num') as version");
+async function checkServer(database: Database): Promise<void> {
+  const { rows } = await database.query<{ version: string; encoding: string }>(
+    "select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding",
+  );
   const major = Math.floor(Number(rows[0]?.version) / 10_000);
   if (major < OLDEST_MAJOR) {
     throw new SluiceError('configuration', `The database at ${database.place} is Postgres ${major}.`, {
       next: `Sluice needs Postgres ${OLDEST_MAJOR} or newer.`,
     });
   }
+  const encoding = rows[0]?.encoding;
+  if (encoding === 'UTF8') return;
+  const message = `The database at ${database.place} has the encoding ${encoding}, which cannot hold every text of a source.`;
+  throw new SluiceError('configuration', message, {
+    next: 'Create one in UTF-8 and name it in DATABASE_URL: createdb --template template0 --encoding UTF8 --locale C.UTF-8 <name>',
+  });
 }
 
 /** Host, port and database of a connection URL; never its user or password. */

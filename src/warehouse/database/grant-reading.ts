@@ -62,11 +62,8 @@ const REASONS = `
 async function setPassword(tx: Transaction, login: string, verb: 'create' | 'alter', password: string): Promise<void> {
   const role = pg.escapeIdentifier(login);
   try {
-    if (verb === 'alter') {
-      await tx.query(`alter role ${role} password '${scramVerifier(password)}'`);
-      return;
-    }
-    await tx.query(`create role ${role} ${ownAttributes(scramVerifier(password))}`);
+    if (verb === 'alter') await tx.query(`alter role ${role} password '${scramVerifier(password)}'`);
+    else await tx.query(`create role ${role} ${ownAttributes(scramVerifier(password))}`);
     await tx.query(readingSettings(login));
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined;
@@ -107,7 +104,7 @@ const OPEN = `
   where nspname !~ '^pg_' and has_schema_privilege($1, oid, 'create')
   union all
   select format('revoke execute on function %s from public', oid::regprocedure) from pg_proc
-  where pronamespace = 'pg_catalog'::regnamespace and proname in ('lo_creat', 'lo_create', 'lo_from_bytea')
+  where pronamespace = 'pg_catalog'::regnamespace and proname in ('lo_creat', 'lo_create', 'lo_from_bytea', 'pg_logical_emit_message')
     and has_function_privilege($1, oid, 'execute')
   order by statement`;
 

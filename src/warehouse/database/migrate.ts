@@ -1,11 +1,20 @@
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type DatabaseIntrospector, Kysely, type Migration, Migrator, PostgresDialect, sql } from 'kysely';
+import {
+  type DatabaseIntrospector,
+  Kysely,
+  type Migration,
+  type MigrationResultSet,
+  Migrator,
+  PostgresDialect,
+  sql,
+} from 'kysely';
 import type pg from 'pg';
-import { type Clock, SECOND, stopped, systemClock } from '../../clock.ts';
-import { SluiceError } from '../../errors.ts';
+import { type Clock, MINUTE, SECOND, stopped, systemClock } from '../../clock.ts';
+import { codeOf, SluiceError } from '../../errors.ts';
 import { MIGRATE } from '../../next-steps.ts';
+import { noteBlockers } from './blockers.ts';
 import type { Database } from './database.ts';
 import { explainDatabaseError } from './database-errors.ts';
 import { LOCK_KEY, lockName } from './lock-key.ts';
@@ -17,8 +26,8 @@ export interface MigrationOptions {
   /** `migrations/sluice`, run once per database, and `migrations/warehouse`, once per schema; `.ts` or compiled `.js`. */
   readonly sluiceFolder: string;
   readonly warehouseFolder: string;
-  /** Called once when this process has to wait for another that migrates. Default: nothing. */
-  readonly onWait?: () => void;
+  /** Called once for each reason to wait: another process that migrates, or a session that keeps a lock on a table. Default: nothing. */
+  readonly onWait?: (reason: string) => void;
   /** Ends the wait with kind `stopped`; a migration that has begun is completed. Default: never. */
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
@@ -33,11 +42,16 @@ interface Series {
 
 const BOOKKEEPING = 'sluice';
 const TRY_EVERY_MS = SECOND / 4;
+/** Whoever needs the table queues behind a migration for so long. Below `deadlock_timeout` (1 s): the migration gives way, not a reader. */
+const LOCK_TIMEOUT_MS = SECOND / 2;
+const LOCK_AGAIN_MS = 10 * SECOND;
+/** Longer than the login that may only read may idle in a transaction. */
+const MOST_LOCKED_MS = 5 * MINUTE;
 
 /**
  * Brings both schemas up to date and returns the names of the migrations that ran. Safe to call from many processes at once: all but
  * the first wait, and report it by `onWait`. Throws `configuration` when the database was migrated by a newer Sluice, and `database` or
- * `failed` when a migration fails; a series that fails is rolled back completely.
+ * `failed` when a migration fails or a table stays locked for minutes; a series that fails is rolled back completely.
  */
 export async function migrate(options: MigrationOptions): Promise<string[]> {
   const { database } = options;
@@ -46,6 +60,7 @@ export async function migrate(options: MigrationOptions): Promise<string[]> {
     // Building an index over a large table may take longer than our other statements ever may.
     await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
     await lock(client, options);
+    await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
     const run: string[] = [];
     for (const series of seriesOf(options)) {
       const available = await load(series);
@@ -68,7 +83,7 @@ export async function migrate(options: MigrationOptions): Promise<string[]> {
         migrationTableName: series.table,
         migrationLockTableName: `${series.table}_lock`,
       });
-      const { error, results } = await migrator.migrateToLatest();
+      const { error, results } = await untilUnlocked(client, series, options, () => migrator.migrateToLatest());
       if (error) {
         const failed = results?.find(result => result.status === 'Error')?.migrationName;
         throw explainFailure(error, database.place, series, failed);
@@ -84,17 +99,53 @@ export async function migrate(options: MigrationOptions): Promise<string[]> {
 }
 
 /** Polls for the lock: a session that waits for one obeys no signal, and shows nobody what it waits for. */
-async function lock(client: pg.Client, { clock = systemClock, signal, onWait }: MigrationOptions): Promise<void> {
+async function lock(
+  client: pg.Client,
+  { database, clock = systemClock, signal, onWait }: MigrationOptions,
+): Promise<void> {
   for (let tries = 0; ; tries++) {
     if (signal?.aborted) throw stopped(signal);
     const { rows } = await client.query<{ locked: boolean }>(`select pg_try_advisory_lock(${LOCK_KEY}) as locked`, [
       lockName('migrate'),
     ]);
     if (rows[0]?.locked) return;
-    if (tries === 0) onWait?.();
+    if (tries === 0)
+      onWait?.(`Another process is migrating the database at ${database.place}; waiting until it has finished.`);
     await clock.sleep(TRY_EVERY_MS, signal);
   }
 }
+
+/** Runs a series again as long as a lock makes it fail. In between it holds no lock and waits for none, so that others read on. */
+async function untilUnlocked(
+  client: pg.Client,
+  { schema }: Series,
+  { database, clock = systemClock, signal, onWait }: MigrationOptions,
+  run: () => Promise<MigrationResultSet>,
+): Promise<MigrationResultSet> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const deadline = clock.now() + MOST_LOCKED_MS;
+  for (let told: string | undefined; ; ) {
+    if (signal?.aborted) throw stopped(signal);
+    const { result, blockers } = await noteBlockers(database, rows[0]?.pid as number, run());
+    if (!LOCKED.has(codeOf(result.error))) return result;
+    const who = blockers.map(({ text }) => text).join(', ') || 'another session';
+    const message = `The tables of schema "${schema}" at ${database.place} must be migrated, but ${who} keeps a lock on one of them.`;
+    const ends = blockers.flatMap(({ pid }) => (pid > 0 ? [`select pg_terminate_backend(${pid})`] : []));
+    const next = `Wait until it has finished, or end it as its user or an administrator${ends.map(each => `: ${each}`).join('')}`;
+    if (clock.now() >= deadline)
+      throw new SluiceError('database', `${message} Nothing was changed.`, {
+        next: `${next}; then repeat the command.`,
+        cause: result.error,
+      });
+    const pids = blockers.map(({ pid }) => pid).join();
+    if (pids !== told) onWait?.(`${message} Trying again for ${MOST_LOCKED_MS / MINUTE} minutes. ${next}`);
+    told = pids;
+    await clock.sleep(LOCK_AGAIN_MS, signal);
+  }
+}
+
+/** 55P03: the lock was not available in time; 40P01: a deadlock. */
+const LOCKED = new Set(['55P03', '40P01']);
 
 /**
  * Shows the migrator only the tables of our bookkeeping. It reads all tables of a database with their columns, several times per

@@ -140,3 +140,33 @@ test('a process that stops hands over its wake-ups and takes no more', async () 
     expect([rows.map(row => row.key), woken.length]).toEqual([['a', 'b', 'c'], 1]);
   });
 });
+
+test('jobs that killed processes had locked delay no wake-up, and are deleted once the queue has unlocked them', async () => {
+  await withDatabase(async database => {
+    const woken: string[] = [];
+    const wake = async (source: string) => {
+      woken.push(source);
+      return null;
+    };
+    const log = createLog({ level: 'silent', secrets: [] });
+    const start = () => startWakeUps({ database, sources: ['a'], most: 1, wake, log });
+    await (await start()).stop();
+    await database.query('delete from graphile_worker._private_jobs');
+    for (let killed = 0; killed < 20; killed++) {
+      await wakeUp(database, 'a');
+      // After four hours, graphile-worker unlocks them.
+      const lockedAt = killed < 15 ? 'null' : 'now()';
+      await database.query(
+        `update graphile_worker._private_jobs set attempts = 1, locked_at = ${lockedAt}, locked_by = 'killed' where key = 'a'`,
+      );
+    }
+    woken.length = 0;
+    const wakeUps = await start();
+    await vi.waitFor(() => expect(woken).toContain('a'), { timeout: 30_000 });
+    await wakeUps.stop();
+    const { rows } = await database.query<{ n: number }>(
+      "select count(*)::int as n from graphile_worker._private_jobs where locked_by = 'killed'",
+    );
+    expect(rows).toEqual([{ n: 5 }]);
+  });
+});

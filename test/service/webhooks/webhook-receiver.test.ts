@@ -7,7 +7,7 @@ import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { Service } from '../../../src/service/service.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { dueHints } from '../../../src/warehouse/ledgers/hints.ts';
-import { receiverSecret } from '../../../src/warehouse/ledgers/receivers.ts';
+import { noteWebhook, receiverSecret, renewSecret } from '../../../src/warehouse/ledgers/receivers.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
@@ -142,6 +142,29 @@ test('each source has its own secret, whose webhooks leave hints for that source
     });
     const { rows } = await database.query('select distinct source from sluice.hints');
     expect(rows).toEqual([{ source: 'vienna' }]);
+  });
+});
+
+test('a secret that was replaced is accepted for seven days beside the new one, and refused after that', async () => {
+  await withReceiver(async ({ database, service, url }) => {
+    const { kysely } = database;
+    const post = async (address: string) => (await ask(address, { method: 'POST', body: '{}' })).status;
+    await renewSecret(kysely, 'main');
+    // No address was registered with it yet.
+    expect(url).toContain(await receiverSecret(kysely, 'main'));
+    await noteWebhook(kysely, 'main', service.url, EVENTS);
+    await renewSecret(kysely, 'main');
+    const renewed = `${service.url}/webhooks/${await receiverSecret(kysely, 'main')}`;
+    // A registration that failed may be repeated: the secret before stays the one that the source knows.
+    await renewSecret(kysely, 'main');
+    expect(renewed).toContain(await receiverSecret(kysely, 'main'));
+    expect(renewed).not.toBe(url);
+    expect([await post(renewed), await post(url)]).toEqual([200, 200]);
+    await database.query("update sluice.receivers set made_at = made_at - interval '7 days'");
+    await withService(database, {}, async later => {
+      const there = (address: string) => post(address.replace(service.url, later.url));
+      expect([await there(url), await there(renewed)]).toEqual([404, 200]);
+    });
   });
 });
 

@@ -6,6 +6,7 @@ import { explain, type SluiceError } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
 import { openDatabase } from '../../../src/warehouse/database/database.ts';
 import { explainDatabaseError } from '../../../src/warehouse/database/database-errors.ts';
+import { ask } from '../../support/ask.ts';
 import { createTestDatabase, inDatabase, withDatabase } from '../../support/database.ts';
 import { asAdmin } from '../../support/postgres.ts';
 import { openProxy } from '../proxy.ts';
@@ -267,4 +268,21 @@ test('the leak check works: a database with an open connection cannot be dropped
   await expect(test.drop()).rejects.toThrow(/forgotten/);
   await database.close();
   await test.drop();
+});
+
+test('a database that is not in UTF-8 is refused, with its encoding and the command that creates one that is', async () => {
+  const admin = inject('postgresAdminUrl');
+  const name = `latin_${process.pid}`;
+  const [version] = await ask(admin, "select current_setting('server_version_num')::int as number");
+  const libc = (version?.number as number) < 150_000 ? '' : ' locale_provider libc';
+  await asAdmin(admin, `create database ${name} encoding 'LATIN1' template template0 locale 'C'${libc}`);
+  try {
+    expect(await failure(inDatabase(admin, name))).toMatchObject({
+      kind: 'configuration',
+      message: expect.stringMatching(new RegExp(`/${name} has the encoding LATIN1, `)),
+      next: expect.stringContaining('createdb --template template0 --encoding UTF8 '),
+    });
+  } finally {
+    await asAdmin(admin, `drop database ${name}`);
+  }
 });

@@ -1,8 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type pg from 'pg';
 import { expect, test } from 'vitest';
-import { migrate, pendingMigrations } from '../../../src/warehouse/database/migrate.ts';
+import { type Clock, MINUTE } from '../../../src/clock.ts';
+import { explain } from '../../../src/errors.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { type MigrationOptions, migrate, pendingMigrations } from '../../../src/warehouse/database/migrate.ts';
 import { createTestDatabase, MIGRATIONS, withDatabase } from '../../support/database.ts';
 
 test('a migrated database has nothing pending, and migrating again runs nothing', async () => {
@@ -134,4 +138,79 @@ test('processes that migrate an empty database at the same moment migrate it onc
     await Promise.all(processes.map(database => database.close()));
     await test.drop();
   }
+});
+
+const ADDS_A_COLUMN = `export const up = db => db.schema.alterTable('things').addColumn('more', 'text').execute();`;
+
+/** A migration that a reader's open transaction keeps from its table. */
+async function withBlocker(
+  fn: (given: { database: Database; options: MigrationOptions; reader: pg.Client; pid: number }) => Promise<void>,
+): Promise<void> {
+  await withFolder({ '0001_things.js': ADDS_A_TABLE }, async warehouseFolder => {
+    await withDatabase(async database => {
+      const options = { database, ...MIGRATIONS, schema: 'shop', warehouseFolder };
+      await migrate(options);
+      await writeFile(join(warehouseFolder, '0002_more.js'), ADDS_A_COLUMN);
+      const reader = await database.connect('a BI tool');
+      try {
+        await reader.query("begin; select * from shop.things where id::text = 'hunter2'");
+        const { rows } = await reader.query<{ pid: number }>('select pg_backend_pid() as pid');
+        await reader.query("select id from shop.things where id::text = 'hunter2' and id <> 4711");
+        await fn({ database, options, reader, pid: rows[0]?.pid as number });
+      } finally {
+        await reader.end();
+      }
+    });
+  });
+}
+
+/** A minute passes at each sleep; `work` runs meanwhile. */
+const minutes = (work: () => Promise<unknown> = async () => undefined): Clock => {
+  let at = 0;
+  return {
+    now: () => at,
+    async sleep() {
+      at += MINUTE;
+      await work();
+    },
+  };
+};
+
+test('a migration that waits for a reader gives up after minutes, and names the reader and how to end it', async () => {
+  await withBlocker(async ({ options, pid }) => {
+    const told: string[] = [];
+    const failing = migrate({ ...options, clock: minutes(), onWait: line => told.push(line) });
+    await expect(failing).rejects.toMatchObject({
+      kind: 'database',
+      message: expect.stringMatching(
+        new RegExp(
+          `shop.*process ${pid} \\(user \\w+, application "a BI tool", idle in transaction for \\d+ s, query: select id from shop.things where \\.\\.\\)`,
+        ),
+      ),
+      next: expect.stringContaining(`select pg_terminate_backend(${pid})`),
+    });
+    expect(explain(await failing.catch((error: unknown) => error))).not.toMatch(/hunter2|4711/);
+    expect(told).toEqual([expect.stringContaining(`process ${pid} `)]);
+    expect(await pendingMigrations(options)).toEqual(['shop/0002_more']);
+  });
+});
+
+test('while a migration waits for a reader, other readings go on, and it runs as soon as the reader has ended', async () => {
+  await withBlocker(async ({ database, options, reader }) => {
+    let read = 0;
+    const clock = minutes(async () => {
+      await database.query("set statement_timeout = '5s'; select from shop.things");
+      if (++read === 2) await reader.query('rollback');
+    });
+    expect(await migrate({ ...options, clock })).toEqual(['shop/0002_more']);
+    expect(read).toBe(2);
+  });
+});
+
+test('a migration that waits for a reader obeys the first signal', async () => {
+  await withBlocker(async ({ options }) => {
+    const stopping = new AbortController();
+    const waiting = migrate({ ...options, signal: stopping.signal, onWait: () => stopping.abort() });
+    await expect(waiting).rejects.toMatchObject({ kind: 'stopped' });
+  });
 });

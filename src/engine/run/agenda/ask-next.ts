@@ -1,5 +1,6 @@
 import { STEPS } from '../../../budget/forecast.ts';
 import { HOUR, SECOND } from '../../../clock.ts';
+import type { MissingRow } from '../../../warehouse/rows/missing-rows.ts';
 import { factsOf } from '../../agenda/list-facts.ts';
 import { refill, spend, startPace, waitFor } from '../../agenda/pace.ts';
 import { isKnownAbsent } from '../../agenda/plan.ts';
@@ -64,12 +65,7 @@ async function questions(loop: Loop, { by, tasks, memory }: Agenda, now: number)
     task.absent = isKnownAbsent(resource, task, now);
     await dropOtherPartitions(loop, resource);
     const missing = await knownMissing(engine, resource);
-    lists.push({
-      list: resource,
-      wish: task,
-      missing,
-      attempts: memory.attempts.get(resource.name) ?? new Map<string, Attempts>(),
-    });
+    lists.push({ list: resource, wish: task, missing, attempts: attemptsFor(memory, resource, missing) });
   }
   // What a tick brings may take long for a sweep; age alone lets every question come up in the end.
   const rules = by === 'ticks' ? { ...engine, mostSweeps: Number.POSITIVE_INFINITY } : engine;
@@ -93,6 +89,14 @@ function ask(loop: Loop, agenda: Agenda, { task, choice, requests }: OfTask, now
     agenda.asking.delete(asked);
     agenda.ended.push(asked);
   });
+}
+
+/** Drops those of rows that are no longer missing: they would add up for as long as the service runs. */
+function attemptsFor({ attempts }: AgendaMemory, { name }: Resource, missing: readonly MissingRow[]) {
+  const rows = attempts.get(name) ?? new Map<string, Attempts>();
+  const keys = new Set(rows.size > 0 ? missing.map(({ key }) => key) : []);
+  for (const key of rows.keys()) if (!keys.has(key)) rows.delete(key);
+  return rows;
 }
 
 function noteAttempt({ attempts }: AgendaMemory, { name }: Resource, row: string, at: number): void {
