@@ -71,6 +71,9 @@ export function coverageChange({ resource, entries, touched }: TransactionEffect
   return { removed, put };
 }
 
+/** What changes neither how a list is read nor what its readings prove. */
+const KEEPS_READINGS: ReadonlySet<string> = new Set(['fields', 'address answered'] satisfies Observation['trait'][]);
+
 /** Stores an observation about the list, unless it is known. The task then retries slices that did not add up. */
 export async function remember(
   tx: Db,
@@ -83,7 +86,7 @@ export async function remember(
   await writeTrait(tx, resource.source, { resource: resource.name, ...observation });
   effects.afterCommit.push(() => {
     adopt(resource, withObservation(resource.profile, observation));
-    if (observation.trait !== 'fields') lookAgain(task);
+    if (!KEEPS_READINGS.has(observation.trait)) lookAgain(task);
     log.debug({ resource: resource.name, ...observation }, 'learnt');
   });
 }
