@@ -35,11 +35,15 @@ import { leaveWaiting, longWait, readingTasks } from './yield.ts';
 export async function runLoop(engine: Engine, serves: Serves, signal: AbortSignal): Promise<void> {
   const { database, source, resources } = engine;
   const tables = resources.map(({ table }) => table);
-  if (await clampToClock(database, source, tables))
+  engine.seenTime.restart(await databaseNow(database));
+  if (await clampToClock(database, source, tables)) {
     engine.log.warn(
       { source },
       'the clock of the database was put back: what was read while it was ahead counts as read now',
     );
+    serves.memory?.attempts.clear();
+    serves.memory?.cutAt.clear();
+  }
   const cursors = await takeCursors(
     database.kysely,
     source,
@@ -97,14 +101,20 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   }
   if (loop.fatal !== null) {
     await leaveTasks(loop, loop.fatal, serves);
+    // The next loop corrects what is dated ahead, and continues from the last commit.
+    if (engine.seenTime.wasPutBack && !signal.aborted) return runLoop(engine, serves, signal);
     throw loop.fatal;
   }
 }
 
 /** Creates tasks for new orders, hints and slots. Returns the database's time before. */
 async function refreshTasks(loop: Loop, serves: Serves): Promise<number> {
-  const { database, source } = loop.engine;
+  const { database, source, seenTime } = loop.engine;
+  const note = seenTime.asking();
   const { now, orders, hints, slots } = await lookForWork(database.kysely, source);
+  note(now);
+  // Slices seem to be proven since work that was asked for afterwards.
+  seenTime.check();
   if (orders || loop.tasks.some(({ orderId }) => orderId !== null)) await takeOrders(loop, serves.orders, now);
   if (hints && serves.slots) for (const task of await takeHinted(loop, now)) addTask(loop, task);
   if (slots && serves.slots) await takeSlots(loop, now);

@@ -106,7 +106,7 @@ interface Moved {
   readonly runId: string | null;
 }
 
-/** CTEs that end in `moved`, with the `resource` and the new `version` of each cursor that nobody else has moved. */
+/** CTEs that end in `moved`, with the `resource`, the new `version` and the time of each cursor that nobody else has moved. */
 export function cursorCtes(source: string, cursors: readonly Moved[]): RawBuilder<unknown> {
   const moves = cursors.map(({ resource, from, readings, position, runId }) => ({
     resource,
@@ -127,7 +127,7 @@ export function cursorCtes(source: string, cursors: readonly Moved[]): RawBuilde
       update sluice.cursors c
       set version = c.version + 1, readings = held.readings, position = held.position, committed_at = sluice.now(), run_id = held."runId"
       from held where c.source = ${source} and c.resource = held.resource
-      returning c.resource, c.version)`;
+      returning c.resource, c.version, c.committed_at)`;
 }
 
 /** What is stored of them. A report starts again in the next process. */
