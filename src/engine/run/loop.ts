@@ -32,10 +32,12 @@ import { leaveWaiting, longWait, readingTasks } from './yield.ts';
  * `serves.slots`. Only the holder of the source's lock may run it. Errors that stop it, after which all commits are kept:
  * `stopped`, `quota`, `unauthorized`, `configuration`, `database`, `stale`.
  */
-export async function runLoop(engine: Engine, serves: Serves, signal: AbortSignal): Promise<void> {
+export async function runLoop(engine: Engine, serves: Serves, signal: AbortSignal, goesOn = false): Promise<void> {
   const { database, source, resources } = engine;
   const tables = resources.map(({ table }) => table);
   engine.seenTime.restart(await databaseNow(database));
+  // Before all else: a reader that lost the lock writes nothing from now on.
+  await takeOver(engine, goesOn);
   if (await clampToClock(database, source, tables)) {
     engine.log.warn(
       { source },
@@ -43,13 +45,9 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     );
     serves.memory?.attempts.clear();
     serves.memory?.cutAt.clear();
+    // Some readings begin anew.
+    await takeOver(engine, true);
   }
-  const cursors = await takeCursors(
-    database.kysely,
-    source,
-    resources.map(resource => resource.name),
-  );
-  for (const resource of resources) resource.cursor = cursors.get(resource.name) ?? resource.cursor;
   await endAbandonedRuns(database.kysely, source);
   await forgetOldWork(database.kysely, source, engine.retention, tables);
   for (const resource of resources) {
@@ -102,9 +100,17 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   if (loop.fatal !== null) {
     await leaveTasks(loop, loop.fatal, serves);
     // The next loop corrects what is dated ahead, and continues from the last commit.
-    if (engine.seenTime.wasPutBack && !signal.aborted) return runLoop(engine, serves, signal);
+    if (engine.seenTime.wasPutBack && !signal.aborted) return runLoop(engine, serves, signal, true);
     throw loop.fatal;
   }
+}
+
+/** `goesOn`: this process has read before; throws kind `stale` if another has taken over since. */
+async function takeOver({ database, source, resources }: Engine, goesOn: boolean): Promise<void> {
+  const names = resources.map(resource => resource.name);
+  const held = goesOn ? Object.fromEntries(resources.map(({ name, cursor }) => [name, cursor.version])) : null;
+  const cursors = await takeCursors(database.kysely, source, names, held);
+  for (const resource of resources) resource.cursor = cursors.get(resource.name) ?? resource.cursor;
 }
 
 /** Creates tasks for new orders, hints and slots. Returns the database's time before. */

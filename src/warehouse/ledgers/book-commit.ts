@@ -31,7 +31,11 @@ export interface RunCounts {
  * Advances cursors, replaces coverage and adds to runs and orders, in the transaction that writes the rows. Returns the new cursors in the
  * same order, and when that was (epoch ms). Throws kind `stale` when another process has taken over one of them. SQL: one statement for everything.
  */
-export async function bookCommit(tx: Db, source: string, bookings: readonly Booking[]): Promise<{ cursors: Cursor[]; at: number }> {
+export async function bookCommit(
+  tx: Db,
+  source: string,
+  bookings: readonly Booking[],
+): Promise<{ cursors: Cursor[]; at: number }> {
   const { rows } = await sql<{ resource: string; version: string; at: number }>`
     with ${cursorCtes(source, bookings)}, ${coverageCtes(source, bookings)},
       ${runCtes(bookings.flatMap(({ counts }) => counts))}

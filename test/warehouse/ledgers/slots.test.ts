@@ -41,7 +41,13 @@ test('open slots, and those of a run that releases its slots, are found without 
 test('a tick whose time comes again after the clock was put back is recorded again, exactly once', async () => {
   await withDatabase(async ({ kysely, query }) => {
     const tick = new Date('2026-01-15T10:00:00Z');
-    const run = await startRun(kysely, { source: 'main', resource: 'users', kind: 'slot', orderId: null, slotAt: null });
+    const run = await startRun(kysely, {
+      source: 'main',
+      resource: 'users',
+      kind: 'slot',
+      orderId: null,
+      slotAt: null,
+    });
     expect(await recordSlot(kysely, 'main', 'users', tick)).toBe(true);
     const [slot] = await openSlots(kysely, 'main');
     await takeSlot(kysely, 'main', slot as Slot, run);
