@@ -9,13 +9,16 @@ import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.
 const KEY = 'the-key-itself';
 const SETTLED = { purpose: 'page', status: 200 } as const;
 
-function ledgerOn(database: Database, options: { limit?: number; apiKey?: string; timeoutMs?: number } = {}): Ledger {
+function ledgerOn(
+  database: Database,
+  options: { limit?: number; apiKey?: string; timeoutMs?: number; windowMs?: number } = {},
+): Ledger {
   return createLedger({
     database,
     source: 'shop',
     apiKey: options.apiKey ?? KEY,
     limit: options.limit ?? 100,
-    windowMs: HOUR,
+    windowMs: options.windowMs ?? HOUR,
     timeoutMs: options.timeoutMs ?? 30 * SECOND,
   });
 }
@@ -127,6 +130,19 @@ test('after the database clock was hours ahead, nothing is held up for longer th
     expect((await ledger.take('live', 100)).grants).toHaveLength(51);
     await database.query(`update sluice.test_clock set now = now + interval '30 seconds'`);
     expect((await ledger.take('live', 100)).grants).toHaveLength(49);
+  });
+});
+
+test('a short window is no longer after the database clock was set back by minutes', async () => {
+  await withDatabase(async database => {
+    await createVirtualClock(database);
+    const ledger = ledgerOn(database, { windowMs: MINUTE });
+    await settleAll(ledger, (await ledger.take('live', 100)).grants);
+    await database.query(`update sluice.test_clock set now = now - interval '8 minutes'`);
+    await ledger.take('live', 1);
+    expect(await ledger.take('live', 1)).toEqual({ grants: [], waitMs: MINUTE });
+    await database.query(`update sluice.test_clock set now = now + interval '1 minute'`);
+    expect((await ledger.take('live', 100)).grants).toHaveLength(100);
   });
 });
 

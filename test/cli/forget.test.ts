@@ -199,6 +199,22 @@ test.each(['null', 'not-found', '400', 'marked'] as const)(
   },
 );
 
+test('a customer that the list shows is not erased because of an address that is known to deny every customer', async () => {
+  await withInstallation({ size: SIZE, variants: { 'customer-address': '404' } }, async installation => {
+    const { sandbox, database } = installation;
+    const sluice = commands(installation);
+    await sluice('sync', 'customers');
+    sandbox.remove('customers', 5);
+    await sluice('sync', 'customers', '--full');
+    const { code, stderr } = await sluice('forget', 'customers', '7');
+    expect([code, stderr.split('\n')[0]]).toEqual([
+      1,
+      'The last reading of customers still showed 7, so nothing was erased.',
+    ]);
+    expect((await database.query('select from warehouse.customers where id = 7')).rows).toHaveLength(1);
+  });
+});
+
 test('an unknown key or resource is reported, and nothing is written', async () => {
   await withInstallation({ size: SIZE }, async ({ database, sluice }) => {
     const told = async (...args: string[]) => {

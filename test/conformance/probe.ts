@@ -130,7 +130,7 @@ async function runChecks(
     checkFarDates(lists),
   );
   await attempt(['auth-error'], () => checkKey(requester));
-  await attempt(['record', 'no-record', 'no-path'], () => checkNotFound(requester, lists));
+  await attempt(['customer-address', 'no-record', 'no-path'], () => checkNotFound(requester, lists));
   if (!write) found.push(...WRITE_POINTS.map(point => undetermined(point, NEEDS_WRITE)));
   else if (requester.left >= MAX_WRITE_REQUESTS) await checkWrites(requester, written, attempt);
   else

@@ -5,6 +5,8 @@ import type { Database } from '../../src/warehouse/database/database.ts';
 export interface VirtualClock extends Clock {
   /** Moves time forward by `ms`, stopping at every sleeper so that each wakes at its own time. */
   advance(ms: number): Promise<void>;
+  /** Puts `sluice.now()` back by `ms`; this clock, as that of another machine, goes on. */
+  putBack(ms: number): Promise<void>;
   /** Number of current sleepers. */
   readonly sleepers: number;
 }
@@ -31,14 +33,16 @@ export async function createVirtualClock(
   } = {},
 ): Promise<VirtualClock> {
   const quietMs = options.quietMs ?? 2;
-  await database.query('create table if not exists sluice.test_clock (now timestamptz not null)');
+  await database.query(
+    `create table if not exists sluice.test_clock (now timestamptz not null, behind interval not null default 'PT0S')`,
+  );
   await database.query('insert into sluice.test_clock select $1 where not exists (select from sluice.test_clock)', [
     startIso,
   ]);
   // Volatile and not inlined, so that every call sees the current row, even inside a longer transaction.
   await database.query(
     `create or replace function sluice.now() returns timestamptz language plpgsql volatile
-     as 'begin return (select now from sluice.test_clock); end'`,
+     as 'begin return (select now - behind from sluice.test_clock); end'`,
   );
 
   let now = 0;
@@ -123,6 +127,9 @@ export async function createVirtualClock(
         registrations++;
         void pump();
       });
+    },
+    async putBack(ms) {
+      await database.query(`update sluice.test_clock set behind = behind + $1 * interval '1 millisecond'`, [ms]);
     },
     async advance(ms) {
       const target = now + ms;

@@ -137,7 +137,7 @@ export const STATE_CTES = `
              or rate_limit_until < now + $3::float8 * interval '0.9 milliseconds') as limit_is_new,
       coalesce(greatest(blocked_until, withheld_until, server_limit_until, rate_limit_until) > longest, false)
         or exists (select from sluice.requests where requests.key = $1
-                   and counts_until > longest + $4::float8 * interval '1 millisecond' + interval '1 minute') as clock_was_ahead
+                   and counts_until > now + ($3::float8 + $4::float8) * interval '1 millisecond' + interval '1 minute') as clock_was_ahead
     from budget)`;
 
 const STATE = `with ${STATE_CTES} select * from state`;
@@ -182,10 +182,9 @@ const CLAMP_TO_CLOCK = `
     select $2::timestamptz + greatest($3::float8 * interval '1 millisecond', interval '10 minutes') as longest),
   requests as (
     update sluice.requests
-    set counts_until = least(counts_until,
-      longest + case when settled_at is null then $4::float8 * interval '1 millisecond' else interval '0' end)
-    from until
-    where key = $1 and counts_until > longest and greatest(granted_at, settled_at) > $2::timestamptz + interval '1 minute')
+    set counts_until = least(counts_until, $2::timestamptz +
+      ($3::float8 + case when settled_at is null then $4::float8 else 0 end) * interval '1 millisecond')
+    where key = $1 and greatest(granted_at, settled_at) > $2::timestamptz + interval '1 minute')
   update sluice.budgets
   set blocked_until = case when blocked_until > longest then longest else blocked_until end,
       withheld_until = case when withheld_until > longest then longest else withheld_until end,

@@ -23,8 +23,9 @@ export interface ForgetRequest {
 export async function checkGone(request: ForgetRequest, state: RecordState): Promise<void> {
   const { name, key } = request;
   const answer = await askAddress(request);
-  if (answer === 'gone') return;
-  if (answer === 'shown' && !(await answersForDeleted(request))) {
+  const isKnownToLie = await provesNothing(request);
+  if (answer === 'deleted' || (answer === '404' && !isKnownToLie)) return;
+  if (answer === 'shown' && !isKnownToLie) {
     throw new SluiceError('failed', `The source still shows ${name} ${key}, so nothing was erased.`, {
       next: 'Delete the record at the source, then run this command again.',
     });
@@ -36,7 +37,7 @@ export async function checkGone(request: ForgetRequest, state: RecordState): Pro
 }
 
 /** Asks the record's own address, where its list has such; `unknown`: it has none, or it says nothing of the record. */
-async function askAddress(request: ForgetRequest): Promise<'gone' | 'shown' | 'unknown'> {
+async function askAddress(request: ForgetRequest): Promise<'404' | 'deleted' | 'shown' | 'unknown'> {
   const { session, database, source, name, job, key, noWait } = request;
   const { terminal, clock, log, signal } = session;
   const slicing = slicingOf(job, 'one');
@@ -49,7 +50,8 @@ async function askAddress(request: ForgetRequest): Promise<'gone' | 'shown' | 'u
     // The ledger of requests must not name what is being erased.
     const context = { lane: 'live', purpose: `forget ${name}`, signal } as const;
     const answer = await client.get(slicing.path.replace('{key}', encodeURIComponent(key)), context);
-    return answer.kind === 'one' && deletionMark(answer.record) === null ? 'shown' : 'gone';
+    if (answer.kind === 'gone' && answer.instead === undefined) return '404';
+    return answer.kind === 'one' && deletionMark(answer.record) === null ? 'shown' : 'deleted';
   } catch (error) {
     if (isKind(error, 'refused') && error.status !== 403) return 'unknown';
     throw error;
@@ -58,8 +60,8 @@ async function askAddress(request: ForgetRequest): Promise<'gone' | 'shown' | 'u
   }
 }
 
-/** The address was seen to answer for deleted records as well, so that only the list tells. */
-async function answersForDeleted({ database, source, name }: ForgetRequest): Promise<boolean> {
+/** The addresses were seen to answer for deleted records as well, or to deny others, so that only the list tells. */
+async function provesNothing({ database, source, name }: ForgetRequest): Promise<boolean> {
   const traits = await readTraits(database.kysely, source.name);
   return traits.some(({ resource, trait, value }) => resource === name && trait === 'address' && value === 'no 404');
 }

@@ -1,5 +1,6 @@
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
+import type { SeenTime } from '../../warehouse/database/seen-time.ts';
 import { type Booking, bookCommit } from '../../warehouse/ledgers/book-commit.ts';
 import type { Cursor } from '../../warehouse/ledgers/cursors.ts';
 import { groupBy } from '../group-by.ts';
@@ -16,13 +17,14 @@ export interface CommitOptions {
   /** Zone of time stamps that come without one. */
   readonly timeZone: string;
   readonly log: Log;
+  readonly seenTime: SeenTime;
 }
 
 /**
  * Commits rows, missing rows, deletions, coverage, counters and cursor in one transaction. Memory is updated after the commit.
  */
 export async function commit(
-  { source, database, timeZone, log }: CommitOptions,
+  { source, database, timeZone, log, seenTime }: CommitOptions,
   steps: readonly Step[],
   { rowByRow }: { rowByRow: boolean },
 ): Promise<Committed[]> {
@@ -39,7 +41,12 @@ export async function commit(
         written.push(effects);
         bookings.push(bookingOf(effects, group));
       }
-      return bookCommit(tx, source, bookings);
+      const note = seenTime.asking();
+      const booked = await bookCommit(tx, source, bookings);
+      note(booked.at);
+      // What was granted after the clock was put back seems older than what is stored, and what was granted before is dated ahead.
+      seenTime.check();
+      return booked.cursors;
     },
     // The zone costs a statement, and only such a column depends on it.
     [...byResource.keys()].some(holdsStamps) ? { timeZone } : {},

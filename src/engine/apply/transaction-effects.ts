@@ -88,6 +88,9 @@ export async function remember(
   });
 }
 
+/** What changes neither how a list is read nor what its readings prove. */
+const KEEPS_READINGS: readonly Observation['trait'][] = ['fields', 'address answered', 'end'];
+
 /** Readings that did not add up may do so once this is known. */
 const teachesReading = ({ trait }: Observation): boolean =>
-  trait !== 'fields' && trait !== 'end' && !trait.startsWith('longest ');
+  !KEEPS_READINGS.includes(trait) && !trait.startsWith('longest ');

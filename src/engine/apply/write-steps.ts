@@ -5,6 +5,7 @@ import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { type BadRecord, quarantine, resolveQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { groupBy } from '../group-by.ts';
 import type { Observation } from '../profile/observation.ts';
+import { contradictsAddress } from '../profile/observe-address.ts';
 import { type Committed, type Step, startOf } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
@@ -59,6 +60,9 @@ async function storeSteps(
   for (const step of steps) await setAside(tx, effects, step, step.bad.filter(isUnreadable));
   const written = await writeOrSetAside(tx, resource, steps, { rowByRow });
   if (resource.quarantined) await resolveQuarantine(tx, placeOf(resource), written.good);
+  const [revived] = written.revived;
+  if (revived !== undefined && resource.strategy.confirmation === 'address')
+    await remember(tx, effects, (steps[0] as Step).task, contradictsAddress(revived));
   if (resource.strategy.membership === 'window') await noteWindows(tx, effects, steps);
   for (const step of steps) {
     const counts = countsOf(effects, step.task);

@@ -32,8 +32,10 @@ export interface Traits {
   'date to': 'inclusive' | 'in doubt';
   /** What the source's own counts are worth; doubts become `unreliable`. `unfiltered`: they ignore the filter. */
   counts: 'doubted once' | 'doubted twice' | 'unreliable' | 'unfiltered';
-  /** What the address of a row that was deleted answers: something other than 404. */
+  /** What addresses of rows say of a deletion: nothing, as they answer otherwise than with 404, or with 404 for rows that the list shows. */
   address: 'no 404';
+  /** When an address last answered for a row that the list shows; `in doubt` once the list shows a row again that it denied. */
+  'address answered': string;
   /** The known fields that its rows carry, separated by commas. */
   fields: string;
   'control totals': 'agree' | 'other rules' | 'absent';

@@ -1,10 +1,45 @@
+import { HOUR } from '../../clock.ts';
 import type { Observation } from './observation.ts';
+import type { SourceProfile } from './source-profile.ts';
 
 /** The address of a row that the list lacks said this in place of 404. */
 export const hidesDeletion = (key: string, instead: string): Observation => ({
   trait: 'address',
   value: 'no 404',
   evidence: `asked for row ${key}, which the list lacks, got ${instead}`,
+});
+
+/** A 404 is believed for so long after an address answered for a row that the list shows: permissions and routes change. */
+const BELIEVED_MS = HOUR;
+
+/** Whether a 404 at `at` (epoch ms) proves a deletion. Later answers predate a backward clock step. */
+export function believesDenial({ addressAnswered }: SourceProfile, at: number): boolean {
+  const agoMs = at - Date.parse(addressAnswered ?? '');
+  return agoMs >= 0 && agoMs < BELIEVED_MS;
+}
+
+/** The address of a row that the list shows answered for it at `at` (epoch ms). */
+export const answersForShown = (key: string, at: number): Observation => ({
+  trait: 'address answered',
+  value: new Date(at).toISOString(),
+  evidence: `asked for row ${key}, which the list shows, got it`,
+});
+
+/** The address answered for none of these rows, although the list shows them. */
+export const deniesShown = (keys: readonly string[]): Observation => ({
+  trait: 'address',
+  value: 'no 404',
+  evidence:
+    keys.length > 0
+      ? `asked for ${keys.length} rows that the list shows, such as ${keys[0]}, got none of them`
+      : 'the list shows no row that could be asked for to compare',
+});
+
+/** The list shows a row that its address denied. */
+export const contradictsAddress = (key: string): Observation => ({
+  trait: 'address answered',
+  value: 'in doubt',
+  evidence: `the list shows row ${key} again, which was found deleted`,
 });
 
 const MARK = /^(?:is_)?(?:deleted|trashed|removed)(?:_(?:at|on|date))?$/i;

@@ -21,8 +21,9 @@ export interface SourceProfile {
   readonly needsBothDates: boolean;
   readonly dateFrom: 'inclusive' | 'in doubt' | null;
   readonly dateTo: 'inclusive' | 'in doubt' | null;
-  /** The address of a deleted row does not answer 404, so it proves nothing. */
+  /** What the address of a row answers proves nothing. */
   readonly hidesDeletion: boolean;
+  readonly addressAnswered: string | null;
   readonly fields: ReadonlySet<string>;
   readonly counts: Traits['counts'] | null;
   readonly controlTotals: 'agree' | 'other rules' | 'absent' | null;
@@ -49,6 +50,7 @@ export const UNKNOWN: SourceProfile = {
   dateFrom: null,
   dateTo: null,
   hidesDeletion: false,
+  addressAnswered: null,
   fields: new Set(),
   counts: null,
   controlTotals: null,
@@ -104,6 +106,8 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
       return { dateTo: value };
     case 'address':
       return { hidesDeletion: true };
+    case 'address answered':
+      return { addressAnswered: value };
     case 'fields':
       return value === [...profile.fields].sort().join() ? {} : { fields: new Set(value.split(',')) };
     case 'counts':

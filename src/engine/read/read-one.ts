@@ -1,20 +1,31 @@
 import { isKind } from '../../errors.ts';
 import type { OneAnswer } from '../../source/client.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { stampMs } from '../../warehouse/database/stamp.ts';
+import { shownBeside } from '../../warehouse/rows/missing-rows.ts';
 import { slicingOf } from '../job.ts';
-import { deletionMark, hidesDeletion } from '../profile/observe-address.ts';
+import {
+  answersForShown,
+  believesDenial,
+  deletionMark,
+  deniesShown,
+  hidesDeletion,
+} from '../profile/observe-address.ts';
+import { placeOf } from '../resource.ts';
 import type { Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import type { Reader } from './fetch-page.ts';
 import type { Step } from './step.ts';
 
 /**
- * Reads one row by its key. A 404 proves that it was deleted. An address that says anything else of a deleted row proves nothing, and
- * is not asked again.
+ * Reads one row by its key. A 404 proves that it was deleted, provided that the address answers for a row that the list shows. An address
+ * that says anything else proves nothing, and is not asked again.
  */
 export async function* readOne(
   reader: Reader,
+  database: Database,
   task: Task,
-  slice: Extract<Slice, { by: 'one' }>,
+  slice: OneSlice,
   startedAt: string,
 ): AsyncGenerator<Step> {
   const { resource } = task;
@@ -25,17 +36,56 @@ export async function* readOne(
   const mark = answer.kind === 'one' ? deletionMark(answer.record) : null;
   const instead = answer.kind === 'gone' ? answer.instead : (mark ?? undefined);
   if (instead !== undefined) yield { ...step, end, learnt: [hidesDeletion(slice.key, instead)] };
-  else if (answer.kind === 'gone') yield { ...step, end: { kind: 'gone', key: slice.key, at: grantedAt } };
-  else {
+  else if (answer.kind === 'gone') {
+    yield step;
+    const isBelieved =
+      believesDenial(resource.profile, stampMs(grantedAt)) ||
+      (yield* askForShown(reader, database, task, slice, startedAt));
+    yield { ...step, requests: 0, end: isBelieved ? { kind: 'gone', key: slice.key, at: grantedAt } : end };
+  } else {
     const parsed = resource.parse(answer.record, grantedAt, { replaced: answer.replaced });
     yield 'row' in parsed ? { ...step, rows: [parsed.row], end } : { ...step, bad: [parsed.bad], end };
   }
 }
 
+type OneSlice = Extract<Slice, { by: 'one' }>;
+
+/** Asks the addresses of rows that the list shows, until one answers: any of them may have been deleted since. Returns whether one did. */
+async function* askForShown(
+  reader: Reader,
+  { kysely }: Database,
+  task: Task,
+  { key: denied }: OneSlice,
+  startedAt: string,
+): AsyncGenerator<Step, boolean> {
+  const { resource } = task;
+  const keys = await shownBeside(kysely, placeOf(resource), resource.table, denied);
+  const step = { resource, task, rows: [], bad: [] };
+  for (const key of keys) {
+    const slice = { by: 'one', key } as const;
+    const { answer, release } = await fetchOne(reader, task, slice, startedAt);
+    const { requests, grantedAt } = answer;
+    const isRow = answer.kind === 'one' && deletionMark(answer.record) === null;
+    const parsed = isRow ? resource.parse(answer.record, grantedAt) : null;
+    const isShown = parsed !== null && ('row' in parsed ? parsed.row : parsed.bad).key === key;
+    const learnt = isShown ? [answersForShown(key, stampMs(grantedAt))] : [];
+    yield { ...step, slice, requests, release, learnt };
+    if (isShown) return true;
+  }
+  yield {
+    ...step,
+    slice: { by: 'one', key: denied },
+    requests: 0,
+    release: () => undefined,
+    learnt: [deniesShown(keys)],
+  };
+  return false;
+}
+
 async function fetchOne(
   reader: Reader,
   { resource, lane, runId }: Task,
-  { key }: Extract<Slice, { by: 'one' }>,
+  { key }: OneSlice,
   startedAt: string,
 ): Promise<{ answer: OneAnswer; release: () => void }> {
   const slicing = slicingOf(resource.job, 'one');
@@ -46,8 +96,9 @@ async function fetchOne(
     const { value: answer, release } = await reader.admit(() => reader.client.get(path, context));
     return { answer, release };
   } catch (error) {
-    if (!isKind(error, 'refused') || error.status === 403) throw error;
-    // The list shows the others, so it is this row that the source cannot answer for.
+    // The key reads the list, so it is the address that it may not read, whatever the refusal says of the key.
+    const isForbidden = isKind(error, 'unauthorized') && error.status === 403;
+    if (!isForbidden && !isKind(error, 'refused')) throw error;
     const gone = { kind: 'gone', instead: error.message, grantedAt: startedAt, requests: 0 } as const;
     return { answer: gone, release: () => undefined };
   }

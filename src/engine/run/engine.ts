@@ -6,6 +6,7 @@ import type { SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Client } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
+import type { SeenTime } from '../../warehouse/database/seen-time.ts';
 import type { Retention } from '../../warehouse/ledgers/retention.ts';
 import type { Committer } from '../apply/committer.ts';
 import type { Reader } from '../read/fetch-page.ts';
@@ -30,6 +31,7 @@ export interface Engine {
   readonly windowMs: number;
   /** Requests that live readings of this engine were granted so far. */
   readonly granted: () => number;
+  readonly seenTime: SeenTime;
   /** What is left of the limit. Default: all of it. */
   readonly forecast?: () => Promise<Forecast>;
   /** Work that would wait for the request limit ends with `quota` instead. Default: it waits. */

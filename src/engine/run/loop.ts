@@ -32,20 +32,22 @@ import { leaveWaiting, longWait, readingTasks } from './yield.ts';
  * `serves.slots`. Only the holder of the source's lock may run it. Errors that stop it, after which all commits are kept:
  * `stopped`, `quota`, `unauthorized`, `configuration`, `database`, `stale`.
  */
-export async function runLoop(engine: Engine, serves: Serves, signal: AbortSignal): Promise<void> {
+export async function runLoop(engine: Engine, serves: Serves, signal: AbortSignal, goesOn = false): Promise<void> {
   const { database, source, resources } = engine;
   const tables = resources.map(({ table }) => table);
-  if (await clampToClock(database, source, tables))
+  engine.seenTime.restart(await databaseNow(database));
+  // Before all else: a reader that lost the lock writes nothing from now on.
+  await takeOver(engine, goesOn);
+  if (await clampToClock(database, source, tables)) {
     engine.log.warn(
       { source },
       'the clock of the database was put back: what was read while it was ahead counts as read now',
     );
-  const cursors = await takeCursors(
-    database.kysely,
-    source,
-    resources.map(resource => resource.name),
-  );
-  for (const resource of resources) resource.cursor = cursors.get(resource.name) ?? resource.cursor;
+    serves.memory?.attempts.clear();
+    serves.memory?.cutAt.clear();
+    // Some readings begin anew.
+    await takeOver(engine, true);
+  }
   await endAbandonedRuns(database.kysely, source);
   await forgetOldWork(database.kysely, source, engine.retention, tables);
   for (const resource of resources) {
@@ -97,14 +99,28 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   }
   if (loop.fatal !== null) {
     await leaveTasks(loop, loop.fatal, serves);
+    // The next loop corrects what is dated ahead, and continues from the last commit.
+    if (engine.seenTime.wasPutBack && !signal.aborted) return runLoop(engine, serves, signal, true);
     throw loop.fatal;
   }
 }
 
+/** `goesOn`: this process has read before; throws kind `stale` if another has taken over since. */
+async function takeOver({ database, source, resources }: Engine, goesOn: boolean): Promise<void> {
+  const names = resources.map(resource => resource.name);
+  const held = goesOn ? Object.fromEntries(resources.map(({ name, cursor }) => [name, cursor.version])) : null;
+  const cursors = await takeCursors(database.kysely, source, names, held);
+  for (const resource of resources) resource.cursor = cursors.get(resource.name) ?? resource.cursor;
+}
+
 /** Creates tasks for new orders, hints and slots. Returns the database's time before. */
 async function refreshTasks(loop: Loop, serves: Serves): Promise<number> {
-  const { database, source } = loop.engine;
+  const { database, source, seenTime } = loop.engine;
+  const note = seenTime.asking();
   const { now, orders, hints, slots } = await lookForWork(database.kysely, source);
+  note(now);
+  // Slices seem to be proven since work that was asked for afterwards.
+  seenTime.check();
   if (orders || loop.tasks.some(({ orderId }) => orderId !== null)) await takeOrders(loop, serves.orders, now);
   if (hints && serves.slots) for (const task of await takeHinted(loop, now)) addTask(loop, task);
   if (slots && serves.slots) await takeSlots(loop, now);

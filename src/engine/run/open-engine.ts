@@ -1,13 +1,15 @@
 import type { Budget } from '../../budget/budget.ts';
 import { createWaiting } from '../../budget/waiting.ts';
 import { type ClientOptions, openClient } from '../../source/client.ts';
+import { createSeenTime, type SeenTime } from '../../warehouse/database/seen-time.ts';
+import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { Job } from '../job.ts';
 import { openResource } from '../resource.ts';
 import type { Engine } from './engine.ts';
 import { rememberConcurrency } from './remember-concurrency.ts';
 
 export interface EngineOptions
-  extends Omit<Engine, 'resources' | 'client' | 'waiting' | 'granted'>,
+  extends Omit<Engine, 'resources' | 'client' | 'waiting' | 'granted' | 'seenTime'>,
     Pick<ClientOptions, 'url' | 'apiKey' | 'auth' | 'timeoutMs'> {
   readonly schema: string;
   /** How far an answer may lag behind the source, in milliseconds. */
@@ -32,7 +34,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine & { clo
     [...jobs].map(([name, job]) => openResource(database, { source, name, job, schema, lagMs, never })),
   );
   const waiting = createWaiting(clock);
-  const counted = countLive(budget);
+  const seenTime = createSeenTime();
+  const counted = watchGrants(budget, seenTime);
   const inFlight = await rememberConcurrency({ database, source, concurrency, log, onEvent });
   const client = openClient({
     url,
@@ -57,6 +60,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine & { clo
     client,
     waiting,
     granted: counted.granted,
+    seenTime,
     async close() {
       await client.close();
       await inFlight.stored();
@@ -64,14 +68,16 @@ export async function openEngine(options: EngineOptions): Promise<Engine & { clo
   };
 }
 
-/** Counts what is granted to live readings. A grant that was returned counts: it would have been used. */
-function countLive(budget: Budget): { budget: Budget; granted: () => number } {
+/** Counts what is granted to live readings, and notes when. A grant that was returned counts: it would have been used. */
+function watchGrants(budget: Budget, seenTime: SeenTime): { budget: Budget; granted: () => number } {
   let granted = 0;
   return {
     granted: () => granted,
     budget: {
       async take(lane, want) {
+        const note = seenTime.asking();
         const taken = await budget.take(lane, want);
+        for (const { grantedAt } of taken.grants) note(stampMs(grantedAt));
         if (lane === 'live') granted += taken.grants.length;
         return taken;
       },

@@ -34,6 +34,8 @@ export function addCustomerRoutes(app: Hono<Env>, { timeline, variants }: AppDep
   };
 
   app.get(path, c => {
+    const address = variants()['customer-address'];
+    if (address !== 'works') return address === '404' ? notFound() : failure(403, 'Unauthorized access');
     const row = find(c, c.get('lagMs'));
     return row === undefined ? missing(Number(c.req.param('id'))) : success(render(row));
   });

@@ -216,4 +216,9 @@ export const variantPoints = {
     { near: 'all lie within years of today', far: 'one in 50 is of 1850, 2050 or 9999' },
     'near',
   ),
+  'customer-address': point(
+    'The response of GET to the address of a customer.',
+    { works: 'the customer', '404': 'status 404, whichever is asked for', '403': 'status 403, whichever is asked for' },
+    'works',
+  ),
 } as const;

@@ -34,7 +34,11 @@ const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits
     unreliable: 'its count is wrong and not used',
     unfiltered: 'its count ignores filters and is not used for them',
   },
-  address: { 'no 404': 'the address of a deleted row does not answer 404' },
+  address: { 'no 404': 'the address of a row does not tell whether it was deleted' },
+  'address answered': value =>
+    value === 'in doubt'
+      ? 'the address of a row that was shown again had denied it'
+      : `the address of a row last answered at ${value}`,
   fields: value => `rows have ${value.split(',').length} of the known fields`,
   'control totals': {
     agree: 'the monthly report agrees with the rows',

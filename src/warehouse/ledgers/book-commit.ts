@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Entry } from '../../engine/slices/coverage-entry.ts';
 import type { Slice } from '../../engine/slices/slice.ts';
 import type { Db } from '../database/database.ts';
+import { epochMs } from '../database/now.ts';
 import { coverageCtes } from './coverage.ts';
 import { type Cursor, cursorCtes, moveWholeKeys, type ReadingState, stale } from './cursors.ts';
 import { type Counts, runCtes } from './runs.ts';
@@ -28,13 +29,17 @@ export interface RunCounts {
 
 /**
  * Advances cursors, replaces coverage and adds to runs and orders, in the transaction that writes the rows. Returns the new cursors in the
- * same order. Throws kind `stale` when another process has taken over one of them. SQL: one statement for everything.
+ * same order, and when that was (epoch ms). Throws kind `stale` when another process has taken over one of them. SQL: one statement for everything.
  */
-export async function bookCommit(tx: Db, source: string, bookings: readonly Booking[]): Promise<Cursor[]> {
-  const { rows } = await sql<{ resource: string; version: string }>`
+export async function bookCommit(
+  tx: Db,
+  source: string,
+  bookings: readonly Booking[],
+): Promise<{ cursors: Cursor[]; at: number }> {
+  const { rows } = await sql<{ resource: string; version: string; at: number }>`
     with ${cursorCtes(source, bookings)}, ${coverageCtes(source, bookings)},
       ${runCtes(bookings.flatMap(({ counts }) => counts))}
-    select resource, version from moved`.execute(tx);
+    select resource, version, ${epochMs('committed_at')} as at from moved`.execute(tx);
   const versions = new Map(rows.map(({ resource, version }) => [resource, version]));
   const moved: Cursor[] = [];
   for (const { resource, from, readings } of bookings) {
@@ -43,5 +48,5 @@ export async function bookCommit(tx: Db, source: string, bookings: readonly Book
     await moveWholeKeys(tx, { source, resource }, from, readings);
     moved.push({ version, readings });
   }
-  return moved;
+  return { cursors: moved, at: rows[0]?.at ?? Number.POSITIVE_INFINITY };
 }

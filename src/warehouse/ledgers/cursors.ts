@@ -41,17 +41,26 @@ const MAX_READING_SECONDS = 15 * 60;
 
 /**
  * Takes over the cursors of these resources: a later commit by their previous reader finds the version moved and writes nothing. Only
- * the holder of the source's lock calls it. Locks rows in order of their names, as every commit does, to avoid deadlocks. SQL: one
+ * the holder of the source's lock calls it. `held`: the versions at which this process left them; throws kind `stale` where one has moved. Locks rows in order of their names, as every commit does, to avoid deadlocks. SQL: one
  * statement for all resources, with a filter inside their JSON.
  */
-export async function takeCursors(db: Db, source: string, resources: readonly string[]): Promise<Map<string, Cursor>> {
+export async function takeCursors(
+  db: Db,
+  source: string,
+  resources: readonly string[],
+  held: Readonly<Record<string, string>> | null = null,
+): Promise<Map<string, Cursor>> {
+  const versions = held === null ? null : JSON.stringify(held);
   const { rows } = await sql<{ resource: string; version: string; readings: Record<string, StoredReading> }>`
     insert into sluice.cursors as c (source, resource)
     select ${source}, r from unnest(cast(${resources} as text[])) r order by r
     on conflict (source, resource) do update set version = c.version + 1, readings = (
       select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(c.readings)
       where key = ${WHOLE} or cast(value->>'startedAt' as timestamptz) > sluice.now() - make_interval(secs => ${MAX_READING_SECONDS}))
+    where cast(${versions} as jsonb) is null or c.version = cast(cast(${versions} as jsonb)->>c.resource as bigint)
     returning resource, version, readings`.execute(db);
+  const lost = resources.find(name => !rows.some(({ resource }) => resource === name));
+  if (lost !== undefined) throw stale({ source, resource: lost });
   const cursors = new Map<string, Cursor>();
   for (const { resource, version, readings } of rows) {
     const whole = readings[WHOLE];
@@ -106,7 +115,7 @@ interface Moved {
   readonly runId: string | null;
 }
 
-/** CTEs that end in `moved`, with the `resource` and the new `version` of each cursor that nobody else has moved. */
+/** CTEs that end in `moved`, with the `resource`, the new `version` and the time of each cursor that nobody else has moved. */
 export function cursorCtes(source: string, cursors: readonly Moved[]): RawBuilder<unknown> {
   const moves = cursors.map(({ resource, from, readings, position, runId }) => ({
     resource,
@@ -127,7 +136,7 @@ export function cursorCtes(source: string, cursors: readonly Moved[]): RawBuilde
       update sluice.cursors c
       set version = c.version + 1, readings = held.readings, position = held.position, committed_at = sluice.now(), run_id = held."runId"
       from held where c.source = ${source} and c.resource = held.resource
-      returning c.resource, c.version)`;
+      returning c.resource, c.version, c.committed_at)`;
 }
 
 /** What is stored of them. A report starts again in the next process. */

@@ -35,7 +35,7 @@ export interface Order {
 
 /** An order that waits with a reason follows a failed run. It rests ten minutes between tries: a day's outage costs some hundred. */
 export const rests = sql<boolean>`(orders.state = 'waiting' and orders.reason is not null and exists (select from sluice.runs r
-  where r.order_id = orders.id and r.state = 'failed' and r.ended_at > sluice.now() - interval '10 minutes'))`;
+  where r.order_id = orders.id and r.state = 'failed' and r.ended_at between sluice.now() - interval '10 minutes' and sluice.now()))`;
 
 const OPEN = ['waiting', 'running', 'paused'] as const;
 

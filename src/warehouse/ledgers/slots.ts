@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
 import { epochMs, NOW } from '../database/now.ts';
 
@@ -11,12 +12,20 @@ export interface Slot {
   readonly previousAt: number | null;
 }
 
-/** Records a slot; false when another process recorded it first. */
+/**
+ * Records a slot; false when another process recorded it first. One recorded ahead of now predates a backward clock step, and its time has
+ * come again.
+ */
 export async function recordSlot(db: Db, source: string, resource: string, slotAt: Date): Promise<boolean> {
   const recorded = await db
     .insertInto('sluice.slots')
     .values({ source, resource, slot_at: slotAt.toISOString(), recorded_at: NOW })
-    .onConflict(conflict => conflict.doNothing())
+    .onConflict(conflict =>
+      conflict
+        .columns(['source', 'resource', 'slot_at'])
+        .doUpdateSet({ recorded_at: NOW, run_id: null })
+        .where(sql<boolean>`slots.recorded_at > ${NOW}`),
+    )
     .returning('source')
     .execute();
   return recorded.length > 0;

@@ -111,6 +111,21 @@ export async function missingAmong(tx: Db, place: Place, keys: readonly string[]
     .execute();
 }
 
+/**
+ * Up to four stored keys beside this one that are not missing: the readings that lacked it have shown them, unless they were deleted since.
+ * SQL: a table known at run time.
+ */
+export async function shownBeside(db: Db, place: Place, table: Table, key: string): Promise<string[]> {
+  const column = sql`t.${sql.id(table.key.name)}`;
+  const beside = (is: '<' | '>', order: 'desc' | 'asc') => sql`(
+    select ${column}::text as key from ${sql.id(table.schema, table.name)} t
+    where ${column} ${sql.raw(is)} cast(${key} as ${sql.raw(table.key.type)}) and not exists (select from sluice.missing m
+      where m.source = ${place.source} and m.resource = ${place.resource} and m.key = ${column}::text)
+    order by ${column} ${sql.raw(order)} limit 2)`;
+  const { rows } = await sql<{ key: string }>`${beside('<', 'desc')} union all ${beside('>', 'asc')}`.execute(db);
+  return rows.map(row => row.key);
+}
+
 export async function holdsMissing(db: Db, place: Place): Promise<boolean> {
   const rows = await db
     .selectFrom('sluice.missing')

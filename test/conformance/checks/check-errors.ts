@@ -32,18 +32,23 @@ export async function checkKey(requester: Requester): Promise<Finding> {
 /** Requests a listed customer, a customer that does not exist, and a path that does not exist. */
 export async function checkNotFound(requester: Requester, lists: ListReadings): Promise<Finding[]> {
   const findings: Finding[] = [];
+  let denied: string | null = null;
   const id = lists.offered.find(({ name }) => name === 'customers')?.rows[0]?.id;
   if (typeof id === 'number' || typeof id === 'string') {
     const one = await requester.request(`${pathOf('customers')}/${id}`, { expect: 'one' });
     const same = String((one.data as { id?: unknown } | null | undefined)?.id) === String(id);
     const evidence = `GET /api/v2/customers/{id}: ${describe(one)}`;
-    if (one.verdict.kind === 'success' && same) findings.push(observed('record', 'one', evidence));
-    else
-      findings.push(unrecognized('record', evidence, 'not: deletions are confirmed by reading a customer by its id'));
+    const works = one.verdict.kind === 'success' && same;
+    if (works) findings.push(observed('customer-address', 'works', evidence));
+    else if (one.status === 404 || one.status === 403)
+      findings.push(observed('customer-address', String(one.status), evidence));
+    else findings.push(unrecognized('customer-address', evidence, 'yes'));
+    if (!works) denied = evidence;
   }
   const gone = await requester.request(`${pathOf('customers')}/${UNUSED_ID}`, { expect: 'record' });
   const noRecord = `${describe(gone)} for a customer that does not exist`;
-  if (gone.status === 404) findings.push(observed('no-record', '404', noRecord));
+  if (denied !== null) findings.push(undetermined('no-record', denied));
+  else if (gone.status === 404) findings.push(observed('no-record', '404', noRecord));
   else findings.push(unrecognized('no-record', noRecord, saysGone(gone) ? 'yes' : LOOKS_PRESENT));
 
   const path = await requester.request('/api/v2/no-such-list');

@@ -15,6 +15,8 @@ export interface Given {
   readonly others?: readonly TestResource[];
   /** The only fault that occurs; `none`: no fault. */
   readonly faults?: Variants['fault'];
+  /** The clock of the database is put back during every action. Default: during some actions of some seeds. */
+  readonly putBack?: boolean;
   /** One request at a time and no crashes, so that a seed always sends the same requests. */
   readonly sequential?: boolean;
 }
@@ -48,6 +50,8 @@ export interface Action {
   readonly spent: number;
   /** A second process tries to read beside the first. */
   readonly rival: boolean;
+  /** How far the clock of the database is put back, and after which commit; null where it is not. */
+  readonly putBack: { readonly atCommit: number; readonly ms: number } | null;
 }
 
 export interface Plan {
@@ -118,10 +122,20 @@ export function planOf(seed: number, given: Given = {}): Plan {
     pace: createRandom(mix(seed, 0x9ace)).pick(['even', 'ticks']),
     repairs: given.only === true || random.chance(0.15),
     actions: Array.from({ length: random.int(2, 5) }, (_, index) => {
+      const putBack = putBackOf(seed, index, given);
       const action = actionOf(random, { first: index === 0, faults: given.faults, shared: limit, others });
-      return given.sequential ? { ...action, crashes: [], rival: false } : action;
+      return { ...action, putBack, ...(given.sequential ? { crashes: [], rival: false } : {}) };
     }),
   };
+}
+
+/** One seed in ten has such steps. Those that name their variants stay without them, as without points that were added later. */
+function putBackOf(seed: number, index: number, { putBack, variants, sequential }: Given): Action['putBack'] {
+  // A separate random stream, so that adding this changed no plan.
+  const random = createRandom(mix(mix(seed, 0xc10c), index));
+  const isChosen = createRandom(mix(seed, 0xbac7)).chance(0.1) && random.chance(0.5);
+  if (!(putBack ?? (isChosen && variants === undefined && !sequential))) return null;
+  return { atCommit: random.int(1, 12), ms: random.pick([5 * SECOND, MINUTE, 20 * MINUTE, 3 * HOUR, DAY, 9 * DAY]) };
 }
 
 /** Two of the other lists. Months take some seventy requests a reading, so only one seed in 25 has them. */
@@ -148,7 +162,7 @@ function actionOf(
     shared,
     others,
   }: { first: boolean; faults: Variants['fault'] | undefined; shared: number; others: readonly TestResource[] },
-): Action {
+): Omit<Action, 'putBack'> {
   const all = random.chance(0.7);
   const bounded = random.chance(0.7);
   return {
@@ -192,7 +206,7 @@ function crashOf(random: Random): Crash {
 }
 
 /** The command that replays a seed. */
-export function replay(seed: number, { variants, only, faults, pageSize, others }: Given): string {
+export function replay(seed: number, { variants, only, faults, pageSize, others, putBack }: Given): string {
   const points = Object.entries(variants ?? {}).map(([name, value]) => `${name}=${value}`);
   const flags = [
     points.length > 0 ? `--variant ${points.join(',')}` : '',
@@ -200,6 +214,7 @@ export function replay(seed: number, { variants, only, faults, pageSize, others 
     faults ? `--faults ${faults}` : '',
     pageSize ? `--page-size ${pageSize}` : '',
     others ? `--others ${others.join(',') || 'none'}` : '',
+    putBack ? '--put-back' : '',
   ];
   return ['npm run simulate -- --seeds 1 --seed', seed, ...flags.filter(Boolean)].join(' ');
 }

@@ -192,6 +192,7 @@ async function finish(
     crashes: [],
     spent: 0,
     rival: false,
+    putBack: null,
   };
   const states = await end(await placeOrders(world, action, { whole }));
   const accepted = await acceptDeletions(world, states);

@@ -21,7 +21,7 @@ const listsHitBy = (fault: Fault) => (isListFault(fault) && !MAY_HIT_ANY.include
 export async function serve(world: World, action: Action, crash: Crash | undefined): Promise<Outcome> {
   const { plan, url, sandbox, clock, watch, random, processes } = world;
   let commits = 0;
-  const rivals: Promise<void>[] = [];
+  const beside: Promise<void>[] = [];
   const checkReading = createReadingCheck(plan);
   let undead: () => void = () => undefined;
   const lockLost = new Promise<void>(resolve => {
@@ -42,7 +42,8 @@ export async function serve(world: World, action: Action, crash: Crash | undefin
       if (planned.atCommit === commits) sandbox.failNext(planned.fault, planned.count, listsHitBy(planned.fault));
     if (random.chance(action.changeChance)) change(world, random.int(1, 3));
     if (random.chance(action.changeChance * action.restoreChance)) restoreOne(sandbox, random);
-    if (action.rival && commits === 1) rivals.push(rivalReads(world));
+    if (action.rival && commits === 1) beside.push(rivalReads(world));
+    if (action.putBack?.atCommit === commits) beside.push(clock.putBack(action.putBack.ms));
     if (crash?.kind === 'stop' && commits === crash.atCommit) self.stop();
     if (crash?.kind === 'zombie' && commits === crash.atCommit) void self.loseLock().then(undead);
   };
@@ -50,7 +51,7 @@ export async function serve(world: World, action: Action, crash: Crash | undefin
   const process = await open();
   processes.add(process);
   const close = async () => {
-    await Promise.all(rivals);
+    await Promise.all(beside);
     await process.close();
     processes.delete(process);
   };

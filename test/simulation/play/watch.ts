@@ -27,11 +27,14 @@ function comesWithoutIds(table: Table, variants: Sandbox['variants']): boolean {
   return variants['other-ids'] === 'no' && ['products', 'quotes', 'tickets', 'users'].includes(table);
 }
 
-/** Records every deletion as it happens: a row that comes back leaves no trace in `row_history`. What a watch sees starts here. */
-export async function recordDeletions(database: Database): Promise<void> {
+/**
+ * Records every deletion as it happens: a row that comes back leaves no trace in `row_history`. What a watch sees starts here. `now`: the time
+ * at the source, in SQL.
+ */
+export async function recordDeletions(database: Database, now = 'sluice.now()'): Promise<void> {
   await database.query('create table if not exists public.deletions (resource text, key text, at float8)');
   await database.query(`create or replace function public.record_deletion() returns trigger language plpgsql as $$ begin
-    insert into public.deletions values (new.resource, new.key, extract(epoch from sluice.now()) * 1000); return null; end $$`);
+    insert into public.deletions values (new.resource, new.key, extract(epoch from ${now}) * 1000); return null; end $$`);
   await database.query(`create or replace trigger record_deletion after insert on warehouse.row_history
     for each row when (new.ended_by = 'deleted') execute function public.record_deletion()`);
 }

@@ -20,8 +20,8 @@ const reading = (startedAt: string, page = 2): ReadingState => ({
   totalRecords: 500,
 });
 async function moveCursor(tx: Db, from: Cursor, readings: Record<string, ReadingState> = {}): Promise<Cursor> {
-  const [moved] = await bookCommit(tx, 'main', [aBooking('parcels', from, { readings })]);
-  return moved as Cursor;
+  const { cursors } = await bookCommit(tx, 'main', [aBooking('parcels', from, { readings })]);
+  return cursors[0] as Cursor;
 }
 
 test('a cursor that was taken over refuses its previous reader, and nothing of that transaction is written', async () => {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { endRun, keepWaiting, startRun } from '../../../src/warehouse/ledgers/runs.ts';
-import { openSlots, recordSlot, takeSlot } from '../../../src/warehouse/ledgers/slots.ts';
+import { openSlots, recordSlot, type Slot, takeSlot } from '../../../src/warehouse/ledgers/slots.ts';
 import { whatIsDue } from '../../../src/warehouse/reports/due.ts';
 import { withDatabase } from '../../support/database.ts';
 
@@ -35,5 +35,27 @@ test('open slots, and those of a run that releases its slots, are found without 
         from pg_stat_xact_user_tables where relid = 'sluice.slots'::regclass`.execute(tx);
       expect(Number(rows[0]?.reads)).toBeLessThan(100);
     });
+  });
+});
+
+test('a tick whose time comes again after the clock was put back is recorded again, exactly once', async () => {
+  await withDatabase(async ({ kysely, query }) => {
+    const tick = new Date('2026-01-15T10:00:00Z');
+    const run = await startRun(kysely, {
+      source: 'main',
+      resource: 'users',
+      kind: 'slot',
+      orderId: null,
+      slotAt: null,
+    });
+    expect(await recordSlot(kysely, 'main', 'users', tick)).toBe(true);
+    const [slot] = await openSlots(kysely, 'main');
+    await takeSlot(kysely, 'main', slot as Slot, run);
+    expect(await recordSlot(kysely, 'main', 'users', tick)).toBe(false);
+    // As it is after the clock was put back by an hour.
+    await query("update sluice.slots set recorded_at = sluice.now() + interval '1 hour'");
+    expect(await recordSlot(kysely, 'main', 'users', tick)).toBe(true);
+    expect(await openSlots(kysely, 'main')).toHaveLength(1);
+    expect(await recordSlot(kysely, 'main', 'users', tick)).toBe(false);
   });
 });

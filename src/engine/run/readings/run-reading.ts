@@ -101,6 +101,6 @@ function stepsOf(
     case 'total':
       return readTotal(reader, task, slice);
     case 'one':
-      return readOne(reader, task, slice, startedAt);
+      return readOne(reader, engine.database, task, slice, startedAt);
   }
 }
