@@ -14,6 +14,7 @@ import {
 import { checkFields } from './checks/check-fields.ts';
 import { checkFilters, checkSearch, checkStates } from './checks/check-filters.ts';
 import { checkLimit } from './checks/check-limit.ts';
+import { checkMostRows } from './checks/check-most-rows.ts';
 import { checkNoRows } from './checks/check-no-rows.ts';
 import { checkOrder } from './checks/check-order.ts';
 import { checkPaging, checkPastEnd } from './checks/check-paging.ts';
@@ -55,6 +56,7 @@ export interface Report {
 /** Points that are never checked, and why. */
 const NEVER_CHECKED: Record<string, string> = {
   webhooks: 'a registration cannot be undone, so none is made',
+  'most-rows-of': 'the point most-rows names the lists',
   visible: 'a key with partial access looks like a smaller installation',
 };
 const NEEDS_WRITE = 'checked only with --write';
@@ -143,6 +145,7 @@ async function runChecks(
   await attempt(['date-filter', 'date-to'], () => checkDates(requester, lists));
   await attempt(['filters'], () => checkFilters(requester, lists));
   const windowsWork = isSeen('date-filter', 'honoured', 'pair-only');
+  await attempt(['most-rows'], () => checkMostRows(requester, lists, windowsWork));
   await attempt(['date-bounds'], () => checkDateBounds(requester, lists, windowsWork));
   const farDatesWork = isSeen('date-bounds', 'any');
   await attempt(['undated'], () => checkUndated(requester, lists, { windowsWork, farDatesWork }));

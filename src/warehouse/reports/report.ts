@@ -133,7 +133,8 @@ export interface UnprovenEnd {
 /** SQL: the end of the list of these expressions, if it is not agreed; null for a list that date windows prove. */
 const unprovenEnd = (source: RawBuilder<unknown>, resource: RawBuilder<unknown>) => sql<UnprovenEnd | null>`
   (select jsonb_build_object('verdict', e.value::jsonb->'verdict', 'rows', e.value::jsonb->'rows') from sluice.traits e
-    where e.source = ${source} and e.resource = ${resource} and e.trait = 'end' and e.value::jsonb->>'verdict' <> 'agreed'
+    where e.source = ${source} and e.resource = ${resource} and e.trait = 'end'
+      and case when e.trait = 'end' then e.value::jsonb->>'verdict' end <> 'agreed'
       and exists (select from sluice.coverage c where c.source = e.source and c.resource = e.resource
         and (c.slice = 'whole' or c.slice like 'id %')))`;
 

@@ -4,8 +4,10 @@ import type { Finding } from './finding.ts';
 
 /** Marks combinations of behaviours that Sluice cannot handle together, although it handles each alone; the simulation excludes the same ones. */
 export function applyExclusions(findings: readonly Finding[]): Finding[] {
-  const exclusions = EXCLUDED.filter(({ when }) =>
-    Object.entries(when).every(([point, value]) => isSeen(findings, point, value)),
+  const seen = Object.fromEntries(findings.flatMap(({ point, seen }) => (seen === null ? [] : [[point, seen]])));
+  const exclusions = EXCLUDED.filter(
+    ({ when, also }) =>
+      Object.entries(when).every(([point, value]) => isSeen(findings, point, value)) && (also?.(seen) ?? true),
   );
   return findings.map(finding => {
     const exclusion = exclusions.find(
