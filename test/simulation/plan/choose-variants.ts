@@ -154,6 +154,8 @@ function chooseAdded(seed: number): Partial<Variants> {
   // Any length may be a cap.
   const length = String(createRandom(mix(seed, 0xca9)).int(10, 300));
   if ((chosen['most-rows'] ?? 'all') !== 'all') chosen['most-rows'] = length;
+  // No client could notice what its own count leaves out.
+  if (chosen['most-rows-of'] === 'counted') delete chosen['most-rows-of'];
   return chosen as Partial<Variants>;
 }
 
