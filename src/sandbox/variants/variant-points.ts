@@ -131,7 +131,11 @@ export const variantPoints = {
   ),
   batch: point(
     'How a batch with invalid entries is treated.',
-    { partial: 'valid entries are created, with one result per entry', all: 'all or nothing' },
+    {
+      partial: 'valid entries are created, with one result per entry',
+      all: 'all or nothing',
+      silent: 'valid entries are created, and no answer reports an entry',
+    },
     'partial',
   ),
   'no-rows': point(
@@ -190,5 +194,10 @@ export const variantPoints = {
     'Whether invoices and transactions have dates far away (fixed at opening).',
     { near: 'all lie within years of today', far: 'one in 50 is of 1850, 2050 or 9999' },
     'near',
+  ),
+  creates: point(
+    'When records are created.',
+    { now: 'before the answer', later: '1 to 20 seconds after the answer, which has status 202 and no record' },
+    'now',
   ),
 } as const;
