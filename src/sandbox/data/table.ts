@@ -32,6 +32,8 @@ export interface Table<Row extends { id: number }> {
   readonly columns: Columns;
   /** The id of the next new row; with `reissuedIds` it may be that of a removed one. */
   readonly nextId: number;
+  /** Whether ids of deleted rows are issued again. */
+  readonly reissuesIds: boolean;
   has(id: number): boolean;
   get(id: number): Row | undefined;
   /** A row that was removed. */
@@ -143,6 +145,7 @@ export function createTable<Row extends { id: number }>(source: TableSource<Row>
     get nextId() {
       return nextId();
     },
+    reissuesIds: source.reissuedIds === true,
     has: id => livePosition(id) >= 0,
     get(id) {
       const position = livePosition(id);
