@@ -23,9 +23,19 @@ export function comparedFields(body: PushItem['body'], visible: ReadonlySet<stri
   });
 }
 
-/** Whether a row is newer than what the warehouse held before a line was sent. */
-export const isNewer = (id: string | null, lastId: string | null): boolean =>
-  id === null || lastId === null || BigInt(id) > BigInt(lastId);
+/** A line, and what the warehouse held before it was sent. */
+export interface SentLine extends Pick<PushItem, 'id' | 'body' | 'lastId' | 'lastAt'> {
+  /** See `HighestIds`. Default: `lastId`. */
+  readonly keptId?: string | null;
+}
+
+/** Whether a row may have been created since a line was sent. The texts of moments come from one session, so they sort as the moments do. */
+export function isNewer({ id, storedAt }: NewRow, { lastId, lastAt, keptId = lastId }: SentLine): boolean {
+  const isChanged = storedAt > (lastAt ?? '');
+  return id === null ? isChanged : isAbove(id, lastId) || (isChanged && isAbove(id, keptId));
+}
+
+export const isAbove = (id: string, than: string | null): boolean => than === null || BigInt(id) > BigInt(than);
 
 /** The rows by their comparable text. */
 export function indexRows(

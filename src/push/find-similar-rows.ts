@@ -1,7 +1,6 @@
 import type { Job } from '../engine/job.ts';
 import type { NewRow } from '../warehouse/pushes/push-rows.ts';
-import type { PushItem } from '../warehouse/pushes/pushes.ts';
-import { comparableText, comparedFields, indexRows, isNewer, visibleFields } from './compare-rows.ts';
+import { comparableText, comparedFields, indexRows, isNewer, type SentLine, visibleFields } from './compare-rows.ts';
 
 /**
  * Finds new rows that may be a line although they differ, by the line's id: sources rewrite values (`&` as `&amp;`, a phone number without
@@ -11,13 +10,14 @@ import { comparableText, comparedFields, indexRows, isNewer, visibleFields } fro
 export function findSimilarRows(
   job: Job,
   identifying: readonly string[],
-  items: readonly Pick<PushItem, 'id' | 'body' | 'lastId'>[],
+  items: readonly SentLine[],
   rows: readonly NewRow[],
 ): Map<string, NewRow> {
   const found = new Map<string, NewRow>();
   const visible = visibleFields(rows);
   const indexes = new Map<string, Map<string, NewRow[]>>();
-  for (const { id, body, lastId } of items) {
+  for (const item of items) {
+    const { id, body } = item;
     const agreeing = new Map<NewRow, number>();
     let compared = 0;
     for (const part of comparedFields(body, visible)) {
@@ -30,7 +30,7 @@ export function findSimilarRows(
       const weight = identifying.includes(part.field) ? Number.POSITIVE_INFINITY : 1;
       for (const row of index.get(text) ?? []) agreeing.set(row, (agreeing.get(row) ?? 0) + weight);
     }
-    const similar = [...agreeing].find(([row, weight]) => weight > compared / 2 && isNewer(row.id, lastId));
+    const similar = [...agreeing].find(([row, weight]) => weight > compared / 2 && isNewer(row, item));
     if (similar) found.set(id, similar[0]);
   }
   return found;

@@ -6,7 +6,7 @@ import type { SendResult } from './sender.ts';
 /** The new state of the one line of a request. */
 export function updatesOfSingle(result: SendResult, items: readonly PushItem[]): PushNews[] {
   return items.map(({ id }): PushNews => {
-    if (result.kind === 'answered') return { id, state: 'created', sourceId: parseCreatedId(result.body), quiet: true };
+    if (result.kind === 'answered') return createdAs(id, parseCreatedId(result.body));
     if (result.kind === 'refused') return { id, state: 'refused', message: result.error.message, quiet: true };
     return { id, state: result.kind === 'unsent' ? 'planned' : 'unknown', message: result.error.message };
   });
@@ -22,10 +22,10 @@ export function updatesOfBatch(
     const entries = parseBatch(result.body, items.length, hide);
     return items.map(({ id }, index): PushNews => {
       const entry = entries[index];
-      if (entry?.kind === 'created') return { id, state: 'created', sourceId: entry.sourceId, quiet: true };
+      if (entry?.kind === 'created') return createdAs(id, entry.sourceId);
       if (entry?.kind === 'refused') return { id, state: 'refused', message: entry.message, quiet: true };
       const message = 'The source answered the batch without reporting this entry.';
-      return { id, state: 'unknown', message, quiet: true };
+      return { id, state: 'unknown', message, quiet: false };
     });
   }
   const { message, fields } = result.error;
@@ -42,3 +42,11 @@ export function updatesOfBatch(
     return { id, state: 'unknown', message: `The batch was refused: ${message}`, quiet: true };
   });
 }
+
+/** A source that names no record, as with status 202, may create it after its answer. */
+const createdAs = (id: string, sourceId: string | null): PushNews => ({
+  id,
+  state: 'created',
+  sourceId,
+  quiet: sourceId !== null,
+});

@@ -4,8 +4,9 @@ import { type Day, holds } from '../engine/slices/date-windows.ts';
 import type { Database } from '../warehouse/database/database.ts';
 import { databaseNow } from '../warehouse/database/now.ts';
 import { readCoverage } from '../warehouse/ledgers/coverage.ts';
-import { findById, type NewRow, newRows } from '../warehouse/pushes/push-rows.ts';
+import { findById, type HighestIds, highestIds, type NewRow, newRows } from '../warehouse/pushes/push-rows.ts';
 import { isEmptied, noteNews, type PushItem, type PushNews, readItems } from '../warehouse/pushes/pushes.ts';
+import { isAbove } from './compare-rows.ts';
 import { findSimilarRows } from './find-similar-rows.ts';
 import { matchRows } from './match-rows.ts';
 import type { PushTarget } from './targets.ts';
@@ -21,11 +22,14 @@ export interface Reconciliation {
   readonly target: PushTarget;
   readonly resource: Resource;
   readonly readBack: ReadBack;
-  /** Called before it waits until the source has certainly finished with what was sent. */
+  /** Called before it waits until the source certainly shows what was sent. */
   readonly onQuietWait: (waitMs: number) => void;
 }
 
 const isDoubtful = ({ state }: PushItem): boolean => state === 'sent' || state === 'unknown';
+
+/** A line as it was sent, and what is left of the rows that were there before. */
+type SentItem = PushItem & HighestIds;
 
 /** The line may have a row at the source that was not found yet. An emptied line can be compared with none. */
 export const isUnmatched = (item: PushItem): boolean =>
@@ -33,14 +37,14 @@ export const isUnmatched = (item: PushItem): boolean =>
 
 /**
  * Reads the list back and finds the row of each line that was sent. A line of unknown outcome becomes `planned` again once its absence is
- * proven: the slices that would hold its row were read after the source had finished with it, they show every other line that was
- * created, and no new row is similar to it.
+ * proven: the slices that would hold its row were read after the source had finished with it and no answer lagged behind that, they show
+ * every other line that was created, no new row is similar to it, no changed row equals it, and ids did not go down.
  */
 export async function reconcile(given: Reconciliation): Promise<void> {
   const { database, resource, readBack } = given;
   await readBack('newest');
   let unmatched = await matchItems(given);
-  await waitUntilQuiet(given, unmatched.filter(isDoubtful));
+  await waitUntilShown(given, unmatched);
   // A sync reads a short list in full, and of a long one the newest end and as much as its share of the limit allows. If that proves
   // nothing, everything that could hold the rows is read.
   if (unmatched.length > 0 && !(await isCovered(given, unmatched))) {
@@ -59,66 +63,99 @@ export async function reconcile(given: Reconciliation): Promise<void> {
  * Finds lines that the source refused but created nevertheless, before they are sent again. The list is read only if nothing has read it
  * since, as when the push that sent them was cut off.
  */
-export async function findRefused(given: Reconciliation, refused: readonly PushItem[]): Promise<void> {
+export async function findRefused(given: Reconciliation): Promise<void> {
+  const refused = (await readSent(given)).filter(({ state }) => state === 'refused');
+  await waitUntilShown(given, refused);
   if (!(await isCovered(given, refused))) await given.readBack('newest');
   await matchItems(given);
 }
 
-async function waitUntilQuiet(
-  { database, clock, signal, onQuietWait }: Reconciliation,
-  doubtful: readonly PushItem[],
+/** From then on (epoch ms), an answer shows each of these lines that was carried out: the rule for what an absence proves. */
+const shownFrom = ({ lagMs }: Resource, items: readonly PushItem[]): number =>
+  Math.max(...items.map(item => item.quietAt ?? 0)) + lagMs;
+
+async function waitUntilShown(
+  { database, clock, signal, resource, onQuietWait }: Reconciliation,
+  items: readonly PushItem[],
 ): Promise<void> {
-  if (doubtful.length === 0) return;
-  const waitMs = Math.max(...doubtful.map(item => item.quietAt ?? 0)) - (await databaseNow(database));
+  if (items.length === 0) return;
+  const waitMs = shownFrom(resource, items) - (await databaseNow(database));
   if (waitMs > SECOND) onQuietWait(waitMs);
   if (waitMs > 0) await clock.sleep(waitMs, signal);
 }
 
 /** The new states of the lines whose outcome is still unknown. */
-async function updatesOfDoubtful(given: Reconciliation, unmatched: readonly PushItem[]): Promise<PushNews[]> {
+async function updatesOfDoubtful(given: Reconciliation, unmatched: readonly SentItem[]): Promise<PushNews[]> {
   const { resource, target } = given;
   const covered = await isCovered(given, unmatched);
   const unseen = unmatched.some(item => item.state === 'created');
   const doubtful = unmatched.filter(isDoubtful);
   const similar = findSimilarRows(resource.job, target.identifying, doubtful, await rowsSince(given, doubtful));
-  return doubtful.map(({ id }): PushNews => {
+  const changed = matchRows(
+    resource.job,
+    doubtful,
+    await rowsSince(given, doubtful, { changed: true }),
+    ({ storedAt }, { lastAt }) => storedAt > (lastAt ?? ''),
+  );
+  /** Why the line must not be sent again; null if it certainly was not created. */
+  const doubtOf = ({ id, lastId, presentId }: SentItem): string | null => {
     const row = similar.get(id);
-    if (row) return { id, state: 'unknown', message: `A similar, but not equal, row is new: ${nameOf(row)}.` };
-    if (covered && !unseen) return { id, state: 'planned' };
-    const message = covered
-      ? 'The source does not show it. It also does not show every line that it reported as created.'
-      : 'The list could not be proven complete.';
-    return { id, state: 'unknown', message };
+    if (row) return `A similar, but not equal, row is new: ${nameOf(row)}.`;
+    const key = changed.get(id);
+    if (key !== undefined) return `An equal row is not new, but has changed since: ${resource.table.key.name} ${key}.`;
+    if (!covered) return 'The list could not be proven complete.';
+    if (unseen) return 'The source does not show it. It also does not show every line that it reported as created.';
+    const isBelow = lastId !== null && (presentId === null || isAbove(lastId, presentId));
+    return isBelow ? 'The highest id at the source went down: ids of deleted records may be issued again.' : null;
+  };
+  return doubtful.map((item): PushNews => {
+    const message = doubtOf(item);
+    return message === null ? { id: item.id, state: 'planned' } : { id: item.id, state: 'unknown', message };
   });
 }
 
+/** The lines of a push, and what is left of the rows that were there when each was sent. */
+async function readSent({ database, pushId, resource }: Reconciliation): Promise<SentItem[]> {
+  const { kysely } = database;
+  const items = (await readItems(kysely, pushId)).filter(item => isUnmatched(item) || item.state === 'refused');
+  const highest = new Map<string | null, HighestIds>();
+  for (const { lastAt } of items)
+    if (!highest.has(lastAt)) highest.set(lastAt, await highestIds(kysely, placeOf(resource), resource.table, lastAt));
+  return items.map(item => ({ ...item, ...(highest.get(item.lastAt) as HighestIds) }));
+}
+
 /** Gives each line its row, if there is one, and returns the lines without. */
-async function matchItems(given: Reconciliation): Promise<PushItem[]> {
+async function matchItems(given: Reconciliation): Promise<SentItem[]> {
   const { pushId, resource } = given;
   const { kysely } = given.database;
   await findById(kysely, pushId, resource.table);
-  const items = (await readItems(kysely, pushId)).filter(item => item.lastAt !== null);
-  const unmatched = items.filter(isUnmatched);
+  const items = await readSent(given);
+  const sent = items.filter(item => item.lastAt !== null);
   // Of equal lines the first gets the row: lines that were certainly created come before doubtful ones. A refused line that was created
   // nevertheless would be sent again by the next push.
   const candidates = [
-    ...unmatched.filter(item => item.state === 'created'),
-    ...unmatched.filter(isDoubtful),
-    ...items.filter(item => item.state === 'refused'),
+    ...sent.filter(item => item.state === 'created'),
+    ...sent.filter(isDoubtful),
+    ...sent.filter(item => item.state === 'refused'),
   ];
   const matched = matchRows(resource.job, candidates, await rowsSince(given, candidates));
   await noteNews(
     kysely,
     [...matched].map(([id, rowKey]) => ({ id, state: 'created' as const, rowKey })),
   );
-  return (await readItems(kysely, pushId)).filter(isUnmatched);
+  return items.filter(item => isUnmatched(item) && !matched.has(item.id));
 }
 
-/** The unclaimed rows that are newer than the state of the warehouse before the first of these lines was sent. */
-async function rowsSince({ database, resource }: Reconciliation, items: readonly PushItem[]): Promise<NewRow[]> {
+/** The unclaimed rows that are newer than the state of the warehouse before the first of these lines was sent; see `newRows`. */
+async function rowsSince(
+  { database, resource }: Reconciliation,
+  items: readonly SentItem[],
+  which?: { changed: boolean },
+): Promise<NewRow[]> {
   if (items.length === 0) return [];
-  const before = { lastId: least(items.map(item => item.lastId)), lastAt: earliest(items) };
-  return newRows(database.kysely, placeOf(resource), resource.table, before);
+  const [lastId, keptId] = [least(items.map(item => item.lastId)), least(items.map(item => item.keptId))];
+  const before = { lastId, keptId, lastAt: earliest(items) };
+  return newRows(database.kysely, placeOf(resource), resource.table, before, which);
 }
 
 const nameOf = ({ id, key }: NewRow): string => (id === null ? `_key ${key}` : `id ${id}`);
@@ -137,14 +174,14 @@ function least(ids: readonly (string | null)[]): string | null {
 const earliest = (items: readonly PushItem[]): string | null =>
   items.reduce<string | null>((first, { lastAt }) => (first === null || (lastAt ?? '') < first ? lastAt : first), null);
 
-/** Every slice that could hold one of these lines was read after the source had finished with all of them. */
-async function isCovered({ database, resource }: Reconciliation, items: readonly PushItem[]): Promise<boolean> {
-  const since = Math.max(...items.map(item => item.quietAt ?? 0));
-  const last = least(items.map(item => item.lastId));
+/** Every slice that could hold one of these lines was read since answers show all of them. */
+async function isCovered({ database, resource }: Reconciliation, items: readonly SentItem[]): Promise<boolean> {
+  const since = shownFrom(resource, items);
+  const kept = least(items.map(item => item.keptId));
   const days = daysOf(resource, items);
   const entries = (await readCoverage(database.kysely, placeOf(resource))).filter(({ slice }) => {
     if (slice.by === 'date') return days === null || days.some(day => holds(slice, day));
-    if (slice.by === 'id') return slice.to === null || last === null || slice.to > BigInt(last);
+    if (slice.by === 'id') return slice.to === null || kept === null || slice.to >= BigInt(kept);
     return slice.by === 'whole';
   });
   return entries.length > 0 && entries.every(({ provenAt }) => provenAt !== null && provenAt >= since);

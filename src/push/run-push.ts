@@ -71,9 +71,8 @@ async function prepareItems(push: Push): Promise<void> {
   const { kysely } = push.database;
   let items = await readItems(kysely, push.pushId);
   if (resource) {
-    const refused = items.filter(item => item.state === 'refused');
     if (items.some(isUnmatched)) await reconcile({ ...push, resource });
-    else if (refused.length > 0) await findRefused({ ...push, resource }, refused);
+    if (items.some(item => item.state === 'refused')) await findRefused({ ...push, resource });
     else if (items.some(item => item.state === 'planned') && (await isUnread(push, resource)))
       await push.readBack('newest');
   } else {

@@ -155,7 +155,7 @@ function startTimeline(
   webhooks: Webhooks,
 ): Timeline {
   const { seed, clock, size = 'small', today } = options;
-  const { states, undated, digits, dates } = variants.current();
+  const { states, undated, digits, dates, 'new-ids': newIds } = variants.current();
   const openedAt = clock.now();
   const startedAt = today === undefined ? openedAt : noonOf(today);
   return createTimeline({
@@ -167,6 +167,7 @@ function startTimeline(
       undated: undated === 'yes',
       beyondDouble: digits === 'beyond',
       farDates: dates === 'far',
+      reissuedIds: newIds === 'reissued',
     },
     now: () => startedAt + (clock.now() - openedAt),
     startedAt,

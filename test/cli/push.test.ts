@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acquireSourceLock } from '../../src/warehouse/database/source-lock.ts';
 import { differences } from '../support/compare.ts';
-import { run, useBuild, withInstallation } from './run-command.ts';
+import { begin, run, until, useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
 
@@ -157,5 +157,18 @@ test('two pushes of one resource do not run at the same time; wrong usage is rep
     // An hour later.
     await database.query('delete from sluice.requests; delete from sluice.budgets');
     expect((await sluice('push', 'leads', two, '--yes', '--json')).json()).toMatchObject({ created: 2, requests: 1 });
+  });
+});
+
+test('a line that an answered batch does not report is not sent again before answers no longer lag (SOURCE_LAG_SECONDS)', async () => {
+  await withInstallation({ variants: { batch: 'all' } }, async ({ sandbox, env: given, sluice }) => {
+    await sluice('sync', 'customers');
+    const path = file('lag.csv', `${customersCsv(3)}Pushed wrongly,büro@müller.example\n`);
+    const push = begin(['push', 'customers', path, '--yes'], { env: { ...given, SOURCE_LAG_SECONDS: '3600' } });
+    await until(() => push.stderr().includes('until the source shows'));
+    expect(push.stderr()).toMatch(/^customers: waiting (3600|35\d\d) s until the source shows what was sent$/m);
+    expect(sandbox.stats.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    push.child.kill('SIGKILL');
+    await push.ended;
   });
 });

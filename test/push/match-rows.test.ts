@@ -3,7 +3,12 @@ import customers from '../../jobs/customers.ts';
 import invoices from '../../jobs/invoices.ts';
 import { matchRows } from '../../src/push/match-rows.ts';
 
-const row = (id: number, values: object) => ({ key: String(id), id: String(id), row: { id, ...values } });
+const row = (id: number, values: object) => ({
+  key: String(id),
+  id: String(id),
+  storedAt: '2026-01-15 10:00:00+00',
+  row: { id, ...values },
+});
 const line = (
   id: string,
   body: Record<string, unknown>,
@@ -13,6 +18,7 @@ const line = (
   id,
   body,
   lastId,
+  lastAt: '2026-01-15 09:00:00+00',
   sourceId,
 });
 
@@ -44,7 +50,7 @@ test('a row is matched to one line, never to a line sent after it was stored, no
 test('a line whose answer named an id matches no row that shows an id, and may match one that shows none', () => {
   const named = [line('1', { account: 'A' }, '10', '901')];
   expect([...matchRows(customers, named, [row(11, { account: 'A' })])]).toEqual([]);
-  const bare = { key: 'k', id: null, row: { account: 'A' } };
+  const bare = { ...row(11, {}), key: 'k', id: null, row: { account: 'A' } };
   expect([...matchRows(customers, named, [row(11, { account: 'A' }), bare])]).toEqual([['1', 'k']]);
 });
 
@@ -64,4 +70,15 @@ test('lists are compared in any order, by the keys that all elements have; a fie
   expect([...matchRows(invoices, [line('1', { customer_id: 7, date: '2026-01-15', items })], rows)]).toEqual([
     ['1', '12'],
   ]);
+});
+
+test('an id that was stored before is new if its row has changed since and no row above it was kept', () => {
+  const rows = [row(9, { account: 'A' }), { ...row(10, { account: 'A' }), storedAt: '2026-01-15 08:00:00+00' }];
+  const matched = (keptId: string | null) => [
+    ...matchRows(customers, [{ ...line('1', { account: 'A' }), keptId }], rows),
+  ];
+  expect(matched('10')).toEqual([]);
+  expect(matched('9')).toEqual([]);
+  expect(matched('8')).toEqual([['1', '9']]);
+  expect(matched(null)).toEqual([['1', '9']]);
 });

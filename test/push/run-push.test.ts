@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
-import { systemClock } from '../../src/clock.ts';
+import { type Clock, MINUTE, SECOND, systemClock } from '../../src/clock.ts';
 import type { Resource } from '../../src/engine/resource.ts';
 import { checkLines } from '../../src/push/check-lines.ts';
 import type { ReadBack } from '../../src/push/reconcile.ts';
@@ -17,6 +17,7 @@ import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
 import type { TestResource } from '../support/resources.ts';
 import { openEngine, serveOrders } from '../support/source.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
 
 interface Given {
   readonly sandbox: Sandbox;
@@ -46,12 +47,14 @@ async function pushLines(
     database: Database;
     resource: Resource | null;
     readBack: ReadBack;
+    clock?: Clock;
+    quietMs?: number;
   },
   name: string,
   bodies: readonly object[],
   how: How = {},
 ): Promise<{ items: PushItem[]; requests: number }> {
-  const { url, apiKey, database, resource, readBack } = to;
+  const { url, apiKey, database, resource, readBack, clock = systemClock, quietMs = 0 } = to;
   const target = PUSH_TARGETS[name] as PushTarget;
   const { lines, problems } = await checkLines(
     target,
@@ -61,14 +64,14 @@ async function pushLines(
   );
   expect(problems).toEqual([]);
   const pushId = await startPush(database, { source: 'main', resource: name }, 'a.ndjson', lines);
-  const budget = createMemoryBudget({ limit: 10_000, windowMs: 1000, clock: systemClock });
+  const budget = createMemoryBudget({ limit: 10_000, windowMs: 1000, clock });
   const sender = createSender(budget, noticed =>
-    openClient({ url, apiKey, auth: 'bearer', budget: noticed, concurrency: 1, timeoutMs: 5000, clock: systemClock }),
+    openClient({ url, apiKey, auth: 'bearer', budget: noticed, concurrency: 1, timeoutMs: 5000, clock }),
   );
   try {
     await runPush({
       database,
-      clock: systemClock,
+      clock,
       signal: how.signal ?? new AbortController().signal,
       pushId,
       name,
@@ -76,7 +79,7 @@ async function pushLines(
       resource,
       sender,
       batchSize: how.batch ?? 10,
-      quietMs: 0,
+      quietMs,
       resendUnknown: how.resendUnknown ?? false,
       readBack,
       onQuietWait: () => undefined,
@@ -88,10 +91,17 @@ async function pushLines(
   return { items: await readItems(database.kysely, pushId), requests: sender.requests };
 }
 
-async function withSource(options: SandboxOptions, resources: TestResource[], fn: (given: Given) => Promise<void>) {
-  const sandbox = await openSandbox({ size: 'small', rateLimit: 0, ...options });
+async function withSource(
+  options: SandboxOptions,
+  resources: TestResource[],
+  fn: (given: Given) => Promise<void>,
+  /** How far answers may lag, and how long the source may act on a request; with them, time is virtual. */
+  late?: { lagMs: number; quietMs: number },
+) {
   await withDatabase(async database => {
-    const engine = await openEngine(database, sandbox, { resources });
+    const clock = late ? await createVirtualClock(database) : systemClock;
+    const sandbox = await openSandbox({ size: 'small', rateLimit: 0, ...(late && { clock }), ...options });
+    const engine = await openEngine(database, sandbox, { resources, clock, lagMs: late?.lagMs ?? 0 });
     const push: Given['push'] = async (name, bodies, how) => {
       const resource = engine.resources.find(each => each.name === name) ?? null;
       const readBack: ReadBack = async ask => {
@@ -102,14 +112,21 @@ async function withSource(options: SandboxOptions, resources: TestResource[], fn
       };
       const { url = sandbox.url } = how ?? {};
       const { apiKey } = sandbox;
-      const { items, requests } = await pushLines({ url, apiKey, database, resource, readBack }, name, bodies, how);
+      const to = { url, apiKey, database, resource, readBack, clock, quietMs: late?.quietMs ?? 0 };
+      const { items, requests } = await pushLines(to, name, bodies, how);
       return { states: items.map(item => item.state), requests };
     };
     if (resources.length > 0) await serveOrders(engine, 'sync');
+    if (late) {
+      await clock.sleep(10 * MINUTE);
+      // A cache now has the answers from before the push.
+      await serveOrders(engine, 'sync');
+      await clock.sleep(SECOND);
+    }
     await fn({ sandbox, database, push });
     await engine.close();
+    await sandbox.close();
   });
-  await sandbox.close();
 }
 
 const customers = (count: number) =>
@@ -527,3 +544,92 @@ test('a stop between requests sends nothing more, a stop during a request awaits
     expect([...sandbox.rows('leads')].filter(row => row.last_name?.startsWith('Lee '))).toHaveLength(3);
   });
 });
+
+describe('a source whose answers lag, and which carries out creates after their answers', () => {
+  const LATE = { lagMs: MINUTE, quietMs: MINUTE };
+  const combinations = (['no', 'replica', 'cache'] as const).flatMap(stale =>
+    (['now', 'later'] as const).flatMap(creates =>
+      (['partial', 'silent'] as const).map(batch => ({ stale, creates, batch })),
+    ),
+  );
+
+  test.each(combinations)('$stale, creates $creates, batch $batch: each line is created once', variants =>
+    withSource(
+      { variants },
+      ['customers'],
+      async ({ sandbox, database, push }) => {
+        const lines = customers(5);
+        expect((await push('customers', lines)).states).toEqual(all(5, 'created'));
+        expect(created(sandbox)).toEqual([5, 5]);
+        const single = [...lines, { account: 'Pushed alone', phone: '1' }, { account: 'Pushed twice', city: 'Graz' }];
+        sandbox.failNext('html-500', 1, 'customers');
+        expect((await push('customers', single)).states).toEqual(all(7, 'created'));
+        expect(created(sandbox)).toEqual([7, 7]);
+        const { rows } = await database.query('select count(distinct row_key)::int as found from sluice.push_items');
+        expect(rows).toEqual([{ found: 7 }]);
+      },
+      LATE,
+    ),
+  );
+});
+
+describe('ids that are issued again after a deletion', () => {
+  const OPTIONS = { variants: { 'new-ids': 'reissued' } } as const;
+  const newest = (sandbox: Sandbox, name: 'customers' | 'invoices') => [...sandbox.rows(name)].at(-1)?.id ?? 0;
+
+  test('a line whose answer was lost and whose record has the id of a deleted one is found', () =>
+    withSource(OPTIONS, ['customers'], async ({ sandbox, database, push }) => {
+      const taken = newest(sandbox, 'customers');
+      sandbox.remove('customers', taken);
+      sandbox.failNext('html-500', 1, 'customers');
+      expect(await push('customers', [{ account: 'Pushed', city: 'Graz' }])).toEqual({
+        states: ['created'],
+        requests: 1,
+      });
+      expect(created(sandbox)).toEqual([1, 1]);
+      const { rows } = await database.query('select row_key from sluice.push_items');
+      expect(rows).toEqual([{ row_key: String(taken) }]);
+    }));
+
+  test("after yesterday's backup was restored, lines whose answers were lost are found", () =>
+    withSource(OPTIONS, ['customers'], async ({ sandbox, push }) => {
+      for (let n = 0; n < 10; n++) sandbox.remove('customers', newest(sandbox, 'customers'));
+      sandbox.failNext('html-500', 1, 'batch');
+      expect((await push('customers', customers(5))).states).toEqual(all(5, 'created'));
+      expect(created(sandbox)).toEqual([5, 5]);
+    }));
+
+  test('a line that is not found is not sent again where the highest id went down', () =>
+    withSource(OPTIONS, ['customers'], async ({ sandbox, database, push }) => {
+      const line = { account: 'Pushed', city: 'Graz' };
+      sandbox.remove('customers', newest(sandbox, 'customers'));
+      sandbox.failNext('drop', 1, 'customers');
+      expect(await push('customers', [line])).toEqual({ states: ['unknown'], requests: 1 });
+      const { rows } = await database.query('select message from sluice.push_items');
+      expect(rows).toEqual([{ message: expect.stringContaining('ids of deleted records may be issued again') }]);
+      expect((await push('customers', [line], { resendUnknown: true })).states).toEqual(['created']);
+      expect(created(sandbox)).toEqual([1, 1]);
+    }));
+});
+
+test('a row that was there before and has become equal to a lost line is reported, and the line is not sent again', () =>
+  withSource({}, ['customers'], async ({ sandbox, database, push }) => {
+    const line = { account: 'Pushed', city: 'Graz' };
+    const [first] = sandbox.rows('customers');
+    sandbox.failNext('drop', 1, 'customers');
+    const onSent = () => void sandbox.update('customers', first?.id ?? 0, line);
+    expect(await push('customers', [line], { onSent })).toEqual({ states: ['unknown'], requests: 1 });
+    const { rows } = await database.query('select message from sluice.push_items');
+    expect(rows).toEqual([{ message: `An equal row is not new, but has changed since: id ${first?.id}.` }]);
+  }));
+
+test('an edit of the newest row does not keep a lost line from being sent again', () =>
+  withSource({}, ['customers'], async ({ sandbox, push }) => {
+    sandbox.failNext('drop', 1, 'customers');
+    let edits = 0;
+    const onSent = () => void sandbox.update('customers', 1, { phone: `${edits++}` });
+    const top = [...sandbox.rows('customers')].at(-1)?.id ?? 0;
+    sandbox.update('customers', top, { phone: 'edited' });
+    expect((await push('customers', [{ account: 'Pushed', city: 'Graz' }], { onSent })).states).toEqual(['created']);
+    expect(created(sandbox)).toEqual([1, 1]);
+  }));

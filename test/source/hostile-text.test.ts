@@ -90,8 +90,8 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
       findSimilarRows(
         customers,
         [],
-        [{ id: '1', body: { address: 'Ann' }, lastId: null }],
-        [{ id: '2', key: '2', row: { id: 2, address: text } }],
+        [{ id: '1', body: { address: 'Ann' }, lastId: null, lastAt: null }],
+        [{ id: '2', key: '2', storedAt: '', row: { id: 2, address: text } }],
       ),
   ],
   'service/webhooks/change-hints.ts': [

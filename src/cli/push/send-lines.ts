@@ -38,7 +38,9 @@ export async function sendLines(sending: Sending): Promise<Pushed> {
   const { signal } = linked;
   const noWait = !options.wait;
   const job = jobs.get(name);
-  const resource = job ? await openResource(database, { source: source.name, name, job, schema: source.schema }) : null;
+  const { schema } = source;
+  const { lagMs, timeoutMs } = source.settings;
+  const resource = job ? await openResource(database, { source: source.name, name, job, schema, lagMs }) : null;
   const pushId = await startPush(database, place, file, lines);
   const progress = createPushProgress(terminal, clock, name, source.timeZone);
   const sender = openSender(sending, progress);
@@ -47,11 +49,11 @@ export async function sendLines(sending: Sending): Promise<Pushed> {
       ...{ database, clock, signal, pushId, name, target, resource, sender },
       batchSize: options.batch,
       // A gateway may give up before the server behind it does.
-      quietMs: 2 * source.settings.timeoutMs,
+      quietMs: 2 * timeoutMs,
       resendUnknown: options.resendUnknown ?? false,
       readBack: createReadBack({ session: { ...session, signal }, database, source, name, noWait }),
       onQuietWait: waitMs =>
-        terminal.note(`${name}: waiting ${Math.ceil(waitMs / SECOND)} s for the source to finish unanswered requests`),
+        terminal.note(`${name}: waiting ${Math.ceil(waitMs / SECOND)} s until the source shows what was sent`),
       onSent: progress.sent,
     });
     await endPush(kysely, pushId, { state: 'done', reason: null, requests: sender.requests });

@@ -36,9 +36,23 @@ export function createEdits(data: Data, now: () => number, emit: EmitEvent): Edi
   });
   return {
     insert(resource, row) {
-      const inserted = data[resource].insert(row, seconds());
+      const { nextId } = data[resource];
+      const [before, changedBefore] = [data[resource].removed(nextId), data[resource].changedAt(nextId)];
+      const changed = seconds();
+      const inserted = data[resource].insert(row, changed);
       const { remove, restore } = removal(resource, inserted.id);
-      history.record({ at: now(), undo: remove, redo: restore });
+      // The id may have been issued again: its place then holds the removed row when the insertion is undone.
+      history.record({
+        at: now(),
+        undo() {
+          if (before) data[resource].update(inserted.id, before, changedBefore);
+          remove();
+        },
+        redo() {
+          restore();
+          if (before) data[resource].update(inserted.id, inserted, changed);
+        },
+      });
       if (resource === 'invoices') emit('invoice.created', 'invoices', inserted as Rows['invoices']);
       if (resource === 'transactions' && 'type' in inserted && inserted.type === 'Income')
         emit('payment.received', 'transactions', inserted as Rows['transactions']);

@@ -61,7 +61,15 @@ export function changeRandomRow<R extends Resource>(
   return row.id;
 }
 
+/** Where ids are issued again, every second deletion is that of the newest row. */
 export function removeRandomRow(context: ChangeContext, resource: Resource): number | undefined {
+  const table = context.data[resource];
+  const newest = table.reissuesIds && context.random.chance(0.5) ? table.select({}).at(-1) : undefined;
+  if (newest !== undefined) {
+    const { id } = table.at(newest);
+    context.edits.remove(resource, id);
+    return id;
+  }
   return changeRandomRow(context, resource, row => context.edits.remove(resource, row.id));
 }
 

@@ -46,11 +46,13 @@ export interface DataOptions {
   beyondDouble: boolean;
   /** One in 50 invoices and transactions is of 1850, 2050 or 9999. */
   farDates: boolean;
+  /** Ids of deleted rows above those that exist are issued again. */
+  reissuedIds?: boolean;
 }
 
 /** Generates the data; the same options give the same data, byte for byte. */
 export function createData(options: DataOptions): Data {
-  const { seed, counts } = options;
+  const { seed, counts, reissuedIds = false } = options;
   const today = dayOf(options.today);
   const customers = customerColumns(counts.customers, seed, today);
   // These are the initial ids only: the table replaces its columns when it grows.
@@ -67,13 +69,14 @@ export function createData(options: DataOptions): Data {
     source: Partial<TableSource<Rows[R]>> = {},
   ): Table<Rows[R]> => {
     const random = createRandom(mix(seed, salt));
-    const table = createTable<Rows[R]>({ states: [], keysOf: () => ({}), ...source });
+    const table = createTable<Rows[R]>({ states: [], keysOf: () => ({}), reissuedIds, ...source });
     for (let index = 0; index < count; index += 1) table.insert(generate(random, index), seconds);
     return table;
   };
 
   return {
     customers: createTable({
+      reissuedIds,
       states: [''],
       keysOf: row => ({ date: String(row.created_at).slice(0, 10) }),
       searchText: row => `${row.account}\n${row.email ?? ''}\n${row.phone ?? ''}`,
@@ -81,12 +84,14 @@ export function createData(options: DataOptions): Data {
       generate: customerGenerator(seed, customers),
     }),
     invoices: createTable({
+      reissuedIds,
       states: invoiceStates,
       keysOf: row => ({ date: row.date, state: row.status, owner: row.customer_id }),
       columns: invoices,
       generate: invoiceGenerator(seed, invoices, options),
     }),
     transactions: createTable({
+      reissuedIds,
       states: transactionTypes,
       keysOf: row => ({ date: row.date, state: row.type, owner: row.account_id }),
       columns: transactions,
@@ -98,7 +103,7 @@ export function createData(options: DataOptions): Data {
       states: ticketStates,
       keysOf: row => ({ state: row.status, owner: row.department_id }),
     }),
-    leads: createTable({ states: [], keysOf: () => ({}) }),
+    leads: createTable({ reissuedIds, states: [], keysOf: () => ({}) }),
     users: smallTable<'users'>(14, 8, randomUser),
     orders: smallTable<'orders'>(15, smallListCount, (random, index) => randomOrder(random, 'SO', index, today)),
     suppliers: smallTable<'suppliers'>(16, 25, randomSupplier),

@@ -30,8 +30,10 @@ export interface Table<Row extends { id: number }> {
   /** Number of positions, deleted rows included. */
   readonly length: number;
   readonly columns: Columns;
-  /** The id of the next new row. */
+  /** The id of the next new row; with `reissuedIds` it may be that of a removed one. */
   readonly nextId: number;
+  /** Whether ids of deleted rows are issued again. */
+  readonly reissuesIds: boolean;
   has(id: number): boolean;
   get(id: number): Row | undefined;
   /** A row that was removed. */
@@ -40,7 +42,7 @@ export interface Table<Row extends { id: number }> {
   isLive(position: number): boolean;
   /** Positions of the matching live rows, by ascending id. */
   select(filter: Filter): Int32Array;
-  /** Time of the last change of a live row, in seconds since the epoch. */
+  /** Time of the last change of a row, removed ones included, in seconds since the epoch. */
   changedAt(id: number): number;
   insert(row: Omit<Row, 'id'>, seconds: number): Row;
   update(id: number, patch: Partial<Row>, seconds: number): Row | undefined;
@@ -57,6 +59,8 @@ export interface TableSource<Row extends { id: number }> {
   /** Columns of the initial rows, and a generator of the row at a position. */
   columns?: Columns;
   generate?(position: number): Row;
+  /** A new row takes the place and the id of a deleted one, if only deleted ones follow. */
+  reissuedIds?: boolean;
 }
 
 const NO_OWNER = -1;
@@ -82,7 +86,16 @@ export function createTable<Row extends { id: number }>(source: TableSource<Row>
     if (row === undefined) throw new RangeError(`no row at position ${position}`);
     return row;
   };
-  const nextId = () => (length === 0 ? 1 : (columns.ids[length - 1] as number) + 1);
+  const nextPosition = () => {
+    let position = length;
+    while (source.reissuedIds && position > 0 && live[position - 1] === 0) position -= 1;
+    return position;
+  };
+  const nextId = () => {
+    const position = nextPosition();
+    if (position < length) return columns.ids[position] as number;
+    return length === 0 ? 1 : (columns.ids[length - 1] as number) + 1;
+  };
   const positionOf = (id: number) => findAscending(columns.ids, length, id);
   const livePosition = (id: number): number => {
     const position = positionOf(id);
@@ -132,6 +145,7 @@ export function createTable<Row extends { id: number }>(source: TableSource<Row>
     get nextId() {
       return nextId();
     },
+    reissuesIds: source.reissuedIds === true,
     has: id => livePosition(id) >= 0,
     get(id) {
       const position = livePosition(id);
@@ -151,16 +165,17 @@ export function createTable<Row extends { id: number }>(source: TableSource<Row>
       const stateAt = state === undefined ? undefined : states.indexOf(state);
       return scanColumns(columns, { live, length, size }, { ...filter, state: stateAt }, matches);
     },
-    changedAt: id => columns.changed[livePosition(id)] ?? 0,
+    changedAt: id => columns.changed[positionOf(id)] ?? 0,
     insert(row, seconds) {
       if (length === columns.ids.length) grow();
       const id = nextId();
+      const position = nextPosition();
       // The id comes first, as in generated rows.
       const whole = Object.assign({ id }, row, { id }) as Row;
-      live[length] = 1;
+      live[position] = 1;
       size += 1;
-      length += 1;
-      put(length - 1, whole, seconds);
+      length = Math.max(length, position + 1);
+      put(position, whole, seconds);
       return whole;
     },
     update(id, patch, seconds) {

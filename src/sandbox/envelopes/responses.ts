@@ -12,7 +12,7 @@ export interface Meta {
 
 // Apart from faults, every response of the API is one of these.
 
-export function success(data: object, status: 200 | 201 = 200, message?: string): Response {
+export function success(data: object, status: 200 | 201 | 202 = 200, message?: string): Response {
   return json({ success: true, data, ...(message === undefined ? {} : { message }) }, status);
 }
 

@@ -2,11 +2,14 @@ import type { Hono } from 'hono';
 import type { z } from 'zod';
 import { SECOND } from '../../clock.ts';
 import { stampOf } from '../data/calendar.ts';
+import { mix } from '../data/random.ts';
 import { success, validationFailure } from '../envelopes/responses.ts';
 import { renderRow } from '../lists/render-row.ts';
 import type { AppDependencies, Env } from './app-dependencies.ts';
 import { readBody } from './read-body.ts';
 import { batchBody, type Creatable, completeRow, createBodies, customerBody, errorsOf } from './request-bodies.ts';
+
+const MOST_LATER_MS = 20 * SECOND;
 
 /** Creates of single rows, and of customers in batches. */
 export function addCreateRoutes(app: Hono<Env>, dependencies: AppDependencies): void {
@@ -14,7 +17,10 @@ export function addCreateRoutes(app: Hono<Env>, dependencies: AppDependencies): 
   for (const resource of Object.keys(createBodies) as Creatable[]) {
     app.post(`/api/v2/${resource}`, async c => {
       const body = await readBody(c, createBodies[resource], variants());
-      return body instanceof Response ? body : success(createRow(dependencies, resource, body), 201, 'Created');
+      if (body instanceof Response) return body;
+      if (variants().creates === 'later')
+        return createLater(dependencies, () => createRow(dependencies, resource, body));
+      return success(createRow(dependencies, resource, body), 201, 'Created');
     });
   }
   app.post('/api/v2/batch/customers', async c => {
@@ -29,6 +35,10 @@ export function addCreateRoutes(app: Hono<Env>, dependencies: AppDependencies): 
     );
     if (errors.length > 0 && current.batch === 'all')
       return validationFailure(Number(current.validation), Object.fromEntries(errors));
+    const bodies = entries.flatMap(entry => (entry.success ? [entry.data] : []));
+    const create = () => bodies.map(each => createRow(dependencies, 'customers', each));
+    if (current.creates === 'later') return createLater(dependencies, create);
+    if (current.batch === 'silent') return success({ created: create().length }, 201);
     const results = entries.map((entry, index) =>
       entry.success
         ? { index, success: true, data: createRow(dependencies, 'customers', entry.data) }
@@ -36,6 +46,12 @@ export function addCreateRoutes(app: Hono<Env>, dependencies: AppDependencies): 
     );
     return success(results, 201);
   });
+}
+
+/** Rows appear in another order than they were sent in. */
+function createLater({ timeline, log }: AppDependencies, create: () => unknown): Response {
+  timeline.defer(SECOND + (mix(log.stats.total, 0x1a7e) % (MOST_LATER_MS - SECOND + 1)), create);
+  return success({}, 202, 'Accepted');
 }
 
 function createRow<R extends Creatable>(

@@ -15,6 +15,8 @@ export interface Timeline {
   readonly readBehind: <T>(lagMs: number, read: (dataset: Dataset) => T) => T;
   /** Makes the changes that are due. */
   readonly catchUp: () => void;
+  /** Makes a change at a later moment. */
+  readonly defer: (ms: number, make: () => unknown) => void;
   /** All changes so far, oldest first, resets notwithstanding. */
   readonly changes: readonly Change[];
   readonly otherChanges: readonly OtherChange[];
@@ -69,9 +71,16 @@ export function createTimeline({ data, now, emit, ...options }: TimelineOptions)
     ],
     now,
   );
+  let deferred: { readonly at: number; readonly make: (at: number) => void }[] = [];
+  const catchUp = () => {
+    activity.catchUp();
+    const due = deferred.filter(({ at }) => at <= now()).sort((a, b) => a.at - b.at);
+    deferred = deferred.filter(({ at }) => at > now());
+    for (const { at, make } of due) make(at);
+  };
   const dataset = () => {
     // Changes due before a reset must not be applied to the new dataset.
-    if (options.dailyReset) activity.catchUp();
+    if (options.dailyReset) catchUp();
     return datasetAt(now());
   };
   const repeat = <C>(count: number, make: (at: number) => C | undefined) => {
@@ -85,7 +94,8 @@ export function createTimeline({ data, now, emit, ...options }: TimelineOptions)
       const current = dataset();
       return lagMs === 0 ? read(current) : current.edits.asOf(now() - lagMs, () => read(current));
     },
-    catchUp: activity.catchUp,
+    catchUp,
+    defer: (ms, make) => void deferred.push({ at: now() + ms, make: asOfDueTime(make) }),
     changes,
     otherChanges,
     change: kind => mustExist(kind, record(changes, dataset().mainChanges.make(kind, now()))),

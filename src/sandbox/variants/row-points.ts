@@ -92,4 +92,12 @@ export const rowPoints = {
     },
     'z',
   ),
+  'new-ids': point(
+    'The id of a new row (fixed at opening).',
+    {
+      fresh: 'greater than that of any row before',
+      reissued: 'the lowest above those that exist, so that ids of deleted rows are issued again',
+    },
+    'fresh',
+  ),
 } as const;

@@ -131,7 +131,11 @@ export const variantPoints = {
   ),
   batch: point(
     'How a batch with invalid entries is treated.',
-    { partial: 'valid entries are created, with one result per entry', all: 'all or nothing' },
+    {
+      partial: 'valid entries are created, with one result per entry',
+      all: 'all or nothing',
+      silent: 'valid entries are created, and no answer reports an entry',
+    },
     'partial',
   ),
   'no-rows': point(
@@ -220,5 +224,10 @@ export const variantPoints = {
     'The response of GET to the address of a customer.',
     { works: 'the customer', '404': 'status 404, whichever is asked for', '403': 'status 403, whichever is asked for' },
     'works',
+  ),
+  creates: point(
+    'When records are created.',
+    { now: 'before the answer', later: '1 to 20 seconds after the answer, which has status 202 and no record' },
+    'now',
   ),
 } as const;

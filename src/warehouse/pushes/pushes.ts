@@ -149,7 +149,7 @@ export async function markSent(
   return rows.length === ids.length;
 }
 
-/** What became of a line. `quiet`: the source answered, so it will not act on it any more. */
+/** What became of a line. `quiet`: an answer arrived, and whether it shows that the source will not act on the line any more. */
 export interface PushNews {
   readonly id: string;
   readonly state: PushState;
@@ -164,7 +164,7 @@ export async function noteNews(db: Db, news: readonly PushNews[]): Promise<void>
   for (let at = 0; at < news.length; at += CHUNK) {
     await sql`
       update sluice.push_items i set state = d.state, message = d.message, source_id = coalesce(d."sourceId", i.source_id),
-        row_key = coalesce(d."rowKey", i.row_key), answered_at = case when d.quiet then sluice.now() else i.answered_at end,
+        row_key = coalesce(d."rowKey", i.row_key), answered_at = case when d.quiet is not null then sluice.now() else i.answered_at end,
         found_at = case when d."rowKey" is not null then sluice.now() else i.found_at end,
         quiet_at = case when d.quiet then least(i.quiet_at, sluice.now()) else i.quiet_at end
       from jsonb_to_recordset(cast(${JSON.stringify(news.slice(at, at + CHUNK))} as jsonb))

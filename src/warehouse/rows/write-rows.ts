@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
 import { arrayOf, bytesOf } from './array-of.ts';
 import { alteredChildren, type ChildRow, replaceChildren } from './child-rows.ts';
+import { reviveRows } from './revive-rows.ts';
 import type { Column, Table } from './tables.ts';
 import { wholeRow } from './whole-row.ts';
 
@@ -40,7 +41,7 @@ export interface WriteResult {
   inserted: string[];
   updated: string[];
   unchanged: number;
-  /** Those of the inserted rows that had been deleted. */
+  /** Those of the inserted rows that had been deleted and are back as they were. */
   revived: string[];
 }
 
@@ -76,7 +77,8 @@ export async function writeRows(
     result.inserted.push(...written.inserted);
     result.updated.push(...written.updated);
     result.unchanged += batch.rows.length - written.inserted.length - written.updated.length;
-    result.revived.push(...written.revived);
+    if (written.returned.length > 0)
+      result.revived.push(...(await reviveRows(tx, table, context.resource, written.returned)));
   }
   return result;
 }
@@ -149,17 +151,14 @@ function flagged({ rows }: Batch, name: string, holds: (row: Row) => boolean): B
   return values.includes('true') ? [{ name, type: 'boolean', values }] : [];
 }
 
-/**
- * One statement: it compares, keeps the old versions, updates, inserts, and forgets that revived rows were deleted; where all versions are
- * kept, the deleted one stays an earlier version.
- */
+/** One statement: it compares, keeps the old versions, updates, inserts, and tells which of the inserted keys had been deleted (`returned`). */
 async function writeBatch(
   tx: Db,
   table: Table,
   batch: Batch,
   altered: ReadonlySet<string>,
   context: WriteContext,
-): Promise<{ inserted: string[]; updated: string[]; revived: string[] }> {
+): Promise<{ inserted: string[]; updated: string[]; returned: string[] }> {
   const target = sql.id(table.schema, table.name);
   const history = sql.id(table.schema, 'row_history');
   const key = sql.id(table.key.name);
@@ -191,7 +190,7 @@ async function writeBatch(
     all: boolean;
     inserted: string[] | null;
     updated: string[] | null;
-    revived: string[] | null;
+    returned: string[] | null;
   }>`
     with moment as materialized (select sluice.now() as now),
     input as (
@@ -209,15 +208,15 @@ async function writeBatch(
       insert into ${target} (${sql.join(names.map(name => sql.id(name)))}, _synced_at)
       select ${of('c', names)}, n.now from compared c, moment n where not c.known
       returning ${key}
-    ), revived as (
-      ${table.history ? sql`update ${history} h set ended_by = 'changed' from inserted i` : sql`delete from ${history} h using inserted i`}
-      where h.resource = ${context.resource} and h.key = i.${key}::text and h.ended_by = 'deleted' returning h.key
+    ), returned as (
+      select distinct h.key from inserted i join ${history} h
+        on h.resource = ${context.resource} and h.key = i.${key}::text and h.ended_by = 'deleted'
     )
     select a.all, case when not a.all then (select array_agg(${key}::text) from inserted) end as inserted,
-      (select array_agg(${key}::text) from updated) as updated, (select array_agg(key) from revived) as revived
+      (select array_agg(${key}::text) from updated) as updated, (select array_agg(key) from returned) as returned
     from (select count(*) = ${batch.rows.length}::int as all from inserted) a`.execute(tx);
   const row = rows[0];
   // In a first load all of them are new: their keys need not come back.
   const inserted = row?.all ? batch.rows.map(({ key }) => key) : (row?.inserted ?? []);
-  return { inserted, updated: row?.updated ?? [], revived: row?.revived ?? [] };
+  return { inserted, updated: row?.updated ?? [], returned: row?.returned ?? [] };
 }

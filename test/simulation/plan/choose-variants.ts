@@ -3,7 +3,7 @@ import { variantPoints } from '../../../src/sandbox/variants/variant-points.ts';
 import type { Variants } from '../../../src/sandbox/variants/variants.ts';
 
 /** Points that no reading exercises or whose rows are not stored as shown, and points that only readings of the smaller lists exercise. */
-const ELSEWHERE = new Set(['auth-error', 'webhooks', 'batch', 'secrets']);
+const ELSEWHERE = new Set(['auth-error', 'webhooks', 'batch', 'secrets', 'creates']);
 const OF_OTHERS = new Set(['other-ids', 'report', 'other-lists']);
 
 /**
@@ -138,6 +138,8 @@ const ADDED: ReadonlySet<string> = new Set([
   'most-rows',
   'most-rows-of',
   'customer-address',
+  'new-ids',
+  'creates',
 ]);
 
 /** Points that play only where they are named, or by themselves: in the mix they would change the plans of older seeds and pairs. */

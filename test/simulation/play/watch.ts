@@ -37,7 +37,25 @@ export async function recordDeletions(database: Database, now = 'sluice.now()'):
     insert into public.deletions values (new.resource, new.key, extract(epoch from ${now}) * 1000); return null; end $$`);
   await database.query(`create or replace trigger record_deletion after insert on warehouse.row_history
     for each row when (new.ended_by = 'deleted') execute function public.record_deletion()`);
+  // What is known of a deleted row may go only if that very row is there again, as it was.
+  await database.query('create table if not exists public.lost_history (resource text, key text, row jsonb)');
+  await database.query(`create or replace function public.record_lost_history() returns trigger language plpgsql as $$ declare
+      is_back boolean;
+    begin
+      execute format('select exists (select from warehouse.%I t where coalesce(to_jsonb(t)->>''_key'', to_jsonb(t)->>''id'', to_jsonb(t)->>''period'') = $1
+        and $2 @> to_jsonb(t) - ''{_hash,_synced_at,_read_at}''::text[])', old.resource) into is_back using old.key, old.row;
+      if not is_back then insert into public.lost_history values (old.resource, old.key, old.row); end if;
+      return null;
+    end $$`);
+  await database.query(`create or replace trigger record_lost_history after delete or update on warehouse.row_history
+    for each row when (old.ended_by = 'deleted') execute function public.record_lost_history()`);
 }
+
+const VIOLATIONS = {
+  deleted: 'was deleted, but had not left the source',
+  unstored: 'was seen by a cursor, and is not stored',
+  history: 'was deleted, and its history is lost although another record has its key',
+} as const;
 
 /** `honest`: no response hides rows unnoticeably. */
 export function createWatch(
@@ -87,10 +105,11 @@ export function createWatch(
     }
   }
 
-  /** Rows deleted before they left the source, and rows that a cursor has passed but that are not stored. One statement, because it runs after every commit. */
+  /** Rows deleted before they left the source, lost history, and rows that a cursor has passed but that are not stored. One statement, because it runs after every commit. */
   const deletedOrUnstored = [
     `select 'deleted' as what, resource, key, at from public.deletions
       where key not like '#%' and resource <> 'financial_summaries'`,
+    `select 'history', resource, key, 'infinity' from public.lost_history`,
     ...watched.map(
       table => `select 'unstored', k.resource, k.key, 'infinity'
         from (select c.resource, k.key from sluice.cursors c, jsonb_each(c.readings) r, jsonb_array_elements_text(r.value->'keys') as k(key)
@@ -103,17 +122,13 @@ export function createWatch(
 
   async function lookOnce(): Promise<void> {
     again = false;
-    const { rows } = await database.query<{ what: string; resource: string; key: string; at: number }>(
+    const { rows } = await database.query<{ what: keyof typeof VIOLATIONS; resource: string; key: string; at: number }>(
       deletedOrUnstored,
     );
     const removed = removedRows(sandbox);
     for (const { what, resource, key, at } of rows) {
-      if ((removed.get(`${resource} ${key}`) ?? Number.POSITIVE_INFINITY) <= at) continue;
-      problems.add(
-        what === 'deleted'
-          ? `${resource} ${key} was deleted, but had not left the source`
-          : `${resource} ${key} was seen by a cursor, and is not stored`,
-      );
+      if (what !== 'history' && (removed.get(`${resource} ${key}`) ?? Number.POSITIVE_INFINITY) <= at) continue;
+      problems.add(`${resource} ${key} ${VIOLATIONS[what]}`);
     }
   }
 

@@ -399,6 +399,11 @@ const SEEDS: readonly Regression[] = [
     was: 'a row that moved between windows while they were read side by side was deleted: one had it no more, the other not yet',
     isSlow: true,
   },
+  {
+    seed: 7003,
+    given: { variants: { 'new-ids': 'reissued' }, others: ['purchases', 'tickets'] },
+    was: 'the history of a deleted row was removed when another record took its id',
+  },
 ];
 
 /** Most failed before the simulation had other lists, so by default they play without them. */

@@ -210,7 +210,7 @@ describe('a deleted row', () => {
     expect(await count('warehouse.parcel_parts')).toBe(1);
   });
 
-  test('that is seen again comes back, and its history entry is removed', async () => {
+  test('that is seen again as it was comes back, and its history entry is removed', async () => {
     await store(3);
     const before = await contentOf(database);
     await lose(['2']);
@@ -228,14 +228,67 @@ describe('a deleted row', () => {
     expect(await count('warehouse.parcel_parts')).toBe(3);
   });
 
-  test('that is deleted again and again has one history entry while it is deleted', async () => {
+  test.each([false, true])(
+    'whose id another record takes keeps its history, with when it was deleted; with every version kept: %s',
+    async history => {
+      const own = { ...table, history };
+      const write = (id: number, name: string, part: string, at: number) =>
+        inTransaction(database, tx =>
+          writeRows(tx, own, [parcel(id, { name }, { parts: [{ label: part, weight: '1.5' }], at })], {
+            resource: 'parcels',
+            runId: null,
+            deep: false,
+          }),
+        );
+      const entries = async () =>
+        (
+          await database.query(`select row->>'name' as name, row->'parts'->0->>'label' as part, ended_by, valid_to
+            from warehouse.row_history order by valid_to`)
+        ).rows;
+      await store(30);
+      await write(1, 'first', 'a', 1);
+      await database.query('truncate warehouse.row_history');
+      await lose(['1']);
+      const [kept] = await entries();
+      await clock.advance(MINUTE);
+      expect(await write(1, 'other', 'a', 2)).toMatchObject({ inserted: ['1'], revived: [] });
+      expect(await entries()).toEqual([kept]);
+      await clock.advance(MINUTE);
+      await lose(['1']);
+      // The first record comes back, but the second had its id since.
+      await clock.advance(MINUTE);
+      expect(await write(1, 'first', 'a', 3)).toMatchObject({ revived: [] });
+      expect(await entries()).toMatchObject([kept, { name: 'other', ended_by: 'deleted' }]);
+      // A record that differs in its child rows alone is another one, too.
+      await clock.advance(MINUTE);
+      await lose(['1']);
+      await clock.advance(MINUTE);
+      expect(await write(1, 'first', 'b', 4)).toMatchObject({ revived: [] });
+      expect(await entries()).toHaveLength(3);
+      // It comes back as it was.
+      await clock.advance(MINUTE);
+      await lose(['1']);
+      expect(await write(1, 'first', 'b', 5)).toMatchObject({ revived: ['1'] });
+      expect(await entries()).toHaveLength(history ? 4 : 3);
+      expect((await entries()).slice(3)).toMatchObject(history ? [{ ended_by: 'changed', part: 'b' }] : []);
+    },
+  );
+
+  test('that is deleted again and again, and comes back as it was, has one history entry while it is deleted', async () => {
     await store(2);
-    for (let at = 1; at <= 3; at++) {
+    const write = (at: number) =>
+      inTransaction(database, tx =>
+        writeRows(tx, table, [parcel(1, { name: 'again' }, { parts: [], at })], {
+          resource: 'parcels',
+          runId: null,
+          deep: false,
+        }),
+      );
+    await write(1);
+    for (let at = 2; at <= 4; at++) {
       await lose(['1']);
       expect(await count('warehouse.row_history')).toBe(1);
-      await inTransaction(database, tx =>
-        writeRows(tx, table, [parcel(1, { name: 'again' }, { at })], { resource: 'parcels', runId: null, deep: false }),
-      );
+      await write(at);
       expect(await count('warehouse.row_history')).toBe(0);
     }
   });
