@@ -158,3 +158,38 @@ test('whatever the window, how it is counted and how requests come, none is refu
     { numRuns: 30 },
   );
 });
+
+describe('once a shorter window is known', () => {
+  const learnt = async () => {
+    const clock = manualClock();
+    const budget = createMemoryBudget({ clock, limit: 1000 });
+    const send = async () => (await budget.take('live', 1)).grants[0] as Grant;
+    await budget.settle(await send(), { purpose: 'page', status: 200, limit: 60, remaining: 59 });
+    const report = { purpose: 'page', status: 200, limit: 60, remaining: 59, serverWindowMs: MINUTE };
+    await budget.settle(await send(), report);
+    expect((await budget.take('live', 100)).grants).toHaveLength(58);
+    clock.advance(2 * MINUTE);
+    const [first, ...others] = (await budget.take('live', 4)).grants;
+    await budget.release(others);
+    return { clock, budget, first: first as Grant };
+  };
+  const LEFT = { purpose: 'page', limit: 60 };
+
+  test.each([
+    ['a refusal', { ...LEFT, status: 429, remaining: 0, blockedForMs: SECOND }],
+    ['a reset that is further away', { ...LEFT, status: 200, remaining: 50, resetMs: 2 * MINUTE }],
+    ['another limit', { ...LEFT, status: 200, remaining: 50, limit: 59 }],
+  ])('%s brings back our own at once', async (_, settlement) => {
+    const { clock, budget, first } = await learnt();
+    await budget.settle(first, settlement);
+    clock.advance(2 * MINUTE);
+    expect((await budget.take('live', 1)).grants).toEqual([]);
+  });
+
+  test('any other answer leaves it as it is', async () => {
+    const { clock, budget, first } = await learnt();
+    await budget.settle(first, { ...LEFT, status: 200, remaining: 59, resetMs: 30 * SECOND });
+    clock.advance(2 * MINUTE);
+    expect((await budget.take('live', 100)).grants.length).toBeGreaterThan(0);
+  });
+});

@@ -4,7 +4,7 @@ import { type ClientOptions, openClient } from '../../source/client.ts';
 import type { Job } from '../job.ts';
 import { openResource } from '../resource.ts';
 import type { Engine } from './engine.ts';
-import { rememberConcurrency } from './remember-concurrency.ts';
+import { rememberLimits } from './remember-limits.ts';
 
 export interface EngineOptions
   extends Omit<Engine, 'resources' | 'client' | 'waiting' | 'granted'>,
@@ -33,15 +33,16 @@ export async function openEngine(options: EngineOptions): Promise<Engine & { clo
   );
   const waiting = createWaiting(clock);
   const counted = countLive(budget);
-  const inFlight = await rememberConcurrency({ database, source, concurrency, log, onEvent });
+  const limits = await rememberLimits({ database, source, concurrency, log, onEvent });
   const client = openClient({
     url,
     apiKey,
     auth,
     timeoutMs,
     concurrency,
-    knownConcurrency: inFlight.known,
-    onConcurrency: inFlight.onChange,
+    knownConcurrency: limits.known,
+    onConcurrency: limits.onConcurrency,
+    onServerWindow: limits.onServerWindow,
     windowMs,
     budget: counted.budget,
     noWait,
@@ -59,7 +60,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine & { clo
     granted: counted.granted,
     async close() {
       await client.close();
-      await inFlight.stored();
+      await limits.stored();
     },
   };
 }
@@ -70,8 +71,8 @@ function countLive(budget: Budget): { budget: Budget; granted: () => number } {
   return {
     granted: () => granted,
     budget: {
-      async take(lane, want) {
-        const taken = await budget.take(lane, want);
+      async take(lane, want, kept) {
+        const taken = await budget.take(lane, want, kept);
         if (lane === 'live') granted += taken.grants.length;
         return taken;
       },

@@ -116,6 +116,7 @@ const ADDED: ReadonlySet<string> = new Set([
   'lists',
   'stale',
   'secrets',
+  'rate-length',
 ]);
 
 /** Points that play only where they are named, or by themselves: in the mix they would change the plans of older seeds and pairs. */
