@@ -101,8 +101,8 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
 const LADDERS: Record<string, readonly (readonly string[])[]> = {
   'src/budget': [
     ['budget.ts'],
-    ['policy.ts', 'concurrency.ts', 'lane-queue.ts', 'grant-pump.ts', 'waiting.ts'],
-    ['limiter.ts', 'memory-budget.ts', 'forecast.ts'],
+    ['policy.ts', 'concurrency.ts', 'lane-queue.ts', 'grant-pump.ts', 'waiting.ts', 'server-window.ts'],
+    ['limiter.ts', 'memory-budget.ts', 'forecast.ts', 'learn-window.ts'],
     ['ledger'],
   ],
   'src/source': [['answers'], ['api', 'http', 'paging'], ['requests'], ['client.ts'], ['public']],
