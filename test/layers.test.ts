@@ -154,7 +154,11 @@ const ONLY: readonly { from: string; of: Layer; files: readonly string[] }[] = [
   { from: 'src/source/api/', of: 'budget', files: [] },
   { from: 'src/source/http/', of: 'budget', files: [] },
   { from: 'src/source/requests/', of: 'budget', files: ['src/budget/budget.ts', 'src/budget/limiter.ts'] },
-  { from: 'src/source/client.ts', of: 'budget', files: ['src/budget/budget.ts', 'src/budget/limiter.ts'] },
+  {
+    from: 'src/source/client.ts',
+    of: 'budget',
+    files: ['src/budget/budget.ts', 'src/budget/learn-window.ts', 'src/budget/limiter.ts'],
+  },
   { from: 'src/source/public/', of: 'budget', files: ['src/budget/memory-budget.ts'] },
   ...['budget', 'policy', 'concurrency', 'lane-queue', 'grant-pump', 'waiting', 'limiter', 'memory-budget'].map(
     name => ({
