@@ -101,8 +101,8 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
 const LADDERS: Record<string, readonly (readonly string[])[]> = {
   'src/budget': [
     ['budget.ts'],
-    ['policy.ts', 'concurrency.ts', 'lane-queue.ts', 'grant-pump.ts', 'waiting.ts'],
-    ['limiter.ts', 'memory-budget.ts', 'forecast.ts'],
+    ['policy.ts', 'concurrency.ts', 'lane-queue.ts', 'grant-pump.ts', 'waiting.ts', 'server-window.ts'],
+    ['limiter.ts', 'memory-budget.ts', 'forecast.ts', 'learn-window.ts'],
     ['ledger'],
   ],
   'src/source': [['answers'], ['api', 'http', 'paging'], ['requests'], ['client.ts'], ['public']],
@@ -154,7 +154,11 @@ const ONLY: readonly { from: string; of: Layer; files: readonly string[] }[] = [
   { from: 'src/source/api/', of: 'budget', files: [] },
   { from: 'src/source/http/', of: 'budget', files: [] },
   { from: 'src/source/requests/', of: 'budget', files: ['src/budget/budget.ts', 'src/budget/limiter.ts'] },
-  { from: 'src/source/client.ts', of: 'budget', files: ['src/budget/budget.ts', 'src/budget/limiter.ts'] },
+  {
+    from: 'src/source/client.ts',
+    of: 'budget',
+    files: ['src/budget/budget.ts', 'src/budget/learn-window.ts', 'src/budget/limiter.ts'],
+  },
   { from: 'src/source/public/', of: 'budget', files: ['src/budget/memory-budget.ts'] },
   ...['budget', 'policy', 'concurrency', 'lane-queue', 'grant-pump', 'waiting', 'limiter', 'memory-budget'].map(
     name => ({

@@ -32,6 +32,10 @@ export interface Settlement {
   /** The server's own count of requests left, and its limit. They may lower our count, never raise it. */
   readonly remaining?: number;
   readonly limit?: number;
+  /** Until the server's window ends, by its own word. */
+  readonly resetMs?: number;
+  /** Over how long the server counts its limit, where it was seen to be less than our window. A refusal ends that. */
+  readonly serverWindowMs?: number;
   /** How long the server refuses every request of this key (429). */
   readonly blockedForMs?: number;
   /** The server refused the request because it serves too many at once, not because of its limit. */
@@ -43,8 +47,8 @@ export interface Settlement {
  * all processes, and `memory-budget.ts` for one process.
  */
 export interface Budget {
-  /** Grants up to `want` requests at once. */
-  take(lane: Lane, want: number): Promise<Taken>;
+  /** Grants up to `want` requests at once. `kept`: so many of the limit are left unused. */
+  take(lane: Lane, want: number, kept?: number): Promise<Taken>;
   /** Records that the request was answered or given up: it counts for one more window from now. */
   settle(grant: Grant, settlement: Settlement): Promise<void>;
   /** Returns grants that were never sent; they stop counting at once. */

@@ -1,6 +1,16 @@
 import { type Clock, HOUR } from '../clock.ts';
 import type { Budget, Grant } from './budget.ts';
-import { decide, deferred, type Facts, longestHoldMs, observe, untilFreeMs, unusedAfter } from './policy.ts';
+import {
+  decide,
+  deferred,
+  type Facts,
+  longestHoldMs,
+  observe,
+  perWindow,
+  serverWindowAfter,
+  untilFreeMs,
+  unusedAfter,
+} from './policy.ts';
 
 /** What is known about the key. Moments are milliseconds since the epoch. */
 interface Key {
@@ -10,6 +20,7 @@ interface Key {
   readonly requests: Map<string, CountedRequest>;
   withheld: { count: number; untilMs: number };
   serverLimit: { limit: number; untilMs: number };
+  serverWindowMs: number | null;
   blockedUntilMs: number;
   /** When a lane below live was last granted a request. */
   pacedMs: number;
@@ -48,15 +59,17 @@ export function createMemoryBudget(options: { clock: Clock; limit: number; windo
   }
 
   return {
-    take(lane, want) {
+    take(lane, want, kept) {
       const nowMs = clock.now();
       forgetPast(key, nowMs);
       clampToClock(key, nowMs);
       const facts = factsAt(key, nowMs);
-      const decision = decide(facts, lane, want);
+      const decision = decide(facts, lane, want, kept);
       if (decision.kind === 'wait') return Promise.resolve(deferred(decision.waitMs, decision.paced));
       if (decision.kind === 'full')
-        return Promise.resolve(deferred(untilFreeMs(facts, nextFreeMs(key, nowMs, decision.missing))));
+        return Promise.resolve(
+          deferred(untilFreeMs(decision.of ?? facts, nextFreeMs(key, nowMs, decision.missing, decision.of?.windowMs))),
+        );
       if (lane !== 'live') key.pacedMs = nowMs;
       const unused = unusedAfter(facts, decision.count);
       return Promise.resolve({ grants: Array.from({ length: decision.count }, () => grant(nowMs, unused)), waitMs: 0 });
@@ -70,15 +83,20 @@ export function createMemoryBudget(options: { clock: Clock; limit: number; windo
         key.requests.set(id, { ...request, settledMs: nowMs, status, countsUntilMs: nowMs + key.windowMs });
         if (status !== null && status !== 429) key.lastAccepted = Math.max(key.lastAccepted, request.number);
       }
-      const { limit, windowMs, requests } = key;
+      key.serverWindowMs = serverWindowAfter(
+        { windowMs: key.serverWindowMs, limit: key.serverLimit.limit < key.limit ? key.serverLimit.limit : null },
+        settlement,
+      );
+      const { limit, windowMs } = key;
+      const overMs = key.serverWindowMs ?? windowMs;
       const seen = observe(settlement, {
         limit,
         windowMs,
-        used: requests.size,
+        used: countOver(key, nowMs, overMs),
         refusedForMs: refusedForMs(key, nowMs),
       });
       const untilMs = nowMs + windowMs;
-      if (seen.withheld !== undefined) key.withheld = { count: seen.withheld, untilMs };
+      if (seen.withheld !== undefined) key.withheld = { count: seen.withheld, untilMs: nowMs + overMs };
       if (seen.serverLimit !== undefined) key.serverLimit = { limit: seen.serverLimit ?? limit, untilMs };
       if (seen.blockedMs !== undefined) key.blockedUntilMs = Math.max(key.blockedUntilMs, nowMs + seen.blockedMs);
       return Promise.resolve();
@@ -96,6 +114,7 @@ const emptyKey = (limit: number, windowMs: number): Key => ({
   requests: new Map(),
   withheld: { count: 0, untilMs: 0 },
   serverLimit: { limit, untilMs: 0 },
+  serverWindowMs: null,
   blockedUntilMs: 0,
   pacedMs: Number.NEGATIVE_INFINITY,
   lastAccepted: 0,
@@ -118,15 +137,34 @@ function clampToClock(key: Key, nowMs: number): void {
   if (key.pacedMs > nowMs) key.pacedMs = Number.NEGATIVE_INFINITY;
 }
 
+/** Requests that count over a window of `overMs`, our own or a shorter one. */
+const countOver = ({ requests, windowMs }: Key, nowMs: number, overMs: number): number =>
+  [...requests.values()].filter(({ countsUntilMs }) => countsUntilMs > nowMs + windowMs - overMs).length;
+
 function factsAt(key: Key, nowMs: number): Facts {
   const withheldMs = key.withheld.count > 0 ? key.withheld.untilMs - nowMs : 0;
   const serverLimitMs = key.serverLimit.limit < key.limit ? key.serverLimit.untilMs - nowMs : 0;
   const lapses = [withheldMs, serverLimitMs].filter(ms => ms > 0);
+  const overMs = serverLimitMs > 0 ? key.serverWindowMs : null;
+  const withheld = withheldMs > 0 ? key.withheld.count : 0;
+  const serverLimit = key.serverWindowMs
+    ? perWindow(key.serverLimit.limit, key.serverWindowMs, key.windowMs)
+    : key.serverLimit.limit;
   return {
     windowMs: key.windowMs,
-    capacity: serverLimitMs > 0 ? key.serverLimit.limit : key.limit,
-    withheld: withheldMs > 0 ? key.withheld.count : 0,
+    capacity: serverLimitMs > 0 ? Math.min(key.limit, serverLimit) : key.limit,
+    withheld: overMs === null ? withheld : 0,
     used: key.requests.size,
+    shorter:
+      overMs === null
+        ? undefined
+        : {
+            windowMs: overMs,
+            capacity: key.serverLimit.limit,
+            withheld,
+            used: countOver(key, nowMs, overMs),
+            loweredMs: withheldMs > 0 ? withheldMs : undefined,
+          },
     blockedMs: Math.max(0, key.blockedUntilMs - nowMs),
     sincePacedMs: nowMs - key.pacedMs,
     loweredMs: lapses.length > 0 ? Math.min(...lapses) : undefined,
@@ -134,8 +172,15 @@ function factsAt(key: Key, nowMs: number): Facts {
 }
 
 /** Time until `missing` requests have stopped counting. One in flight may be settled now, and would then count for one more window. */
-function nextFreeMs({ requests, windowMs }: Key, nowMs: number, missing: number): number | undefined {
-  const ends = [...requests.values()].map(({ countsUntilMs }) => Math.min(countsUntilMs - nowMs, windowMs));
+function nextFreeMs(
+  { requests, windowMs }: Key,
+  nowMs: number,
+  missing: number,
+  overMs: number = windowMs,
+): number | undefined {
+  const ends = [...requests.values()]
+    .map(({ countsUntilMs }) => Math.min(countsUntilMs - windowMs + overMs - nowMs, overMs))
+    .filter(ms => ms > 0);
   return ends.sort((a, b) => a - b)[missing - 1];
 }
 

@@ -16,16 +16,21 @@ export interface Facts {
   readonly sincePacedMs: number;
   /** Time until the first reason for a lower capacity lapses; undefined without one. */
   readonly loweredMs: number | undefined;
+  /** A limit over a shorter window that holds beside ours: the server's own, where it was seen to count so. */
+  readonly shorter?: Shorter | undefined;
 }
 
-/** `full`: the lane has to wait until `missing` more requests have stopped counting. */
+export type Shorter = Pick<Facts, 'windowMs' | 'capacity' | 'withheld' | 'used' | 'loweredMs'>;
+
+/** `full`: the lane has to wait until `missing` more requests have stopped counting, in the shorter window if it names one. */
 export type Decision =
   | { readonly kind: 'grant'; readonly count: number }
   | { readonly kind: 'wait'; readonly waitMs: number; readonly paced: boolean }
-  | { readonly kind: 'full'; readonly missing: number };
+  | { readonly kind: 'full'; readonly missing: number; readonly of?: Shorter };
 
 /** Requests that may still be sent in the current window; negative when a lowered limit is already exceeded. */
-export const freeOf = ({ capacity, withheld, used }: Facts): number => capacity - withheld - used;
+export const freeOf = ({ capacity, withheld, used }: Pick<Facts, 'capacity' | 'withheld' | 'used'>): number =>
+  capacity - withheld - used;
 
 /** The share of the capacity that is unused once `count` more requests are granted. */
 export const unusedAfter = (facts: Facts, count: number): number =>
@@ -39,13 +44,22 @@ export const reserveOf = (capacity: number): number => Math.min(Math.ceil(capaci
  * they burst while more than half of the capacity is free, and then get one request per `windowMs / capacity`. CLAIM in `ledger/state.ts`
  * is the same rule in SQL.
  */
-export function decide(facts: Facts, lane: Lane, want: number): Decision {
+export function decide(facts: Facts, lane: Lane, want: number, kept = 0): Decision {
+  const decision = decideByOwn(facts, lane, want, kept);
+  const { shorter } = facts;
+  if (!shorter || decision.kind !== 'grant') return decision;
+  const free = freeOf(shorter) - (lane === 'live' ? 0 : reserveOf(shorter.capacity));
+  if (free <= 0) return { kind: 'full', missing: 1 - free, of: shorter };
+  return { kind: 'grant', count: Math.min(decision.count, free) };
+}
+
+function decideByOwn(facts: Facts, lane: Lane, want: number, kept: number): Decision {
   if (facts.blockedMs > 0) return { kind: 'wait', waitMs: facts.blockedMs, paced: false };
   const { capacity, windowMs } = facts;
   const free = freeOf(facts);
-  const reserve = lane === 'live' ? 0 : reserveOf(capacity);
+  const reserve = Math.max(lane === 'live' ? 0 : reserveOf(capacity), kept);
   if (free <= reserve) return { kind: 'full', missing: reserve + 1 - free };
-  if (lane === 'live') return { kind: 'grant', count: Math.min(want, free) };
+  if (lane === 'live') return { kind: 'grant', count: Math.min(want, free - reserve) };
   const burst = Math.ceil(free - capacity / 2);
   if (burst > 0) return { kind: 'grant', count: Math.min(want, burst, free - reserve) };
   const pauseMs = windowMs / capacity - facts.sincePacedMs;
@@ -56,7 +70,7 @@ export function decide(facts: Facts, lane: Lane, want: number): Decision {
  * The wait of a `full` lane. `nextFreeMs`: time until enough of the requests that count now have stopped counting; undefined when fewer
  * than that count. A lowered limit may lapse earlier.
  */
-export function untilFreeMs({ loweredMs, windowMs }: Facts, nextFreeMs: number | undefined): number {
+export function untilFreeMs({ loweredMs, windowMs }: Shorter, nextFreeMs: number | undefined): number {
   const earliestMs = Math.min(nextFreeMs ?? Number.POSITIVE_INFINITY, loweredMs ?? Number.POSITIVE_INFINITY);
   return Number.isFinite(earliestMs) ? earliestMs : windowMs;
 }
@@ -73,9 +87,23 @@ export const MAX_REPEATED_BLOCK_MS = 10 * MINUTE;
 /** The longest that anything an answer reported can hold; a later end dates from before the clock was set back. */
 export const longestHoldMs = (windowMs: number): number => Math.max(windowMs, MAX_REPEATED_BLOCK_MS);
 
+/** The requests per window of ours that a server's limit over its own window comes to. */
+export const perWindow = (limit: number, serverWindowMs: number, windowMs: number): number =>
+  Math.floor((limit * windowMs) / serverWindowMs);
+
+/** Over how long the server counts after an answer; null: as far as is known, over our window. */
+export function serverWindowAfter(
+  known: { readonly windowMs: number | null; readonly limit: number | null },
+  { status, crowded, serverWindowMs, limit = known.limit ?? undefined, resetMs = 0 }: Settlement,
+): number | null {
+  const next = serverWindowMs ?? known.windowMs;
+  const isContradicted = (status === 429 && !crowded) || limit !== (known.limit ?? undefined);
+  return isContradicted || next === null || resetMs > next ? null : next;
+}
+
 /** What one answer changes about a key. An undefined field is left as it is. */
 export interface Observation {
-  /** Holds for one window. */
+  /** Holds for one window, the server's where it is known. */
   readonly withheld: number | undefined;
   /** A limit below ours, which holds for one window; null when the server's limit does not lower ours. */
   readonly serverLimit: number | null | undefined;
@@ -84,7 +112,7 @@ export interface Observation {
 }
 
 /**
- * What an answer reports about the limit. `used` includes this answer. `refusedForMs`: time since the first of the refusals, this one
+ * What an answer reports about the limit. `used` includes this answer; in the server's window where it is known. `refusedForMs`: time since the first of the refusals, this one
  * among them, that came without another answer in between; 0 for a single one. A source that serves too many requests at once is no
  * reason to wait longer than it asks. SETTLE_AND_OBSERVE in `ledger/settle.ts` is the same rule in SQL.
  */

@@ -92,8 +92,8 @@ function createGate(budget: Budget): Gate {
       return { cancelled: controller.signal, end: () => signal.removeEventListener('abort', stop) };
     },
     budget: {
-      async take(lane, want) {
-        const taken = await budget.take(lane, Math.min(want, 1));
+      async take(lane, want, kept) {
+        const taken = await budget.take(lane, Math.min(want, 1), kept);
         if (taken.grants.length === 0) return taken;
         if (cancelling.signal.aborted) {
           await budget.release(taken.grants);

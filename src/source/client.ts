@@ -1,4 +1,5 @@
 import type { Budget, Lane } from '../budget/budget.ts';
+import { learnServerWindow, type ServerWindow } from '../budget/learn-window.ts';
 import { createLimiter } from '../budget/limiter.ts';
 import { type Clock, HOUR } from '../clock.ts';
 import { codeOf, isKind, SluiceError } from '../errors.ts';
@@ -25,6 +26,8 @@ export interface ClientOptions {
   knownConcurrency?: number | undefined;
   /** Called when the number changes, with the new one. */
   onConcurrency?: (allowed: number) => void;
+  /** Called when the server is seen to count its limit over a shorter window than ours, and when that is contradicted. */
+  onServerWindow?: (found: ServerWindow | null) => void;
   /** For one attempt, from sending to the last byte. */
   timeoutMs: number;
   /** The largest accepted body, both compressed and decompressed. Default 64 MiB: 1000 rows of 64 KB each. */
@@ -100,8 +103,13 @@ export interface OpenClient extends Client {
  * await client.close();
  */
 export function openClient(options: ClientOptions): OpenClient {
-  const { budget, clock, concurrency, knownConcurrency, log, timeoutMs, onWait, onRetry } = options;
-  const { random = Math.random, wording = COMMAND_WORDING } = options;
+  const { clock, concurrency, knownConcurrency, log, timeoutMs, onWait, onRetry, onServerWindow } = options;
+  const { random = Math.random, wording = COMMAND_WORDING, windowMs = HOUR } = options;
+  const budget = learnServerWindow(options.budget, {
+    clock,
+    windowMs,
+    ...(onServerWindow && { onWindow: onServerWindow }),
+  });
   const address = createAddress(options);
   const agent = openAgent({ connections: concurrency, timeoutMs });
   const closing = new AbortController();
@@ -126,7 +134,7 @@ export function openClient(options: ClientOptions): OpenClient {
     budget,
     timeoutMs,
     maxBodyBytes: options.maxBodyBytes ?? 64 * 2 ** 20,
-    windowMs: options.windowMs ?? HOUR,
+    windowMs,
   });
   const request = createRequest({ ...shared, attempt, wording, ...(onRetry && { onRetry }) });
   return {

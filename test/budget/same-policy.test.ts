@@ -8,13 +8,18 @@ import { withDatabase } from '../support/database.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 type Step =
-  | { readonly kind: 'take'; readonly lane: Lane; readonly want: number }
+  | { readonly kind: 'take'; readonly lane: Lane; readonly want: number; readonly kept?: number }
   | { readonly kind: 'settle'; readonly nth: number; readonly settlement: Settlement }
   | { readonly kind: 'release'; readonly nth: number }
   | { readonly kind: 'advance'; readonly ms: number };
 
 const report = fc.record(
-  { remaining: fc.integer({ min: -1, max: 60 }), limit: fc.integer({ min: 0, max: 60 }) },
+  {
+    remaining: fc.integer({ min: -1, max: 60 }),
+    limit: fc.oneof(fc.integer({ min: 0, max: 60 }), fc.constant(6)),
+    resetMs: fc.integer({ min: SECOND, max: 2 * MINUTE }),
+    serverWindowMs: fc.integer({ min: 1, max: 3 }).map(minutes => minutes * MINUTE),
+  },
   { requiredKeys: [] },
 );
 const answered = report.map(reported => ({ purpose: 'page', status: 200, ...reported }));
@@ -37,6 +42,7 @@ const step = fc.oneof<fc.WeightedArbitrary<Step>[]>(
       kind: fc.constant('take'),
       lane: fc.constantFrom(...LANES),
       want: fc.integer({ min: 1, max: 12 }),
+      kept: fc.constantFrom(0, 0, 0, 4),
     }),
   },
   {
@@ -70,7 +76,7 @@ async function play(budget: Budget, steps: readonly Step[], advance: (ms: number
     if (each.kind === 'advance') {
       await advance(each.ms);
     } else if (each.kind === 'take') {
-      const taken = await budget.take(each.lane, each.want);
+      const taken = await budget.take(each.lane, each.want, each.kept);
       grants.push(...taken.grants);
       answers.push({ ...taken, grants: taken.grants.length });
     } else {

@@ -14,6 +14,9 @@ test('while a repair waits for answers that no longer lag, the command, status a
 
     const repair = begin(['verify', 'customers', '--repair'], { env });
     await until(() => repair.stderr().includes('answers may not show the latest changes'));
+    expect(repair.stderr().split('\n')[0]).toMatch(
+      /it waits up to 3 hours until answers no longer lag behind the source \(SOURCE_LAG_SECONDS=3600; a lower value shortens the wait\)\.$/,
+    );
     expect(repair.stderr()).toMatch(
       /^customers: answers may not show the latest changes yet; asking again at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, when answers no longer lag \(SOURCE_LAG_SECONDS\)$/m,
     );

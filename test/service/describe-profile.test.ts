@@ -30,6 +30,11 @@ test('what concerns the whole source is described beside its lists', () => {
     { list: '(source)', words: 'serves at most 2 requests at once; SOURCE_CONCURRENCY may be lowered to that' },
   ]);
   expect(atOnce('as set')[0]?.words).toBe('serves as many requests at once as SOURCE_CONCURRENCY says');
+  const limit = (value: string) => describeProfile([trait('(source)', 'request limit', value)])[0]?.words;
+  expect(limit('60 in 66 s')).toBe(
+    'allows 60 requests in 66 seconds or less; to use all of them: SOURCE_RATE_LIMIT=60 SOURCE_RATE_WINDOW_SECONDS=66',
+  );
+  expect(limit('as set')).toBe('counts its request limit as SOURCE_RATE_WINDOW_SECONDS says');
 });
 
 test('a trait or value without words is shown as stored', () => {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Database } from '../../warehouse/database/database.ts';
-import type { Budget, Lane } from '../budget.ts';
+import type { Budget } from '../budget.ts';
 import type { Forecast } from '../forecast.ts';
-import { decide, deferred } from '../policy.ts';
+import { type Decision, decide, deferred } from '../policy.ts';
 import { readForecast } from './forecast.ts';
 import { createSettling } from './settle.ts';
 import { claim, clampToClock, createKey, type LedgerKey, type LedgerState, readUntilFreeMs } from './state.ts';
@@ -40,9 +40,9 @@ export function createLedger(options: {
   const settle = createSettling(database, ledger);
 
   return {
-    async take(lane, want) {
+    async take(lane, want, kept = 0) {
       for (;;) {
-        const claimed = await claim(database, ledger, lane, want);
+        const claimed = await claim(database, ledger, lane, want, kept);
         if (claimed === null) {
           await createKey(database, ledger);
           continue;
@@ -52,7 +52,7 @@ export function createLedger(options: {
         if (grants.length > 0) return { grants, waitMs: 0 };
         // Another claim came in between.
         if (allowed > 0) continue;
-        return deferred(...(await waitOf(state, lane, want)));
+        return deferred(...(await waitOf(state, decide(state, lane, want, kept))));
       }
     },
     settle: (grant, settlement) => settle({ grant, settlement }),
@@ -63,9 +63,9 @@ export function createLedger(options: {
     forecast: () => readForecast(database, ledger),
   };
 
-  async function waitOf(state: LedgerState, lane: Lane, want: number): Promise<Parameters<typeof deferred>> {
-    const decision = decide(state, lane, want);
-    if (decision.kind === 'full') return [await readUntilFreeMs(database, ledger.key, state, decision.missing)];
+  async function waitOf(state: LedgerState, decision: Decision): Promise<Parameters<typeof deferred>> {
+    if (decision.kind === 'full')
+      return [await readUntilFreeMs(database, ledger.key, state, decision.missing, decision.of)];
     // The statement rounds times otherwise: what it did not grant yet, it will.
     return decision.kind === 'wait' ? [decision.waitMs, decision.paced] : [0];
   }

@@ -41,6 +41,9 @@ function reportOf(all: readonly Settled[]): unknown[] | null {
     countOf(newest?.limit) ?? null,
     longest?.blockedForMs ?? null,
     longest !== undefined && blocks.every(({ crowded }) => crowded),
+    newest?.serverWindowMs ?? null,
+    newest?.resetMs ?? null,
+    settlements.some(({ status, crowded }) => status === 429 && !crowded),
   ];
 }
 
@@ -71,23 +74,34 @@ const SETTLE_AND_OBSERVE = `
   refused as (
     select min(settled_at) as since from sluice.requests, clock
     where key = $1 and status = 429 and granted_at > clock.now - clock.window and id > coalesce((select id from answered), 0)),
+  known as (
+    select case
+      when $14::boolean or $13::float8 > coalesce($12::float8, server_window_ms)
+        or ($9::int is not null and $9::int is distinct from server_limit) then null
+      else coalesce($12::float8, server_window_ms) end as over_ms
+    from sluice.budgets where key = $1),
+  counting as (
+    select over_ms, coalesce(over_ms * interval '1 millisecond', clock.window) as over from known, clock),
   seen as (
-    select now, now + clock.window as until,
+    select now, now + clock.window as until, now + over as withheld_until, over_ms,
       greatest(0, least($7::int, $9::int) - $8::int
-        - (select count(*)::int from sluice.requests where key = $1 and counts_until > clock.now)) as withheld,
+        - (select count(*)::int from sluice.requests
+           where key = $1 and counts_until > clock.now + clock.window - over)) as withheld,
       case when $9::int between 1 and $7::int - 1 then $9::int end as server_limit,
       case when $10::float8 is not null then now + greatest($10::float8 * interval '1 millisecond',
         case when $11::boolean then interval '0'
           else least(coalesce(now - (select since from refused), interval '0'), clock.window, interval '10 minutes') end) end as blocked_until
-    from clock)
+    from clock, counting)
   update sluice.budgets b
   set withheld = case when $8::int is null then b.withheld else seen.withheld end,
-      withheld_until = case when $8::int is null then b.withheld_until else seen.until end,
+      withheld_until = case when $8::int is null then b.withheld_until else seen.withheld_until end,
       server_limit = case when $9::int is null then b.server_limit else seen.server_limit end,
       server_limit_until = case when $9::int is null then b.server_limit_until else seen.until end,
+      server_window_ms = seen.over_ms,
       blocked_until = greatest(b.blocked_until, seen.blocked_until)
   from seen
   where b.key = $1 and (
     ($8::int is not null and (b.withheld > 0 or seen.withheld > 0))
     or ($9::int is not null and (b.server_limit is not null or seen.server_limit is not null))
+    or seen.over_ms is distinct from b.server_window_ms
     or seen.blocked_until is not null)`;

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../warehouse/database/database.ts';
 import type { Grant, Lane } from '../budget.ts';
-import { type Facts, untilFreeMs, unusedAfter } from '../policy.ts';
+import { type Facts, type Shorter, untilFreeMs, unusedAfter } from '../policy.ts';
 
 /** The key and how its ledger was configured. */
 export interface LedgerKey {
@@ -40,9 +40,15 @@ export interface Claimed {
  * Counts, decides as `decide` in `policy.ts` does, and grants, in one statement. It counts what was committed before it began: if another
  * claim of the key is committed meanwhile, the key's version has moved, and nothing is granted. Null before the first claim of the key.
  */
-export async function claim(db: Queryable, ledger: LedgerKey, lane: Lane, want: number): Promise<Claimed | null> {
+export async function claim(
+  db: Queryable,
+  ledger: LedgerKey,
+  lane: Lane,
+  want: number,
+  kept: number,
+): Promise<Claimed | null> {
   const { key, source, limit, windowMs, timeoutMs } = ledger;
-  const parameters = [key, limit, windowMs, timeoutMs, lane, want, source];
+  const parameters = [key, limit, windowMs, timeoutMs, lane, want, source, kept];
   const { rows } = await db.query<ClaimRow>(CLAIM, parameters);
   const [row] = rows;
   if (!row) return null;
@@ -62,15 +68,17 @@ export async function clampToClock(db: Queryable, ledger: LedgerKey, { now }: Le
   await db.query(CLAMP_TO_CLOCK, [key, now, windowMs, timeoutMs]);
 }
 
-/** Time until `missing` more requests can be free. */
+/** Time until `missing` more requests can be free, in the window of the key or in a shorter one. */
 export async function readUntilFreeMs(
   db: Queryable,
   key: string,
   state: LedgerState,
   missing: number,
+  of: Shorter = state,
 ): Promise<number> {
-  const { rows } = await db.query<{ wait_ms: number }>(NEXT_FREE, [key, state.now, state.windowMs, missing - 1]);
-  return untilFreeMs(state, rows[0]?.wait_ms);
+  const parameters = [key, state.now, of.windowMs, missing - 1, state.windowMs - of.windowMs];
+  const { rows } = await db.query<{ wait_ms: number }>(NEXT_FREE, parameters);
+  return untilFreeMs(of, rows[0]?.wait_ms);
 }
 
 export interface StateRow {
@@ -82,6 +90,11 @@ export interface StateRow {
   readonly blocked_ms: number | null;
   readonly since_paced_ms: number | null;
   readonly lowered_ms: number | null;
+  readonly server_window_ms: number | null;
+  readonly server_limit: number;
+  readonly server_withheld: number;
+  readonly server_used: number;
+  readonly withheld_ms: number | null;
   readonly clock_was_ahead: boolean;
 }
 
@@ -101,8 +114,17 @@ export const stateOf = (
   blockedMs: row?.blocked_ms ?? 0,
   sincePacedMs: row?.since_paced_ms ?? Number.POSITIVE_INFINITY,
   loweredMs: row?.lowered_ms ?? undefined,
+  shorter: row && row.server_window_ms !== null ? shorterOf(row, row.server_window_ms) : undefined,
   now: row?.now ?? null,
   clockWasAhead: row?.clock_was_ahead ?? false,
+});
+
+const shorterOf = (row: StateRow, windowMs: number): Shorter => ({
+  windowMs,
+  capacity: row.server_limit,
+  withheld: row.server_withheld,
+  used: row.server_used,
+  loweredMs: row.withheld_ms ?? undefined,
 });
 
 /**
@@ -122,12 +144,21 @@ export const STATE_CTES = `
       case when rate_limit < $2::int and rate_limit_until > now then rate_limit_until end as rate_limit_for
     from sluice.budgets, clock
     where key = $1),
+  server as materialized (
+    select case when server_limit_for is not null then server_window_ms end as over_ms from budget),
   state as materialized (
     select now, version,
-      least($2::int, case when server_limit_for is not null then server_limit end,
+      least($2::int, case when server_limit_for is not null
+                       then floor(least(server_limit * coalesce($3::float8 / over_ms, 1), $2::int))::int end,
                      case when rate_limit_for is not null then rate_limit end) as capacity,
-      case when withheld_for is not null then withheld else 0 end as withheld,
+      case when withheld_for is not null and over_ms is null then withheld else 0 end as withheld,
       (select count(*)::int from sluice.requests where requests.key = $1 and counts_until > budget.now) as used,
+      over_ms as server_window_ms, server_limit,
+      case when withheld_for is not null then withheld else 0 end as server_withheld,
+      case when over_ms is not null then (
+        select count(*)::int from sluice.requests
+        where requests.key = $1 and counts_until > budget.now + ($3::float8 - over_ms) * interval '1 millisecond') end as server_used,
+      (extract(epoch from withheld_for - now) * 1000)::float8 as withheld_ms,
       (extract(epoch from case when blocked_until > now then least(blocked_until, longest) end - now) * 1000)::float8 as blocked_ms,
       (extract(epoch from now - case when paced_at <= now then paced_at end) * 1000)::float8 as since_paced_ms,
       (extract(epoch from least(withheld_for, server_limit_for, rate_limit_for) - now) * 1000)::float8 as lowered_ms,
@@ -137,8 +168,8 @@ export const STATE_CTES = `
              or rate_limit_until < now + $3::float8 * interval '0.9 milliseconds') as limit_is_new,
       coalesce(greatest(blocked_until, withheld_until, server_limit_until, rate_limit_until) > longest, false)
         or exists (select from sluice.requests where requests.key = $1
-                   and counts_until > now + ($3::float8 + $4::float8) * interval '1 millisecond' + interval '1 minute') as clock_was_ahead
-    from budget)`;
+                    and counts_until > now + ($3::float8 + $4::float8) * interval '1 millisecond' + interval '1 minute') as clock_was_ahead
+    from budget, server)`;
 
 const STATE = `with ${STATE_CTES} select * from state`;
 
@@ -148,13 +179,15 @@ const CLAIM = `
   with ${STATE_CTES},
   room as (
     select *, capacity - withheld - used as free,
-      case when $5 = 'live' then 0 else least(ceil(capacity / 100.0), capacity - 1) end as reserve
+      greatest(case when $5 = 'live' then 0 else least(ceil(capacity / 100.0), capacity - 1) end, $8::int) as reserve,
+      case when server_window_ms is not null then server_limit - server_withheld - server_used
+        - case when $5 = 'live' then 0 else least(ceil(server_limit / 100.0), server_limit - 1) end end as server_free
     from state),
   decided as materialized (
     select *, case
-      when blocked_ms > 0 or free <= reserve then 0
-      when $5 = 'live' then least($6::int, free)
-      when free > capacity / 2.0 then least($6::int, ceil(free - capacity / 2.0), free - reserve)
+      when blocked_ms > 0 or free <= reserve or server_free <= 0 then 0
+      when $5 = 'live' then least($6::int, free - reserve, server_free)
+      when free > capacity / 2.0 then least($6::int, ceil(free - capacity / 2.0), free - reserve, server_free)
       when coalesce(since_paced_ms, 'infinity') >= $3::float8 / capacity then 1
       else 0 end::int as allowed
     from room),
@@ -193,11 +226,12 @@ const CLAMP_TO_CLOCK = `
   from until
   where key = $1 and greatest(blocked_until, withheld_until, server_limit_until, rate_limit_until) > longest`;
 
-// A request in flight may be answered now, and would then count for one more window.
+// A request in flight may be answered now, and would then count for one more window. A shorter window ends $5 ms before ours.
 const NEXT_FREE = `
-  select (extract(epoch from free_at - $2::timestamptz) * 1000)::float8 as wait_ms
-  from (
+  with clock as (select $2::timestamptz + $5::float8 * interval '1 millisecond' as now)
+  select (extract(epoch from free_at - now) * 1000)::float8 as wait_ms
+  from clock, lateral (
     select case when settled_at is null
-      then least(counts_until, $2::timestamptz + $3::float8 * interval '1 millisecond') else counts_until end as free_at
-    from sluice.requests where key = $1 and counts_until > $2::timestamptz) counting
+      then least(counts_until, now + $3::float8 * interval '1 millisecond') else counts_until end as free_at
+    from sluice.requests where key = $1 and counts_until > now) counting
   order by free_at offset $4::int limit 1`;

@@ -45,7 +45,7 @@ async function verify(session: Session, names: string[], options: Options): Prom
   const work = { kind: 'verify', resources, whole: true } as const;
   if (options.dryRun) return showDryRun(session, work, maxRequests);
   const requests = resources.map(resource => ({ resource, kind: 'verify' as const, repair }));
-  const read = await readSources(session, requests, { noWait: !options.wait, maxRequests, announced: work });
+  const read = await readSources(session, requests, { noWait: !options.wait, maxRequests, announced: work, repair });
   return repair ? showSummary(session, read) : showReport(session, read);
 }
 

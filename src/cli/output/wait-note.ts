@@ -1,4 +1,6 @@
 import { type Clock, SECOND } from '../../clock.ts';
+import { MOST_PAUSES } from '../../engine/agenda/plan.ts';
+import { durationText } from '../../service/format.ts';
 import type { Terminal } from '../session/terminal.ts';
 import { momentWithZone } from './moments.ts';
 
@@ -18,6 +20,12 @@ export const crowdedText = (allowed: number, concurrency: number): string =>
 /** A repair waits until answers can no longer lag behind what it has read. */
 export const pauseText = (at: number, timeZone: string): string =>
   `answers may not show the latest changes yet; asking again at ${momentWithZone(at, timeZone)}, when answers no longer lag (SOURCE_LAG_SECONDS)`;
+
+/** How long a repair may wait in all, and why; nothing if answers never lag. */
+export const lagText = (lagMs: number): string =>
+  lagMs === 0
+    ? ''
+    : ` If rows have gone missing, it waits up to ${durationText((MOST_PAUSES * lagMs) / SECOND)} until answers no longer lag behind the source (SOURCE_LAG_SECONDS=${lagMs / SECOND}; a lower value shortens the wait).`;
 
 /** `came`: what came instead of an answer. */
 export const retryText = (came: string, at: number, timeZone: string): string =>

@@ -13,7 +13,7 @@ export function limitRequests(most: number): (budget: Budget) => Budget {
     answered = [];
   };
   return budget => ({
-    async take(lane, want) {
+    async take(lane, want, kept) {
       // What is in flight is still read and kept; a grant that comes back unused may be taken again.
       while (left === 0 && open.size > 0) await new Promise<void>(resolve => answered.push(resolve));
       if (left === 0)
@@ -24,7 +24,7 @@ export function limitRequests(most: number): (budget: Budget) => Budget {
       left -= reserved;
       let used = 0;
       try {
-        const taken = await budget.take(lane, reserved);
+        const taken = await budget.take(lane, reserved, kept);
         used = taken.grants.length;
         for (const { id } of taken.grants) open.add(id);
         return taken;

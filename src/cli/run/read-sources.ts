@@ -4,6 +4,7 @@ import type { OrderRequest } from '../../service/orders/place-order.ts';
 import { estimateText } from '../estimate/estimate-text.ts';
 import { estimateWork, type Work } from '../estimate/estimate-work.ts';
 import { createProgress } from '../output/progress.ts';
+import { lagText } from '../output/wait-note.ts';
 import type { Session } from '../session/session.ts';
 import { isOpen, recognise } from '../session/source-settings.ts';
 import type { OrderResult } from './complete-orders.ts';
@@ -25,6 +26,8 @@ export interface ReadOptions {
   readonly maxRequests?: number | null;
   /** Say before the start what this costs. */
   readonly announced?: Work;
+  /** Say as well how long it may wait for answers that no longer lag. */
+  readonly repair?: boolean;
 }
 
 /**
@@ -38,7 +41,7 @@ export async function readSources(
   options: ReadOptions,
 ): Promise<ReadResult> {
   const { settings, terminal, clock, signal } = session;
-  const { noWait, moved = false, maxRequests = null, announced } = options;
+  const { noWait, moved = false, maxRequests = null, announced, repair = false } = options;
   const sources = settings.sources.filter(isOpen);
   const hasSeveral = sources.length > 1;
   const database = await session.openDatabase();
@@ -54,7 +57,9 @@ export async function readSources(
   const reading = sources.map(async source => {
     await recognise(database, source, moved);
     if (announced) {
-      const text = estimateText(await estimateWork(session, database, source, announced), source.timeZone, maxRequests);
+      const estimate = await estimateWork(session, database, source, announced);
+      const lag = repair ? lagText(source.settings.lagMs) : '';
+      const text = `${estimateText(estimate, source.timeZone, maxRequests)}${lag}`;
       terminal.note(hasSeveral ? `${source.name}: ${text}` : text);
     }
     const progress = all.of(hasSeveral ? source.name : null, source.timeZone);

@@ -1,7 +1,7 @@
 import { MINUTE } from '../../clock.ts';
 import { createPulse, type Pulse } from '../../service/health/pulse.ts';
 import { monitorIncidents } from '../../service/incidents/incident-monitor.ts';
-import { createNextTick } from '../../service/schedule/next-tick.ts';
+import { createTicks } from '../../service/schedule/ticks.ts';
 import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
 import { openService } from '../../service/service.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -27,7 +27,11 @@ export async function serveBeside(
     const { name, schema, timeZone, settings } = source;
     const ledger = openLedger(database, name, settings);
     const schedules = schedulesOf(source, jobs);
-    const nextTickAt = createNextTick(schedules.values(), timeZone);
+    const ticks = [...new Set(schedules.values())].map(schedule => createTicks(schedule, timeZone));
+    const nextTickAt = (now: number) => {
+      const nexts = ticks.flatMap(each => each.next(now) ?? []);
+      return nexts.length === 0 ? null : Math.min(...nexts);
+    };
     const rules = agendaRules(source);
     const scheduled = [...schedules.keys()];
     return { name, schema, timeZone, jobs, scheduled, rules, usage: () => ledger.usage(), nextTickAt };

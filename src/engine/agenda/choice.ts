@@ -13,6 +13,8 @@ export interface Progress {
   readonly coverAsked: ReadonlySet<string>;
   /** The moments (epoch ms) it paused until. */
   readonly pauses: ReadonlySet<number>;
+  /** Rows that a slice lacked just after they had been stored, unless another slice has shown them since, by slice text. */
+  readonly justLacked?: ReadonlyMap<string, ReadonlySet<string>>;
   /** Id ranges read by a task that only reports. */
   readonly intervals: readonly IdSlice[];
 }

@@ -47,13 +47,17 @@ function planNow(facts: PlanFacts): Next {
 }
 
 /** Pauses of one task: a source that shows and hides a row again and again must not keep it waiting. */
-const MOST_PAUSES = 3;
+export const MOST_PAUSES = 3;
 
 /** A repair waits until answers can no longer lag behind what it has just read; others leave that to the next run. */
 function planPause(facts: PlanFacts): Pause | null {
   const { list, wish, now, missing } = facts;
   if (wish.kind !== 'verify' || wish.reportOnly || wish.failure) return null;
-  const due = partition(list).flatMap(({ slice, dueSince }) => (wants(wish, slice) ? (dueSince ?? []) : []));
+  // The rows that it lacked have been shown since by other slices.
+  const isSettled = (slice: Slice) => wish.progress.justLacked?.get(sliceText(slice))?.size === 0;
+  const due = partition(list).flatMap(({ slice, dueSince }) =>
+    wants(wish, slice) && !isSettled(slice) ? (dueSince ?? []) : [],
+  );
   const lacking = lackingSlices(list, missing);
   const from = confirmsFrom(list, lacking);
   const counts = lacking.flatMap(({ countsFrom }) => countsFrom ?? []);

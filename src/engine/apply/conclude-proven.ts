@@ -41,7 +41,7 @@ export async function concludeProven(
   const { resource, task, seen, end } = step;
   const { slice, startedAt } = end;
   const { counts } = outcome;
-  const { lacked: all, askAgainAt, stored } = await lackedRows(tx, resource, { slice, seen, startedAt });
+  const { lacked: all, askAgainAt, recent, stored } = await lackedRows(tx, resource, { slice, seen, startedAt });
   const lacked = end.reached ? await settleEnd(tx, effects, task, end.reached, all) : all;
   const doubts = task.reportOnly ? [] : await edgesInDoubt(tx, step, lacked);
   if (doubts.length > 0) {
@@ -70,7 +70,13 @@ export async function concludeProven(
       : countIn(tx, resource, each, since);
   const proof = { at: stampMs(startedAt), lacked: lacked.length };
   changeCoverage(effects, await proofOf(resourceIn(effects), step, { ...proof, changed: outcome.changed }, count));
-  if (askAgainAt !== null) changeCoverage(effects, dueAgain(resourceIn(effects), slice, askAgainAt));
+  if (askAgainAt !== null) {
+    const again = dueAgain(resourceIn(effects), slice, askAgainAt);
+    changeCoverage(effects, again);
+    effects.afterCommit.push(() => {
+      for (const part of again.put ?? []) task.progress.justLacked.set(sliceText(part.slice), new Set(recent));
+    });
+  }
   if (resource.strategy.membership === 'window') await settleShownByNone(tx, effects, task, end, counts);
   await settleCovered(tx, effects, task, counts);
 }

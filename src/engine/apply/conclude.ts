@@ -22,6 +22,9 @@ import { changeCoverage, remember, resourceIn, type TransactionEffects } from '.
 export async function conclude(tx: Db, effects: TransactionEffects, step: Step, outcome: Outcome): Promise<void> {
   const { resource, task, end } = step;
   const shown = [...step.rows.map(row => row.key), ...outcome.bad];
+  effects.afterCommit.push(() => {
+    for (const rows of task.progress.justLacked.values()) for (const key of shown) rows.delete(key);
+  });
   if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, effects, step, shown, outcome);
   const seen = keepPlace(effects, step, shown);
   if (!task.reportOnly && step.beside) changeCoverage(effects, { put: step.beside });

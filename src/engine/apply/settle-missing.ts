@@ -51,12 +51,14 @@ export async function lackedRows(
   tx: Db,
   resource: Resource,
   { slice, seen, startedAt }: FullReading,
-): Promise<Believed & { stored: StoredCount }> {
+): Promise<Believed & { recent: readonly string[]; stored: StoredCount }> {
   const condition = membersOf(resource, slice);
   const { left, ...stored } = condition
     ? await compareRows(tx, resource.table, condition, readableKeys(seen), startedAt)
     : NOTHING;
-  return { ...believed(left, { at: stampMs(startedAt), lagMs: resource.lagMs }), stored };
+  const verdict = believed(left, { at: stampMs(startedAt), lagMs: resource.lagMs });
+  const known = new Set(verdict.lacked);
+  return { ...verdict, recent: left.filter(row => !known.has(row)).map(({ key }) => key), stored };
 }
 
 /** The keys of the records that could be read. */

@@ -6,7 +6,7 @@ import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { Job } from '../job.ts';
 import { openResource } from '../resource.ts';
 import type { Engine } from './engine.ts';
-import { rememberConcurrency } from './remember-concurrency.ts';
+import { rememberLimits } from './remember-limits.ts';
 
 export interface EngineOptions
   extends Omit<Engine, 'resources' | 'client' | 'waiting' | 'granted' | 'seenTime'>,
@@ -36,15 +36,16 @@ export async function openEngine(options: EngineOptions): Promise<Engine & { clo
   const waiting = createWaiting(clock);
   const seenTime = createSeenTime();
   const counted = watchGrants(budget, seenTime);
-  const inFlight = await rememberConcurrency({ database, source, concurrency, log, onEvent });
+  const limits = await rememberLimits({ database, source, concurrency, log, onEvent });
   const client = openClient({
     url,
     apiKey,
     auth,
     timeoutMs,
     concurrency,
-    knownConcurrency: inFlight.known,
-    onConcurrency: inFlight.onChange,
+    knownConcurrency: limits.known,
+    onConcurrency: limits.onConcurrency,
+    onServerWindow: limits.onServerWindow,
     windowMs,
     budget: counted.budget,
     noWait,
@@ -63,7 +64,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine & { clo
     seenTime,
     async close() {
       await client.close();
-      await inFlight.stored();
+      await limits.stored();
     },
   };
 }
@@ -74,9 +75,9 @@ function watchGrants(budget: Budget, seenTime: SeenTime): { budget: Budget; gran
   return {
     granted: () => granted,
     budget: {
-      async take(lane, want) {
+      async take(lane, want, kept) {
         const note = seenTime.asking();
-        const taken = await budget.take(lane, want);
+        const taken = await budget.take(lane, want, kept);
         for (const { grantedAt } of taken.grants) note(stampMs(grantedAt));
         if (lane === 'live') granted += taken.grants.length;
         return taken;

@@ -11,6 +11,7 @@ export interface TaskProgress extends Progress {
   readonly asked: Set<string>;
   readonly coverAsked: Set<string>;
   readonly pauses: Set<number>;
+  readonly justLacked: Map<string, Set<string>>;
   /** The rows were counted again after every window was read. */
   countAsked: boolean;
   readonly intervals: IdSlice[];
@@ -27,6 +28,7 @@ export const newProgress = (): TaskProgress => ({
   asked: new Set(),
   coverAsked: new Set(),
   pauses: new Set(),
+  justLacked: new Map(),
   countAsked: false,
   intervals: [],
   tries: new Map(),

@@ -1,4 +1,4 @@
-import { SECOND } from '../../clock.ts';
+import { MINUTE, SECOND } from '../../clock.ts';
 import type { Variants } from '../variants/variants.ts';
 import { createLimiter, type Verdict } from './limiter.ts';
 
@@ -22,7 +22,10 @@ export interface RateLimit {
 
 /** `limit` 0 switches the limit and its headers off. */
 export function createRateLimit(options: { limit: number; windowMs: number; variants: () => Variants }): RateLimit {
-  const { limit, windowMs, variants } = options;
+  const { variants } = options;
+  const isShort = variants()['rate-length'] === 'minute' && options.windowMs > MINUTE;
+  const limit = isShort ? Math.ceil(options.limit / 10) : options.limit;
+  const windowMs = isShort ? MINUTE : options.windowMs;
   const rejectedCount = variants()['rejected-count'] === 'yes';
   const limiter = createLimiter(variants()['rate-window'], { limit, windowMs, rejectedCount });
   const unlimited = (now: number) => ({ allowed: true, remaining: limit, resetAt: now + windowMs });

@@ -32,6 +32,11 @@ export const requestLimitPoints = {
     },
     'sliding',
   ),
+  'rate-length': point(
+    'How long the window of the limit is (fixed at opening).',
+    { 'as-set': 'as it was opened', minute: 'a minute with a tenth of the limit, if it was opened with a longer one' },
+    'as-set',
+  ),
   'rejected-count': point(
     'Whether a request rejected with 429 counts against the limit (fixed at opening).',
     { no: 'it does not', yes: 'it does' },

@@ -1,16 +1,14 @@
-import { createTask, type ScheduledTask, type TaskContext, validate } from 'node-cron';
+import { validate } from 'node-cron';
 import { type Clock, MINUTE } from '../../clock.ts';
 import { explain, SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { lastSlotAt, recordSlot } from '../../warehouse/ledgers/slots.ts';
-import { LOOK_BACK_MS, latestTick } from './latest-tick.ts';
+import { createTicks, LOOK_BACK_MS, type Ticks } from './ticks.ts';
 
-/** Ticks are looked for once more every minute: one may not have been recorded, or node-cron may have been too busy for it. */
-const SWEEP_MS = MINUTE;
-/** How far back each sweep looks at least; farther where looking has failed for longer. */
-const SWEEP_BACK_MS = 10 * MINUTE;
+/** How far back each look goes at least; farther where looking has failed for longer. */
+const LEAST_BACK_MS = 10 * MINUTE;
 
 /** When a resource is read: a cron expression of five fields in a time zone. */
 export interface Planned {
@@ -31,41 +29,31 @@ export interface ScheduleOptions {
 
 /**
  * Records a slot in Postgres at every tick of every schedule: once for each tick, however many processes run. Ticks missed while
- * none ran are caught up by one slot at the start. node-cron only says when to look; the database's clock decides which tick it is.
+ * none ran are caught up by one slot at the start. Ticks are looked for at each full minute of the database's clock.
  */
 export async function startSchedule(options: ScheduleOptions): Promise<{ stop(): Promise<void> }> {
   const { planned, database, clock } = options;
   const recorder = createRecorder(options);
-  const entries = planned.map(each => {
-    const onTick = async ({ date }: TaskContext) => {
-      // This machine's clock may be ahead of the database's, for which the tick is still to come.
-      const earlyMs = date.getTime() - (await databaseNow(database).catch(() => Number.POSITIVE_INFINITY));
-      if (earlyMs > 0 && earlyMs < MINUTE) await clock.sleep(earlyMs);
-      await recorder.tryRecord(entry);
-    };
-    const { source, resource, timeZone } = each;
-    const name = `${source} ${resource}`;
-    const task = createTask(cronOf(each), onTick, { timezone: timeZone, name, suppressMissedWarning: true });
-    task.on('execution:missed', onTick);
-    const entry: Entry = { each, task, lookedAt: Number.NEGATIVE_INFINITY };
-    return entry;
-  });
+  const entries = planned.map(each => ({
+    each,
+    ticks: createTicks(cronOf(each), each.timeZone),
+    lookedAt: Number.NEGATIVE_INFINITY,
+  }));
   for (const entry of entries) await recorder.record(entry);
-  for (const { task } of entries) await task.start();
   const stopping = new AbortController();
-  const sweep = async () => {
+  const look = async () => {
     for (;;) {
-      await clock.sleep(SWEEP_MS, stopping.signal).catch(() => undefined);
+      const now = await databaseNow(database).catch(() => 0);
+      await clock.sleep(MINUTE - (now % MINUTE), stopping.signal).catch(() => undefined);
       if (stopping.signal.aborted) return;
       await Promise.all(entries.map(recorder.tryRecord));
     }
   };
-  const sweeping = sweep();
+  const looking = look();
   return {
     async stop() {
       stopping.abort();
-      await sweeping;
-      for (const { task } of entries) await task.destroy();
+      await looking;
     },
   };
 }
@@ -73,7 +61,7 @@ export async function startSchedule(options: ScheduleOptions): Promise<{ stop():
 /** One schedule at work. */
 interface Entry {
   readonly each: Planned;
-  readonly task: ScheduledTask;
+  readonly ticks: Ticks;
   /** The database's time when a tick was last looked for without an error. */
   lookedAt: number;
 }
@@ -84,11 +72,12 @@ function createRecorder({ database, log, onSlot }: ScheduleOptions) {
   const record = async (entry: Entry) => {
     const { source, resource } = entry.each;
     const now = await databaseNow(database);
-    const backMs = Math.min(Math.max(now - entry.lookedAt, SWEEP_BACK_MS), LOOK_BACK_MS);
-    const tick = await latestTick(entry.task, now, await lastSlotAt(database.kysely, source, resource), backMs);
-    const recorded = tick !== null && (await recordSlot(database.kysely, source, resource, tick));
+    const backMs = Math.min(Math.max(now - entry.lookedAt, LEAST_BACK_MS), LOOK_BACK_MS);
+    const tick = entry.ticks.latest(now, await lastSlotAt(database.kysely, source, resource), backMs);
+    const slot = tick === null ? null : new Date(tick);
+    const recorded = slot !== null && (await recordSlot(database.kysely, source, resource, slot));
     entry.lookedAt = now;
-    if (tick) log.debug({ source, resource, slot: tick.toISOString(), recorded }, 'slot');
+    if (slot) log.debug({ source, resource, slot: slot.toISOString(), recorded }, 'slot');
     if (recorded) await onSlot(source);
   };
   const tryRecord = async (entry: Entry) => {
@@ -110,7 +99,7 @@ function createRecorder({ database, log, onSlot }: ScheduleOptions) {
 
 /** The schedule as a cron expression. Kind `configuration` where it is not valid. */
 export function cronOf({ source, resource, schedule }: Omit<Planned, 'timeZone'>): string {
-  if (validate(schedule)) return schedule;
+  if (validate(schedule) && schedule.trim().split(/\s+/).length === 5) return schedule;
   throw new SluiceError('configuration', `The schedule of ${resource} (source ${source}) is "${schedule}".`, {
     next: `Expected: five fields such as */15 * * * * (minute, hour, day, month, day of week), or off. Correct SCHEDULE_${resource.toUpperCase()}, or "schedules" in the sources file.`,
   });

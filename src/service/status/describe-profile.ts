@@ -50,13 +50,21 @@ const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits
     value === 'as set'
       ? 'serves as many requests at once as SOURCE_CONCURRENCY says'
       : `serves at most ${value} requests at once; SOURCE_CONCURRENCY may be lowered to that`,
+  'request limit': value => {
+    const [, limit, seconds] = /^(\d+) in (\d+) s$/.exec(value) ?? [];
+    return limit === undefined
+      ? 'counts its request limit as SOURCE_RATE_WINDOW_SECONDS says'
+      : `allows ${limit} requests in ${seconds} seconds or less; to use all of them: SOURCE_RATE_LIMIT=${limit} SOURCE_RATE_WINDOW_SECONDS=${seconds}`;
+  },
 };
 
 type WordsOf<Value extends string> = string extends Value
   ? (value: string) => string
   : `${number}` extends Value
     ? (value: string) => string
-    : { readonly [V in Value]: string };
+    : `${number} in ${number} s` extends Value
+      ? (value: string) => string
+      : { readonly [V in Value]: string };
 
 /**
  * What a source was observed to do, in plain words: one sentence for each list. A trait or value without words is shown as stored, so

@@ -122,7 +122,7 @@ function settlementOf(
   const { purpose, runId } = context;
   const known = { purpose, ...(runId !== undefined && { runId }) };
   if (outcome.kind !== 'answer' && outcome.kind !== 'too large') return { ...known, status: null };
-  const { limit, remaining } = parseRateHeaders(outcome.headers, { nowMs: clock.now(), windowMs });
+  const { limit, remaining, resetMs } = parseRateHeaders(outcome.headers, { nowMs: clock.now(), windowMs });
   const { refusal, minimumMs } = verdict.kind === 'retry' ? verdict : {};
   // A pause that is asked for because of too many requests at once is not made longer.
   const pauseMs = outcome.status === 429 ? minimumMs : undefined;
@@ -132,6 +132,7 @@ function settlementOf(
     status: outcome.status,
     ...(limit !== undefined && { limit }),
     ...(remaining !== undefined && { remaining }),
+    ...(resetMs !== undefined && { resetMs }),
     ...(blockedForMs !== undefined && { blockedForMs }),
     ...(refusal === 'crowded' && { crowded: true }),
   };

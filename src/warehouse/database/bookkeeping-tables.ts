@@ -32,6 +32,7 @@ export const BOOKKEEPING_TABLES = {
     rate_limit_until: 'timestamp with time zone null',
     paced_at: 'timestamp with time zone null',
     version: 'bigint default',
+    server_window_ms: 'double precision null',
   },
   'sluice.coverage': {
     source: 'text',

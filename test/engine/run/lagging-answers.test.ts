@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { MINUTE, SECOND } from '../../../src/clock.ts';
 import type { LoopEvent } from '../../../src/engine/run/engine.ts';
+import type { Counts } from '../../../src/sandbox/data/data.ts';
 import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
@@ -21,14 +22,22 @@ interface Given {
 }
 
 /** A list that was synced in full long ago. */
-async function withSyncedList(lagMs: number, fn: (given: Given) => Promise<void>): Promise<void> {
+async function withSyncedList(
+  lagMs: number,
+  fn: (given: Given) => Promise<void>,
+  { list, size }: { list: 'customers' | 'transactions'; size: Counts } = {
+    list: LIST,
+    size: { customers: 30, invoices: 1, transactions: 1 },
+  },
+): Promise<void> {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
-    const size = { customers: 30, invoices: 1, transactions: 1 };
     const sandbox = await openSandbox({ size, rateLimit: 0, clock });
     const events: LoopEvent[] = [];
     const onEvent = (event: LoopEvent) => void events.push(event);
-    const engine = await openEngine(database, sandbox, { clock, limit: 100_000, resources: [LIST], lagMs, onEvent });
+    const engine = await openEngine(database, sandbox, {
+      ...{ clock, limit: 100_000, resources: [list], lagMs, onEvent, concurrency: 1 },
+    });
     await serveOrders(engine, 'sync');
     await clock.advance(10 * MINUTE);
     const deleted = async () => {
@@ -114,3 +123,21 @@ test('an answer that is older by its own updated_at does not replace a row that 
     await serveOrders(engine, 'sync');
     expect(await phoneOf()).toBe(before);
   }));
+
+test('a repair does not wait for a row that has moved to another slice: nothing is in doubt', () =>
+  withSyncedList(
+    MINUTE,
+    async ({ sandbox, database, clock, engine, events, deleted }) => {
+      sandbox.update('transactions', 700, { date: '2025-01-05' });
+      await clock.advance(SECOND);
+      await serveOrders(engine, 'sync');
+      sandbox.update('transactions', 700, { date: '2010-01-01' });
+      await clock.advance(SECOND);
+      const [order] = await serveOrders(engine, 'verify', repair);
+      expect(order?.state).toBe('done');
+      expect(events.some(({ kind }) => kind === 'pausing')).toBe(false);
+      expect(await deleted()).toEqual([]);
+      expect(await differences(database, sandbox, 5, ['transactions'])).toEqual([]);
+    },
+    { list: 'transactions', size: { customers: 30, invoices: 1, transactions: 1500 } },
+  ));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SECOND } from '../../../src/clock.ts';
+import { HOUR, MINUTE, SECOND } from '../../../src/clock.ts';
 import type { Engine } from '../../../src/engine/run/engine.ts';
 import { parseVariants } from '../../../src/sandbox/parse/parse-variants.ts';
 import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
@@ -64,6 +64,30 @@ test.each([
       // The requests in flight at the first refusal, and at most one attempt after each wait.
       expect(sandbox.stats.rejected).toBeLessThan(LIMIT);
       expect(await differences(database, sandbox)).toEqual([]);
+    });
+  },
+);
+
+test.each(['sliding', 'fixed', 'token-bucket'])(
+  'a limit that is counted per minute (%s) is found out and used without a 429, and the profile keeps it',
+  async kind => {
+    await withDatabase(async database => {
+      const clock = await createVirtualClock(database, undefined, { quietMs: 10 });
+      const variants = parseVariants(`rate-length=minute,rate-window=${kind}`);
+      const sandbox = await openSandbox({ rateLimit: 100, clock, variants });
+      const engine = await openEngine(database, sandbox, { clock, limit: 1000, windowMs: HOUR });
+      const begun = clock.now();
+      const orders = await serveOrders(engine, 'sync');
+      expect(orders.map(order => order.reason ?? order.state)).toEqual(['done', 'done', 'done']);
+      expect(sandbox.stats.rejected).toBe(0);
+      // Counted per hour, ten requests would take an hour.
+      expect(sandbox.stats.total).toBeGreaterThan(25);
+      expect(clock.now() - begun).toBeLessThan(30 * MINUTE);
+      await engine.close();
+      const { rows } = await database.query("select value from sluice.traits where trait = 'request limit'");
+      expect(rows).toEqual([{ value: expect.stringMatching(/^10 in \d+ s$/) }]);
+      expect(await differences(database, sandbox)).toEqual([]);
+      await sandbox.close();
     });
   },
 );

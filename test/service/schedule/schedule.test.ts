@@ -1,54 +1,46 @@
-import { createTask } from 'node-cron';
 import { expect, test } from 'vitest';
-import { type Clock, MINUTE } from '../../../src/clock.ts';
+import { type Clock, DAY, HOUR, MINUTE } from '../../../src/clock.ts';
 import { createLog } from '../../../src/log.ts';
-import { latestTick } from '../../../src/service/schedule/latest-tick.ts';
 import { startSchedule } from '../../../src/service/schedule/schedule.ts';
+import { createTicks } from '../../../src/service/schedule/ticks.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
 import { withDatabase } from '../../support/database.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
-const task = (pattern: string) => createTask(pattern, () => undefined, { timezone: 'UTC' });
 const at = (text: string) => Date.parse(text);
 
 /** The schedule of one resource; adds the sources that it wakes to `woken`. */
-const startInvoices = (schedule: string, database: Database, clock: Clock, woken: string[]) =>
+const startInvoices = (schedule: string, database: Database, clock: Clock, woken: string[], timeZone = 'UTC') =>
   startSchedule({
-    planned: [{ source: 'main', resource: 'invoices', schedule, timeZone: 'UTC' }],
+    planned: [{ source: 'main', resource: 'invoices', schedule, timeZone }],
     database,
     clock,
     log: createLog({ level: 'silent', secrets: [] }),
     onSlot: async source => void woken.push(source),
   });
 
-test('only the newest missed tick is caught up, and only once', async () => {
-  const quarterly = task('*/15 * * * *');
+test('only the newest missed tick is caught up, and only once', () => {
+  const quarterly = createTicks('*/15 * * * *', 'UTC');
   const now = at('2026-01-15T10:44:30Z');
-  expect(await latestTick(quarterly, now, at('2026-01-15T08:00:00Z'))).toEqual(new Date('2026-01-15T10:30:00Z'));
-  expect(await latestTick(quarterly, now, at('2026-01-15T10:30:00Z'))).toBeNull();
+  expect(quarterly.latest(now, at('2026-01-15T08:00:00Z'))).toBe(at('2026-01-15T10:30:00Z'));
+  expect(quarterly.latest(now, at('2026-01-15T10:30:00Z'))).toBeNull();
 });
 
-test('the last tick of a rare schedule is found weeks back', async () => {
-  expect(await latestTick(task('0 3 1 * *'), at('2026-01-15T10:44:30Z'), at('2025-12-20T00:00:00Z'))).toEqual(
-    new Date('2026-01-01T03:00:00Z'),
-  );
-});
-
-test('the first start has a tick at once', async () => {
-  expect(await latestTick(task('0 3 1 * *'), at('2026-01-15T10:44:30Z'), null)).toEqual(
-    new Date('2026-01-15T10:44:00Z'),
+test('the last tick of a rare schedule is found weeks back', () => {
+  expect(createTicks('0 3 1 * *', 'UTC').latest(at('2026-01-15T10:44:30Z'), at('2025-12-20T00:00:00Z'))).toBe(
+    at('2026-01-01T03:00:00Z'),
   );
 });
 
-test('a tick follows its time zone, also in daylight saving time', async () => {
-  const early = createTask('30 2 * * *', () => undefined, { timezone: 'Europe/Vienna' });
-  expect(await latestTick(early, at('2026-01-15T10:00:00Z'), at('2026-01-14T12:00:00Z'))).toEqual(
-    new Date('2026-01-15T01:30:00Z'),
-  );
-  expect(await latestTick(early, at('2026-07-15T10:00:00Z'), at('2026-07-14T12:00:00Z'))).toEqual(
-    new Date('2026-07-15T00:30:00Z'),
-  );
+test('the first start has a tick at once', () => {
+  expect(createTicks('0 3 1 * *', 'UTC').latest(at('2026-01-15T10:44:30Z'), null)).toBe(at('2026-01-15T10:44:00Z'));
+});
+
+test('a tick follows its time zone, also in daylight saving time', () => {
+  const early = createTicks('30 2 * * *', 'Europe/Vienna');
+  expect(early.latest(at('2026-01-15T10:00:00Z'), at('2026-01-14T12:00:00Z'))).toBe(at('2026-01-15T01:30:00Z'));
+  expect(early.latest(at('2026-07-15T10:00:00Z'), at('2026-07-14T12:00:00Z'))).toBe(at('2026-07-15T00:30:00Z'));
 });
 
 test('a tick during a long database outage is recorded once when the database is back', async () => {
@@ -86,5 +78,20 @@ test('slots recorded while the database clock was hours ahead neither block the 
     const { rows } = await database.query('select slot_at from sluice.slots order by 1');
     expect(rows.map(row => (row.slot_at as string).slice(11, 16))).toEqual(['01:30', '01:45', '02:00', '06:00']);
     expect(woken).toEqual(['main']);
+  });
+});
+
+test.each([
+  ['that does not exist', '2026-03-29T00:10:00.000Z', '01:00'],
+  ['that is repeated', '2026-10-25T00:10:00.000Z', '00:30'],
+])('a scheduled time %s has one slot that day', async (_, from, slot) => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database, from);
+    await recordSlot(database.kysely, 'main', 'invoices', new Date(at(from) - DAY));
+    const schedule = await startInvoices('30 2 * * *', database, clock, [], 'Europe/Berlin');
+    while (clock.now() < at(from) + 2 * HOUR) await new Promise(resolve => setTimeout(resolve, 1));
+    await schedule.stop();
+    const { rows } = await database.query('select slot_at from sluice.slots where slot_at > $1', [from]);
+    expect(rows.map(row => (row.slot_at as string).slice(11, 16))).toEqual([slot]);
   });
 });

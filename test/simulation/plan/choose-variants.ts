@@ -140,6 +140,7 @@ const ADDED: ReadonlySet<string> = new Set([
   'customer-address',
   'new-ids',
   'creates',
+  'rate-length',
 ]);
 
 /** Points that play only where they are named, or by themselves: in the mix they would change the plans of older seeds and pairs. */
