@@ -1,9 +1,12 @@
 import { type Clock, SECOND } from '../clock.ts';
+import { isNewestFirst } from '../engine/profile/list-end.ts';
+import { profileOf, type SourceProfile } from '../engine/profile/source-profile.ts';
 import { placeOf, type Resource } from '../engine/resource.ts';
 import { type Day, holds } from '../engine/slices/date-windows.ts';
 import type { Database } from '../warehouse/database/database.ts';
 import { databaseNow } from '../warehouse/database/now.ts';
 import { readCoverage } from '../warehouse/ledgers/coverage.ts';
+import { readTraits } from '../warehouse/ledgers/traits.ts';
 import { findById, type HighestIds, highestIds, type NewRow, newRows } from '../warehouse/pushes/push-rows.ts';
 import { isEmptied, noteNews, type PushItem, type PushNews, readItems } from '../warehouse/pushes/pushes.ts';
 import { isAbove } from './compare-rows.ts';
@@ -184,7 +187,16 @@ async function isCovered({ database, resource }: Reconciliation, items: readonly
     if (slice.by === 'id') return slice.to === null || kept === null || slice.to >= BigInt(kept);
     return slice.by === 'whole';
   });
-  return entries.length > 0 && entries.every(({ provenAt }) => provenAt !== null && provenAt >= since);
+  if (entries.length === 0 || !entries.every(({ provenAt }) => provenAt !== null && provenAt >= since)) return false;
+  return entries.every(({ slice }) => slice.by === 'date') || showsNewest(await readProfile(database, resource));
+}
+
+/** New rows come first, or nothing can lie behind the end of the list. */
+const showsNewest = ({ end, order }: SourceProfile): boolean =>
+  end === null || end.verdict === 'agreed' || isNewestFirst(order);
+
+async function readProfile({ kysely }: Database, { source, name }: Resource): Promise<SourceProfile> {
+  return profileOf((await readTraits(kysely, source)).filter(({ resource }) => resource === name));
 }
 
 /** The dates of these lines by which the list can be filtered; null if it has no date filter, or a line has no date. */

@@ -9,10 +9,12 @@ import { listOf, type RecordedEntry, type RecordedPlan } from './recorded.ts';
  * - A slot had an allowance of requests. It spent them on reading slices again, on totals and on confirming missing rows, and left slices
  *   that were never read to the next slot once they were spent. The agenda asks all of that between ticks; a slot reads only what is
  *   watched, what was never read, what is due and the end where an id list grows, whatever that costs.
+ * - Rows without a date were read by whole lists where one answer without a count seemed to be all of it. Now the windows have to agree.
  * - One turn in five read the oldest slice and another the best one although some were never read. Now those come first.
  */
 export function isDecidedOtherwise(recorded: RecordedPlan): boolean {
   const { task, next, list } = recorded;
+  if (isUnprovenBody(recorded)) return true;
   const known = listOf(list);
   const unread = partition(known).filter(({ provenAt }) => provenAt === null);
   const isChoice = typeof next === 'object';
@@ -24,6 +26,11 @@ export function isDecidedOtherwise(recorded: RecordedPlan): boolean {
   const wasTurn = list.turn % 5 >= 3;
   const isRead = isChoice && partition(known).some(entry => sliceText(entry.slice) === next.slice && entry.provenAt);
   return task.kind === 'sync' && wasTurn && isRead && unread.length > 0;
+}
+
+/** A list that is read in one answer without a count although some rows have no date, and nothing agreed that this is all of it. */
+export function isUnprovenBody({ list: { traits } }: { readonly list: Pick<RecordedPlan['list'], 'traits'> }): boolean {
+  return traits.paging === 'ignored' && traits.undated === 'yes' && traits['one answer'] !== 'complete';
 }
 
 /** Whether a slot may still choose the slice. */

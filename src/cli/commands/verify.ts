@@ -4,7 +4,7 @@ import { isUnreadableKey } from '../../source/paging/row-key.ts';
 import { showDryRun } from '../estimate/show-dry-run.ts';
 import { table } from '../output/table.ts';
 import { type ReadResult, readSources } from '../run/read-sources.ts';
-import { failuresOf, outcomeOf, resourceNames, showSummary, summarise } from '../run/summary.ts';
+import { endNote, failuresOf, outcomeOf, resourceNames, showSummary, summarise } from '../run/summary.ts';
 import { selectResources, wholeNumber } from '../session/cli-options.ts';
 import { DRY_RUN, MAX_REQUESTS, NO_WAIT, newCommand } from '../session/new-command.ts';
 import type { Cli, Outcome, Session } from '../session/session.ts';
@@ -60,6 +60,7 @@ function showReport({ terminal }: Session, read: ReadResult): Outcome {
   const quarantined = resources.reduce((sum, each) => sum + each.quarantined, 0);
   const differs = isRepairable || quarantined > 0;
   const equal = !differs && !error;
+  const open = resources.filter(each => each.end !== null && each.state === 'done');
   terminal.show({ equal, resources, ...(error ? { error } : {}) }, () => {
     if (!error && resources.every(isUnread))
       return 'Nothing was read yet, so there is nothing to compare. Next: sluice sync';
@@ -82,22 +83,25 @@ function showReport({ terminal }: Session, read: ReadResult): Outcome {
         : []),
       ...(isRepairable ? ['To make the warehouse equal: sluice verify --repair'] : []),
       ...(error ? ['The comparison is incomplete, so the warehouse may differ in other places.'] : []),
-      ...(equal ? ['The warehouse equals the source.'] : []),
+      ...(equal ? [open.length === 0 ? 'The warehouse equals the source.' : EQUALS_SHOWN] : []),
+      ...open.flatMap(each => (each.end ? [endNote(nameOf(each), each.end)] : [])),
     ].join('\n');
   });
   if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
   return differs ? 1 : outcomeOf(error, read);
 }
 
+const EQUALS_SHOWN = 'The warehouse equals what the source shows.';
+
 /** The differences of one resource, as `--json` shows them. */
 function compare(result: ReadResult['results'][number]) {
-  const { source, resource, order, state, reason, requests, seconds } = summarise(result);
+  const { source, resource, order, state, reason, requests, seconds, end } = summarise(result);
   const report = (result.order.report ?? {}) as Partial<Report>;
   const { absent = [], different = [], extra = [], unreadable = [], unproven = [] } = report;
   // Records that no longer parse enter the quarantine only at the next sync.
   const quarantined = Math.max(result.work?.quarantinedNow ?? 0, unreadable.length);
   const found = { absent, different, extra, unproven, quarantined, quarantinedKeys: unreadable };
-  return { source, resource, order, state, reason, requests, seconds, ...found };
+  return { source, resource, order, state, reason, requests, seconds, end, ...found };
 }
 
 /** No part of it was ever read in full: without a request, nothing was compared. */

@@ -1,7 +1,6 @@
 import type { Reached } from '../../source/paging/stable-reading.ts';
 import { isId } from '../slices/id-ranges.ts';
 import type { Observation, Order } from './observation.ts';
-import type { SourceProfile } from './source-profile.ts';
 
 /**
  * Where a list was seen to end. The end of a list proves nothing by itself: a source may show at most so many rows and not say so. Such a
@@ -91,7 +90,7 @@ const isIdOrder = (order: Order | null): boolean => order === 'id-desc' || order
 export const isNewestFirst = (order: Order | null): boolean => order === 'id-desc' || order === 'updated-desc';
 
 /** What a reading by this filter says of the rows that such a reading may have; without a count only. */
-export function observeLongest({ longest }: SourceProfile, field: string, rows: number): Observation[] {
+export function observeLongest(longest: ReadonlyMap<string, number>, field: string, rows: number): Observation[] {
   if (rows <= (longest.get(field) ?? 0)) return [];
   return [
     { trait: `longest ${field}`, value: `${rows}` as const, evidence: `a reading by ${field} showed ${rows} rows` },

@@ -191,7 +191,7 @@ function observeLength({ profile }: Resource, { query, asked }: PageReading, rea
   const { outcome, reading } = read;
   const { totalPages, shown } = reading.pager;
   if (outcome === null || asked === undefined || totalPages !== null || Object.keys(query).length === 0) return [];
-  return observeLongest(profile, asked.field, shown.size);
+  return observeLongest(profile.longest, asked.field, shown.size);
 }
 
 /** The list of a value ended, or repeated its first page, before it had shown as many rows as its count. */

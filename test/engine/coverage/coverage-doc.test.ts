@@ -7,7 +7,8 @@ import { openEngine, serveOrders } from '../../support/source.ts';
 
 const text = readFileSync(new URL('../../../docs/coverage.md', import.meta.url), 'utf8');
 const queries = [...text.matchAll(/```sql\n([\s\S]*?)```/g)].map(match => match[1] as string);
-const [all, invoices, customers, unproven, leftBehind, cleaned] = queries as [
+const [all, invoices, customers, unproven, ends, leftBehind, cleaned] = queries as [
+  string,
   string,
   string,
   string,
@@ -46,6 +47,7 @@ test.each(['full', 'bare'] as const)(
       expect(await ask(customers)).toEqual([complete]);
       // Without dates the list is split by ids and has no date slices.
       expect(await ask(invoices)).toEqual([fields === 'bare' ? { complete: null, as_of: null } : complete]);
+      expect(await ask(`select distinct verdict from (${ends}) t`)).toEqual([{ verdict: 'agreed' }]);
       for (const query of [unproven, leftBehind]) expect(await ask(query)).toEqual([]);
       // The command line resolves table names in the warehouse schema.
       expect(await ask(cleaned.replace('from customers', 'from warehouse.customers'))).toEqual([]);

@@ -42,6 +42,8 @@ export async function recordDeletions(database: Database, now = 'sluice.now()'):
   await database.query(`create or replace function public.record_lost_history() returns trigger language plpgsql as $$ declare
       is_back boolean;
     begin
+      -- A clock that was put back moves times only.
+      if tg_op = 'UPDATE' and new.ended_by = old.ended_by and new.key = old.key and new.row = old.row then return null; end if;
       execute format('select exists (select from warehouse.%I t where coalesce(to_jsonb(t)->>''_key'', to_jsonb(t)->>''id'', to_jsonb(t)->>''period'') = $1
         and $2 @> to_jsonb(t) - ''{_hash,_synced_at,_read_at}''::text[])', old.resource) into is_back using old.key, old.row;
       if not is_back then insert into public.lost_history values (old.resource, old.key, old.row); end if;

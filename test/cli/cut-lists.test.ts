@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { parseVariants } from '../../src/sandbox/parse/parse-variants.ts';
+import { useBuild, withInstallation } from './run-command.ts';
+
+useBuild();
+
+const ticket = {
+  customer_id: 1,
+  subject: 'Printer',
+  message: 'On fire',
+  department_id: 1,
+  priority: 'High',
+  status: 'Open',
+};
+
+test('a list whose end nothing agrees with is said to be unproven, and one that is cut off to be cut, wherever Sluice reports', async () => {
+  const variants = parseVariants('paging=whole,most-rows=33');
+  await withInstallation({ variants }, async ({ sandbox, sluice }) => {
+    while ([...sandbox.rows('tickets')].length < 40) sandbox.insert('tickets', ticket);
+    const first = await sluice('sync', 'tickets');
+    expect([first.code, first.stderr]).toEqual([
+      0,
+      expect.stringContaining(
+        'tickets: not proven complete: the source gives no count, and nothing else agrees yet that the list ends after 33 rows.',
+      ),
+    ]);
+    expect(first.stderr).not.toMatch(/33 rows proven equal/);
+    expect((await sluice('verify', 'tickets')).stdout).toContain('The warehouse equals what the source shows.');
+    expect((await sluice('status')).stdout).toMatch(/^tickets +33 .*33 rows, end unproven/m);
+    expect((await sluice('doctor')).stdout).toContain('nothing agrees yet that it ends after 33 rows');
+    const complete = "select complete from sluice.complete('-infinity', 'infinity') where resource = 'tickets'";
+    expect((await sluice('sql', '--json', complete)).json()).toEqual([{ complete: false }]);
+
+    for (let n = 0; n < 5; n++) sandbox.insert('tickets', ticket);
+    const second = await sluice('sync', 'tickets');
+    expect([second.code, second.stderr]).toEqual([
+      1,
+      expect.stringContaining('The source shows at most 33 rows of tickets and does not say so'),
+    ]);
+    expect((await sluice('sql', '--json', 'select count(*)::int as rows from tickets')).json()).toEqual([
+      { rows: 38 },
+    ]);
+    expect((await sluice('status')).stdout).toMatch(/^tickets +38 .*cut at 33 rows/m);
+    expect((await sluice('sync', 'tickets', '--json')).json().resources).toMatchObject([
+      { deleted: 0, missing: 0, end: { verdict: 'cut', rows: 33 } },
+    ]);
+  });
+});
