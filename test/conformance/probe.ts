@@ -57,6 +57,9 @@ export interface Report {
 const NEVER_CHECKED: Record<string, string> = {
   webhooks: 'a registration cannot be undone, so none is made',
   'most-rows-of': 'the point most-rows names the lists',
+  'new-ids': 'the newest record would have to be deleted',
+  'rate-length': 'the limit would have to be exhausted',
+  creates: 'sluice push waits for records in any case',
   visible: 'a key with partial access looks like a smaller installation',
 };
 const NEEDS_WRITE = 'checked only with --write';

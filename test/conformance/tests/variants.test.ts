@@ -25,6 +25,13 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'most-rows-of=unfiltered': 'it is seen with most-rows',
   'most-rows-of=customer': 'no customer of the sandbox has so many rows',
   'most-rows-of=counted': 'the count leaves the other rows out, too',
+  'batch=silent': 'the customers that a batch creates are found in either case',
+  'creates=now': 'records are found in either case',
+  'creates=later': 'records are found in either case',
+  'new-ids=fresh': 'the newest record would have to be deleted',
+  'new-ids=reissued': 'the newest record would have to be deleted',
+  'rate-length=as-set': 'the limit would have to be exhausted',
+  'rate-length=minute': 'the limit would have to be exhausted',
   'secrets=wrapped': 'rows that are lists disturb the checks of other points',
 };
 /** Shown only by the answer to a request beyond the limit. */
@@ -101,6 +108,10 @@ test.for(['bearer', 'query'] as const)(
     const undetermined = report.findings.filter(({ seen }) => seen === null).map(({ point }) => point);
     const silent = [
       'cap',
+      'creates',
+      'most-rows-of',
+      'new-ids',
+      'rate-length',
       'stale',
       'retry-after',
       'rejected-body',
