@@ -37,9 +37,7 @@ test('a list whose end nothing agrees with is said to be unproven, and one that 
       1,
       expect.stringContaining('The source shows at most 33 rows of tickets and does not say so'),
     ]);
-    expect((await sluice('sql', '--json', 'select count(*)::int as rows from tickets')).json()).toEqual([
-      { rows: 38 },
-    ]);
+    expect((await sluice('sql', '--json', 'select count(*)::int as rows from tickets')).json()).toEqual([{ rows: 38 }]);
     expect((await sluice('status')).stdout).toMatch(/^tickets +38 .*cut at 33 rows/m);
     expect((await sluice('sync', 'tickets', '--json')).json().resources).toMatchObject([
       { deleted: 0, missing: 0, end: { verdict: 'cut', rows: 33 } },
