@@ -25,6 +25,18 @@ export const EXCLUDED: readonly {
     why: 'nothing shows that windows lack rows, unless the newest end shows a row without a date',
     told: false,
   },
+  ...(['huge', 'overflown', 'negative', 'fraction'] as const).flatMap(values => [
+    {
+      when: { 'count-values': values, undated: 'yes' } as const,
+      why: 'the same as without a count: nothing shows that windows lack rows',
+      told: false,
+    },
+    {
+      when: { 'count-values': values, order: 'date-desc-loose' } as const,
+      why: 'rows without dates change their order at every request and can be missed between pages',
+      told: true,
+    },
+  ]),
   ...(['doubled', 'with-deleted'] as const).map(totals => ({
     when: { totals, undated: 'yes' } as const,
     why: 'a count that is always wrong does not show that windows lack rows',
@@ -116,6 +128,8 @@ const ADDED: ReadonlySet<string> = new Set([
   'lists',
   'stale',
   'secrets',
+  'ids',
+  'count-values',
 ]);
 
 /** Points that play only where they are named, or by themselves: in the mix they would change the plans of older seeds and pairs. */
