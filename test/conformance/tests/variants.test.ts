@@ -18,6 +18,7 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'webhooks=twice': 'a registration cannot be undone',
   'webhooks=swapped': 'a registration cannot be undone',
   'webhooks=never': 'a registration cannot be undone',
+  'ids=edge': 'the rows that go to quarantine are reported as such',
   'secrets=wrapped': 'rows that are lists disturb the checks of other points',
 };
 /** Shown only by the answer to a request beyond the limit. */
