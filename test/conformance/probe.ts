@@ -2,6 +2,7 @@ import { explain, isKind, SluiceError } from '../../src/errors.ts';
 import { variantPoints } from '../../src/sandbox/variants/variant-points.ts';
 import { checkCharset } from './checks/check-charset.ts';
 import { checkConcurrency } from './checks/check-concurrency.ts';
+import { checkEdges } from './checks/check-edges.ts';
 import {
   checkFailingList,
   checkFaults,
@@ -129,6 +130,7 @@ async function runChecks(
     ...checkFields(lists),
     checkSecrets(lists),
     ...checkValues(lists),
+    ...checkEdges(lists),
     ...checkOtherLists(lists),
     checkForbidden(lists),
     checkFailingList(lists),

@@ -12,6 +12,7 @@ import { PLAIN } from '../../src/cli/session/terminal.ts';
 import { HOUR } from '../../src/clock.ts';
 import { deletionMark } from '../../src/engine/profile/observe-address.ts';
 import { createSecretFilter } from '../../src/engine/records/drop-secrets.ts';
+import { createRecordParser } from '../../src/engine/records/parse-record.ts';
 import { isSecretName } from '../../src/engine/records/secret-names.ts';
 import { jsonText, plainText, rowText } from '../../src/engine/storable-text.ts';
 import { createLog } from '../../src/log.ts';
@@ -35,6 +36,7 @@ import { visibleJson, visibleLines, visibleText } from '../../src/visible-text.t
 const known = { nowMs: Date.UTC(2026, 0, 15), windowMs: HOUR, unused: 1 };
 const answer = (status: number, text: string, headers = {}) => classify({ status, headers, text }, 'record', known);
 
+const parseCustomer = createRecordParser(customers, { hashed: true, contentKeyed: false });
 const NO_FIELDS = { own: new Set<string>(), items: new Map() };
 const NOWHERE = { write: () => true } as unknown as NodeJS.WritableStream;
 
@@ -75,6 +77,7 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
     text => createSecretFilter([], NO_FIELDS).drop({ note: text }),
     text => createSecretFilter([text.slice(0, 200)], NO_FIELDS).drop({ [text]: { [text]: text } }),
   ],
+  'engine/records/parse-record.ts': [text => parseCustomer({ id: text }, '2026-01-15T10:00:00Z')],
   'engine/records/secret-names.ts': [isSecretName],
   'log.ts': [text => createLog({ level: 'info', secrets: ['secret'], destination: NOWHERE }).info(text)],
   'visible-text.ts': [visibleText, visibleLines, text => visibleJson(JSON.stringify(text))],

@@ -19,6 +19,8 @@ describe('X-RateLimit-Reset and Retry-After', () => {
     ['a date without a zone, taken as UTC', '2026-01-15 10:10:00', 10 * MINUTE],
     ['zero seconds to go: one second', '0', SECOND],
     ['more than a window: one window', '86400', HOUR],
+    ['of 301 digits: one window', `1${'0'.repeat(300)}`, HOUR],
+    ['with an exponent', '1e300', undefined],
     ['far ahead: one window', String((nowMs + 100 * HOUR) / 1000), HOUR],
     ['sent twice', '600, 600', 10 * MINUTE],
     ['a stale constant in the past: none, so the caller backs off', '1500000000', undefined],

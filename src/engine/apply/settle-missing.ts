@@ -8,7 +8,7 @@ import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { deleteRows, readDeletionLimit } from '../../warehouse/rows/delete-rows.ts';
 import { BELIEVED_AFTER, type DeletionLimit, withinDeletionLimit } from '../../warehouse/rows/deletion-limit.ts';
 import { listMissing, type MissingRow, markMissing, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
-import { lastFirstSeen } from '../../warehouse/rows/quarantine.ts';
+import { countQuarantined, lastFirstSeen } from '../../warehouse/rows/quarantine.ts';
 import { keptIn, shownByNone } from '../../warehouse/rows/row-windows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { type Compared, compareRows, countRows } from '../../warehouse/rows/stored-rows.ts';
@@ -162,7 +162,7 @@ export async function settleCovered(tx: Db, effects: TransactionEffects, task: T
   const since = coveredSince(resource);
   if (since === null) return;
   const missing = await listMissing(tx, placeOf(resource), resource.table, resource.strategy.relatedBy);
-  const count = missing.length > 0 ? await countOf(tx, resource, task, missing.length) : null;
+  const count = missing.length > 0 ? await countOf(tx, resource, task, { missing: missing.length, since }) : null;
   const doubted = missing.some(row => isInDoubt(row, resource.strategy));
   const claims: ListClaims = { coveredSince: since, count, doubted };
   const deleted = missing.filter(row => isDeleted(rowClaims(row), claims, resource.strategy)).map(({ key }) => key);
@@ -183,11 +183,18 @@ const firstLack = ({ slice, since, unreadable }: SeenRow): Lack => ({
   unreadable: unreadable ? 'new' : undefined,
 });
 
-async function countOf(tx: Db, resource: Resource, task: Task, missing: number): Promise<Count | null> {
+/** A record that the cover showed and that is in quarantine without a row is one of those that the source counts. */
+async function countOf(
+  tx: Db,
+  resource: Resource,
+  task: Task,
+  { missing, since }: { missing: number; since: number },
+): Promise<Count | null> {
   const { total, table, strategy } = resource;
   if (total === null || strategy.membership !== 'window') return null;
   const { rows } = await countRows(tx, table, null);
-  return { counted: total, countedBefore: task.counted, left: rows - missing };
+  const quarantined = resource.quarantined ? await countQuarantined(tx, placeOf(resource), table, since) : 0;
+  return { counted: total, countedBefore: task.counted, left: rows + quarantined - missing };
 }
 
 /** Moves rows to the history. At the deletion limit they stay missing, and the task fails. */

@@ -177,7 +177,13 @@ function badRecord(job: Job, raw: unknown, reasons: Record<string, string>): Bad
   } catch {
     key = null;
   }
-  return { key: key ?? `?${hash('sha256', payload).slice(0, 32)}`, payload, reasons };
+  return { key: key ?? `?${idBeyond(raw, job) ?? hash('sha256', payload).slice(0, 32)}`, payload, reasons };
+}
+
+/** An id that is too large to be stored: it still tells whose record it is, whatever else changes in it. */
+function idBeyond(raw: unknown, { key }: Job): string | null {
+  const id = isObject(raw) ? raw[key] : null;
+  return (typeof id === 'string' || typeof id === 'number') && /^\d{1,40}$/.test(String(id)) ? String(id) : null;
 }
 
 function reasonsOf(error: z.ZodError): Record<string, string> {

@@ -13,6 +13,7 @@ import { fail, type Task, type UnderWay } from '../task/task.ts';
 import { askNext } from './agenda/ask-next.ts';
 import { distrustCounts } from './distrust-counts.ts';
 import type { Engine, Loop } from './engine.ts';
+import { failList } from './fail-list.ts';
 import { hasUnread } from './has-unread.ts';
 import { knownMissing } from './known-missing.ts';
 import { startReading } from './readings/start-reading.ts';
@@ -49,9 +50,7 @@ export async function begin(
     if (loop.running.size >= engine.concurrency + (task.lane === 'live' ? 1 : 0)) break;
     if (rank(task) > (held.get(task.resource) ?? Number.POSITIVE_INFINITY)) continue;
     const { resource } = task;
-    await dropOtherPartitions(loop, resource);
-    const waits = waitsForRows(loop, task) || waitsForAddress(loop, task, now);
-    const next = waits ? 'blocked' : await nextFor(engine, task, now);
+    const next = await nextOrFailure(loop, task, now);
     if (next === 'blocked') {
       if (task.lane !== 'live' || resource.reading.size === 0 || waitsForOtherLists(task)) continue;
       held.set(resource, Math.min(rank(task), held.get(resource) ?? Number.POSITIVE_INFINITY));
@@ -84,7 +83,18 @@ async function notePause({ database, onEvent }: Engine, task: Task, { until }: P
   onEvent?.({ kind: 'pausing', task, waitMs: until - now });
 }
 
-/** What the task reads next. */
+/** What the task reads next; an error in the answer fails it. */
+async function nextOrFailure(loop: Loop, task: Task, now: number): Promise<Next> {
+  try {
+    await dropOtherPartitions(loop, task.resource);
+    const waits = waitsForRows(loop, task) || waitsForAddress(loop, task, now);
+    return waits ? 'blocked' : await nextFor(loop.engine, task, now);
+  } catch (error) {
+    failList(loop.engine, task, error);
+    return task.underWay.size > 0 ? 'blocked' : 'done';
+  }
+}
+
 async function nextFor(engine: Engine, task: Task, now: number): Promise<Next> {
   const { resource } = task;
   // Start nothing more if the source is down, if the list as a whole has changed, if a newer tick waits, or if nothing is left.

@@ -1,7 +1,18 @@
 import type { IdSlice } from './slice.ts';
 
-/** A whole number without a sign: what lists are ordered and cut by. */
-export const isId = (key: string): boolean => /^\d+$/.test(key);
+/** The last id that Postgres holds, 2^63-1. A range that ends with it is open: nothing lies beyond. */
+const LAST_ID = 2n ** 63n - 1n;
+
+/** A whole number without a sign that Postgres holds: what lists are ordered and cut by. */
+export const isId = (key: string): boolean =>
+  /^\d{1,18}$/.test(key) || (/^\d{19,40}$/.test(key) && BigInt(key) <= LAST_ID);
+
+/** The end of a range at this id. */
+export const openAtLast = (id: bigint | null): bigint | null => (id === LAST_ID ? null : id);
+
+/** The id after this one, or before it; null where Postgres holds none. */
+export const idBeside = (id: bigint, step: 1n | -1n): bigint | null =>
+  BigInt.asIntN(64, id + step) === id + step ? id + step : null;
 
 /** Whether the row of this key lies in the range; one without an id lies in none. */
 export function holdsId(slice: IdSlice, key: string): boolean {
@@ -13,14 +24,12 @@ export function holdsId(slice: IdSlice, key: string): boolean {
 /** What is left of `slice` beside `hole`: none, one or two intervals. */
 export function subtract(slice: IdSlice, hole: IdSlice): IdSlice[] {
   const parts: IdSlice[] = [];
-  if (hole.from !== null && (slice.from === null || slice.from < hole.from)) {
-    const end = hole.from - 1n;
+  const end = hole.from === null ? null : idBeside(hole.from, -1n);
+  const start = hole.to === null ? null : idBeside(hole.to, 1n);
+  if (end !== null && (slice.from === null || slice.from <= end))
     parts.push({ by: 'id', from: slice.from, to: slice.to !== null && slice.to < end ? slice.to : end });
-  }
-  if (hole.to !== null && (slice.to === null || slice.to > hole.to)) {
-    const start = hole.to + 1n;
+  if (start !== null && (slice.to === null || slice.to >= start))
     parts.push({ by: 'id', from: slice.from !== null && slice.from > start ? slice.from : start, to: slice.to });
-  }
   return parts;
 }
 

@@ -1,9 +1,9 @@
 import type { Lane } from '../../budget/budget.ts';
-import { isKind, SluiceError } from '../../errors.ts';
+import { codeOf, isKind, SluiceError } from '../../errors.ts';
 import { addCounts, type Counts, noCounts } from '../../warehouse/ledgers/runs.ts';
 import type { Wish } from '../agenda/choice.ts';
 import type { Resource } from '../resource.ts';
-import type { Slice } from '../slices/slice.ts';
+import { type Slice, sliceText } from '../slices/slice.ts';
 import { newProgress, startOver, type TaskProgress } from './progress.ts';
 
 /** An order, a slot or hints being served: a resource, what to read of it, and the results so far. */
@@ -104,9 +104,22 @@ export function lookAgain(task: Task): void {
   startOver(task.progress);
 }
 
+/** True for errors of the whole source, or of whoever reads it; any other is one of a single list. */
+export const stopsSource = (error: unknown): boolean =>
+  isKind(error, 'stopped', 'quota', 'unauthorized', 'configuration', 'database', 'stale');
+
 /** Records the first failure; later ones follow from it. */
-export function fail(task: Task, error: unknown): void {
+export function fail(task: Task, error: unknown, slice?: Slice): void {
   task.failure ??= isKind(error, 'failed', 'fuse', 'refused', 'unavailable', 'unauthorized')
     ? error
-    : new SluiceError('failed', error instanceof Error ? error.message : String(error), { cause: error });
+    : unexpected(task.resource.name, slice, error);
+}
+
+function unexpected(list: string, slice: Slice | undefined, error: unknown): SluiceError {
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  const where = slice === undefined ? list : `${list} "${sliceText(slice)}"`;
+  return new SluiceError('failed', `${where}: unexpected error: ${message} (${codeOf(error) || name}).`, {
+    next: 'What was read is kept; the next run tries again. Unless a trigger or constraint of yours raised it, please report this as a bug in Sluice.',
+    cause: error,
+  });
 }

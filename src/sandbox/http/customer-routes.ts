@@ -1,6 +1,7 @@
 import type { Context, Hono } from 'hono';
 import type { Customer } from '../data/rows.ts';
 import { failure, success } from '../envelopes/responses.ts';
+import { ownId } from '../lists/edge-ids.ts';
 import { renderRow } from '../lists/render-row.ts';
 import type { AppDependencies, Env } from './app-dependencies.ts';
 import { readBody } from './read-body.ts';
@@ -11,8 +12,9 @@ export function addCustomerRoutes(app: Hono<Env>, { timeline, variants }: AppDep
   const path = '/api/v2/customers/:id{[0-9]+}';
   const notFound = () => failure(404, 'Customer not found');
   const render = (row: Customer) => renderRow('customers', row, variants(), false);
+  const idOf = (c: Context<Env>) => ownId(c.req.param('id') ?? '', variants());
   const find = (c: Context<Env>, lagMs = 0) => {
-    const id = Number(c.req.param('id'));
+    const id = idOf(c);
     const visible = variants().visible === 'all' || (variants().visible === 'half' && id % 2 === 0);
     return visible ? timeline.readBehind(lagMs, ({ data }) => data.customers.get(id)) : undefined;
   };
@@ -37,7 +39,7 @@ export function addCustomerRoutes(app: Hono<Env>, { timeline, variants }: AppDep
     const address = variants()['customer-address'];
     if (address !== 'works') return address === '404' ? notFound() : failure(403, 'Unauthorized access');
     const row = find(c, c.get('lagMs'));
-    return row === undefined ? missing(Number(c.req.param('id'))) : success(render(row));
+    return row === undefined ? missing(idOf(c)) : success(render(row));
   });
   app.put(path, async c => {
     const row = find(c);

@@ -35,7 +35,8 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     if (errors !== undefined) return validationFailure(Number(variants.validation), errors);
 
     const filter = readFilter(resource, query, variants);
-    const matching = (listings.get(resource) as Listing).positions(filter, variants.order, variants.visible, salt);
+    const { order, visible, ids } = variants;
+    const matching = (listings.get(resource) as Listing).positions(filter, order, visible, salt, ids);
     // A row without fields matches no filter.
     const nulls = NULL_ROWS[variants['null-rows']];
     const found = Object.keys(filter).length === 0 && nulls.length > 0 ? withNulls(matching, nulls) : matching;

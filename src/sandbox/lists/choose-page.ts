@@ -24,13 +24,15 @@ export function choosePage(
   if (typeof limit !== 'number') return { kind: 'invalid', errors: limit };
   if (paging === 'ignored') return firstRows(total, limit);
 
-  const pages = Math.max(1, Math.ceil(total / limit));
+  const last = Math.max(1, Math.ceil(total / limit));
   let page = positiveInteger(query.get('page'), 1);
-  if (page > pages && variants['past-end'] === '404') return { kind: 'not found' };
-  if (page > pages && variants['past-end'] === 'last-page') page = pages;
+  if (page > last && variants['past-end'] === '404') return { kind: 'not found' };
+  if (page > last && variants['past-end'] === 'last-page') page = last;
   const from = Math.min(total, (page - 1) * limit);
   const counted = countRows(total, unfiltered, variants.totals);
-  const meta = { current_page: page, total_pages: Math.max(1, Math.ceil(counted / limit)), total_records: counted };
+  const pages = Math.max(1, Math.ceil(counted / limit));
+  const written = (count: number) => writeCount(count, variants['count-values']);
+  const meta = { current_page: page, total_pages: written(pages), total_records: written(counted) };
   return { kind: 'rows', from, to: Math.min(total, from + limit), meta: paging === 'meta' ? meta : undefined };
 }
 
@@ -57,6 +59,13 @@ function countRows(total: number, unfiltered: number, counts: Variants['totals']
   if (counts === 'unfiltered') return unfiltered;
   if (counts === 'with-deleted') return total === 0 ? 0 : total + HIDDEN_ROWS;
   return counts === 'doubled' ? 2 * total : total;
+}
+
+const WRONG_COUNTS = { huge: 9e15, overflown: 1e300, negative: -1 } as const;
+
+function writeCount(count: number, values: Variants['count-values']): number {
+  if (values === 'counts') return count;
+  return values === 'fraction' ? count + 0.5 : WRONG_COUNTS[values];
 }
 
 function firstRows(total: number, count: number): Page {

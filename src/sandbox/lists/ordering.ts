@@ -1,13 +1,20 @@
 import { mix } from '../data/random.ts';
 import type { Filter, Table } from '../data/table.ts';
 import type { Variants } from '../variants/variants.ts';
+import { byShownId } from './edge-ids.ts';
 import { createRanking, sortByKey } from './ranking.ts';
 
 const MAX_CACHED = 8;
 
 /** The positions of a filtered list, in the order of the variant. The latest results are cached until the table changes. */
 export interface Listing {
-  positions(filter: Filter, order: Variants['order'], visible: Variants['visible'], salt: number): Int32Array;
+  positions(
+    filter: Filter,
+    order: Variants['order'],
+    visible: Variants['visible'],
+    salt: number,
+    ids?: Variants['ids'],
+  ): Int32Array;
 }
 
 export function createListing(table: Table<{ id: number }>, seed: number): Listing {
@@ -37,13 +44,14 @@ export function createListing(table: Table<{ id: number }>, seed: number): Listi
   };
 
   return {
-    positions(filter, order, visible, salt) {
+    positions(filter, order, visible, salt, ids = 'small') {
       if (table.version !== version) cache.clear();
       version = table.version;
-      const key = JSON.stringify([filter, order, visible, order === 'date-desc-loose' ? salt : 0]);
+      const key = JSON.stringify([filter, order, visible, order === 'date-desc-loose' ? salt : 0, ids]);
       const cached = cache.get(key);
       if (cached !== undefined) return cached;
-      const found = arrange(visibleRows(table, table.select(filter), visible), order, salt);
+      const selected = visibleRows(table, table.select(filter), visible);
+      const found = arrange(ids === 'edge' ? byShownId(selected, table.columns.ids) : selected, order, salt);
       if (cache.size >= MAX_CACHED) cache.delete(cache.keys().next().value ?? '');
       cache.set(key, found);
       return found;

@@ -1,6 +1,7 @@
 import { dayOf, NO_DAY } from '../data/calendar.ts';
 import type { Filter } from '../data/table.ts';
 import type { Variants } from '../variants/variants.ts';
+import { ownId } from './edge-ids.ts';
 import { type ListedResource, listShapes } from './list-shapes.ts';
 
 /** The filter that a query asks for, as far as the variants honour it. */
@@ -12,7 +13,8 @@ export function readFilter(resource: ListedResource, query: URLSearchParams, var
     const state = parameter(shape.state?.name);
     const owner = parameter(shape.owner);
     if (state !== undefined) filter.state = state;
-    if (owner !== undefined) filter.owner = /^\d+$/.test(owner) ? Number(owner) : Number.NaN;
+    const ownerOf = shape.owner === 'customer_id' ? (text: string) => ownId(text, variants) : Number;
+    if (owner !== undefined) filter.owner = /^\d+$/.test(owner) ? ownerOf(owner) : Number.NaN;
   }
   const search = shape.searched && parameter('search');
   if (search) filter.search = search.toLowerCase();

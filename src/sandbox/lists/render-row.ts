@@ -5,10 +5,12 @@ import { exactNumber } from '../envelopes/json-text.ts';
 import type { ListForm } from '../envelopes/responses.ts';
 import type { Variants } from '../variants/variants.ts';
 import { addSecrets } from './add-secrets.ts';
+import { edgeId } from './edge-ids.ts';
 
 const DATES = new Set(['date', 'due_date', 'valid_until', 'placed_on']);
 const STAMPS = new Set(['created_at', 'updated_at']);
 const AMOUNTS = new Set(['amount', 'price', 'total']);
+const SHOWN_IDS = new Set(['id', 'customer_id']);
 const WITHOUT_IDS: readonly Resource[] = ['products', 'quotes', 'tickets', 'users'];
 
 type Json = Record<string, unknown>;
@@ -48,6 +50,7 @@ function isUnchangedBy(variants: Variants, listed: boolean): boolean {
     variants.lists === 'array' &&
     variants['extra-fields'] === 'no' &&
     variants.secrets === 'no' &&
+    variants.ids === 'small' &&
     variants['customer-fields'] === 'full' &&
     (variants['invoice-fields'] === 'full' || !listed) &&
     ((variants['transaction-ids'] === 'yes' && variants['other-ids'] === 'yes') || !listed)
@@ -84,6 +87,9 @@ function renderField(rendered: Json, name: string, value: unknown, variants: Var
       return line;
     });
     rendered[name] = asForm(items, formOf(variants));
+  } else if (SHOWN_IDS.has(name) && edgeId(value, variants) !== null) {
+    const shown = edgeId(value, variants) as string;
+    rendered[name] = quoted.ids ? shown : exactNumber(shown);
   } else if (AMOUNTS.has(name)) {
     rendered[name] = renderAmount(value as Amount, quoted.amounts);
   } else if (STAMPS.has(name)) {

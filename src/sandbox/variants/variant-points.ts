@@ -230,4 +230,23 @@ export const variantPoints = {
     { now: 'before the answer', later: '1 to 20 seconds after the answer, which has status 202 and no record' },
     'now',
   ),
+  ids: point(
+    'The ids of rows, and of customers in other rows.',
+    {
+      small: 'counted from 1',
+      edge: 'the same, but in place of 1 to 3: 2^63-1, 2^63, and one of 20 digits',
+    },
+    'small',
+  ),
+  'count-values': point(
+    'The values of total_records and total_pages.',
+    {
+      counts: 'what `totals` says',
+      huge: 'always 9000000000000000',
+      overflown: 'always 1e300',
+      negative: 'always -1',
+      fraction: 'half a row and half a page more',
+    },
+    'counts',
+  ),
 } as const;

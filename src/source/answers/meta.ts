@@ -17,8 +17,11 @@ export function readMeta(value: unknown): Meta | undefined {
   return known.length > 0 ? (Object.fromEntries(known) as Meta) : undefined;
 }
 
-/** A number may also come as a string of digits; anything else counts as absent. */
+/** No list is longer, and the books count in 32 bits. */
+const MOST = 2 ** 31 - 1;
+
+/** A number may also come as a string of digits; anything else, and what no list counts, is absent. */
 function count(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
-  return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
+  return typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= MOST ? number : undefined;
 }

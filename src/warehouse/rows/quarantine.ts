@@ -83,10 +83,14 @@ export async function holdsQuarantine(db: Db, place: Place): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Counts quarantined records without a stored row: a record that went bad keeps its last good row. SQL: a table known at run time. */
-export async function countQuarantined(db: Db, place: Place, table: Table): Promise<number> {
+/**
+ * Counts quarantined records without a stored row that were seen since `since` (epoch ms): a record that went bad keeps its last good row.
+ * SQL: a table known at run time.
+ */
+export async function countQuarantined(db: Db, place: Place, table: Table, since = 0): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*)::int as count from sluice.quarantine q
     where source = ${place.source} and resource = ${place.resource} and resolved_at is null
+      and last_seen >= to_timestamp(${since}::float8 / 1000)
       and not exists (select from ${sql.id(table.schema, table.name)} t where t.${sql.id(table.key.name)}::text = q.key)`.execute(
     db,
   );

@@ -79,7 +79,8 @@ export async function readTable(db: Db, declared: TableDeclaration): Promise<Tab
 /** A key that a person named, as it is stored. Kind `usage` for one that no row of the table can have. */
 export function storedKey({ key: { type }, name }: Table, given: string): string {
   if (type !== 'bigint') return given;
-  if (/^-?\d{1,18}$/.test(given)) return BigInt(given).toString();
+  const key = /^-?\d{1,19}$/.test(given) ? BigInt(given) : null;
+  if (key !== null && BigInt.asIntN(64, key) === key) return key.toString();
   throw new SluiceError('usage', `"${given}" is not a key of ${name}.`, {
     next: 'Expected: a whole number, such as 17.',
   });

@@ -194,6 +194,14 @@ test('a row of one list that is null is reported and handled', async () => {
   expect(ok).toBe(true);
 });
 
+test('ids beyond 64 bits are reported with what becomes of their rows', async () => {
+  const { run } = await openWith({ ids: 'edge' });
+  const { findings, ok } = await run();
+  expect(findingsOf(findings, 'ids')).toMatchObject([{ seen: 'edge', handled: 'yes' }]);
+  expect(findingsOf(findings, 'values')).toMatchObject([{ handled: expect.stringContaining('quarantine') as string }]);
+  expect(ok).toBe(false);
+});
+
 describe('ignored parameters are not mistaken for honoured ones', () => {
   test('a filter, if the first rows have the same value', async () => {
     const { sandbox, run } = await openWith({ filters: 'ignored' });

@@ -32,6 +32,7 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'new-ids=reissued': 'the newest record would have to be deleted',
   'rate-length=as-set': 'the limit would have to be exhausted',
   'rate-length=minute': 'the limit would have to be exhausted',
+  'ids=edge': 'the rows that go to quarantine are reported as such',
   'secrets=wrapped': 'rows that are lists disturb the checks of other points',
 };
 /** Shown only by the answer to a request beyond the limit. */

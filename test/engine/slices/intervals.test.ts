@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { addressFor, byIds, subtract } from '../../../src/engine/slices/id-ranges.ts';
+import { addressFor, byIds, isId, openAtLast, subtract } from '../../../src/engine/slices/id-ranges.ts';
 import type { IdSlice } from '../../../src/engine/slices/slice.ts';
 
 const ends = fc.option(fc.bigInt({ min: -30n, max: 30n }), { freq: 3 });
@@ -76,4 +76,17 @@ test('a chain of answers that overlap by one row rereads less than a fifth of it
     }),
     { numRuns: 300 },
   );
+});
+
+test('nothing lies beyond the ids that Postgres holds', () => {
+  const last = 2n ** 63n - 1n;
+  const all: IdSlice = { by: 'id', from: null, to: null };
+  expect(subtract(all, { by: 'id', from: 5n, to: last })).toEqual([{ by: 'id', from: null, to: 4n }]);
+  expect(subtract(all, { by: 'id', from: -last - 1n, to: 5n })).toEqual([{ by: 'id', from: 6n, to: null }]);
+  expect(openAtLast(last)).toBeNull();
+  expect(openAtLast(last - 1n)).toBe(last - 1n);
+  expect(['0', '17', String(last), String(last + 1n), '12345678901234567890', '-1', '1e3'].map(isId)).toEqual([
+    ...[true, true, true],
+    ...[false, false, false, false],
+  ]);
 });

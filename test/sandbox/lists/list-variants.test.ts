@@ -111,6 +111,35 @@ describe('order', () => {
   });
 });
 
+describe('values', () => {
+  test('ids=edge: three rows have ids at and beyond 64 bits, by which lists are ordered and filtered', async () => {
+    const sandbox = await openWith({ ids: 'edge' });
+    const { text } = await request(sandbox, '/api/v2/customers?limit=4');
+    const ids = [...text.matchAll(/"id":(\d+)/g)].map(([, id]) => id);
+    expect(ids.slice(0, 3)).toEqual(['12345678901234567890', '9223372036854775808', '9223372036854775807']);
+    sandbox.setVariants({ order: 'id-asc' });
+    expect((await request(sandbox, '/api/v2/customers?limit=1')).body.data[0]?.id).toBe(4);
+    const one = await request(sandbox, '/api/v2/customers/9223372036854775807');
+    expect(one.text).toContain('"id":9223372036854775807,');
+    expect((await request(sandbox, '/api/v2/customers/1')).status).toBe(404);
+    const [invoice] = [...sandbox.rows('invoices')].filter(row => row.customer_id === 2);
+    if (!invoice) sandbox.update('invoices', 100, { customer_id: 2 });
+    const owned = await request(sandbox, '/api/v2/invoices?customer_id=9223372036854775808');
+    expect(owned.text).toContain('"customer_id":9223372036854775808,');
+    expect((await request(sandbox, '/api/v2/invoices?customer_id=2')).body.data).toEqual([]);
+  });
+
+  test.each([
+    ['huge', 9e15],
+    ['overflown', 1e300],
+    ['negative', -1],
+    ['fraction', 150.5],
+  ] as const)('count-values=%s', async (values, total) => {
+    const sandbox = await openWith({ 'count-values': values });
+    expect((await request(sandbox, '/api/v2/customers')).body.meta.total_records).toBe(total);
+  });
+});
+
 describe('filters', () => {
   test('date-to=exclusive', async () => {
     const sandbox = await openWith({ 'date-to': 'exclusive' });

@@ -1,7 +1,7 @@
 import { parseSlice, type Slice } from '../../../src/engine/slices/slice.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
-import { isVisible } from '../../support/compare.ts';
+import { isStorable, isVisible, type Shown, shownId } from '../../support/compare.ts';
 import { ALL, type TestResource } from '../../support/resources.ts';
 
 /** Invariants that must hold at every moment; checked after every commit. */
@@ -15,8 +15,7 @@ export interface Watch {
   done(): Promise<void>;
 }
 
-/** The lists with rows at the source; summaries have none. */
-type Table = Exclude<TestResource, 'financial_summaries'>;
+type Table = Shown;
 export const isTable = (resource: string): resource is Table =>
   resource !== 'financial_summaries' && ALL.some(name => name === resource);
 const keyOf = (table: Table) => (table === 'customers' || table === 'invoices' ? 'id' : '_key');
@@ -71,7 +70,7 @@ export function createWatch(
   const atFirst = new Map(
     tables.map(table => [
       table,
-      new Map(Array.from(sandbox.rows(table), row => [String(row.id), JSON.stringify(row)] as const)),
+      new Map(Array.from(sandbox.rows(table), row => [shownId(sandbox, row.id), JSON.stringify(row)] as const)),
     ]),
   );
   const seen = new Map<string, Set<string>>(tables.map(table => [table, new Set()]));
@@ -90,7 +89,9 @@ export function createWatch(
       [table],
     );
     const aside = new Set(bad.map(({ key }) => key));
-    const changed = new Set(allChanges(sandbox).flatMap(each => (each.resource === table ? [String(each.id)] : [])));
+    const changed = new Set(
+      allChanges(sandbox).flatMap(each => (each.resource === table ? [shownId(sandbox, each.id)] : [])),
+    );
     const { rows: ends } = await database.query(
       `select from sluice.traits where resource = $1 and trait = 'end' and value::jsonb->>'verdict' <> 'agreed'`,
       [table],
@@ -99,10 +100,11 @@ export function createWatch(
     const claimed = proven.filter(({ slice }) => ends.length === 0 || slice.startsWith('date '));
     const slices = claimed.map(({ slice }) => parseSlice(slice));
     for (const row of sandbox.rows(table)) {
-      const id = String(row.id);
+      const id = shownId(sandbox, row.id);
       if (here.has(id) || changed.has(id) || aside.has(id) || !isVisible(sandbox, row)) continue;
+      if (!isStorable(sandbox, table, row)) continue;
       if (atFirst.get(table)?.get(id) !== JSON.stringify(row)) continue;
-      const index = slices.findIndex(slice => lies(row, slice));
+      const index = slices.findIndex(slice => lies({ ...row, id }, slice));
       if (index >= 0) problems.add(`${table} ${id} is absent ${when}, though ${claimed[index]?.slice} is proven`);
     }
   }
@@ -149,7 +151,7 @@ export function createWatch(
         const known = seen.get(table) as Set<string>;
         const removed = removedRows(sandbox);
         for (const row of sandbox.rows(table)) {
-          const id = String(row.id);
+          const id = shownId(sandbox, row.id);
           // A restored row may not have been read again yet.
           if (!here.has(id) && known.has(id) && !removed.has(`${table} ${id}`))
             problems.add(`${table} ${id} was there before and is absent ${when}`);
@@ -165,7 +167,7 @@ export function createWatch(
   };
 }
 
-function lies(row: { readonly id: number; readonly date?: unknown }, slice: Slice): boolean {
+function lies(row: { readonly id: string; readonly date?: unknown }, slice: Slice): boolean {
   if (slice.by === 'whole') return true;
   if (slice.by === 'id')
     return (slice.from === null || slice.from <= BigInt(row.id)) && (slice.to === null || BigInt(row.id) <= slice.to);
@@ -181,7 +183,7 @@ const allChanges = (sandbox: Sandbox) => [...sandbox.changes, ...sandbox.otherCh
 function removedRows(sandbox: Sandbox): Map<string, number> {
   const removed = allChanges(sandbox).filter(change => change.kind.endsWith('-deleted'));
   // The oldest comes last, and stays.
-  return new Map(removed.reverse().map(({ resource, id, at }) => [`${resource} ${id}`, at]));
+  return new Map(removed.reverse().map(({ resource, id, at }) => [`${resource} ${shownId(sandbox, id)}`, at]));
 }
 
 /** A text that changes whenever any row of the warehouse is written, even with the same content. */

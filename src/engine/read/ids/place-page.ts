@@ -2,6 +2,7 @@ import type { Meta } from '../../../source/answers/meta.ts';
 import { countPages } from '../../../source/paging/page-count.ts';
 import type { Order } from '../../profile/observation.ts';
 import { orderOfIds } from '../../profile/observe-order.ts';
+import { idBeside, openAtLast } from '../../slices/id-ranges.ts';
 import type { IdSlice } from '../../slices/slice.ts';
 
 /** A page of a list ordered by id, as far as its place in the list depends on it. */
@@ -60,7 +61,7 @@ export function placePage(
   if (previous?.interval && endsBehind(previous, page, base)) {
     const { last } = previous;
     const interval: IdSlice =
-      known === 'id-asc' ? { by: 'id', from: last, to: null } : { by: 'id', from: null, to: last };
+      known === 'id-asc' ? { by: 'id', from: last, to: null } : { by: 'id', from: null, to: openAtLast(last) };
     return { ...base, order: known, interval, first: last, last, endsPrevious: true, isEnd: true };
   }
   if (ids === null || ids.length === 0) {
@@ -73,13 +74,15 @@ export function placePage(
     return { ...base, interval: null, first, last };
   const isAscending = base.order === 'id-asc';
   // Pages of a fixed size meet without overlap: while the list keeps its length, nothing lies between two that follow each other.
-  const start =
-    neighbour !== null && meets(neighbour, base) ? (neighbour.last as bigint) + (isAscending ? 1n : -1n) : first;
-  const top = page.page === 1 ? null : start;
-  const isLast = isLastByCount(page, base);
-  const bottom = isLast ? null : last;
-  const interval: IdSlice = isAscending ? { by: 'id', from: top, to: bottom } : { by: 'id', from: bottom, to: top };
-  return { ...base, interval, first, last, isEnd: isLast };
+  const behind =
+    neighbour !== null && meets(neighbour, base) ? idBeside(neighbour.last as bigint, isAscending ? 1n : -1n) : null;
+  const top = page.page === 1 ? null : (behind ?? first);
+  const isEnd = isLastByCount(page, base);
+  const bottom = isEnd ? null : last;
+  const interval: IdSlice = isAscending
+    ? { by: 'id', from: top, to: openAtLast(bottom) }
+    : { by: 'id', from: bottom, to: openAtLast(top) };
+  return { ...base, interval, first, last, isEnd };
 }
 
 type Offsets = Pick<Place, 'firstOffset' | 'total' | 'pages'>;

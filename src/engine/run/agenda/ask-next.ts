@@ -1,7 +1,7 @@
 import { STEPS } from '../../../budget/forecast.ts';
 import { HOUR, SECOND } from '../../../clock.ts';
 import type { MissingRow } from '../../../warehouse/rows/missing-rows.ts';
-import { factsOf } from '../../agenda/list-facts.ts';
+import { type AgendaList, factsOf } from '../../agenda/list-facts.ts';
 import { refill, spend, startPace, waitFor } from '../../agenda/pace.ts';
 import { isKnownAbsent } from '../../agenda/plan.ts';
 import { type Attempts, best, type Question, questionsOf } from '../../agenda/questions.ts';
@@ -16,7 +16,7 @@ import { dropOtherPartitions } from '../recut.ts';
 import type { Agenda, AgendaMemory, Asked, LimitSeen } from './agenda.ts';
 import { cutLists } from './cut-lists.ts';
 import { freeFor, lookAtLimit, looksEveryMs, paceRule } from './open-agenda.ts';
-import { settle } from './settle.ts';
+import { forList, settle } from './settle.ts';
 
 /** When to look again where nothing can be asked now. */
 const LATER_MS = 2 * SECOND;
@@ -25,7 +25,8 @@ const LATER_MS = 2 * SECOND;
 export async function askNext(loop: Loop, agenda: Agenda, now: number): Promise<number | null> {
   const { engine } = loop;
   const { memory } = agenda;
-  for (const asked of agenda.ended.splice(0)) await settle(loop, agenda, asked);
+  for (const asked of agenda.ended.splice(0))
+    await forList(loop, agenda, asked.task, () => settle(loop, agenda, asked));
   // Ticks and hints go first; what they find may change the question. A first sync takes long: others go on beside it.
   if (loop.tasks.some(task => task.kind === 'hint' || (task.kind === 'slot' && !hasUnread(task))))
     return now + LATER_MS;
@@ -58,15 +59,22 @@ interface OfTask extends Question {
   readonly task: Task;
 }
 
-async function questions(loop: Loop, { by, tasks, memory }: Agenda, now: number): Promise<OfTask[]> {
+interface OfList extends AgendaList {
+  readonly list: Resource;
+  readonly wish: Task;
+}
+
+async function questions(loop: Loop, agenda: Agenda, now: number): Promise<OfTask[]> {
   const { engine } = loop;
-  const lists = [];
-  for (const [resource, task] of tasks) {
-    task.absent = isKnownAbsent(resource, task, now);
-    await dropOtherPartitions(loop, resource);
-    const missing = await knownMissing(engine, resource);
-    lists.push({ list: resource, wish: task, missing, attempts: attemptsFor(memory, resource, missing) });
-  }
+  const { by, tasks, memory } = agenda;
+  const lists: OfList[] = [];
+  for (const [resource, task] of tasks)
+    await forList(loop, agenda, task, async () => {
+      task.absent = isKnownAbsent(resource, task, now);
+      await dropOtherPartitions(loop, resource);
+      const missing = await knownMissing(engine, resource);
+      lists.push({ list: resource, wish: task, missing, attempts: attemptsFor(memory, resource, missing) });
+    });
   // What a tick brings may take long for a sweep; age alone lets every question come up in the end.
   const rules = by === 'ticks' ? { ...engine, mostSweeps: Number.POSITIVE_INFINITY } : engine;
   return factsOf(rules, lists, engine.resources, now).flatMap(facts => {

@@ -8,15 +8,17 @@ import { parseSlice } from '../../slices/slice.ts';
 import type { Loop } from '../engine.ts';
 import { knownMissing } from '../known-missing.ts';
 import type { Agenda } from './agenda.ts';
+import { forList } from './settle.ts';
 
 const EVERY_MS = HOUR;
 
 /** Once an hour, cuts the windows of each list anew. What is being read stays as it is. */
-export async function cutLists(loop: Loop, { tasks, memory: { cutAt } }: Agenda, now: number): Promise<void> {
-  for (const resource of tasks.keys()) {
+export async function cutLists(loop: Loop, agenda: Agenda, now: number): Promise<void> {
+  const { cutAt } = agenda.memory;
+  for (const [resource, task] of agenda.tasks) {
     if (resource.reading.size > 0 || now - (cutAt.get(resource.name) ?? Number.NEGATIVE_INFINITY) < EVERY_MS) continue;
     cutAt.set(resource.name, now);
-    await cutList(loop, resource, now);
+    await forList(loop, agenda, task, () => cutList(loop, resource, now));
   }
 }
 

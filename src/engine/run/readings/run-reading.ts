@@ -23,21 +23,24 @@ export async function read(loop: Loop, task: Task, choice: Choice, now: number):
   const steps = stepsOf(loop, task, choice, { now, startedAt });
   const commits: Promise<Committed>[] = [];
   let spent: Spent = { requests: 0, pages: 0 };
+  let isLost = false;
   try {
     let next = await steps.next({ changed: 0 });
-    while (!next.done) {
+    while (!next.done && !isLost) {
       const step = next.value;
       if (choice.counted) task.allowance -= step.requests;
       const showsRows = step.rows.length + step.bad.length > 0;
       spent = { requests: spent.requests + step.requests, pages: spent.pages + Number(showsRows) };
-      const committed = loop.committer.add(step).finally(step.release);
-      // Handled in `finally`; until then it must not be an unhandled rejection.
-      committed.catch(() => undefined);
+      const committed = loop.committer.add(step, steps).finally(step.release);
+      // Thrown in `finally`; until then it must not be an unhandled rejection.
+      committed.catch(() => {
+        isLost = true;
+      });
       commits.push(committed);
       next = await steps.next(step.isAwaited ? await committed : { changed: 0 });
       if (!next.done && isWasteful(spent)) {
         const last = { ...next.value, slice: choice.slice };
-        commits.push(loop.committer.add(givenUp(last, spent, startedAt)).finally(last.release));
+        commits.push(loop.committer.add(givenUp(last, spent, startedAt), steps).finally(last.release));
         return;
       }
     }

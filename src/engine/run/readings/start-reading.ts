@@ -12,6 +12,7 @@ import { overlap, type Slice, sliceText } from '../../slices/slice.ts';
 import { comparedSoFar, noteTry, startOver } from '../../task/progress.ts';
 import { fail, type Task, type UnderWay } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
+import { failList } from '../fail-list.ts';
 import { leaveOut } from '../recut.ts';
 import { read } from './run-reading.ts';
 
@@ -89,21 +90,19 @@ async function noteFailure(
     return;
   }
   if (isKind(error, 'absent')) {
-    return await leaveOut(loop, task, now).catch((cause: unknown) => {
-      loop.fatal ??= cause;
-    });
+    return await leaveOut(loop, task, now).catch((cause: unknown) => noteFailure(loop, task, reading, cause));
   }
   // A paused or cancelled order stops only its own readings.
   if (task.abort.signal.aborted && loop.fatal === null) return;
   if (underWay.room.signal.aborted && isKind(error, 'stopped')) return;
-  if (isKind(error, 'refused', 'unavailable', 'failed')) {
-    fail(task, error);
+  try {
+    failList(loop.engine, task, error, choice.slice);
     task.progress.done.add(sliceText(choice.slice));
     for (const text of before.keys()) task.progress.done.add(text);
-    return;
+  } catch (fatal) {
+    if (task.kind === 'hint') task.targets = [choice.slice, ...task.targets];
+    loop.fatal ??= fatal;
   }
-  if (task.kind === 'hint') task.targets = [choice.slice, ...task.targets];
-  loop.fatal ??= error;
 }
 
 /** An optional list, or one without rows while others are answered. */

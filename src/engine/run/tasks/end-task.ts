@@ -14,6 +14,7 @@ import { MOST_TRIES } from '../../task/progress.ts';
 import { fail, type Task } from '../../task/task.ts';
 import { rest } from '../agenda/rest.ts';
 import type { Loop } from '../engine.ts';
+import { failList } from '../fail-list.ts';
 
 /**
  * Ends the run and the order of a task that has nothing left. With `slots`, an order that an outage ended stays open for the
@@ -24,7 +25,7 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
   const { kysely } = engine.database;
   loop.tasks = loop.tasks.filter(each => each !== task);
   const doubtful = failForDoubts(task);
-  await countAgain(kysely, task);
+  await countAgain(kysely, task).catch((error: unknown) => failList(engine, task, error));
   const unread = task.failure ? null : leftUnread(task);
   const state = task.failure ? 'failed' : unread === null ? 'done' : 'stopped';
   const {

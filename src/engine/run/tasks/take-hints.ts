@@ -9,6 +9,7 @@ import { dayIn, holds } from '../../slices/date-windows.ts';
 import { type Slice, sliceText } from '../../slices/slice.ts';
 import { createTask, type Task } from '../../task/task.ts';
 import type { Engine, Loop } from '../engine.ts';
+import { failList } from '../fail-list.ts';
 
 /** Requests that one task for hints may spend. */
 const ALLOWANCE = 10;
@@ -24,8 +25,10 @@ export async function takeHinted(loop: Loop, now: number): Promise<Task[]> {
     const resource = engine.resources.find(each => each.name === name);
     if (tasks.some(task => task.kind === 'hint' && task.resource === resource)) continue;
     const hints = await takeHints(database.kysely, { source, resource: name });
-    const targets = resource ? await targetsOf(engine, resource, hints, now) : [];
-    if (!resource || targets.length === 0) continue;
+    if (!resource) continue;
+    const found = await targetsOf(engine, resource, hints, now).catch((error: unknown) => ({ error }));
+    const targets = 'error' in found ? [] : found;
+    if (!('error' in found) && targets.length === 0) continue;
     const runId = await startRun(database.kysely, {
       source,
       resource: name,
@@ -34,7 +37,9 @@ export async function takeHinted(loop: Loop, now: number): Promise<Task[]> {
       slotAt: null,
     });
     const given = { kind: 'hint', resource, runId, orderId: null, since: now, lane: 'live' } as const;
-    begun.push(createTask({ ...given, allowance: ALLOWANCE, targets }));
+    const task = createTask({ ...given, allowance: ALLOWANCE, targets });
+    if ('error' in found) failList(engine, task, found.error);
+    begun.push(task);
   }
   return begun;
 }

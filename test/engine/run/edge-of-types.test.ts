@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { variantPoints } from '../../../src/sandbox/variants/variant-points.ts';
+import type { Variants } from '../../../src/sandbox/variants/variants.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import type { TestResource } from '../../support/resources.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+
+const SIZE = { customers: 130, invoices: 150, transactions: 250 };
+const LISTS = ['customers', 'tickets', 'transactions', 'suppliers'] as const satisfies TestResource[];
+const LAST = '9223372036854775807';
+
+describe.each([
+  { order: 'id-desc' },
+  { order: 'id-asc' },
+  { order: 'id-asc', paging: 'no-meta' },
+  { order: 'id-asc', paging: 'no-meta', 'date-filter': 'ignored' },
+] as Partial<Variants>[])('%j', variants => {
+  test('an id of 2^63-1 is stored, and its list goes on', async () => {
+    await withSource({ ...variants, ids: 'edge' }, async (database, sandbox, sync) => {
+      for (const resource of LISTS) for (const id of [2, 3]) sandbox.remove(resource, id);
+      for (let times = 0; times < 3; times++) {
+        expect(await sync()).toEqual(LISTS.map(() => 'done'));
+        expect(await differences(database, sandbox, 5, LISTS)).toEqual([]);
+        sandbox.changeRandom(10);
+        sandbox.changeOthers(10);
+      }
+      expect(await storedBeyond(database, LAST)).toEqual(LISTS.map(() => LAST));
+      for (const resource of LISTS) sandbox.remove(resource, 1);
+      for (let times = 0; times < 3; times++) expect(await sync()).toEqual(LISTS.map(() => 'done'));
+      expect(await storedBeyond(database, LAST)).toEqual([]);
+    });
+  });
+
+  test('an id beyond 64 bits is put in quarantine under its name, and its list goes on', async () => {
+    await withSource({ ...variants, ids: 'edge' }, async (database, sandbox, sync) => {
+      for (let times = 0; times < 3; times++) {
+        expect(await sync()).toEqual(LISTS.map(() => 'done'));
+        expect(await differences(database, sandbox, 5, LISTS)).toEqual([]);
+        for (const id of [2, 3]) sandbox.update('customers', id, { city: `City ${times}` });
+        sandbox.changeRandom(10);
+      }
+      const { rows } = await database.query(
+        `select key, reasons->>'id' as reason from sluice.quarantine
+          where resource = 'customers' and resolved_at is null order by key`,
+      );
+      expect(rows).toEqual(
+        ['?12345678901234567890', '?9223372036854775808'].map(key => ({
+          key,
+          reason: 'a whole number beyond 64 bits',
+        })),
+      );
+    });
+  });
+});
+
+const COUNTS = Object.keys(variantPoints['count-values'].values) as Variants['count-values'][];
+
+test.each(COUNTS)('counts that no list has stop none of them: %s', async values => {
+  await withSource({ 'count-values': values }, async (database, sandbox, sync) => {
+    // A wrong count is believed until three tasks have found it wrong.
+    for (let times = 0; times < 4; times++) await sync();
+    expect(await sync()).toEqual(LISTS.map(() => 'done'));
+    expect(await differences(database, sandbox, 5, LISTS)).toEqual([]);
+    const { rows } = await database.query('select reason from sluice.runs where reason like $1', ['%unexpected%']);
+    expect(rows).toEqual([]);
+  });
+});
+
+test('a value beyond its type is put in quarantine with the name of its field', async () => {
+  const beyond = {
+    customer_id: '9223372036854775808',
+    account_id: '-9223372036854775809',
+    category_id: 1e300,
+    amount: '1e1001',
+    date: '10000-01-01',
+  };
+  await withSource({}, async (database, sandbox, sync) => {
+    const wrong = [
+      ['tickets', 'customer_id', beyond.customer_id],
+      ['tickets', 'department_id', '12345678901234567890'],
+      ['transactions', 'account_id', beyond.account_id],
+      ['transactions', 'category_id', beyond.category_id],
+      ['transactions', 'amount', beyond.amount],
+      ['transactions', 'amount', '9'.repeat(131_073)],
+      ['transactions', 'amount', `0.${'1'.repeat(16_384)}`],
+      ['transactions', 'date', beyond.date],
+    ] as const;
+    const rows = { tickets: [...sandbox.rows('tickets')], transactions: [...sandbox.rows('transactions')] };
+    const expected: string[] = [];
+    for (const [index, [resource, field, value]] of wrong.entries()) {
+      const id = rows[resource][10 + index]?.id as number;
+      sandbox.update(resource, id, { [field]: value as never });
+      expected.push(`${resource} ${id} ${field}`);
+    }
+    expect(await sync()).toEqual(LISTS.map(() => 'done'));
+    const { rows: aside } = await database.query<{ said: string }>(
+      `select concat_ws(' ', resource, key, (select string_agg(k, ' ') from jsonb_object_keys(reasons) k)) as said
+        from sluice.quarantine`,
+    );
+    expect(aside.map(({ said }) => said).sort()).toEqual(expected.sort());
+    expect(await differences(database, sandbox, 20, LISTS)).toHaveLength(wrong.length);
+  });
+});
+
+async function storedBeyond(database: Database, id: string): Promise<unknown[]> {
+  const tables = LISTS.map(name => `select id from warehouse.${name} where id >= ${id}`);
+  const { rows } = await database.query(tables.join(' union all '));
+  return rows.map(row => row.id);
+}
+
+type Sync = () => Promise<string[]>;
+
+async function withSource(
+  variants: Partial<Variants>,
+  work: (database: Database, sandbox: Sandbox, sync: Sync) => Promise<void>,
+) {
+  const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: LISTS, pageSize: 20 });
+    try {
+      await work(database, sandbox, async () =>
+        (await serveOrders(engine, 'sync', { whole: true })).map(({ state, reason }) => reason ?? state),
+      );
+    } finally {
+      await engine.close();
+    }
+  });
+  await sandbox.close();
+}
