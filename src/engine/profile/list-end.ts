@@ -65,9 +65,15 @@ export function judgeEnd(before: ListEnd | null, reached: Reached, context: EndC
   // A count that stays the same while rows leave the end is itself cut. Only in the order of ids do they certainly leave the end.
   if (counted && !isIdOrder(order)) return judged('agreed');
   if (counted) return rows === before.rows && isCutStill(before, stayed, left) ? judged('cut', rows) : judged('agreed');
-  const limit = before.suspect === null || rows > before.suspect ? before.longest : before.suspect;
+  const isLonger = before.suspect !== null && rows > before.suspect;
+  // A cap at the suspected length would have moved the end.
+  if (isLonger && rows < before.longest && left > 0 && times > 2 && isNewestFirst(order)) return judged('agreed');
+  const limit = before.suspect === null || isLonger ? before.longest : before.suspect;
   if (rows + (mayCountTwice ? MOST_TWICE : 0) < limit) {
-    if (left > MOST_LEFT) return judged('open', rows);
+    // So many, or others again at the same length: the cap may have been lowered.
+    const isKnown = before.verdict === 'agreed' && newlyLacked === 0;
+    if ((left > MOST_LEFT && !isKnown) || (left > 0 && newlyLacked > 0 && rows === before.rows))
+      return judged('open', rows);
     // What a short answer lacks is missing. It may be a faulty one, unless it shows all that is known.
     if (newlyLacked === 0 || before.verdict === 'agreed') return judged('agreed', before.suspect);
     const { end } = judged('open', before.suspect);

@@ -96,6 +96,41 @@ describe('a list without a count', () => {
     expect(lowered).toMatchObject({ believed: false, end: { verdict: 'open', suspect: 300 } });
   });
 
+  test('whose cap was lowered by a few rows loses no more than those', () => {
+    const before = {
+      ...judgeEnd(null, { rows: 63, last: '1', counted: false }, CONTEXT).end,
+      verdict: 'agreed' as const,
+    };
+    const lowered = judgeEnd(before, { rows: 60, last: '4', counted: false }, { ...CONTEXT, left: 3, newlyLacked: 3 });
+    expect(lowered.believed).toBe(true);
+    const next = judgeEnd(
+      lowered.end,
+      { rows: 60, last: '7', counted: false },
+      { ...CONTEXT, left: 3, newlyLacked: 3 },
+    );
+    expect(next).toMatchObject({ believed: false, end: { verdict: 'open', suspect: 60 } });
+    const third = judgeEnd(next.end, { rows: 60, last: '10', counted: false }, { ...CONTEXT, left: 6, newlyLacked: 3 });
+    expect(third).toMatchObject({ believed: false, end: { verdict: 'cut', rows: 60 } });
+  });
+
+  test('that lost many rows at once ends there after all, once rows have come and its end stayed', () => {
+    const before = judgeEnd(null, { rows: 63, last: '1', counted: false }, CONTEXT).end;
+    const purged = judgeEnd(
+      before,
+      { rows: 33, last: '31', counted: false },
+      { ...CONTEXT, left: 30, newlyLacked: 30 },
+    );
+    expect(purged).toMatchObject({ believed: false, end: { verdict: 'open', suspect: 33 } });
+    const left = { ...CONTEXT, left: 30, newlyLacked: 30 };
+    const grown = judgeEnd(purged.end, { rows: 34, last: '31', counted: false }, left);
+    expect(grown).toMatchObject({ believed: false, end: { verdict: 'open' } });
+    const again = judgeEnd(grown.end, { rows: 35, last: '31', counted: false }, left);
+    expect(again).toMatchObject({ believed: true, end: { verdict: 'agreed' } });
+    // The reading that confirms the deletions lacks the same rows.
+    const known = { ...CONTEXT, left: 30, newlyLacked: 0 };
+    expect(judgeEnd(again.end, { rows: 35, last: '31', counted: false }, known).believed).toBe(true);
+  });
+
   test('whose last row alone was deleted is believed, and agreed once a second answer is as short', () => {
     const before = judgeEnd(null, { rows: 30, last: '1', counted: false }, CONTEXT).end;
     const shorter = judgeEnd(before, { rows: 29, last: '2', counted: false }, { ...CONTEXT, left: 1, newlyLacked: 1 });
