@@ -12,8 +12,10 @@ import {
 } from '../coverage/prove.ts';
 import { lacksHalf } from '../deletion/is-deleted.ts';
 import type { LackedRow } from '../deletion/lag.ts';
+import { MOST_LEFT } from '../profile/list-end.ts';
 import type { Observation } from '../profile/observation.ts';
 import { doubtfulEdges } from '../profile/observe-edges.ts';
+import type { End } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import { type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { noteInterval } from '../task/progress.ts';
@@ -30,14 +32,15 @@ import {
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /**
- * A slice was shown in full: marks the rows it lacked as missing, renews its coverage, and deletes what a complete cover lacks.
+ * A slice was shown in full: marks the rows it lacked as missing, renews its coverage, and deletes what a complete cover lacks. Returns the
+ * end that applies instead, if it lacked too many to be believed; see `ifLacking`.
  */
 export async function concludeProven(
   tx: Db,
   effects: TransactionEffects,
   step: Ended<'proven'>,
   outcome: Outcome,
-): Promise<void> {
+): Promise<End | null> {
   const { resource, task, seen, end } = step;
   const { slice, startedAt } = end;
   const { counts } = outcome;
@@ -47,21 +50,22 @@ export async function concludeProven(
   if (doubts.length > 0) {
     // The next reading pads these edges by a day; rows that it lacks as well are missing.
     for (const doubt of doubts) await remember(tx, effects, task, doubt);
-    return;
+    return null;
   }
+  if (end.ifLacking && lacked.length > MOST_LEFT && !task.reportOnly) return end.ifLacking;
   if (lacked.length > 0) {
     const mayBe = await unreadableIn(tx, effects, { slice, seen });
     const half = lacksHalf(lacked.length, await countIn(tx, resource, slice, startedAt));
     await settleLacked(tx, effects, task, { slice, startedAt, mayBe, half }, lacked, counts);
   }
-  if (slice.by !== resource.strategy.partition) return;
+  if (slice.by !== resource.strategy.partition) return null;
   if (task.reportOnly) {
     const compared = partsIn(resourceIn(effects), slice).map(entry => sliceText(entry.slice));
     effects.afterCommit.push(() => {
       for (const part of compared) task.progress.done.add(part);
       if (slice.by === 'id') noteInterval(task.progress, slice);
     });
-    return;
+    return null;
   }
   const count: Count = (each, since) =>
     // Rows that the reading lacked may have been deleted since.
@@ -79,6 +83,7 @@ export async function concludeProven(
   }
   if (resource.strategy.membership === 'window') await settleShownByNone(tx, effects, task, end, counts);
   await settleCovered(tx, effects, task, counts);
+  return null;
 }
 
 /** Unpadded edges of a window whose first or last day showed none of its stored rows. */

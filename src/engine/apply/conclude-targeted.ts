@@ -61,7 +61,7 @@ function hiddenBehind(
   missing: readonly SeenRow[],
 ): ReadonlySet<string> {
   if (slice.by !== 'value' || slice.field !== strategy.relatedBy || !reached || reached.counted) return new Set();
-  const behind = behindEnd(lacked, reached, profile.order, null);
+  const behind = behindEnd(lacked, reached, profile.order);
   const known = new Set(missing.map(({ key }) => key));
   return new Set(behind.every(key => known.has(key)) ? [] : behind);
 }

@@ -50,8 +50,10 @@ function keepPlace({ readings }: TransactionEffects, step: Step, shown: readonly
 async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, outcome: Outcome): Promise<void> {
   const { task, slice, end } = step;
   switch (end.kind) {
-    case 'proven':
-      return concludeProven(tx, effects, { ...step, end }, outcome);
+    case 'proven': {
+      const instead = await concludeProven(tx, effects, { ...step, end }, outcome);
+      return instead ? concludeEnd(tx, effects, { ...step, end: instead }, outcome) : undefined;
+    }
     case 'targeted':
       return concludeTargeted(tx, effects, { ...step, end }, outcome);
     case 'gone':

@@ -2,13 +2,14 @@ import { SluiceError } from '../../errors.ts';
 import type { Reached } from '../../source/paging/stable-reading.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { markSeen, missingAmong } from '../../warehouse/rows/missing-rows.ts';
+import { lacksHalf } from '../deletion/is-deleted.ts';
 import type { LackedRow } from '../deletion/lag.ts';
 import { behindEnd, judgeEnd, type ListEnd } from '../profile/list-end.ts';
 import { isContentKeyed, placeOf } from '../resource.ts';
 import { fail, type Task } from '../task/task.ts';
 import { remember, type TransactionEffects } from './transaction-effects.ts';
 
-/** Judges the end that a reading of the list reached. Returns the rows that it lacked in front of it; behind it, if the end is agreed, too. */
+/** Judges the end that a reading of the list reached. Returns the lacked rows before the end, and those behind it if that is believed. */
 export async function settleEnd(
   tx: Db,
   effects: TransactionEffects,
@@ -18,13 +19,16 @@ export async function settleEnd(
 ): Promise<readonly LackedRow[]> {
   const { resource } = effects;
   const { profile } = resource;
+  // Each of these rows is asked for by itself before it is deleted.
+  if (resource.strategy.confirmation === 'address' && reached.counted) return lacked;
   const keys = lacked.map(({ key }) => key);
-  const behind = new Set(behindEnd(keys, reached, profile.order, profile.end));
+  const behind = new Set(behindEnd(keys, reached, profile.order));
   const mayCountTwice = isContentKeyed(resource.table) && profile.ids === 'no';
   const missing = new Set((await missingAmong(tx, placeOf(resource), keys)).map(({ key }) => key));
   const { end, believed } = judgeEnd(profile.end, reached, {
     order: profile.order,
     left: behind.size,
+    half: lacksHalf(keys.length, { rows: keys.length + (reached.rows ?? 0), changed: 0 }),
     newlyLacked: keys.filter(key => !missing.has(key)).length,
     mayCountTwice,
   });
@@ -34,8 +38,8 @@ export async function settleEnd(
       value: JSON.stringify(end),
       evidence: evidenceOf(end, behind.size),
     });
-  if (end.verdict === 'cut') effects.afterCommit.push(() => fail(task, cutAt(resource.name, end)));
   if (believed || resource.strategy.confirmation === 'address') return lacked;
+  if (end.verdict === 'cut') effects.afterCommit.push(() => fail(task, cutAt(resource.name, end)));
   if (end.verdict === 'open' && task.accepted > 0) return lacked;
   // Whether they are at the source is unknown.
   if (!task.reportOnly) await markSeen(tx, placeOf(resource), [...behind]);
@@ -48,6 +52,6 @@ const evidenceOf = ({ rows, last }: ListEnd, left: number): string =>
 const cutAt = (name: string, { rows }: ListEnd): SluiceError =>
   new SluiceError(
     'failed',
-    `The source shows at most ${rows} rows of ${name} and does not say so: rows left its end while as many came. What lies behind the end is kept as it was, and cannot be proven.`,
+    `The source shows at most ${rows} rows of ${name} without saying so: as many rows dropped off the end as were added. Rows beyond the end are kept unchanged and cannot be checked.`,
     { next: 'What that means, and what can be done: docs/coverage.md, "Lists that are cut off".' },
   );

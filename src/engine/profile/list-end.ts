@@ -32,12 +32,14 @@ export interface EndContext {
   readonly left: number;
   /** Stored rows that it was the first to lack, wherever. */
   readonly newlyLacked: number;
+  /** It lacked at least half of the stored rows. */
+  readonly half: boolean;
   /** Equal rows without an id cannot be told from a row that came twice. */
   readonly mayCountTwice: boolean;
 }
 
 /** So many rows at once may leave the end of a list that became shorter. More of them look like a cap that was lowered. */
-const MOST_LEFT = 4;
+export const MOST_LEFT = 4;
 /** So many rows of one reading may have come twice. */
 const MOST_TWICE = 5;
 
@@ -52,7 +54,7 @@ export interface JudgedEnd {
 /** `before`: what the readings before said. */
 export function judgeEnd(before: ListEnd | null, reached: Reached, context: EndContext): JudgedEnd {
   const { rows, last, counted } = reached;
-  const { left, newlyLacked, order, mayCountTwice } = context;
+  const { left, newlyLacked, half, order, mayCountTwice } = context;
   if (rows === null) return { end: before ?? { ...UNKNOWN_END, last, left }, believed: false };
   const stayed = last === before?.last;
   const longest = Math.max(before?.longest ?? 0, rows);
@@ -64,7 +66,10 @@ export function judgeEnd(before: ListEnd | null, reached: Reached, context: EndC
   if (before === null) return judged(counted ? 'agreed' : 'open');
   // A count that stays the same while rows leave the end is itself cut. Only in the order of ids do they certainly leave the end.
   if (counted && !isIdOrder(order)) return judged('agreed');
-  if (counted) return rows === before.rows && isCutStill(before, stayed, left) ? judged('cut', rows) : judged('agreed');
+  if (counted) {
+    const verdict = rows === before.rows ? verdictOfSameLength(before, { rows, stayed, left }) : null;
+    return verdict === null ? judged('agreed') : judged(verdict, rows);
+  }
   const isLonger = before.suspect !== null && rows > before.suspect;
   // A cap at the suspected length would have moved the end.
   if (isLonger && rows < before.longest && left > 0 && times > 2 && isNewestFirst(order)) return judged('agreed');
@@ -72,23 +77,38 @@ export function judgeEnd(before: ListEnd | null, reached: Reached, context: EndC
   if (rows + (mayCountTwice ? MOST_TWICE : 0) < limit) {
     // So many, or others again at the same length: the cap may have been lowered.
     const isKnown = before.verdict === 'agreed' && newlyLacked === 0;
-    if ((left > MOST_LEFT && !isKnown) || (left > 0 && newlyLacked > 0 && rows === before.rows))
+    if (
+      (left > MOST_LEFT && !isKnown && !(stayed && !isIdOrder(order))) ||
+      (left > 0 && newlyLacked > 0 && rows === before.rows)
+    )
       return judged('open', rows);
     // What a short answer lacks is missing. It may be a faulty one, unless it shows all that is known.
-    if (newlyLacked === 0 || before.verdict === 'agreed') return judged('agreed', before.suspect);
+    if ((newlyLacked === 0 && !half) || before.verdict === 'agreed') return judged('agreed', before.suspect);
     const { end } = judged('open', before.suspect);
     return { end: { ...end, last: before.last, times: before.times }, believed: true };
   }
   // Rows came and the end stayed. A single reading may have been a faulty one.
   if (rows > limit) return judged(times > 2 && isNewestFirst(order) ? 'agreed' : 'open');
-  // As long as the longest. In a list of the newest rows, older ones appear behind the end where as many left before it.
+  // As long as the longest.
   if (rows > before.rows) return judged('open', before.suspect);
-  if (isCutStill(before, stayed, left) || (!stayed && order === 'id-desc')) return judged('cut', rows);
-  return judged(!stayed && order === 'id-asc' ? 'open' : before.verdict, before.suspect);
+  // In a list of the newest rows, older ones appear behind the end where as many left before it.
+  const moved = order === 'id-desc' && !stayed ? Math.max(left, 1) : left;
+  const verdict = verdictOfSameLength(before, { rows, stayed, left: moved });
+  if (verdict !== null) return judged(verdict, rows);
+  const same = judged(!stayed && order === 'id-asc' ? 'open' : before.verdict, before.suspect);
+  // In another order than that of ids, an edit may have moved a row behind the end.
+  return { ...same, believed: same.believed && isIdOrder(order) };
 }
 
-const isCutStill = ({ verdict }: ListEnd, stayed: boolean, left: number): boolean =>
-  stayed ? verdict === 'cut' : left > 0;
+/** What follows if rows left the end and the length is what it was; null for nothing. A single row may have been deleted as another came. */
+function verdictOfSameLength(
+  { verdict, suspect }: ListEnd,
+  { rows, stayed, left }: { rows: number; stayed: boolean; left: number },
+): 'cut' | 'open' | null {
+  if (stayed) return verdict === 'cut' ? 'cut' : suspect === rows && left > 0 ? 'open' : null;
+  if (left === 0) return null;
+  return left > 1 || suspect === rows ? 'cut' : 'open';
+}
 
 const isIdOrder = (order: Order | null): boolean => order === 'id-desc' || order === 'id-asc';
 
@@ -103,17 +123,12 @@ export function observeLongest(longest: ReadonlyMap<string, number>, field: stri
   ];
 }
 
-/** Of the rows that a reading lacked, those that may lie behind its end. `before`: where the list ended before. */
-export function behindEnd(
-  lacked: readonly string[],
-  { last }: Reached,
-  order: Order | null,
-  before: ListEnd | null,
-): string[] {
+/** Of the rows that a reading lacked, those that may lie behind its end. */
+export function behindEnd(lacked: readonly string[], { last }: Reached, order: Order | null): string[] {
   if (isIdOrder(order) && isId(last))
     return lacked.filter(
       key => isId(key) && (order === 'id-desc' ? BigInt(key) < BigInt(last) : BigInt(key) > BigInt(last)),
     );
-  // Whatever the order: rows that pushed others out would have pushed out the last one.
-  return before?.last === last && before.left === 0 ? [] : [...lacked];
+  // In another order any of them may have been pushed behind the end, or moved there.
+  return [...lacked];
 }

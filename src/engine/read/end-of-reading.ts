@@ -36,6 +36,7 @@ export function endOf(plan: PageReading, outcome: Outcome, startedAt: string): E
     case 'cut':
       if (!plan.cut) throw new Error(`"${sliceText(plan.slice)}" cannot be cut`);
       return plan.cut(outcome.total, outcome.shown);
+    case 'capped':
     case 'never stable':
       // Further passes would prove nothing either.
       return { ...unproven(reasonOf(outcome), startedAt), givenUp: true };
@@ -61,6 +62,7 @@ function reasonOf(outcome: Exclude<Outcome, { kind: 'complete' | 'cut' }>): stri
       return 'the list changed while it was read';
     case 'count differs':
       return `the source counts ${outcome.counted} rows and showed ${outcome.shown}`;
+    case 'capped':
     case 'never stable':
       return 'it showed different rows each time it was read';
     case 'too many pages':

@@ -13,7 +13,7 @@ export interface ParsedRows {
   readonly bad: BadRecord[];
   /** Keys of `rows` and `bad`. */
   readonly keys: string[];
-  /** The key of the last row as it came; equal rows without an id share it. */
+  /** The key of the last row as it came. */
   readonly last: string | null;
 }
 
@@ -51,7 +51,15 @@ export function parseRows(
   }
   const numbered = bad.map(numbering(shown));
   for (const record of numbered) here.add(record.key);
-  return { rows, bad: numbered, keys: [...here], last };
+  return { rows, bad: numbered, keys: [...here], last: last === null ? null : lastShown(last, here, seen) };
+}
+
+/** The key of the last row; of equal rows without an id, that of the last one shown: one more of them moves the end. */
+function lastShown(key: string, here: { has(key: string): boolean }, seen: { has(key: string): boolean }): string {
+  if (!isContentKey(key)) return key;
+  let ordinal = 1;
+  while (here.has(`${key}/${ordinal + 1}`) || seen.has(`${key}/${ordinal + 1}`)) ordinal++;
+  return `${key}/${ordinal}`;
 }
 
 /** Numbers equal records that cannot be told apart: one more of them may be a row that is shown no longer. */

@@ -1,4 +1,4 @@
-import type { Reached } from '../../source/paging/stable-reading.ts';
+import { LEAST_CUT, type Reached } from '../../source/paging/stable-reading.ts';
 import type { Edge } from '../profile/observation.ts';
 import type { AskedDays } from '../profile/observe-filter.ts';
 import { narrowEdges } from '../profile/strategy.ts';
@@ -41,13 +41,19 @@ export function askForWindow(
 /** How to read a window: all its pages, or only the first if there are too many. */
 export function windowReading(task: Task, window: DateSlice, today: Day, gathered: boolean): PageReading {
   const { query, asked, narrow } = askForWindow(task, window);
+  const cut = gathered ? gatherLess : cutWindow(window, today);
+  const ifLacking = ({ rows, counted }: Reached) =>
+    counted || rows === null || rows < LEAST_CUT ? undefined : cut?.(null, rows);
   return {
     slice: window,
     query,
     asked,
-    whenRead: startedAt => ({ kind: 'proven', slice: window, startedAt, narrow }),
+    whenRead: (startedAt, reached) => ({
+      ...{ kind: 'proven', slice: window, startedAt, narrow },
+      ifLacking: reached && ifLacking(reached),
+    }),
     gathered,
-    cut: gathered ? gatherLess : cutWindow(window, today),
+    cut,
   };
 }
 

@@ -188,7 +188,7 @@ export function endPass(
 }
 
 /** No source cuts an answer below the page size that its document names as the default. */
-const LEAST_CUT = 20;
+export const LEAST_CUT = 20;
 
 const isAsLong = ({ pager: { shown } }: Reading, { longest }: ReadingContext): boolean =>
   longest !== null && shown.size >= Math.max(longest, LEAST_CUT);

@@ -45,11 +45,12 @@ describe('a list without a count', () => {
             const lacked = [...stored].filter(id => !shown.includes(id)).map(String);
             const last = String(shown.at(-1));
             const reached = { rows: shown.length, last, counted: false };
-            const behind = new Set(behindEnd(lacked, reached, order, end));
+            const behind = new Set(behindEnd(lacked, reached, order));
             const judged = judgeEnd(end, reached, {
               order,
               left: behind.size,
               newlyLacked: lacked.filter(key => !missing.has(Number(key))).length,
+              half: 2 * lacked.length + 1 >= stored.size,
               mayCountTwice: false,
             });
             end = judged.end;
@@ -149,4 +150,4 @@ test('a count agrees with the end, unless it stays the same while rows leave the
   expect(judgeEnd(same.end, { rows: 1002, last: '46', counted: true }, { ...CONTEXT, left: 5 }).believed).toBe(true);
 });
 
-const CONTEXT = { order: 'id-desc', left: 0, newlyLacked: 0, mayCountTwice: false } as const;
+const CONTEXT = { order: 'id-desc', left: 0, newlyLacked: 0, half: false, mayCountTwice: false } as const;
