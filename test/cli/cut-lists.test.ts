@@ -21,11 +21,13 @@ test('a list whose end nothing agrees with is said to be unproven, and one that 
     expect([first.code, first.stderr]).toEqual([
       0,
       expect.stringContaining(
-        'tickets: not proven complete: the source gives no count, and nothing else agrees yet that the list ends after 33 rows.',
+        'tickets: not proven complete: the source gives no count, and nothing yet confirms that the list ends after 33 rows.',
       ),
     ]);
     expect(first.stderr).not.toMatch(/33 rows proven equal/);
-    expect((await sluice('verify', 'tickets')).stdout).toContain('The warehouse equals what the source shows.');
+    expect((await sluice('verify', 'tickets')).stdout).toContain(
+      'Every row that the source shows is equal in the warehouse. Rows beyond the end of a list were not compared.',
+    );
     expect((await sluice('status')).stdout).toMatch(/^tickets +33 .*33 rows, end unproven/m);
     expect((await sluice('doctor')).stdout).toContain('nothing agrees yet that it ends after 33 rows');
     const complete = "select complete from sluice.complete('-infinity', 'infinity') where resource = 'tickets'";
@@ -35,7 +37,7 @@ test('a list whose end nothing agrees with is said to be unproven, and one that 
     const second = await sluice('sync', 'tickets');
     expect([second.code, second.stderr]).toEqual([
       1,
-      expect.stringContaining('The source shows at most 33 rows of tickets and does not say so'),
+      expect.stringContaining('The source shows at most 33 rows of tickets without saying so'),
     ]);
     expect((await sluice('sql', '--json', 'select count(*)::int as rows from tickets')).json()).toEqual([{ rows: 38 }]);
     expect((await sluice('status')).stdout).toMatch(/^tickets +38 .*cut at 33 rows/m);

@@ -91,7 +91,8 @@ function showReport({ terminal }: Session, read: ReadResult): Outcome {
   return differs ? 1 : outcomeOf(error, read);
 }
 
-const EQUALS_SHOWN = 'The warehouse equals what the source shows.';
+const EQUALS_SHOWN =
+  'Every row that the source shows is equal in the warehouse. Rows beyond the end of a list were not compared.';
 
 /** The differences of one resource, as `--json` shows them. */
 function compare(result: ReadResult['results'][number]) {

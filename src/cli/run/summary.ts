@@ -69,8 +69,8 @@ function conclusion(all: readonly OrderSummary[]): string {
 /** What is not proven of lists whose end nothing agrees with. */
 export function endNote(name: string, { verdict, rows }: UnprovenEnd): string {
   return verdict === 'cut'
-    ? `${name}: not complete: the source shows at most ${plural(rows, 'row')} and does not say so.`
-    : `${name}: not proven complete: the source gives no count, and nothing else agrees yet that the list ends after ${plural(rows, 'row')}. See: docs/coverage.md`;
+    ? `${name}: not complete: the source shows at most ${plural(rows, 'row')} without saying so.`
+    : `${name}: not proven complete: the source gives no count, and nothing yet confirms that the list ends after ${plural(rows, 'row')}. See: docs/coverage.md`;
 }
 
 /** How a line names a resource: preceded by its source if several were read. */

@@ -39,10 +39,11 @@ export async function settleEnd(
       evidence: evidenceOf(end, behind.size),
     });
   if (believed || resource.strategy.confirmation === 'address') return lacked;
-  if (end.verdict === 'cut') effects.afterCommit.push(() => fail(task, cutAt(resource.name, end)));
+  if (end.verdict === 'cut' && resource.strategy.partition !== 'date')
+    effects.afterCommit.push(() => fail(task, cutAt(resource.name, end)));
   if (end.verdict === 'open' && task.accepted > 0) return lacked;
-  // Whether they are at the source is unknown.
-  if (!task.reportOnly) await markSeen(tx, placeOf(resource), [...behind]);
+  // Whether they are at the source is unknown, unless a window lacks them.
+  if (!task.reportOnly && resource.strategy.partition !== 'date') await markSeen(tx, placeOf(resource), [...behind]);
   return lacked.filter(({ key }) => !behind.has(key));
 }
 

@@ -20,7 +20,7 @@ export interface ListEnd {
   readonly suspect: number | null;
   /** The key of the last row; of the reading before, where a single one was shorter. */
   readonly last: string;
-  /** Readings in a row that ended with it. */
+  /** How many readings in a row ended with that row. */
   readonly times: number;
   /** Stored rows that may lie behind the end. */
   readonly left: number;

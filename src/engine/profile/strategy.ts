@@ -38,7 +38,7 @@ export function strategyFor(profile: SourceProfile, job: Job): Strategy {
   return {
     partition,
     membership,
-    confirmation: confirmationFor(profile, job),
+    confirmation: confirmationFor(profile, job, partition),
     relatedBy: relatedBy(profile, job),
     // A row without a date belongs to the question that returned it, so that question never changes.
     inclusiveEdges: membership === 'window' ? [] : inclusiveEdges(profile),
@@ -78,11 +78,13 @@ function partitionFor(profile: SourceProfile, job: Job): Strategy['partition'] {
   return windows ? 'date' : 'whole';
 }
 
-function confirmationFor(profile: SourceProfile, job: Job): Confirmation {
+function confirmationFor(profile: SourceProfile, job: Job, partition: Strategy['partition']): Confirmation {
   if (slicingOf(job, 'one') && !profile.hidesDeletion) return 'address';
   if (relatedBy(profile, job) !== null) return 'value';
   const showsIds = profile.ids !== 'no' && !isSingleBody(profile) && !mayLeaveGaps(profile);
-  return isIdOrdered(profile) && profile.editsInPlace && showsIds ? 'neighbours' : 'cover';
+  // What the windows of a list show may lie behind the end of the list itself.
+  const showsEnd = partition !== 'date' || profile.end === null || profile.end.verdict === 'agreed';
+  return isIdOrdered(profile) && profile.editsInPlace && showsIds && showsEnd ? 'neighbours' : 'cover';
 }
 
 function relatedBy({ ignoredFilters }: SourceProfile, job: Job): string | null {

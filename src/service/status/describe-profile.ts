@@ -93,7 +93,7 @@ function describeTrait({ trait, value }: Trait): string {
   if (filter !== undefined && value === 'ignored') return `ignores the ${filter} filter`;
   if (filter !== undefined && value === 'cut') return `shows only a part of the rows of one ${filter}`;
   const longest = /^longest (.+)$/.exec(trait)?.[1];
-  if (longest !== undefined) return `has shown ${value} rows for one ${longest}`;
+  if (longest !== undefined) return `has answered a filter by ${longest} with ${value} rows`;
   const words = (WORDS as Readonly<Record<string, Readonly<Record<string, string>> | ((value: string) => string)>>)[
     trait
   ];

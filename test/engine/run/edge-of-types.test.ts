@@ -23,14 +23,15 @@ describe.each([
       for (const resource of LISTS) for (const id of [2, 3]) sandbox.remove(resource, id);
       for (let times = 0; times < 3; times++) {
         expect(await sync()).toEqual(LISTS.map(() => 'done'));
-        expect(await differences(database, sandbox, 5, LISTS)).toEqual([]);
+        expect(await apart(database, sandbox)).toEqual([]);
         sandbox.changeRandom(10);
         sandbox.changeOthers(10);
       }
       expect(await storedBeyond(database, LAST)).toEqual(LISTS.map(() => LAST));
       for (const resource of LISTS) sandbox.remove(resource, 1);
       for (let times = 0; times < 3; times++) expect(await sync()).toEqual(LISTS.map(() => 'done'));
-      expect(await storedBeyond(database, LAST)).toEqual([]);
+      expect(await apart(database, sandbox)).toEqual([]);
+      if (variants.paging !== 'no-meta') expect(await storedBeyond(database, LAST)).toEqual([]);
     });
   });
 
@@ -38,7 +39,7 @@ describe.each([
     await withSource({ ...variants, ids: 'edge' }, async (database, sandbox, sync) => {
       for (let times = 0; times < 3; times++) {
         expect(await sync()).toEqual(LISTS.map(() => 'done'));
-        expect(await differences(database, sandbox, 5, LISTS)).toEqual([]);
+        expect(await apart(database, sandbox)).toEqual([]);
         for (const id of [2, 3]) sandbox.update('customers', id, { city: `City ${times}` });
         sandbox.changeRandom(10);
       }
@@ -55,6 +56,16 @@ describe.each([
     });
   });
 });
+
+/** Without a count, a row behind the end of a list is kept until something agrees with that end; then the list is not called complete. */
+async function apart(database: Database, sandbox: Sandbox): Promise<string[]> {
+  const { rows } = await database.query<{ resource: string }>(
+    `select resource from sluice.complete('-infinity', 'infinity') where not complete`,
+  );
+  const open = new Set(rows.map(({ resource }) => resource));
+  const found = await differences(database, sandbox, Number.POSITIVE_INFINITY, LISTS);
+  return found.filter(text => !(open.has(text.split(' ')[0] ?? '') && text.endsWith(' is not at the source')));
+}
 
 const COUNTS = Object.keys(variantPoints['count-values'].values) as Variants['count-values'][];
 
