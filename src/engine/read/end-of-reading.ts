@@ -62,7 +62,6 @@ function reasonOf(outcome: Exclude<Outcome, { kind: 'complete' | 'cut' }>): stri
       return 'the list changed while it was read';
     case 'count differs':
       return `the source counts ${outcome.counted} rows and showed ${outcome.shown}`;
-    case 'capped':
     case 'never stable':
       return 'it showed different rows each time it was read';
     case 'too many pages':

@@ -47,7 +47,9 @@ test.each(['full', 'bare'] as const)(
       expect(await ask(customers)).toEqual([complete]);
       // Without dates the list is split by ids and has no date slices.
       expect(await ask(invoices)).toEqual([fields === 'bare' ? { complete: null, as_of: null } : complete]);
-      expect(await ask(`select distinct verdict from (${ends}) t`)).toEqual([{ verdict: 'agreed' }]);
+      expect(await ask(`select distinct verdict from (${ends}) t`)).toEqual(
+        fields === 'bare' ? [{ verdict: 'agreed' }] : [],
+      );
       for (const query of [unproven, leftBehind]) expect(await ask(query)).toEqual([]);
       // The command line resolves table names in the warehouse schema.
       expect(await ask(cleaned.replace('from customers', 'from warehouse.customers'))).toEqual([]);
