@@ -18,7 +18,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     insert into sluice.traits (source, resource, trait, value, evidence, learned_at)
     select distinct c.source, c.resource, 'end',
-      '{"verdict":"open","rows":0,"longest":0,"suspect":null,"last":"","times":0,"left":0}', 'it was proven without a count', sluice.now()
+      '{"verdict":"open","rows":0,"longest":0,"suspect":null,"last":"","times":0}', 'it was proven without a count', sluice.now()
     from sluice.coverage c join sluice.traits t on t.source = c.source and t.resource = c.resource
       and (t.trait = 'paging' or (t.trait = 'counts' and t.value = 'unreliable'))
     where c.proven_at is not null and (c.slice = 'whole' or c.slice like 'id %')

@@ -22,8 +22,6 @@ export interface ListEnd {
   readonly last: string;
   /** How many readings in a row ended with that row. */
   readonly times: number;
-  /** Stored rows that may lie behind the end. */
-  readonly left: number;
 }
 
 export interface EndContext {
@@ -40,8 +38,8 @@ export interface EndContext {
 
 /** So many rows at once may leave the end of a list that became shorter. More of them look like a cap that was lowered. */
 export const MOST_LEFT = 4;
-/** So many rows of one reading may have come twice. */
-const MOST_TWICE = 5;
+/** So many rows of one reading may come twice. */
+export const MOST_TWICE = 5;
 
 const UNKNOWN_END = { verdict: 'open', rows: 0, longest: 0, suspect: null, times: 0 } as const;
 
@@ -55,14 +53,14 @@ export interface JudgedEnd {
 export function judgeEnd(before: ListEnd | null, reached: Reached, context: EndContext): JudgedEnd {
   const { rows, last, counted } = reached;
   const { left, newlyLacked, half, order, mayCountTwice } = context;
-  if (rows === null) return { end: before ?? { ...UNKNOWN_END, last, left }, believed: false };
+  if (rows === null) return { end: before ?? { ...UNKNOWN_END, last }, believed: false };
   const stayed = last === before?.last;
   const longest = Math.max(before?.longest ?? 0, rows);
   const times = stayed ? before.times + 1 : 1;
-  const judged = (verdict: ListEnd['verdict'], suspect: number | null = null): JudgedEnd => {
-    const believed = verdict === 'agreed';
-    return { end: { verdict, rows, longest, suspect, last, times, left: believed ? 0 : left }, believed };
-  };
+  const judged = (verdict: ListEnd['verdict'], suspect: number | null = null): JudgedEnd => ({
+    end: { verdict, rows, longest, suspect, last, times },
+    believed: verdict === 'agreed',
+  });
   if (before === null) return judged(counted ? 'agreed' : 'open');
   // A count that stays the same while rows leave the end is itself cut. Only in the order of ids do they certainly leave the end.
   if (counted && !isIdOrder(order)) return judged('agreed');
@@ -110,7 +108,7 @@ function verdictOfSameLength(
   return left > 1 || suspect === rows ? 'cut' : 'open';
 }
 
-const isIdOrder = (order: Order | null): boolean => order === 'id-desc' || order === 'id-asc';
+export const isIdOrder = (order: Order | null): boolean => order === 'id-desc' || order === 'id-asc';
 
 /** New rows come at the start of the list. */
 export const isNewestFirst = (order: Order | null): boolean => order === 'id-desc' || order === 'updated-desc';

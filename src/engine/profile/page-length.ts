@@ -1,9 +1,7 @@
 import { COMMON_CAPS } from '../../source/paging/page-count.ts';
+import { MOST_TWICE } from './list-end.ts';
 import type { ObservedPage } from './observed-page.ts';
 import type { SourceProfile } from './source-profile.ts';
-
-/** So many rows of one answer may come twice. */
-const MAX_DUPLICATES = 5;
 
 /**
  * The answer may have been cut off: it is as long as was asked for, or as a usual cap. False if the list once returned more rows
@@ -17,7 +15,7 @@ export function looksCut(profile: SourceProfile, page: ObservedPage, knownRows: 
 
 /** A row that comes twice must not make a full answer look longer than it is. Only near a cap it is worth comparing rows. */
 export function distinctRows({ rows, limit }: ObservedPage): number {
-  const isNearCap = [limit, ...COMMON_CAPS].some(cap => rows.length > cap && rows.length <= cap + MAX_DUPLICATES);
+  const isNearCap = [limit, ...COMMON_CAPS].some(cap => rows.length > cap && rows.length <= cap + MOST_TWICE);
   return isNearCap ? distinct(rows) : rows.length;
 }
 

@@ -1,6 +1,7 @@
 import { type Job, slicingOf } from '../job.ts';
 import { lengthInDays } from '../slices/date-windows.ts';
 import type { DateSlice, Slice } from '../slices/slice.ts';
+import { isIdOrder } from './list-end.ts';
 import type { Edge } from './observation.ts';
 import type { SourceProfile } from './source-profile.ts';
 
@@ -59,7 +60,7 @@ export const narrowEdges = ({ inclusiveEdges }: Strategy, window: DateSlice): re
 /** The list turns no pages: one answer is all it shows. */
 export const isSingleBody = ({ paging }: SourceProfile): boolean => paging === 'ignored';
 
-export const isIdOrdered = ({ order }: SourceProfile): boolean => order === 'id-desc' || order === 'id-asc';
+export const isIdOrdered = ({ order }: SourceProfile): boolean => isIdOrder(order);
 
 /** Pages can neither overlap nor be counted, so nothing shows a row that slips from one to the next. */
 export const mayLeaveGaps = ({ limit, paging }: SourceProfile): boolean =>

@@ -37,7 +37,7 @@ export const mayBeCut = (resource: Resource, answer: PageAnswer, slice: Slice): 
   looksCut(resource.profile, answer, knownRows(resource, slice));
 
 /** Rows of the slice at its last reading, summed over the windows within it. */
-function knownRows(resource: Resource, slice: Slice): number {
+export function knownRows(resource: Resource, slice: Slice): number {
   if (slice.by !== 'date') return 0;
   const parts = partition(resource).filter(
     ({ slice: part }) => part.by === 'date' && within(part, slice.from, slice.to),

@@ -1,12 +1,13 @@
 import { countPages } from '../../source/paging/page-count.ts';
 import { isContentKey } from '../../source/paging/row-key.ts';
-import { partition } from '../coverage/list.ts';
+import { oldestProof } from '../coverage/list.ts';
 import { observeOneAnswer, observeOrder, orderOfRows } from '../profile/observe-order.ts';
 import type { Resource } from '../resource.ts';
+import { wholeTime } from '../slices/date-windows.ts';
 import type { Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { fetchPage, firstLimit, type PageAnswer, type Reader } from './fetch-page.ts';
-import { mayBeCut, observeAnswer } from './observe-answer.ts';
+import { knownRows, mayBeCut, observeAnswer } from './observe-answer.ts';
 import { parseRows } from './parse-rows.ts';
 import type { Committed, Step } from './step.ts';
 
@@ -75,8 +76,5 @@ function observeNewest(
 }
 
 /** Rows that the date windows showed; null while one was never read. */
-function rowsInWindows(resource: Resource): number | null {
-  const windows = partition(resource).filter(({ slice }) => slice.by === 'date');
-  if (windows.length === 0 || windows.some(({ provenAt }) => provenAt === null)) return null;
-  return windows.reduce((sum, { rows }) => sum + (rows ?? 0), 0);
-}
+const rowsInWindows = (resource: Resource): number | null =>
+  resource.strategy.partition === 'date' && oldestProof(resource) !== null ? knownRows(resource, wholeTime) : null;

@@ -81,7 +81,7 @@ export function describeProfile(traits: readonly Trait[]): { list: string; words
 }
 
 /** Empty where the end of the list is agreed. */
-export function endWords({ verdict, rows }: ListEnd): string {
+function endWords({ verdict, rows }: ListEnd): string {
   if (verdict === 'agreed') return '';
   return verdict === 'cut'
     ? `shows at most ${rows} rows without saying so, so it cannot be proven complete`
