@@ -28,18 +28,15 @@ test('a step that is lost loses the rest of its reading, and nothing of other re
       return { resource, task, slice: { by: 'newest' }, rows, bad: [], requests: 1, release: () => undefined };
     };
     const [lost, other] = [{}, {}];
-    const ended = await Promise.allSettled([
-      committer.add(await stepOf(customers, 1001), lost),
-      committer.add(await stepOf(customers, 1002), lost),
-      committer.add(await stepOf(invoices, 1003), other),
-    ]);
+    const first = [await stepOf(customers, 1001), await stepOf(customers, 1002), await stepOf(invoices, 1003)];
+    const ended = await Promise.allSettled(first.map((step, index) => committer.add(step, index === 2 ? other : lost)));
     // The first commit holds only the first step.
     expect(ended.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
     const together = await Promise.all([stepOf(customers, 1001), stepOf(invoices, 1004), stepOf(customers, 1005)]);
-    const held = committer.add(await stepOf(invoices, 1006), other);
+    const held = await stepOf(invoices, 1006);
     const [a, b] = [{}, {}];
     const both = await Promise.allSettled([
-      held,
+      committer.add(held, other),
       ...together.map((step, index) => committer.add(step, index === 1 ? b : a)),
     ]);
     expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected']);
