@@ -70,8 +70,11 @@ export interface Choice {
   readonly gathered: boolean;
   /** Its requests count against the task's allowance. */
   readonly counted: boolean;
-  /** What it asks beside the slice: whether a missing row was deleted, or whether a complete cover lacks rows. */
-  readonly asks?: { readonly row: string } | 'cover' | 'count';
+  /**
+   * What it asks beside the slice: whether a missing row was deleted, whether a complete cover lacks rows, or (`length`) whether the source
+   * shows more rows at once than it ever did.
+   */
+  readonly asks?: { readonly row: string } | 'cover' | 'count' | 'length';
 }
 
 /** Nothing is left before this moment (epoch ms). Until then answers may lag behind what was read; then they are asked for again. */

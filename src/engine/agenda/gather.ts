@@ -1,10 +1,11 @@
 import { DAY } from '../../clock.ts';
-import { pageSize } from '../coverage/list.ts';
+import { isTooLong, mostInWindow, pageSize, partition } from '../coverage/list.ts';
 import { isSingleBody } from '../profile/strategy.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { byIds } from '../slices/id-ranges.ts';
-import type { DateSlice, IdSlice } from '../slices/slice.ts';
+import { type DateSlice, type IdSlice, overlap, sliceText } from '../slices/slice.ts';
 import { type ListInUse, MOST_PAGES, type Next } from './choice.ts';
+import { least } from './next-slice.ts';
 
 /** Neighbours that are due too are read in the same chain of answers. `chain`: the task may read more than one answer of it. */
 export function chainIds(
@@ -37,11 +38,18 @@ export function chainIds(
 
 type Window = Entry & { slice: DateSlice };
 
-/** Neighbouring windows that are due too are asked for together, as far as they fit into one reading. */
-export function gatherDates(list: ListInUse, best: Window, due: readonly Entry[], counted: boolean): Next {
-  const pages = isSingleBody(list.profile) || list.profile.ids === 'no' ? 1 : MOST_PAGES;
-  const most = pages * pageSize(list) * 0.85;
+/** Neighbouring windows that are due too are asked for together, as far as they fit into one reading. `done`: what the task has read. */
+export function gatherDates(
+  list: ListInUse,
+  best: Window,
+  due: readonly Entry[],
+  { counted, done }: { counted: boolean; done: ReadonlySet<string> },
+): Next {
   const alone: Next = { slice: best.slice, answers: MOST_PAGES, gathered: false, counted };
+  if (isTooLong(list, best.slice) && best.slice.from === best.slice.to)
+    return measureLength(list, best, { counted, done }) ?? alone;
+  const pages = isSingleBody(list.profile) || list.profile.ids === 'no' ? 1 : MOST_PAGES;
+  const most = Math.min(pages * pageSize(list) * 0.85, mostInWindow(list));
   if (best.rows === null || best.rows > most) return alone;
   const windows = due
     .filter((entry): entry is Window => entry.slice.by === 'date')
@@ -60,6 +68,42 @@ export function gatherDates(list: ListInUse, best: Window, due: readonly Entry[]
     to: windows[last]?.slice.to ?? null,
   };
   return { slice, answers: MOST_PAGES, gathered: true, counted };
+}
+
+/**
+ * A day that may have been cut off is asked for together with the nearest window that has rows: if the source shows more rows than ever, it
+ * did not cut off the day. Null where no other window has rows, or where that was asked for.
+ */
+function measureLength(
+  list: ListInUse,
+  day: Window,
+  { counted, done }: { counted: boolean; done: ReadonlySet<string> },
+): Next | null {
+  const others = partition(list).filter(
+    (entry): entry is Window =>
+      entry !== day && entry.slice.by === 'date' && entry.provenAt !== null && entry.rows !== 0,
+  );
+  const nearest = least(others, ({ slice }) => apart(slice, day.slice));
+  if (nearest === undefined) return null;
+  const slice = spanOf(nearest.slice, day.slice);
+  if (done.has(sliceText(slice))) return null;
+  if ([...list.reading].some(each => overlap(each, slice))) return 'blocked';
+  return { slice, answers: MOST_PAGES, gathered: false, counted, asks: 'length' };
+}
+
+const inOrder = (a: DateSlice, b: DateSlice) =>
+  (a.from ?? '') < (b.from ?? '') ? ([a, b] as const) : ([b, a] as const);
+
+/** Both windows and all between them. */
+function spanOf(a: DateSlice, b: DateSlice): DateSlice {
+  const [older, newer] = inOrder(a, b);
+  return { by: 'date', from: older.from, to: newer.to };
+}
+
+/** Milliseconds from the last day of the older window to the first of the newer one. */
+function apart(a: DateSlice, b: DateSlice): number {
+  const [older, newer] = inOrder(a, b);
+  return Date.parse(newer.from ?? '') - Date.parse(older.to ?? '');
 }
 
 function meets(a: Window | undefined, b: Window | undefined): boolean {

@@ -3,10 +3,14 @@ import type { Entry } from '../slices/coverage-entry.ts';
 import { changeRate, type Prior } from './change-rates.ts';
 import { scoreOf } from './worth.ts';
 
-/** The next of the slices that an order has to read: those never read, the newest first, then those where most changed for their cost. */
+/**
+ * The next of the slices that an order has to read: those never read, the newest first, then those that no reading proved, then those where
+ * most changed for their cost.
+ */
 export function nextSlice(due: readonly Entry[], prior: Prior, now: number): Entry | undefined {
   const unread = due.filter(entry => entry.provenAt === null);
-  if (unread.length > 0) return least(unread, oldness);
+  const untried = unread.filter(entry => entry.readAt === null);
+  if (unread.length > 0) return least(untried.length > 0 ? untried : unread, oldness);
   return least(due, entry => {
     const age = Math.max(now - (entry.provenAt ?? 0), 0) / HOUR;
     return -scoreOf({ rate: changeRate(entry, prior), age, requests: entry.requests });
@@ -19,8 +23,8 @@ function oldness({ slice }: Entry): number {
   return 0;
 }
 
-function least(entries: readonly Entry[], value: (entry: Entry) => number): Entry | undefined {
-  let best: Entry | undefined;
+export function least<E extends Entry>(entries: readonly E[], value: (entry: E) => number): E | undefined {
+  let best: E | undefined;
   let lowest = Number.POSITIVE_INFINITY;
   for (const entry of entries) {
     const candidate = value(entry);

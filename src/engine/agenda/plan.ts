@@ -194,7 +194,10 @@ function bestOf(facts: PlanFacts, due: readonly Entry[], lacking: readonly Lacki
   const pays = counts(facts) || (wish.kind === 'sync' && !first);
   if (slice.by === 'id') return chainIds(list, best as Entry & { slice: IdSlice }, startable, pays, first);
   if (slice.by === 'date' && first && list.strategy.membership === 'date')
-    return gatherDates(list, best as Entry & { slice: DateSlice }, candidates, pays);
+    return gatherDates(list, best as Entry & { slice: DateSlice }, candidates, {
+      counted: pays,
+      done: wish.progress.done,
+    });
   return { ...single(slice, pays), answers: slice.by === 'whole' ? Number.POSITIVE_INFINITY : MOST_PAGES };
 }
 

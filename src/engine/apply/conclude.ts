@@ -65,7 +65,7 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
     case 'larger':
       return changeCoverage(effects, growParts(resourceIn(effects), slice, end.total));
     case 'unproven': {
-      const { startedAt, givenUp, miscounted } = end;
+      const { startedAt, givenUp, miscounted, rows } = end;
       // The reading may have proven some of its parts.
       const parts = partsIn(resourceIn(effects), slice).filter(part => (part.provenAt ?? 0) < stampMs(startedAt));
       if (miscounted !== undefined)
@@ -85,7 +85,7 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
       if (task.reportOnly) return;
       const dueReason = `not proven: ${end.reason}`;
       return changeCoverage(effects, {
-        put: parts.map(entry => ({ ...entry, readAt: stampMs(startedAt), dueReason })),
+        put: parts.map(entry => ({ ...entry, readAt: stampMs(startedAt), rows: rows ?? entry.rows, dueReason })),
       });
     }
   }

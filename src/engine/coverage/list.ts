@@ -1,4 +1,5 @@
-import { type Job, mayBeAbsent } from '../job.ts';
+import { type Job, mayBeAbsent, slicingOf } from '../job.ts';
+import { mostBelieved } from '../profile/list-end.ts';
 import type { SourceProfile } from '../profile/source-profile.ts';
 import type { Strategy } from '../profile/strategy.ts';
 import { type Entry, NOT_OFFERED } from '../slices/coverage-entry.ts';
@@ -43,6 +44,16 @@ export function oldestProof(list: List): number | null {
   const proofs = partition(list).map(entry => entry.provenAt);
   return proofs.includes(null) ? null : Math.min(...(proofs as number[]));
 }
+
+/** Rows of a window that are believed without a count; see `mostBelieved`. Infinite where every window was counted. */
+export function mostInWindow({ profile: { longest }, job }: List): number {
+  const rows = longest.get(slicingOf(job, 'date')?.field ?? '');
+  return rows === undefined ? Number.POSITIVE_INFINITY : mostBelieved(rows);
+}
+
+/** The window was seen to have more rows than are believed without a count. */
+export const isTooLong = (list: List, slice: Slice): boolean =>
+  (list.entries.get(sliceText(slice))?.rows ?? 0) > mostInWindow(list);
 
 /** The slices read at every sync, with what is known of them. */
 export const watched = ({ strategy, entries }: List): Entry[] =>

@@ -137,9 +137,9 @@ export function splitEntry(list: List, slice: Slice, into: readonly DateSlice[],
 /** Several slices asked for in one go have `total` rows, more than believed: the next try is sure to gather fewer of them. */
 export function growParts(list: List, slice: Slice, total: number): CoverageChange {
   const parts = partsIn(list, slice);
-  const believed = parts.reduce((sum, entry) => sum + (entry.rows ?? 1), 0);
-  const growth = Math.max(total / Math.max(believed, 1), 2);
-  const put = parts.map(entry => ({ ...entry, rows: Math.ceil(Math.max(entry.rows ?? 1, 1) * growth) }));
+  const believed = ({ rows }: Entry) => Math.max(rows ?? 1, 1);
+  const growth = Math.max(total / parts.reduce((sum, entry) => sum + believed(entry), 0), 2);
+  const put = parts.map(entry => ({ ...entry, rows: Math.ceil(believed(entry) * growth) }));
   return { removed: [], put };
 }
 

@@ -53,9 +53,13 @@ export function strategyFor(profile: SourceProfile, job: Job): Strategy {
 /** A window of so many days costs little more when it is asked for a day wider on both sides. */
 const LONG_DAYS = 28;
 
-/** The edges at which this window is asked for by just its days. */
-export const narrowEdges = ({ inclusiveEdges }: Strategy, window: DateSlice): readonly Edge[] =>
-  lengthInDays(window) >= LONG_DAYS ? [] : inclusiveEdges;
+/** The edges at which this window is asked for by just its days. `costly`: those where a day more costs much. */
+export const narrowEdges = (
+  { inclusiveEdges }: Strategy,
+  window: DateSlice,
+  costly: readonly Edge[] = [],
+): readonly Edge[] =>
+  lengthInDays(window) >= LONG_DAYS ? inclusiveEdges.filter(edge => costly.includes(edge)) : inclusiveEdges;
 
 /** The list turns no pages: one answer is all it shows. */
 export const isSingleBody = ({ paging }: SourceProfile): boolean => paging === 'ignored';

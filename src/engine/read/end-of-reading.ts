@@ -1,4 +1,5 @@
 import type { Outcome, Reading, ReadingContext } from '../../source/paging/stable-reading.ts';
+import { mostBelieved } from '../profile/list-end.ts';
 import type { SourceProfile } from '../profile/source-profile.ts';
 import { isIdOrdered, isSingleBody } from '../profile/strategy.ts';
 import { isContentKeyed } from '../resource.ts';
@@ -24,12 +25,13 @@ export function contextOf(
     canCut: plan.cut !== undefined,
     isIdOrdered: isIdOrdered(resource.profile),
     cutsIfCountDiffers: plan.gathered === true || (progress.tries.get(sliceText(plan.slice)) ?? 0) > 0,
-    longest: plan.slice.by === 'date' ? longestOf(resource.profile, plan) : null,
+    mostBelieved: plan.slice.by === 'date' && !plan.measures ? mostBelieved(longestOf(resource.profile, plan)) : null,
   };
 }
 
 /** Translates the outcome of a reading into the end that the engine applies. */
 export function endOf(plan: PageReading, outcome: Outcome, startedAt: string): End {
+  if (plan.measures) return plan.whenRead(startedAt);
   switch (outcome.kind) {
     case 'complete':
       return plan.whenRead(startedAt, outcome.reached ?? undefined);
@@ -37,6 +39,11 @@ export function endOf(plan: PageReading, outcome: Outcome, startedAt: string): E
       if (!plan.cut) throw new Error(`"${sliceText(plan.slice)}" cannot be cut`);
       return plan.cut(outcome.total, outcome.shown);
     case 'capped':
+      return {
+        ...unproven(reasonOf(outcome), startedAt),
+        ...(plan.slice.by === 'date' && { rows: outcome.rows }),
+        ...(!plan.mayProve && { givenUp: true }),
+      };
     case 'never stable':
       // Further passes would prove nothing either.
       return { ...unproven(reasonOf(outcome), startedAt), givenUp: true };
@@ -47,10 +54,9 @@ export function endOf(plan: PageReading, outcome: Outcome, startedAt: string): E
   }
 }
 
-/** Rows of the longest reading by the same filter; 0 of all time, which has none. */
-function longestOf({ longest }: SourceProfile, { query, asked }: PageReading): number {
-  return asked === undefined || Object.keys(query).length === 0 ? 0 : (longest.get(asked.field) ?? 0);
-}
+/** Rows of the longest reading by the same filter; all time has none. */
+const longestOf = ({ longest }: SourceProfile, { query, asked }: PageReading): number | undefined =>
+  asked === undefined || Object.keys(query).length === 0 ? undefined : longest.get(asked.field);
 
 export const unproven = (reason: string, startedAt: string) => ({ kind: 'unproven', reason, startedAt }) as const;
 

@@ -68,6 +68,8 @@ export type End =
       readonly startedAt: string;
       /** The source counted so many rows more than it showed; negative if fewer. */
       readonly miscounted?: number;
+      /** The rows of a slice that may have been cut off. */
+      readonly rows?: number;
       /** The same task would fail again. */
       readonly givenUp?: true;
     };

@@ -1,10 +1,15 @@
-import { LEAST_CUT, type Reached } from '../../source/paging/stable-reading.ts';
+import type { Reached } from '../../source/paging/stable-reading.ts';
+import type { Choice } from '../agenda/choice.ts';
+import { isTooLong, mostInWindow, partition } from '../coverage/list.ts';
+import { LEAST_CUT } from '../profile/list-end.ts';
 import type { Edge } from '../profile/observation.ts';
 import type { AskedDays } from '../profile/observe-filter.ts';
 import { narrowEdges } from '../profile/strategy.ts';
-import { type Day, NEWEST, OLDEST, splitWindow, widened } from '../slices/date-windows.ts';
+import type { Resource } from '../resource.ts';
+import { type Day, holds, NEWEST, OLDEST, splitWindow, widened } from '../slices/date-windows.ts';
 import type { DateSlice, Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
+import { knownRows } from './observe-answer.ts';
 import type { End } from './step.ts';
 
 /** How a slice is read page by page. */
@@ -19,6 +24,10 @@ export interface PageReading {
   readonly gathered?: boolean;
   /** The days in the query, to check that the source keeps to them. */
   readonly asked?: AskedDays;
+  /** Only the number of rows counts; the reading proves nothing. */
+  readonly measures?: boolean;
+  /** If the slice may have been cut off, another reading can show that it was not. */
+  readonly mayProve?: boolean;
 }
 
 /** The query for a window. Edges are padded by a day until the source was seen to include them, and always for long windows. */
@@ -29,8 +38,11 @@ export function askForWindow(
   const { dates } = task.resource;
   if (!dates) throw new Error(`${task.resource.name} cannot be asked for by date`);
   const { strategy } = task.resource;
-  const narrow = narrowEdges(strategy, window);
   const wide = widened(window);
+  const narrow = narrowEdges(strategy, window, [
+    ...(isCostly(task.resource, window, wide.from) ? (['date from'] as const) : []),
+    ...(isCostly(task.resource, window, wide.to) ? (['date to'] as const) : []),
+  ]);
   const [oldest, newest] = strategy.closesWindows ? [OLDEST, NEWEST] : [null, null];
   const from = (narrow.includes('date from') ? window : wide).from ?? oldest;
   const to = (narrow.includes('date to') ? window : wide).to ?? newest;
@@ -38,9 +50,22 @@ export function askForWindow(
   return { query, asked: { from, to, field: dates.field }, narrow };
 }
 
+/** With the rows of this day as well, the window may have more than are believed without a count. */
+function isCostly(resource: Resource, window: DateSlice, day: Day | null): boolean {
+  if (day === null) return false;
+  const beside = partition(resource).find(({ slice }) => slice.by === 'date' && holds(slice, day));
+  return knownRows(resource, window) + (beside?.rows ?? 0) > mostInWindow(resource);
+}
+
 /** How to read a window: all its pages, or only the first if there are too many. */
-export function windowReading(task: Task, window: DateSlice, today: Day, gathered: boolean): PageReading {
+export function windowReading(
+  task: Task,
+  window: DateSlice,
+  today: Day,
+  { gathered, asks }: Pick<Choice, 'gathered' | 'asks'>,
+): PageReading {
   const { query, asked, narrow } = askForWindow(task, window);
+  if (asks === 'length') return { slice: window, query, asked, measures: true, whenRead: measured };
   const cut = gathered ? gatherLess : cutWindow(window, today);
   const ifLacking = ({ rows, counted }: Reached) =>
     counted || rows === null || rows < LEAST_CUT ? undefined : cut?.(null, rows);
@@ -54,8 +79,11 @@ export function windowReading(task: Task, window: DateSlice, today: Day, gathere
     }),
     gathered,
     cut,
+    mayProve: !isTooLong(task.resource, window),
   };
 }
+
+const measured = (startedAt: string): End => ({ kind: 'targeted', complete: false, startedAt });
 
 /** If the source gives no count, twice the rows shown is a guess that makes the next attempt gather half as much. */
 const gatherLess = (total: number | null, shown: number): End => ({ kind: 'larger', total: total ?? 2 * shown });

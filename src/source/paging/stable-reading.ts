@@ -49,11 +49,8 @@ export interface ReadingContext extends PageContext {
   readonly isIdOrdered: boolean;
   /** A slice whose rows differ from their count is cut: it was read before, or was asked for together with others. */
   readonly cutsIfCountDiffers: boolean;
-  /**
-   * Rows of the longest reading of the same kind: without a count, one as long may have been cut off. Null where the end of the slice is
-   * judged otherwise.
-   */
-  readonly longest: number | null;
+  /** Without a count, a reading of more rows may have been cut off. Null where the end of the slice is judged otherwise. */
+  readonly mostBelieved: number | null;
 }
 
 /** The end of a reading. */
@@ -177,7 +174,7 @@ export function endPass(
 ): { readonly reading: Reading; readonly outcome: Outcome | null } {
   const { totalPages, totalRecords, seen, steady, pass } = reading.pager;
   const isCounted = totalPages !== null;
-  if (!isCounted && isAsLong(reading, context)) return { reading, outcome: cutOff(reading, context) };
+  if (!isCounted && mayBeCutOff(reading, context)) return { reading, outcome: cutOff(reading, context) };
   const byContent = some(seen, isContentKey);
   if (pages > 1 && (byContent || !isCounted)) return comparePasses(reading, pages, byContent, context);
   const lacksRows = isCounted && steady && totalRecords !== null && seen.size < totalRecords;
@@ -187,11 +184,8 @@ export function endPass(
   return { reading, outcome: settle(reading, context) };
 }
 
-/** No source cuts an answer below the page size that its document names as the default. */
-export const LEAST_CUT = 20;
-
-const isAsLong = ({ pager: { shown } }: Reading, { longest }: ReadingContext): boolean =>
-  longest !== null && shown.size >= Math.max(longest, LEAST_CUT);
+const mayBeCutOff = ({ pager: { shown } }: Reading, { mostBelieved }: ReadingContext): boolean =>
+  mostBelieved !== null && shown.size > mostBelieved;
 
 const cutOff = ({ pager: { shown } }: Reading, { canCut }: ReadingContext): Outcome =>
   canCut ? { kind: 'cut', total: null, shown: shown.size } : { kind: 'capped', rows: shown.size };

@@ -27,6 +27,7 @@ const anyTraits = fc.record(
     undated: fc.constant('yes'),
     'date filter': fc.constant('ignored'),
     'filter customer_id': fc.constant('ignored'),
+    'longest date': fc.constantFrom('30', '2000'),
   },
   { requiredKeys: [] },
 );

@@ -11,7 +11,9 @@ import { anyFacts, NOW, WHOLE } from './any-facts.ts';
 function afterReading(facts: PlanFacts, { slice, asks, counted }: Choice, at: number): PlanFacts {
   const { list, wish } = facts;
   const entries = new Map(list.entries);
-  const read = [...partition(list), ...watched(list)].filter(entry => covers(slice, entry.slice));
+  // What only measures proves nothing.
+  const parts = asks === 'length' ? [] : [...partition(list), ...watched(list)];
+  const read = parts.filter(entry => covers(slice, entry.slice));
   for (const entry of read) {
     const provenAt = entry.slice.by === list.strategy.partition && !wish.reportOnly ? at : entry.provenAt;
     entries.set(sliceText(entry.slice), { ...entry, provenAt, readAt: at, dueSince: null });

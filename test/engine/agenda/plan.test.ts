@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import transactions from '../../../jobs/transactions.ts';
-import { isPause, type ListInUse, type Wish } from '../../../src/engine/agenda/choice.ts';
+import { isChoice, isPause, type ListInUse, type Wish } from '../../../src/engine/agenda/choice.ts';
 import { plan } from '../../../src/engine/agenda/plan.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
 import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 import { parseSlice, sliceText } from '../../../src/engine/slices/slice.ts';
 import type { MissingRow } from '../../../src/warehouse/rows/missing-rows.ts';
+import { anEntry } from './an-entry.ts';
 
 const NOW = Date.parse('2026-01-15T10:00:00Z');
 const MINUTE = 60_000;
@@ -92,4 +93,51 @@ test('every window that lacked half of its rows is read a third time, one after 
     missing = missing.map(row => (row.slice === text ? { ...row, readings: 3 } : row));
   }
   expect(read.sort()).toEqual([MIDDLE, NEW]);
+});
+
+/** A list without counts of which a day may have been cut off: it has as many rows as the longest reading. */
+function listOfDay(others: Readonly<Record<string, number>>): ListInUse {
+  const rows = { ...others, 'date 2025-03-03..2025-03-03': 60 };
+  const entries = Object.entries(rows).map(([text, count]) => {
+    const provenAt = text in others ? NOW - MINUTE : null;
+    return [text, anEntry({ slice: parseSlice(text), provenAt, readAt: NOW - MINUTE, rows: count })] as const;
+  });
+  const profile = profileOf([
+    { trait: 'page size', value: '100' },
+    { trait: 'longest date', value: '60' },
+  ]);
+  return { ...transactionsWith({}), profile, entries: new Map(entries) };
+}
+
+/** What comes next, and again once that was read. */
+function nextTwo(list: ListInUse): string[] {
+  const facts = { list, missing: [], now: NOW, today: '2026-01-15', affordable: true };
+  let { progress } = BACKFILL;
+  return [1, 2].map(() => {
+    const next = plan({ ...facts, wish: { ...BACKFILL, progress } });
+    if (!isChoice(next)) return String(next);
+    progress = { ...progress, done: new Set([...progress.done, sliceText(next.slice)]) };
+    return `${sliceText(next.slice)}${next.asks === 'length' ? ', length' : ''}`;
+  });
+}
+
+test('a day that may have been cut off is asked for together with the nearest window that has rows, and then by itself', () => {
+  const empty = { 'date 2025-03-01..2025-03-02': 0, 'date 2025-03-04..': 0 };
+  const day = 'date 2025-03-03..2025-03-03';
+  expect(nextTwo(listOfDay({ 'date ..2024-12-31': 7, 'date 2025-01-01..2025-02-28': 1, ...empty }))).toEqual([
+    'date 2025-01-01..2025-03-03, length',
+    day,
+  ]);
+  expect(nextTwo(listOfDay({ 'date ..2025-02-28': 0, ...empty }))[0]).toBe(day);
+});
+
+test('windows without a count are not gathered into a reading that would be as long as the longest', () => {
+  const before = { provenAt: NOW - 90 * MINUTE };
+  const gathered = (rows: number) => {
+    const windows = ['date ..2024-12-31', 'date 2025-01-01..2025-02-28', 'date 2025-03-01..'];
+    const entries = windows.map(text => [text, anEntry({ slice: parseSlice(text), ...before, rows })] as const);
+    return nextTwo({ ...listOfDay({}), entries: new Map(entries) })[0];
+  };
+  expect(gathered(19)).toBe('date ..');
+  expect(gathered(20)).not.toBe('date ..');
 });

@@ -51,12 +51,13 @@ test('windows replace dates only if rows hide their date and the list is cut by 
   expect(strategyOf(invoices).membership).toBe('date');
 });
 
-test('an edge of a window is not padded once the source was seen to include it, unless the window is long', () => {
+test('an edge of a window is not padded once the source was seen to include it, unless the window is long and a day costs little', () => {
   const month = parseSlice('date 2025-03-01..2025-03-10') as never;
   const year = parseSlice('date 2025-01-01..2025-12-31') as never;
   const both = strategyOf(transactions, { 'date from': 'inclusive', 'date to': 'inclusive' });
   expect(narrowEdges(both, month)).toEqual(['date from', 'date to']);
   expect(narrowEdges(both, year)).toEqual([]);
+  expect(narrowEdges(both, year, ['date to'])).toEqual(['date to']);
   expect(narrowEdges(strategyOf(transactions, { 'date from': 'inclusive', 'date to': 'in doubt' }), month)).toEqual([
     'date from',
   ]);

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import transactions from '../../../jobs/transactions.ts';
 import type { Edge } from '../../../src/engine/profile/observation.ts';
+import { UNKNOWN } from '../../../src/engine/profile/source-profile.ts';
 import { askForWindow } from '../../../src/engine/read/window-reading.ts';
 import { addDays } from '../../../src/engine/slices/date-windows.ts';
 import type { DateSlice } from '../../../src/engine/slices/slice.ts';
@@ -16,7 +18,12 @@ test.each(WINDOWS)('the query for %s to %s is a day wider, and never narrower th
   const long = from !== to;
   const asked = (...inclusiveEdges: Edge[]) =>
     askForWindow(
-      { resource: { dates: { from: 'from', to: 'to' }, strategy: { inclusiveEdges } } } as unknown as Task,
+      {
+        resource: {
+          ...{ dates: { from: 'from', to: 'to' }, job: transactions },
+          ...{ profile: UNKNOWN, entries: new Map(), strategy: { partition: 'date', inclusiveEdges } },
+        },
+      } as unknown as Task,
       window,
     ).query;
   const [earlier, later] = [addDays(from, -1), addDays(to, 1)];

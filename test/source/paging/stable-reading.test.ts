@@ -57,7 +57,7 @@ function play({ rows, style, limit, changes, seed, stopAfter, known }: Case): Pl
     canCut: false,
     isIdOrdered: !style.shuffles,
     cutsIfCountDiffers: false,
-    longest: null,
+    mostBelieved: null,
     ...known,
   });
   const end = (outcome: Outcome): Played => ({
@@ -270,7 +270,7 @@ test('a count that never agrees with the rows is not trusted', () => {
     canCut: false,
     isIdOrdered: true,
     cutsIfCountDiffers: false,
-    longest: null,
+    mostBelieved: null,
   };
   const outcomes: (Outcome | null)[] = [];
   let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 10 });
@@ -295,7 +295,7 @@ test('a first page that lacks rows makes later passes no longer', () => {
     canCut: false,
     isIdOrdered: true,
     cutsIfCountDiffers: false,
-    longest: null,
+    mostBelieved: null,
   };
   let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 20 });
   const meta = { totalPages: 4, totalRecords: 78 };

@@ -81,12 +81,7 @@ function stepsOf(
     case 'id':
       return readIds(reader, engine.database, task, slice, choice.answers);
     case 'date':
-      return readWindow(
-        reader,
-        task,
-        windowReading(task, slice, dayIn(now, engine.timeZone), choice.gathered),
-        startedAt,
-      );
+      return readWindow(reader, task, windowReading(task, slice, dayIn(now, engine.timeZone), choice), startedAt);
     case 'value':
       return readPages(reader, task, {
         slice,

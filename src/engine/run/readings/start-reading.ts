@@ -24,7 +24,8 @@ export function startReading(loop: Loop, task: Task, choice: Choice, now: number
   const { resource } = task;
   noteChoice(task, choice);
   resource.reading.add(choice.slice);
-  const before = partsWithin(resource, choice.slice);
+  // One that only measures proves none of them.
+  const before = choice.asks === 'length' ? new Map() : partsWithin(resource, choice.slice);
   const compared = comparedSoFar(task.progress);
   const underWay: UnderWay = { room: new AbortController(), abort: new AbortController() };
   task.underWay.add(underWay);
@@ -52,6 +53,7 @@ function noteChoice(task: Task, { slice, asks }: Choice): void {
   if (task.kind === 'hint') task.targets = openTargets(resource, task).slice(1);
   if (asks === 'cover') progress.coverAsked.add(sliceText(slice));
   else if (asks === 'count') progress.countAsked = true;
+  else if (asks === 'length') progress.done.add(sliceText(slice));
   else if (asks) progress.asked.add(asks.row);
 }
 
