@@ -29,17 +29,14 @@ test('how many requests a source serves at once is learnt, reported, and known t
       const crowded = events.filter(({ kind }) => kind === 'crowded');
       expect(crowded.at(-1)).toEqual({ kind: 'crowded', allowed: 1, concurrency: 8 });
       expect(crowded.length).toBeLessThanOrEqual(3);
-      expect(await readTraits(database.kysely, 'main')).toContainEqual(
-        expect.objectContaining({
-          resource: '(source)',
-          trait: 'requests at once',
-          value: expect.stringMatching(/^[12]$/),
-        }),
-      );
+      const learnt = (await readTraits(database.kysely, 'main')).find(({ trait }) => trait === 'requests at once');
+      expect(learnt).toMatchObject({ resource: '(source)', value: expect.stringMatching(/^[12]$/) });
       const [before, news] = [refused(), crowded.length];
       await read();
       expect(refused() - before).toBeLessThanOrEqual(2);
-      expect(events.filter(({ kind }) => kind === 'crowded')).toHaveLength(news);
+      // Two at once may be refused once more.
+      const later = events.filter(({ kind }) => kind === 'crowded').length - news;
+      expect(later).toBeLessThan(Number(learnt?.value));
     } finally {
       await sandbox.close();
     }
