@@ -46,3 +46,22 @@ test('a list whose end nothing agrees with is said to be unproven, and one that 
     ]);
   });
 });
+
+test('stored rows behind an end that nothing agrees with are named, with the command that accepts their deletion', async () => {
+  await withInstallation({ variants: parseVariants('paging=whole') }, async ({ sandbox, sluice }) => {
+    while ([...sandbox.rows('tickets')].length < 40) sandbox.insert('tickets', ticket);
+    expect((await sluice('sync', 'tickets')).code).toBe(0);
+    const oldest = Array.from(sandbox.rows('tickets'), row => row.id)
+      .sort((a, b) => a - b)
+      .slice(0, 10);
+    for (const id of oldest) sandbox.remove('tickets', id);
+    const second = await sluice('sync', 'tickets');
+    const accept = 'sluice sync tickets --accept-deletes 10';
+    expect([second.code, second.stderr]).toEqual([
+      0,
+      expect.stringContaining(`10 stored rows may lie behind that. If the source has deleted them: ${accept}.`),
+    ]);
+    expect((await sluice(...accept.split(' ').slice(1))).code).toBe(0);
+    expect((await sluice('sql', '--json', 'select count(*)::int as rows from tickets')).json()).toEqual([{ rows: 30 }]);
+  });
+});

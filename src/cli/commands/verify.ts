@@ -84,7 +84,7 @@ function showReport({ terminal }: Session, read: ReadResult): Outcome {
       ...(isRepairable ? ['To make the warehouse equal: sluice verify --repair'] : []),
       ...(error ? ['The comparison is incomplete, so the warehouse may differ in other places.'] : []),
       ...(equal ? [open.length === 0 ? 'The warehouse equals the source.' : EQUALS_SHOWN] : []),
-      ...open.flatMap(each => (each.end ? [endNote(nameOf(each), each.end)] : [])),
+      ...open.flatMap(each => (each.end ? [endNote(nameOf(each), { ...each, end: each.end })] : [])),
     ].join('\n');
   });
   if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));

@@ -66,11 +66,19 @@ function conclusion(all: readonly OrderSummary[]): string {
   return `${plural(rows, 'row')} proven equal to the source. Next: sluice sql "select * from freshness"`;
 }
 
-/** What is not proven of lists whose end nothing agrees with. */
-export function endNote(name: string, { verdict, rows }: UnprovenEnd): string {
-  return verdict === 'cut'
-    ? `${name}: not complete: the source shows at most ${plural(rows, 'row')} without saying so.`
-    : `${name}: not proven complete: the source gives no count, and nothing yet confirms that the list ends after ${plural(rows, 'row')}. See: docs/coverage.md`;
+/** What is not proven of a list whose end nothing agrees with, and what to do if rows behind that end are gone. */
+export function endNote(
+  name: string,
+  { resource, end: { verdict, rows }, listed = 0 }: { resource: string; end: UnprovenEnd; listed?: number | null },
+): string {
+  if (verdict === 'cut')
+    return `${name}: not complete: the source shows at most ${plural(rows, 'row')} without saying so.`;
+  const kept = Math.max((listed ?? 0) - rows, 0);
+  const behind =
+    kept > 0
+      ? ` ${plural(kept, 'stored row')} may lie behind that. If the source has deleted them: sluice sync ${resource} --accept-deletes ${kept}.`
+      : '';
+  return `${name}: not proven complete: the source gives no count, and nothing yet confirms that the list ends after ${plural(rows, 'row')}.${behind} See: docs/coverage.md`;
 }
 
 /** How a line names a resource: preceded by its source if several were read. */
@@ -133,8 +141,10 @@ export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult
       terminal.note(
         `${nameOf(each)}: ${plural(each.replaced, 'row')} came with bytes that are invalid in the encoding of the answer; U+FFFD replaces them. To find the rows: select * from ${each.resource} where _extra ? '(replaced)'`,
       );
-  for (const each of resources)
-    if (each.end !== null && each.state === 'done' && !terminal.json) terminal.note(endNote(nameOf(each), each.end));
+  for (const each of resources) {
+    const { end } = each;
+    if (end !== null && each.state === 'done' && !terminal.json) terminal.note(endNote(nameOf(each), { ...each, end }));
+  }
   if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
   if (!error && unread.length === 0 && !terminal.json) terminal.note(conclusion(resources));
   return outcomeOf(error, read);
