@@ -11,6 +11,8 @@ export interface Traits {
   paging: 'ignored' | 'until empty';
   /** Rows a page holds when more were asked for. */
   'page size': `${number}`;
+  /** The longest page that the source did not refuse to be asked for. */
+  'most accepted': `${number}`;
   /** Whether the source keeps to the page size asked for. */
   limit: 'ignored' | 'honoured';
   'more than asked': 'yes';

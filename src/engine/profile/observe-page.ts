@@ -35,6 +35,7 @@ export function observePage(
   return [
     ...observations,
     ...observeOwnSize(profile, filled !== null && hasMoreRowsThan(filled.limit, filled) ? filled : page, filled),
+    ...observeRefusal(profile, page),
     ...observePageSize(profile, page, isFilledFirst ? page : filled),
   ];
 }
@@ -51,6 +52,12 @@ function observeOwnSize(profile: SourceProfile, page: ObservedPage, filled: Obse
   const counted = page.meta?.totalPages === undefined ? '' : `, ${page.meta.totalPages} pages in all`;
   const evidence = `asked for ${page.limit} rows on page ${page.page}, got ${page.rows.length}${counted}`;
   return [{ trait: 'limit', value: 'ignored', evidence }];
+}
+
+/** Where longer pages were shown before, the source refused this one for another reason. */
+function observeRefusal({ pageSize, mostAccepted }: SourceProfile, { refused, limit }: ObservedPage): Observation[] {
+  if (!refused || limit === mostAccepted || limit < (pageSize ?? 0)) return [];
+  return [{ trait: 'most accepted', value: `${limit}`, evidence: `the source accepts at most ${limit} rows a page` }];
 }
 
 /** `filled`: a page that is known to have been full. */

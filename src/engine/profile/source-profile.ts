@@ -9,6 +9,7 @@ export interface SourceProfile {
   readonly order: Order | null;
   readonly paging: 'ignored' | 'until empty' | null;
   readonly pageSize: number | null;
+  readonly mostAccepted: number | null;
   readonly limit: 'ignored' | 'honoured' | null;
   readonly exceedsLimit: boolean;
   readonly exceedsCap: number;
@@ -37,6 +38,7 @@ export const UNKNOWN: SourceProfile = {
   order: null,
   paging: null,
   pageSize: null,
+  mostAccepted: null,
   limit: null,
   exceedsLimit: false,
   exceedsCap: 0,
@@ -80,6 +82,8 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
       return { paging: value };
     case 'page size':
       return { pageSize: Number(value) };
+    case 'most accepted':
+      return { mostAccepted: Number(value) };
     case 'limit':
       return { limit: value };
     case 'more than asked':

@@ -55,17 +55,18 @@ interface PageAddress {
 }
 
 /** Page sizes to try in turn. */
-const SIZES = [1000, 500, 250, 100, 50, 20];
+const LARGEST = 1000;
+const SIZES = [LARGEST, 500, 250, 100, 50, 20];
 
 /** At this size or below, a time-out is not due to the size of the page. */
 const SMALL_PAGE = 100;
 
-/** Rows to request at the start of a reading. */
-export function firstLimit(reader: Reader, resource: Resource): number {
-  if (reader.pageSize !== 'auto') return reader.pageSize;
-  const size = pageSize(resource, SIZES[0]);
+/** Rows to request at the start of a reading. What the source refused is not asked for again. */
+export function firstLimit(reader: Reader, { profile }: Resource): number {
+  const accepted = profile.mostAccepted ?? LARGEST;
+  if (reader.pageSize !== 'auto') return Math.min(reader.pageSize, accepted);
   // The list comes in one answer, so the page is smaller only where the source refused a larger one.
-  return isSingleBody(resource.profile) ? (SIZES.find(each => each <= size) ?? size) : size;
+  return isSingleBody(profile) ? accepted : Math.min(pageSize({ profile }, accepted), accepted);
 }
 
 /** Rows of a full page if `limit` rows are requested. */

@@ -18,6 +18,7 @@ const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits
   },
   edits: { 'in place': 'edited rows keep their position' },
   'page size': value => `page size ${value}`,
+  'most accepted': value => `refuses to be asked for more than ${value} rows a page`,
   'goes beyond': value => `has returned more than ${value} rows in one response`,
   'more than asked': { yes: 'may return more rows than requested' },
   limit: { ignored: 'ignores the requested page size', honoured: 'returns as many rows as requested' },

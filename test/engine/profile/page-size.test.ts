@@ -43,3 +43,12 @@ test('rows that are equal and have no id do not make a page smaller', () => {
   );
   expect(observed).toMatchObject([{ trait: 'page size', value: '40' }]);
 });
+
+test('a refusal limits later pages, unless longer ones were shown before', () => {
+  const refused = { ...page({ limit: 50, rows: 50, totalRecords: 111, totalPages: 3 }), refused: true };
+  const accepted = (pageSize: number | null) =>
+    observePage({ ...UNKNOWN, pageSize }, refused, { keyField: 'id', mayLackIds: false, pages: 3, previous: null })
+      .filter(({ trait }) => trait === 'most accepted')
+      .map(({ value }) => value);
+  expect([accepted(null), accepted(20), accepted(100)]).toEqual([['50'], ['50'], []]);
+});

@@ -109,3 +109,19 @@ test('a page that had lost rows does not set the page size for good', async () =
   }
   await sandbox.close();
 });
+
+test('a page size of the settings that the source refuses is asked for once, not at every reading', async () => {
+  const size = { customers: 60, invoices: 10, transactions: 10 };
+  const sandbox = await openSandbox({ size, rateLimit: 0, variants: { 'limit-max': '20-reject' } });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, pageSize: 500, resources: ['customers'] });
+    const refused = async () => {
+      sandbox.stats.reset();
+      expect((await serveOrders(engine, 'sync')).map(order => order.reason ?? order.state)).toEqual(['done']);
+      return sandbox.stats.requests.filter(({ status }) => status === 400).length;
+    };
+    expect([await refused(), await refused()]).toEqual([4, 0]);
+    await engine.close();
+  });
+  await sandbox.close();
+});

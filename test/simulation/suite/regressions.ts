@@ -409,6 +409,17 @@ const SEEDS: readonly Regression[] = [
     given: { variants: { ids: 'edge' }, others: ['products', 'purchases'] },
     was: 'records in quarantine, which the source counts, kept a deleted invoice whose list shows no dates',
   },
+  {
+    seed: 5105,
+    given: { others: ['purchases', 'financial_summaries'], putBack: true },
+    was: 'the simulation let a month begin by the clock of the source only, and missed its summary',
+  },
+  {
+    seed: 5121,
+    given: { others: ['orders', 'users'], pageSize: 500 },
+    was: 'each reading first asked for the page size of the settings, which the source rejects',
+    isSlow: true,
+  },
 ];
 
 /** Most failed before the simulation had other lists, so by default they play without them. */
