@@ -1,4 +1,5 @@
 import { COMMON_CAPS } from '../../source/paging/page-count.ts';
+import { LEAST_CUT } from '../../source/paging/stable-reading.ts';
 import type { Observation } from './observation.ts';
 import type { ObservedPage } from './observed-page.ts';
 import { distinctRows, fullLength, hasMoreRowsThan, isFull, keepsOwnSize } from './page-length.ts';
@@ -75,6 +76,8 @@ function observePageSize(profile: SourceProfile, page: ObservedPage, filled: Obs
   const size = fullLength(shown, known);
   // A page as long as asked for shows no maximum, unless more was asked for than ever before.
   if (size === known || (size === shown.limit && known !== null && known > size)) return [];
+  // Nor does one that is shorter than any source's, where it is known to show more: it had lost rows.
+  if (size < LEAST_CUT && known !== null && known >= LEAST_CUT) return [];
   const evidence = `asked for ${shown.limit} rows, got ${size}${isLonger ? '' : ' with more to come'}`;
   return [{ trait: 'page size', value: `${size}`, evidence }];
 }

@@ -52,18 +52,15 @@ export function byIds(descending: boolean): (a: IdSlice, b: IdSlice) => number {
 /**
  * The page address (page from 1, rows a page) whose answer holds the rows at `offset` and as many as possible behind it, with at
  * most `size` rows. A list addressed by pages cannot start anywhere: a page size a little below the greatest is chosen so that
- * the page begins at `offset` or just before it; a smaller one only where the row at `offset` would end every page.
+ * the page begins at `offset` or just before it; a smaller one only where the row at `offset` would end every page, and a larger
+ * one where it would end every smaller page, too.
  */
 export function addressFor(offset: number, size: number): { page: number; limit: number } {
-  let best = { page: Math.floor(offset / size) + 1, limit: size };
-  let reach = 0;
-  for (let limit = size; limit >= 1 && (limit >= size * 0.8 || reach < 2); limit--) {
-    const page = Math.floor(offset / limit) + 1;
-    const rowsBehind = page * limit - offset;
-    if (rowsBehind > reach) {
-      reach = rowsBehind;
-      best = { page, limit };
-    }
-  }
+  const holding = (limit: number) => ({ page: Math.floor(offset / limit) + 1, limit });
+  const reach = ({ page, limit }: { page: number; limit: number }) => page * limit - offset;
+  let best = holding(size);
+  for (let limit = size - 1; limit >= 1 && (limit >= size * 0.8 || reach(best) < 2); limit--)
+    if (reach(holding(limit)) > reach(best)) best = holding(limit);
+  for (let limit = size + 1; reach(best) < 2; limit++) best = holding(limit);
   return best;
 }

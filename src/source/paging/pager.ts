@@ -1,7 +1,7 @@
 import type { Meta } from '../answers/meta.ts';
 import { type KeySet, keySet } from './key-set.ts';
 import { countPages, countPromises } from './page-count.ts';
-import { isContentKey, isUnreadableKey, renumbered } from './row-key.ts';
+import { contentOf, isContentKey, isUnreadableKey, renumbered } from './row-key.ts';
 
 /**
  * One pass over the pages of a list, as a state machine without I/O: `pagesToAsk` says what to ask for, `takePage` what follows
@@ -149,7 +149,7 @@ export function takePage(pager: Pager, page: ListPage, context: PageContext): Ta
   const next: Pager = { ...pager, page: page.page + 1, longest, previous: page, asksAgain: false };
   if (pager.rules.count === 'first' && pager.page === 1 && pager.pass === 1) return takeFirst(next, page, context);
   return pager.rules.count === 'first' && pager.totalPages !== null
-    ? takeCounted(next, page, context)
+    ? takeCounted(next, pager.previous, page, context)
     : takeOpenEnded(next, pager.previous, page, context);
 }
 
@@ -188,7 +188,7 @@ function takeFirst(pager: Pager, page: ListPage, context: PageContext): TakenPag
   return { pager: next, verdict, fresh, news: fresh.length, repeatsFirst: false, isDuplicate: false };
 }
 
-function takeCounted(pager: Pager, page: ListPage, context: PageContext): TakenPage {
+function takeCounted(pager: Pager, previous: ListPage | null, page: ListPage, context: PageContext): TakenPage {
   const { totalPages, totalRecords } = pager;
   const fresh = page.keys.filter(key => !pager.seen.has(key));
   const seen = pager.seen.with(fresh);
@@ -198,7 +198,7 @@ function takeCounted(pager: Pager, page: ListPage, context: PageContext): TakenP
   const repeatsFirst =
     pager.pass === 1 &&
     page.page === 2 &&
-    fresh.every(isUnreadableKey) &&
+    (fresh.every(isUnreadableKey) || (previous !== null && repeats(previous, page) && !mayGoOn(page, context))) &&
     page.rows > 0 &&
     page.rows >= pager.seen.size;
   if (repeatsFirst) return { ...taken, pager: next, verdict: cutOrCapped(page, totalRecords, context), repeatsFirst };
@@ -265,6 +265,10 @@ function repeats(previous: ListPage, page: ListPage): boolean {
   const before = new Set(renumbered(previous.keys));
   return renumbered(page.keys).every(key => before.has(key));
 }
+
+/** Equal rows without an id may fill one page after the other. */
+const mayGoOn = ({ rows, keys }: ListPage, { fullPage }: PageContext): boolean =>
+  rows >= fullPage && new Set(keys.map(contentOf)).size === 1;
 
 /** More than half of the rows are those that the list began with; some may have been inserted since. */
 function isMostlyFirst(seen: KeySet, keys: readonly string[], rows: number): boolean {

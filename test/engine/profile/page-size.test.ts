@@ -22,6 +22,20 @@ test('a count that promises a few rows more than there are does not make the pag
   expect(sizes({ limit: 17, rows: 11, totalRecords: 18, totalPages: 2 })).toEqual([]);
 });
 
+test('a page that lost rows does not make pages smaller than any source keeps to', () => {
+  const second = { ...page({ limit: 19, rows: 9, totalRecords: 0, totalPages: 0 }), page: 2, meta: undefined };
+  const third = { ...second, page: 3, rows: second.rows.map(({ id }) => ({ id: id + 100 })) };
+  const learnt = (pageSize: number | null) =>
+    observePage({ ...UNKNOWN, paging: 'until empty', pageSize }, third, {
+      keyField: 'id',
+      mayLackIds: false,
+      pages: null,
+      previous: second,
+    });
+  expect(learnt(20)).toEqual([]);
+  expect(learnt(null)).toMatchObject([{ trait: 'page size', value: '9' }]);
+});
+
 test('a row that comes twice makes no page longer', () => {
   const known: SourceProfile = { ...UNKNOWN, pageSize: 20 };
   const full = page({ limit: 20, rows: 20, totalRecords: 111, totalPages: 6 });

@@ -41,6 +41,21 @@ test('pages are counted by the rows returned, even if more rows per page are req
   await sandbox.close();
 });
 
+test('a list is read to its end in pages so small that all of their edges meet', async () => {
+  const size = { customers: 30, invoices: 10, transactions: 10 };
+  for (const variants of [{}, { 'count-values': 'huge' as const }]) {
+    const sandbox = await openSandbox({ size, rateLimit: 0, variants });
+    await withDatabase(async database => {
+      const engine = await openEngine(database, sandbox, { limit: 100_000, pageSize: 4, resources: ['customers'] });
+      const orders = await serveOrders(engine, 'sync');
+      expect(orders.map(order => order.reason ?? order.state)).toEqual(['done']);
+      expect((await differences(database, sandbox)).filter(text => text.startsWith('customers'))).toEqual([]);
+      await engine.close();
+    });
+    await sandbox.close();
+  }
+});
+
 test('the last page reveals a source that uses its own page size, so adjacent pages without overlap cover the list', async () => {
   const size = { customers: 28, invoices: 10, transactions: 10 };
   const sandbox = await openSandbox({ size, rateLimit: 0, variants: { 'limit-max': 'ignored' } });

@@ -315,3 +315,32 @@ test('a first page that lacks rows makes later passes no longer', () => {
   for (const page of [2, 3, 4, 5]) expect(take(page, keys(21, 19))).toBeNull();
   expect(pagesToRead(reading)).toEqual([1, 2, 3, 4]);
 });
+
+test('rows without ids that come again on the second page are not read page by page, whatever is counted', () => {
+  const played = (contents: readonly string[], counted: number) => {
+    const context: ReadingContext = {
+      isSingleBody: false,
+      looksCut: false,
+      fullPage: 2,
+      mayLackIds: true,
+      canCut: false,
+      isIdOrdered: true,
+      cutsIfCountDiffers: false,
+      longest: null,
+    };
+    let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 2 });
+    const meta = { totalPages: Math.ceil(counted / 2), totalRecords: counted };
+    const rows = contents.map(content => ({ content }));
+    for (const page of [1, 2]) {
+      const keys = keysOf(rows, reading.pager.seen);
+      const read = readPage(reading, { page, limit: 2, grantedAt: 'now', rows: rows.length, keys, meta }, context);
+      if (read.outcome) return read.outcome;
+      reading = read.reading;
+    }
+    return null;
+  };
+  expect(played(['a'], 532)).toEqual({ kind: 'capped', rows: 1 });
+  expect(played(['a', 'b'], 532)).toEqual({ kind: 'capped', rows: 2 });
+  // Equal rows fill two pages.
+  expect(played(['a', 'a'], 6)).toBeNull();
+});

@@ -115,10 +115,7 @@ export function afterPage(
   return { kind: 'ask', search: { ...search, corrections, previous, offset } };
 }
 
-/**
- * The addresses behind the page that holds the start of the range, each overlapping the one before by a row; at most `most`. They end
- * before a page that would reach no further: pages of one row cannot overlap.
- */
+/** The addresses behind the page that holds the start of the range, each overlapping the one before by a row; at most `most`. */
 export function* addressesBehind(
   { lastOffset, total }: Place,
   { rows, isFixed, most }: { rows: number; isFixed: boolean; most: number },
@@ -126,9 +123,7 @@ export function* addressesBehind(
   let at = lastOffset;
   for (let count = 0; count < most && (total === null || at < total - 1); count++) {
     const address = isFixed ? { page: Math.floor(at / rows) + 2, limit: rows } : addressFor(at, rows);
-    const reached = address.page * address.limit - 1;
-    if (reached <= at) return;
     yield address;
-    at = reached;
+    at = address.page * address.limit - 1;
   }
 }
