@@ -1,5 +1,5 @@
 import { COMMON_CAPS } from '../../source/paging/page-count.ts';
-import { LEAST_CUT } from '../../source/paging/stable-reading.ts';
+import { LEAST_CUT } from './list-end.ts';
 import type { Observation } from './observation.ts';
 import type { ObservedPage } from './observed-page.ts';
 import { distinctRows, fullLength, hasMoreRowsThan, isFull, keepsOwnSize } from './page-length.ts';
