@@ -326,7 +326,7 @@ test('rows without ids that come again on the second page are not read page by p
       canCut: false,
       isIdOrdered: true,
       cutsIfCountDiffers: false,
-      longest: null,
+      mostBelieved: null,
     };
     let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 2 });
     const meta = { totalPages: Math.ceil(counted / 2), totalRecords: counted };
