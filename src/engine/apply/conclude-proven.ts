@@ -54,7 +54,7 @@ export async function concludeProven(
   }
   if (end.ifLacking && lacked.length > MOST_LEFT && !task.reportOnly) return end.ifLacking;
   if (lacked.length > 0) {
-    const mayBe = await unreadableIn(tx, effects, { slice, seen });
+    const mayBe = await unreadableIn(tx, effects, slice, step.unreadable);
     const half = lacksHalf(lacked.length, await countIn(tx, resource, slice, startedAt));
     await settleLacked(tx, effects, task, { slice, startedAt, mayBe, half }, lacked, counts);
   }

@@ -9,7 +9,7 @@ import type { Observation } from '../profile/observation.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
 import type { Ended, Outcome } from './outcome.ts';
-import { lackClaims, lackedRows, readableKeys, remove, unreadableIn } from './settle-missing.ts';
+import { lackClaims, lackedRows, remove, unreadableIn } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /**
@@ -22,7 +22,7 @@ export async function concludeTargeted(
   step: Ended<'targeted'>,
   { counts }: Outcome,
 ): Promise<void> {
-  const { resource, task, slice, seen, end } = step;
+  const { resource, task, slice, seen, unreadable, end } = step;
   const at = stampMs(end.startedAt);
   const text = sliceText(slice);
   effects.afterCommit.push(() => task.progress.done.add(text));
@@ -32,13 +32,16 @@ export async function concludeTargeted(
     value === null ? [] : (await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt })).lacked;
   const entry = watchedEntry(resourceIn(effects), slice);
   if (entry) {
-    const changed = lacked.length + (await countBrought(tx, resource.table, readableKeys(seen), end.startedAt));
-    changeCoverage(effects, readTargeted(resourceIn(effects), entry, { at, rows: seen.length, changed }));
+    const changed = lacked.length + (await countBrought(tx, resource.table, seen, end.startedAt));
+    changeCoverage(
+      effects,
+      readTargeted(resourceIn(effects), entry, { at, rows: seen.length + unreadable.length, changed }),
+    );
   }
   if (lacked.length === 0) return;
   const left = lacked.map(({ key }) => key);
   const before = await missingAmong(tx, placeOf(resource), left);
-  const mayBe = await unreadableIn(tx, effects, { slice, seen });
+  const mayBe = await unreadableIn(tx, effects, slice, unreadable);
   const hidden = hiddenBehind(resource, step, left, before);
   if (hidden.size > 0) await remember(tx, effects, task, observeCut(resource, step));
   const inFront = lacked.filter(({ key }) => !hidden.has(key));

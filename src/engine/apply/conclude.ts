@@ -1,3 +1,4 @@
+import { isUnreadableKey } from '../../source/paging/row-key.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import { REPORT } from '../../warehouse/ledgers/cursors.ts';
@@ -26,11 +27,13 @@ export async function conclude(tx: Db, effects: TransactionEffects, step: Step, 
     for (const rows of task.progress.justLacked.values()) for (const key of shown) rows.delete(key);
   });
   if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, effects, step, shown, outcome);
-  const seen = keepPlace(effects, step, shown);
+  const keys = keepPlace(effects, step, shown);
   if (!task.reportOnly && step.beside) changeCoverage(effects, { put: step.beside });
   if (!end) return;
   outcome.counts.slices++;
-  await concludeEnd(tx, effects, { ...step, end, seen }, outcome);
+  const seen = keys.filter(key => !isUnreadableKey(key));
+  const unreadable = keys.filter(isUnreadableKey);
+  await concludeEnd(tx, effects, { ...step, end, seen, unreadable }, outcome);
 }
 
 /** Stores the position of the reading, or removes it at the end. Returns all keys that the reading showed. */

@@ -10,8 +10,10 @@ export interface Outcome {
   readonly counts: Counts;
 }
 
-/** The last step of a reading, with all keys that the reading showed. */
+/** The last step of a reading, with the keys of all that the reading showed. */
 export type Ended<K extends End['kind'] = End['kind']> = Step & {
   readonly end: Extract<End, { kind: K }>;
   readonly seen: readonly string[];
+  /** Those of records that could not be read: no row has such a key. */
+  readonly unreadable: readonly string[];
 };

@@ -1,6 +1,5 @@
 import { isKind, SluiceError } from '../../errors.ts';
 import { acceptDeletes } from '../../next-steps.ts';
-import { isUnreadableKey } from '../../source/paging/row-key.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { readNow } from '../../warehouse/database/now.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
@@ -53,16 +52,11 @@ export async function lackedRows(
   { slice, seen, startedAt }: FullReading,
 ): Promise<Believed & { recent: readonly string[]; stored: StoredCount }> {
   const condition = membersOf(resource, slice);
-  const { left, ...stored } = condition
-    ? await compareRows(tx, resource.table, condition, readableKeys(seen), startedAt)
-    : NOTHING;
+  const { left, ...stored } = condition ? await compareRows(tx, resource.table, condition, seen, startedAt) : NOTHING;
   const verdict = believed(left, { at: stampMs(startedAt), lagMs: resource.lagMs });
   const known = new Set(verdict.lacked);
   return { ...verdict, recent: left.filter(row => !known.has(row)).map(({ key }) => key), stored };
 }
-
-/** The keys of the records that could be read. */
-export const readableKeys = (seen: readonly string[]): string[] => seen.filter(key => !isUnreadableKey(key));
 
 /** Whether a record that the reading could not read may be this row. */
 export type MayBe = (row: LackedRow) => Lack['unreadable'];
@@ -74,9 +68,9 @@ export type MayBe = (row: LackedRow) => Lack['unreadable'];
 export async function unreadableIn(
   tx: Db,
   effects: TransactionEffects,
-  { slice, seen }: Pick<FullReading, 'slice' | 'seen'>,
+  slice: Slice,
+  keys: readonly string[],
 ): Promise<MayBe> {
-  const keys = seen.filter(isUnreadableKey);
   if (keys.length === 0) return () => undefined;
   const list = resourceIn(effects);
   const appeared = (await lastFirstSeen(tx, placeOf(list), keys)) ?? Number.POSITIVE_INFINITY;
