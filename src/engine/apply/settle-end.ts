@@ -1,11 +1,13 @@
 import { SluiceError } from '../../errors.ts';
+import { isUnreadableKey } from '../../source/paging/row-key.ts';
 import type { Reached } from '../../source/paging/stable-reading.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { markSeen, missingAmong } from '../../warehouse/rows/missing-rows.ts';
+import { readStoredAt } from '../../warehouse/rows/stored-rows.ts';
 import { lacksHalf } from '../deletion/is-deleted.ts';
 import type { LackedRow } from '../deletion/lag.ts';
 import { behindEnd, judgeEnd, type ListEnd } from '../profile/list-end.ts';
-import { isContentKeyed, placeOf } from '../resource.ts';
+import { isContentKeyed, placeOf, type Resource } from '../resource.ts';
 import { fail, type Task } from '../task/task.ts';
 import { remember, type TransactionEffects } from './transaction-effects.ts';
 
@@ -31,6 +33,7 @@ export async function settleEnd(
     half: lacksHalf(keys.length, { rows: keys.length + (reached.rows ?? 0), changed: 0 }),
     newlyLacked: keys.filter(key => !missing.has(key)).length,
     mayCountTwice,
+    changedAt: profile.order === 'updated-desc' ? await changeOf(tx, resource, reached) : undefined,
   });
   if (!task.reportOnly)
     await remember(tx, effects, task, {
@@ -45,6 +48,13 @@ export async function settleEnd(
   // Whether they are at the source is unknown, unless a window lacks them.
   if (!task.reportOnly && resource.strategy.partition !== 'date') await markSeen(tx, placeOf(resource), [...behind]);
   return lacked.filter(({ key }) => !behind.has(key));
+}
+
+/** When the last row was stored as it is now (epoch ms). */
+async function changeOf(tx: Db, { table }: Resource, { rows, last }: Reached): Promise<number | undefined> {
+  if (rows === null || isUnreadableKey(last)) return undefined;
+  const [stored] = await readStoredAt(tx, table, [last]);
+  return stored?.storedAt;
 }
 
 const evidenceOf = ({ rows, last }: ListEnd, left: number): string =>

@@ -20,6 +20,8 @@ export interface ListEnd {
   readonly suspect: number | null;
   /** The key of the last row; of the reading before, where a single one was shorter. */
   readonly last: string;
+  /** `EndContext.changedAt` of that row. */
+  readonly changedAt?: number | undefined;
   /** How many readings in a row ended with that row. */
   readonly times: number;
 }
@@ -34,6 +36,8 @@ export interface EndContext {
   readonly half: boolean;
   /** Equal rows without an id cannot be told from a row that came twice. */
   readonly mayCountTwice: boolean;
+  /** When the last row was last seen to change (epoch ms), in the order of changes: one that has changed since may be the last by chance. */
+  readonly changedAt?: number | undefined;
 }
 
 /** So many rows at once may leave the end of a list that became shorter. More of them look like a cap that was lowered. */
@@ -52,13 +56,13 @@ export interface JudgedEnd {
 /** `before`: what the readings before said. */
 export function judgeEnd(before: ListEnd | null, reached: Reached, context: EndContext): JudgedEnd {
   const { rows, last, counted } = reached;
-  const { left, newlyLacked, half, order, mayCountTwice } = context;
+  const { left, newlyLacked, half, order, mayCountTwice, changedAt } = context;
   if (rows === null) return { end: before ?? { ...UNKNOWN_END, last }, believed: false };
-  const stayed = last === before?.last;
+  const stayed = last === before?.last && changedAt === before.changedAt;
   const longest = Math.max(before?.longest ?? 0, rows);
   const times = stayed ? before.times + 1 : 1;
   const judged = (verdict: ListEnd['verdict'], suspect: number | null = null): JudgedEnd => ({
-    end: { verdict, rows, longest, suspect, last, times },
+    end: { verdict, rows, longest, suspect, last, times, changedAt },
     believed: verdict === 'agreed',
   });
   if (before === null) return judged(counted ? 'agreed' : 'open');
@@ -83,7 +87,10 @@ export function judgeEnd(before: ListEnd | null, reached: Reached, context: EndC
     // What a short answer lacks is missing. It may be a faulty one, unless it shows all that is known.
     if ((newlyLacked === 0 && !half) || before.verdict === 'agreed') return judged('agreed', before.suspect);
     const { end } = judged('open', before.suspect);
-    return { end: { ...end, last: before.last, times: before.times }, believed: true };
+    return {
+      end: { ...end, last: before.last, times: before.times, changedAt: before.changedAt },
+      believed: true,
+    };
   }
   // Rows came and the end stayed. A single reading may have been a faulty one.
   if (rows > limit) return judged(times > 2 && isNewestFirst(order) ? 'agreed' : 'open');
@@ -93,9 +100,7 @@ export function judgeEnd(before: ListEnd | null, reached: Reached, context: EndC
   const moved = order === 'id-desc' && !stayed ? Math.max(left, 1) : left;
   const verdict = verdictOfSameLength(before, { rows, stayed, left: moved });
   if (verdict !== null) return judged(verdict, rows);
-  const same = judged(!stayed && order === 'id-asc' ? 'open' : before.verdict, before.suspect);
-  // In another order than that of ids, an edit may have moved a row behind the end.
-  return { ...same, believed: same.believed && isIdOrder(order) };
+  return judged(!stayed && order === 'id-asc' ? 'open' : before.verdict, before.suspect);
 }
 
 /** What follows if rows left the end and the length is what it was; null for nothing. A single row may have been deleted as another came. */

@@ -1,5 +1,5 @@
 import { isObject } from '../../source/answers/json.ts';
-import { contentOf, isContentKey, isUnreadableKey, ordinalOf, unreadableKey } from '../../source/paging/row-key.ts';
+import { contentOf, isContentKey, isNumberedKey, ordinalOf, unreadableKey } from '../../source/paging/row-key.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { groupBy } from '../group-by.ts';
@@ -66,7 +66,7 @@ function lastShown(key: string, here: { has(key: string): boolean }, seen: { has
 function numbering(shown: { has(key: string): boolean }): (record: BadRecord) => BadRecord {
   const last = new Map<string, number>();
   return record => {
-    if (!isUnreadableKey(record.key)) return record;
+    if (!isNumberedKey(record.key)) return record;
     let ordinal = (last.get(record.key) ?? 0) + 1;
     while (shown.has(unreadableKey(record.key, ordinal))) ordinal++;
     last.set(record.key, ordinal);

@@ -1,7 +1,7 @@
 import type { Meta } from '../answers/meta.ts';
 import { type KeySet, keySet } from './key-set.ts';
 import { countPages, countPromises } from './page-count.ts';
-import { contentOf, isContentKey, isUnreadableKey, renumbered } from './row-key.ts';
+import { contentOf, isContentKey, isNumberedKey, renumbered } from './row-key.ts';
 
 /**
  * One pass over the pages of a list, as a state machine without I/O: `pagesToAsk` says what to ask for, `takePage` what follows
@@ -198,7 +198,7 @@ function takeCounted(pager: Pager, previous: ListPage | null, page: ListPage, co
   const repeatsFirst =
     pager.pass === 1 &&
     page.page === 2 &&
-    (fresh.every(isUnreadableKey) || (previous !== null && repeats(previous, page) && !mayGoOn(page, context))) &&
+    (fresh.every(isNumberedKey) || (previous !== null && repeats(previous, page) && !mayGoOn(page, context))) &&
     page.rows > 0 &&
     page.rows >= pager.seen.size;
   if (repeatsFirst) return { ...taken, pager: next, verdict: cutOrCapped(page, totalRecords, context), repeatsFirst };
@@ -218,7 +218,7 @@ function takeCounted(pager: Pager, previous: ListPage | null, page: ListPage, co
 
 function takeOpenEnded(pager: Pager, previous: ListPage | null, page: ListPage, context: PageContext): TakenPage {
   // Equal rows without a readable id would be numbered on for ever, however often the same page comes.
-  const isNumbered = context.mayLackIds || page.keys.some(isUnreadableKey);
+  const isNumbered = context.mayLackIds || page.keys.some(isNumberedKey);
   const isDuplicate = isNumbered && previous !== null && repeats(previous, page);
   const keys = isDuplicate ? [] : page.keys;
   const fresh = keys.filter(key => !pager.seen.has(key));

@@ -1,10 +1,13 @@
 /**
  * What tells the rows of a list apart: `17` is an id, `#9f…/2` the second of several equal rows without an id,
- * `?9f…` a record whose id could not be read, `?9f…/2` the second of several equal ones.
+ * `?9223372036854775808` a record with an id that cannot be stored, `?9f…` (32 digits of a hash) one whose id could not be read, `?9f…/2` the
+ * second of several equal ones.
  */
 
 export const isContentKey = (key: string): boolean => key.startsWith('#');
 export const isUnreadableKey = (key: string): boolean => key.startsWith('?');
+/** Nothing tells equal records apart whose id could not be read. */
+export const isNumberedKey = (key: string): boolean => /^\?[0-9a-f]{32}(?:\/|$)/.test(key);
 
 /** The part of a content key that equal rows share. */
 export const contentOf = (key: string): string => key.slice(0, key.lastIndexOf('/'));
@@ -25,7 +28,7 @@ export function renumbered(keys: readonly string[]): string[] {
   };
   return keys.map(key => {
     if (isContentKey(key)) return `${contentOf(key)}/${next(contentOf(key))}`;
-    if (!isUnreadableKey(key)) return key;
+    if (!isNumberedKey(key)) return key;
     const first = key.split('/')[0] as string;
     return unreadableKey(first, next(first));
   });

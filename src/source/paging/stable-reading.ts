@@ -11,7 +11,7 @@ import {
   type TakenPage,
   takePage,
 } from './pager.ts';
-import { isContentKey, isUnreadableKey } from './row-key.ts';
+import { isContentKey, isNumberedKey } from './row-key.ts';
 
 /**
  * Reads a list until it adds up, as a state machine around the pager: one pass where a count confirms it, else passes over
@@ -179,7 +179,7 @@ export function endPass(
   if (pages > 1 && (byContent || !isCounted)) return comparePasses(reading, pages, byContent, context);
   const lacksRows = isCounted && steady && totalRecords !== null && seen.size < totalRecords;
   const canReadAgain = pages > 1 && pass < MAX_PASSES && !context.canCut;
-  if (lacksRows && canReadAgain && !some(seen, isUnreadableKey))
+  if (lacksRows && canReadAgain && !some(seen, isNumberedKey))
     return { reading: { ...reading, pager: startPass(reading.pager), forgot: false }, outcome: null };
   return { reading, outcome: settle(reading, context) };
 }

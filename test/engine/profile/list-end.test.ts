@@ -3,23 +3,33 @@ import { describe, expect, test } from 'vitest';
 import { behindEnd, judgeEnd, type ListEnd } from '../../../src/engine/profile/list-end.ts';
 import type { Order } from '../../../src/engine/profile/observation.ts';
 
-const ORDERS = ['id-desc', 'id-asc', 'none'] as const satisfies readonly Order[];
+const ORDERS = ['id-desc', 'id-asc', 'updated-desc', 'none'] as const satisfies readonly Order[];
 
-/** What happens between two readings: rows come, and rows leave at these places of the list (0 to 1). */
+/** What happens between two readings: rows come, and rows at these places of the list (0 to 1) leave or are edited. */
 const rounds = fc.array(
   fc.record({
     come: fc.integer({ min: 0, max: 4 }),
     leave: fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { maxLength: 3 }),
+    edit: fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { maxLength: 2 }),
     /** The answer lost this row, as a faulty one does; two answers in a row never do. */
     loses: fc.option(fc.double({ min: 0, max: 0.999, noNaN: true }), { freq: 4 }),
   }),
   { minLength: 1, maxLength: 30 },
 );
 
-/** Ids in the order in which the source shows them. A fixed order of another kind is that of a hash. */
-function inOrder(ids: readonly number[], order: Order): number[] {
-  const rank = order === 'none' ? (id: number) => (id * 7919) % 1009 : (id: number) => (order === 'id-asc' ? id : -id);
-  return [...ids].sort((a, b) => rank(a) - rank(b));
+interface Live {
+  readonly id: number;
+  /** Counts inserts and edits. */
+  readonly changedAt: number;
+}
+
+/** Ids in the order in which the source shows them. A fixed order of another kind is that of a hash, and an edit changes it. */
+function inOrder(rows: readonly Live[], order: Order): number[] {
+  const rank = ({ id, changedAt }: Live) => {
+    if (order === 'none') return ((id + 31 * changedAt) * 7919) % 1009;
+    return order === 'updated-desc' ? -changedAt : order === 'id-asc' ? id : -id;
+  };
+  return [...rows].sort((a, b) => rank(a) - rank(b) || a.id - b.id).map(({ id }) => id);
 }
 
 describe('a list without a count', () => {
@@ -29,13 +39,17 @@ describe('a list without a count', () => {
       fc.assert(
         fc.property(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 60 }), rounds, (cap, size, all) => {
           let next = size + 1;
-          const live = Array.from({ length: size }, (_, index) => index + 1);
+          let changes = size;
+          const live: Live[] = Array.from({ length: size }, (_, index) => ({ id: index + 1, changedAt: index }));
           const stored = new Set<number>();
           let missing = new Set<number>();
           let end: ListEnd | null = null;
           let lost = false;
-          for (const { come, leave, loses } of all) {
-            for (let n = 0; n < come; n++) live.push(next++);
+          for (const { come, leave, edit, loses } of all) {
+            for (let n = 0; n < come; n++) live.push({ id: next++, changedAt: changes++ });
+            for (const place of edit)
+              for (const row of live.splice(Math.floor(place * live.length), 1))
+                live.push({ ...row, changedAt: changes++ });
             for (const place of leave) live.splice(Math.floor(place * live.length), 1);
             const shown = inOrder(live, order).slice(0, cap);
             lost = loses !== null && !lost && shown.length > 1;
@@ -52,12 +66,13 @@ describe('a list without a count', () => {
               newlyLacked: lacked.filter(key => !missing.has(Number(key))).length,
               half: 2 * lacked.length + 1 >= stored.size,
               mayCountTwice: false,
+              changedAt: order === 'updated-desc' ? live.find(({ id }) => String(id) === last)?.changedAt : undefined,
             });
             end = judged.end;
             // A second reading that lacks a row confirms its deletion.
             const believed = lacked.filter(key => judged.believed || !behind.has(key)).map(Number);
             for (const id of believed.filter(each => missing.has(each))) {
-              expect(live).not.toContain(id);
+              expect(live.map(row => row.id)).not.toContain(id);
               stored.delete(id);
             }
             missing = new Set(believed);
@@ -130,6 +145,21 @@ describe('a list without a count', () => {
     // The reading that confirms the deletions lacks the same rows.
     const known = { ...CONTEXT, left: 30, newlyLacked: 0 };
     expect(judgeEnd(again.end, { rows: 35, last: '31', counted: false }, known).believed).toBe(true);
+  });
+
+  test.each(['updated-desc', 'none'] as const)('that is agreed loses a row for which another came (%s)', order => {
+    const agreed: ListEnd = {
+      ...{ verdict: 'agreed', rows: 28, longest: 28, suspect: null },
+      ...{ last: '2', times: 3, changedAt: 1 },
+    };
+    const context = { ...CONTEXT, order, left: 1, newlyLacked: 1 };
+    const reached = { rows: 28, last: '2', counted: false };
+    expect(judgeEnd(agreed, reached, { ...context, changedAt: 1 })).toMatchObject({ believed: true });
+    // The last row came back to the end by chance: a row may lie behind it.
+    expect(judgeEnd(agreed, reached, { ...context, changedAt: 2 })).toMatchObject({
+      believed: false,
+      end: { verdict: 'open' },
+    });
   });
 
   test('whose last row alone was deleted is believed, and agreed once a second answer is as short', () => {

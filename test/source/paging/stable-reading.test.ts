@@ -316,6 +316,43 @@ test('a first page that lacks rows makes later passes no longer', () => {
   expect(pagesToRead(reading)).toEqual([1, 2, 3, 4]);
 });
 
+test('a counted list without an order is read again, though it shows a record with an id that cannot be stored', () => {
+  const context: ReadingContext = {
+    isSingleBody: false,
+    looksCut: false,
+    fullPage: 3,
+    mayLackIds: false,
+    canCut: false,
+    isIdOrdered: false,
+    cutsIfCountDiffers: false,
+    mostBelieved: null,
+  };
+  let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 3 });
+  const meta = { totalPages: 2, totalRecords: 5 };
+  const beyond = '?9223372036854775808';
+  // The first pass shows row 2 twice, and row 4 on neither page.
+  const passes = [
+    [
+      ['1', '2', beyond],
+      ['2', '5'],
+    ],
+    [
+      ['4', '1', beyond],
+      ['5', '2'],
+    ],
+  ];
+  const outcomes: (Outcome | null)[] = [];
+  for (const pass of passes)
+    for (const [index, keys] of pass.entries()) {
+      const page = { page: index + 1, limit: 3, grantedAt: 'now', rows: keys.length, keys, meta };
+      const read = readPage(reading, page, context);
+      reading = read.reading;
+      outcomes.push(read.outcome);
+    }
+  expect(outcomes.slice(0, 3)).toEqual([null, null, null]);
+  expect(outcomes[3]).toMatchObject({ kind: 'complete' });
+});
+
 test('rows without ids that come again on the second page are not read page by page, whatever is counted', () => {
   const played = (contents: readonly string[], counted: number) => {
     const context: ReadingContext = {
