@@ -1,4 +1,4 @@
-import type { Sandbox } from '../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 
 export const PROCESSES = 4;
 /** SOURCE_CONCURRENCY of each process. */

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { openSandbox, type Sandbox } from '../sandbox/sandbox.ts';
+import type { Variants } from '../sandbox/variants/variants.ts';
 import { createLedger } from '../src/budget/ledger/ledger.ts';
 import { type Clock, HOUR, MINUTE, SECOND } from '../src/clock.ts';
 import { runLoop } from '../src/engine/run/loop.ts';
 import { isKind } from '../src/errors.ts';
 import { createLog } from '../src/log.ts';
-import { openSandbox, type Sandbox } from '../src/sandbox/sandbox.ts';
-import type { Variants } from '../src/sandbox/variants/variants.ts';
 import { openClient } from '../src/source/client.ts';
 import { type Database, openDatabase } from '../src/warehouse/database/database.ts';
 import { createOrder } from '../src/warehouse/ledgers/orders.ts';

@@ -1,6 +1,6 @@
 // Runs several local sources in a process of their own, so that their cost is not counted as Sluice's. Started by
 // bench/fleet.ts.
-import { openSandbox, type Sandbox } from '../src/sandbox/sandbox.ts';
+import { openSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 
 /** The request of the parent process: sources `from` to `to`. */
 export interface SandboxesWanted {

@@ -3,7 +3,7 @@
 // Sizes: small, medium, large, extreme. The warehouse is filled by a first load and analyzed. Each figure is the median of
 // `--runs` after one to warm up. Slow is more than 50 ms, or 500 ms at extreme; exit code 1 if a question is slow.
 import { parseArgs } from 'node:util';
-import { type Size, sizes } from '../src/sandbox/data/data.ts';
+import { type Size, sizes } from '../sandbox/data/data.ts';
 import { QUESTIONS } from './query/questions.ts';
 import { type QuestionTime, timeQuestion } from './query/time-question.ts';
 import { openPostgres } from './support/open-postgres.ts';

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { z } from 'zod';
+import { rowSchemas } from '../sandbox/data/rows.ts';
+import { operations } from '../sandbox/http/operations.ts';
 import { PUSH_TARGETS } from '../src/push/targets.ts';
-import { rowSchemas } from '../src/sandbox/data/rows.ts';
-import { operations } from '../src/sandbox/http/operations.ts';
 import { endpoints as clientEndpoints } from '../src/source/api/endpoints.ts';
 import { createBodies } from '../src/source/api/request-bodies.ts';
 import { ALL, JOBS } from './support/resources.ts';

@@ -127,7 +127,7 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
     ['service.ts'],
   ],
   'src/warehouse': [['database'], ['ledgers'], ['rows'], ['erasure', 'public', 'pushes', 'reports']],
-  'src/sandbox': [
+  sandbox: [
     ['data'],
     ['envelopes'],
     ['faults'],
@@ -221,7 +221,6 @@ const FOLDERS = [
   'engine',
   'push',
   'service',
-  'sandbox',
   'cli',
 ] as const;
 const FORBIDDEN_FOLDERS = ['utils', 'helpers', 'lib', 'common', 'types', 'models', 'repositories'];
@@ -238,6 +237,7 @@ function layerOf(path: string): Layer | undefined {
   if (path === 'src/main.ts') return 'main';
   if (path.startsWith('jobs/')) return 'jobs';
   if (path.startsWith('migrations/')) return 'migrations';
+  if (path.startsWith('sandbox/')) return 'sandbox';
   return FOLDERS.find(folder => path.startsWith(`src/${folder}/`));
 }
 
@@ -283,7 +283,7 @@ function breaches(files: Files): string[] {
   for (const [path, text] of files) {
     const layer = layerOf(path);
     const { ours, packages } = layer ? LAYERS[layer] : { ours: [], packages: [] };
-    const product = /^(src|jobs|migrations)\//.test(path);
+    const product = /^(src|sandbox|jobs|migrations)\//.test(path);
     if (product && !layer) found.push(`${path} belongs to no layer`);
     for (const folder of Object.keys(LADDERS))
       if (stepOf(folder, path)?.step === -1) found.push(`${path} belongs to no room of ${folder}`);
@@ -362,13 +362,13 @@ function readAll(...folders: string[]): Files {
 }
 
 test('every import keeps to the table, and nothing else of the layout is broken', () => {
-  const files = readAll('src', 'jobs', 'migrations', 'test', 'bench');
+  const files = readAll('src', 'sandbox', 'jobs', 'migrations', 'test', 'bench');
   expect(files.size).toBeGreaterThan(100);
   expect(breaches(files)).toEqual([]);
 });
 
 test('nothing in source reaches the warehouse, whatever it imports', () => {
-  const files = readAll('src');
+  const files = readAll('src', 'sandbox');
   const reached = new Map([...files.keys()].filter(path => layerOf(path) === 'source').map(path => [path, path]));
   for (const [path, way] of reached)
     for (const specifier of importsOf(files.get(path) ?? '').filter(each => each.startsWith('.'))) {
@@ -415,10 +415,10 @@ describe('each rule can be broken', () => {
     'src/budget/budget.ts': '',
     'src/budget/limiter.ts': `import Bottleneck from 'bottleneck';\nimport type { Budget } from './budget.ts';`,
     'src/budget/ledger/ledger.ts': `import type { Budget } from '../budget.ts';\nimport { rows } from '../../warehouse/rows/rows.ts';`,
-    'src/sandbox/data/table.ts': '',
-    'src/sandbox/lists/paging.ts': `import { table } from '../data/table.ts';`,
-    'src/sandbox/changes/edits.ts': '',
-    'src/sandbox/http/app.ts': `import { Hono } from 'hono';`,
+    'sandbox/data/table.ts': '',
+    'sandbox/lists/paging.ts': `import { table } from '../data/table.ts';`,
+    'sandbox/changes/edits.ts': '',
+    'sandbox/http/app.ts': `import { Hono } from 'hono';`,
     'jobs/customers.ts': `import { z } from 'zod';\nimport { defineJob } from '../src/engine/job.ts';`,
     'migrations/warehouse/0001_first.ts': `import { sql } from 'kysely';`,
   };
@@ -431,18 +431,14 @@ describe('each rule can be broken', () => {
   test.each([
     ['source sees warehouse', 'src/source/client.ts', `import { rows } from '../warehouse/rows/rows.ts';`],
     ['warehouse sees engine, by a type', 'src/warehouse/rows/x.ts', `import type { Job } from '../../engine/job.ts';`],
-    ['sandbox sees source', 'src/sandbox/http/app.ts', `import { ask } from '../../source/client.ts';`],
-    [
-      'a room of the sandbox sees one above it',
-      'src/sandbox/data/rows.ts',
-      `import { page } from '../lists/paging.ts';`,
-    ],
+    ['sandbox sees source', 'sandbox/http/app.ts', `import { ask } from '../../src/source/client.ts';`],
+    ['a room of the sandbox sees one above it', 'sandbox/data/rows.ts', `import { page } from '../lists/paging.ts';`],
     [
       'a room of the sandbox sees one on its step',
-      'src/sandbox/changes/webhooks.ts',
+      'sandbox/changes/webhooks.ts',
       `import type { Page } from '../lists/paging.ts';`,
     ],
-    ['a loose file of the sandbox that the ladder does not name', 'src/sandbox/random.ts', ''],
+    ['a loose file of the sandbox that the ladder does not name', 'sandbox/random.ts', ''],
     ['a leaf sees engine', 'src/errors.ts', `import {\n  a,\n} from './engine/job.ts';`],
     ['a job sees more than the vocabulary', 'jobs/other.ts', `import { run } from '../src/engine/run/loop.ts';`],
     ['a job sees another job', 'jobs/other.ts', `import customers from './customers.ts';`],

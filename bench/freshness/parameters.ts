@@ -1,5 +1,5 @@
+import { type Counts, sizes } from '../../sandbox/data/data.ts';
 import { DAY } from '../../src/clock.ts';
-import { type Counts, sizes } from '../../src/sandbox/data/data.ts';
 
 export const LISTS = ['customers', 'invoices', 'transactions'] as const;
 export type List = (typeof LISTS)[number];

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { openSandbox } from '../../sandbox/sandbox.ts';
 import type { Budget } from '../../src/budget/budget.ts';
 import { type Clock, HOUR, MINUTE, SECOND } from '../../src/clock.ts';
 import { newMemory } from '../../src/engine/run/agenda/agenda.ts';
@@ -6,7 +7,6 @@ import type { Engine } from '../../src/engine/run/engine.ts';
 import { runLoop } from '../../src/engine/run/loop.ts';
 import { isKind } from '../../src/errors.ts';
 import { createLog } from '../../src/log.ts';
-import { openSandbox } from '../../src/sandbox/sandbox.ts';
 import { openDatabase } from '../../src/warehouse/database/database.ts';
 import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
 import { openServer, withClone } from '../../test/simulation/play/server.ts';

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Counts, Size } from '../../src/sandbox/data/data.ts';
+import type { Counts, Size } from '../../sandbox/data/data.ts';
 
 export interface SourceOptions {
   readonly size: Size | Counts;

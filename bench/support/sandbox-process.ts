@@ -1,5 +1,5 @@
 // A source in a process of its own, so that its cost is not counted as Sluice's. Started by bench/support/open-source.ts.
-import { openSandbox } from '../../src/sandbox/sandbox.ts';
+import { openSandbox } from '../../sandbox/sandbox.ts';
 import type { SourceMessage, SourceOptions } from './open-source.ts';
 
 process.once('disconnect', () => process.exit());

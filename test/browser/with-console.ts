@@ -1,4 +1,4 @@
-import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { openSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 import type { Service, ServiceOptions } from '../../src/service/service.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { withReader } from '../service/with-reader.ts';

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { createRateLimit } from '../../sandbox/rate-limit/rate-limit.ts';
+import { variantPoints } from '../../sandbox/variants/variant-points.ts';
+import type { Variants } from '../../sandbox/variants/variants.ts';
 import type { Budget, Grant, Lane } from '../../src/budget/budget.ts';
 import { learnServerWindow, type ServerWindow } from '../../src/budget/learn-window.ts';
 import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
-import { createRateLimit } from '../../src/sandbox/rate-limit/rate-limit.ts';
-import { variantPoints } from '../../src/sandbox/variants/variant-points.ts';
-import type { Variants } from '../../src/sandbox/variants/variants.ts';
 import { parseRateHeaders } from '../../src/source/answers/rate-headers.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import '../support/properties.ts';

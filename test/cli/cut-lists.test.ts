@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseVariants } from '../../src/sandbox/parse/parse-variants.ts';
+import { parseVariants } from '../../sandbox/parse/parse-variants.ts';
 import { useBuild, withInstallation } from './run-command.ts';
 
 useBuild();

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { acquireSourceLock } from '../../src/warehouse/database/source-lock.ts';
 import { findText } from '../support/find-text.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
+import { openSandbox } from '../../sandbox/sandbox.ts';
 import { withSettings } from '../../src/cli/init/env-text.ts';
-import { openSandbox } from '../../src/sandbox/sandbox.ts';
 import { begin, hasTerminals, KEY, run, until, useBuild } from './run-command.ts';
 
 useBuild();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openSandbox } from '../../src/sandbox/sandbox.ts';
+import { openSandbox } from '../../sandbox/sandbox.ts';
 import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../support/compare.ts';
 import { createTestDatabase } from '../support/database.ts';

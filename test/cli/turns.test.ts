@@ -1,9 +1,9 @@
 import pLimit from 'p-limit';
 import { expect, test } from 'vitest';
+import { openSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 import { completeOrders } from '../../src/cli/run/complete-orders.ts';
 import type { Terminal } from '../../src/cli/session/terminal.ts';
 import { MINUTE } from '../../src/clock.ts';
-import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { withDatabase } from '../support/database.ts';
 import type { TestResource } from '../support/resources.ts';
 import { openEngine } from '../support/source.ts';

@@ -1,5 +1,5 @@
+import { variantPoints } from '../../sandbox/variants/variant-points.ts';
 import { explain, isKind, SluiceError } from '../../src/errors.ts';
-import { variantPoints } from '../../src/sandbox/variants/variant-points.ts';
 import { checkCharset } from './checks/check-charset.ts';
 import { checkConcurrency } from './checks/check-concurrency.ts';
 import { checkEdges } from './checks/check-edges.ts';

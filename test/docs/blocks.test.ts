@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openSandbox } from '../../src/sandbox/sandbox.ts';
+import { openSandbox } from '../../sandbox/sandbox.ts';
 import { useBuild } from '../cli/run-command.ts';
 import { withDatabase } from '../support/database.ts';
 import { blocksOf, DOCUMENTS, runnable } from './documents.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { openSandbox } from '../../sandbox/sandbox.ts';
 import { describeTables } from '../../src/engine/records/describe-tables.ts';
-import { openSandbox } from '../../src/sandbox/sandbox.ts';
 import { writeComments } from '../../src/warehouse/database/comments.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { withDatabase } from '../support/database.ts';

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { type Installation, useBuild, withInstallation } from '../cli/run-command.ts';
 import { differences } from '../support/compare.ts';

@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { begin, type Ended, type RunOptions, until } from '../cli/run-command.ts';
 
 /** Starts a command, lets it make `requests` requests, and ends it by `signal`; how it ended, also when it was done before. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { createRandom, mix, type Random } from '../../sandbox/data/random.ts';
+import { openSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 import { embeddedStatus } from '../../src/embedded-postgres/embedded-server.ts';
-import { createRandom, mix, type Random } from '../../src/sandbox/data/random.ts';
-import { openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { begin, KEY, run, until } from '../cli/run-command.ts';
 import { createWatch, recordDeletions } from '../simulation/play/watch.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { openSandbox } from '../../src/sandbox/sandbox.ts';
+import { openSandbox } from '../../sandbox/sandbox.ts';
 import { begin, KEY, run, until, useBuild } from '../cli/run-command.ts';
 import { withDataDir } from './own-server.ts';
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
+import { openSandbox, type SandboxOptions } from '../../sandbox/sandbox.ts';
 import { embeddedStatus } from '../../src/embedded-postgres/embedded-server.ts';
-import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { begin, type Ended, KEY, run, until, useBuild, withInstallation } from '../cli/run-command.ts';
 import { differences } from '../support/compare.ts';
 import { MAIN } from '../support/resources.ts';

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../sandbox/sandbox.ts';
 import { begin, type Ended, type Running, until, useBuild, withInstallation } from '../cli/run-command.ts';
 import { differences } from '../support/compare.ts';
 import { MAIN } from '../support/resources.ts';

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
-import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { openSandbox, type SandboxOptions } from '../../sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { begin, type Ended, KEY, run, until, useBuild, withInstallation } from '../cli/run-command.ts';
 import { differences } from '../support/compare.ts';

@@ -4,8 +4,8 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { openSandbox } from '../../sandbox/sandbox.ts';
 import { createLog } from '../../src/log.ts';
-import { openSandbox } from '../../src/sandbox/sandbox.ts';
 import { openDatabase } from '../../src/warehouse/database/database.ts';
 import { differences } from '../support/compare.ts';
 

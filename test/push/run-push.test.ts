@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Rows } from '../../sandbox/data/rows.ts';
+import { openSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/sandbox.ts';
 import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
 import { type Clock, MINUTE, SECOND, systemClock } from '../../src/clock.ts';
 import type { Resource } from '../../src/engine/resource.ts';
@@ -7,8 +9,6 @@ import type { ReadBack } from '../../src/push/reconcile.ts';
 import { runPush } from '../../src/push/run-push.ts';
 import { createSender } from '../../src/push/sender.ts';
 import { PUSH_TARGETS, type PushTarget } from '../../src/push/targets.ts';
-import type { Rows } from '../../src/sandbox/data/rows.ts';
-import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { openClient } from '../../src/source/client.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { type PushItem, readItems, startPush } from '../../src/warehouse/pushes/pushes.ts';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { eventKinds } from '../../src/sandbox/changes/edits.ts';
-import { createApp } from '../../src/sandbox/http/app.ts';
-import type { AppDependencies } from '../../src/sandbox/http/app-dependencies.ts';
-import { describeApi } from '../../src/sandbox/http/describe-api.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { eventKinds } from '../../sandbox/changes/edits.ts';
+import { createApp } from '../../sandbox/http/app.ts';
+import type { AppDependencies } from '../../sandbox/http/app-dependencies.ts';
+import { describeApi } from '../../sandbox/http/describe-api.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { mismatches, resolve } from './schema-mismatches.ts';
 import { type Answer, type Body, openForTest, request } from './test-client.ts';
 import { openReceiver } from './webhook-receiver.ts';

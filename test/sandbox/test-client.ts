@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
+import { openSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/sandbox.ts';
 import type { Clock } from '../../src/clock.ts';
-import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 
 export const TODAY = '2026-01-15';
 

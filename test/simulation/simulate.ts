@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
+import { createRandom, mix } from '../../sandbox/data/random.ts';
+import { parseVariants } from '../../sandbox/parse/parse-variants.ts';
+import { variantPoints } from '../../sandbox/variants/variant-points.ts';
+import type { Variants } from '../../sandbox/variants/variants.ts';
 import { SECOND } from '../../src/clock.ts';
-import { createRandom, mix } from '../../src/sandbox/data/random.ts';
-import { parseVariants } from '../../src/sandbox/parse/parse-variants.ts';
-import { variantPoints } from '../../src/sandbox/variants/variant-points.ts';
-import type { Variants } from '../../src/sandbox/variants/variants.ts';
 import type { TestResource } from '../support/resources.ts';
 import { alone, pairOf } from './plan/choose-variants.ts';
 import { type Given, OTHERS, replay } from './plan/plan.ts';

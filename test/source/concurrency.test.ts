@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openSandbox, type SandboxOptions } from '../../sandbox/sandbox.ts';
 import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
 import { MINUTE, SECOND } from '../../src/clock.ts';
 import { SluiceError } from '../../src/errors.ts';
-import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { openClient } from '../../src/source/client.ts';
 import { countingBudget } from '../budget/counting-budget.ts';
 import { autoClock } from '../support/manual-clock.ts';

@@ -1,15 +1,15 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
-import { SECOND } from '../../src/clock.ts';
-import { SluiceError } from '../../src/errors.ts';
 import {
   endlessFaults,
   type Fault,
   faultKinds,
   isListFault,
   type ListFault,
-} from '../../src/sandbox/faults/fault-kinds.ts';
-import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+} from '../../sandbox/faults/fault-kinds.ts';
+import { openSandbox, type SandboxOptions } from '../../sandbox/sandbox.ts';
+import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
+import { SECOND } from '../../src/clock.ts';
+import { SluiceError } from '../../src/errors.ts';
 import { type ClientOptions, isTimeout, openClient } from '../../src/source/client.ts';
 import { countingBudget } from '../budget/counting-budget.ts';
 import { autoClock } from '../support/manual-clock.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openSandbox, type SandboxOptions } from '../../sandbox/sandbox.ts';
+import type { Variants } from '../../sandbox/variants/variants.ts';
 import { HOUR, SECOND } from '../../src/clock.ts';
-import { openSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import type { Variants } from '../../src/sandbox/variants/variants.ts';
 import { createClient, type SluiceClientOptions, type SluiceError } from '../../src/source/public/public-client.ts';
 import { autoClock, manualClock } from '../support/manual-clock.ts';
 import { failure } from './failure.ts';

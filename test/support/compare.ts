@@ -1,9 +1,9 @@
-import type { Rows } from '../../src/sandbox/data/rows.ts';
-import { toJson } from '../../src/sandbox/envelopes/json-text.ts';
-import { edgeId } from '../../src/sandbox/lists/edge-ids.ts';
-import { financialReport } from '../../src/sandbox/lists/financial-report.ts';
-import { renderRow } from '../../src/sandbox/lists/render-row.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Rows } from '../../sandbox/data/rows.ts';
+import { toJson } from '../../sandbox/envelopes/json-text.ts';
+import { edgeId } from '../../sandbox/lists/edge-ids.ts';
+import { financialReport } from '../../sandbox/lists/financial-report.ts';
+import { renderRow } from '../../sandbox/lists/render-row.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { parseJson } from '../../src/source/answers/json.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { MAIN, type TestResource } from './resources.ts';

@@ -1,3 +1,4 @@
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Budget } from '../../src/budget/budget.ts';
 import { createLedger } from '../../src/budget/ledger/ledger.ts';
 import { type Clock, HOUR, systemClock } from '../../src/clock.ts';
@@ -5,7 +6,6 @@ import type { Engine, LoopEvent } from '../../src/engine/run/engine.ts';
 import { runLoop } from '../../src/engine/run/loop.ts';
 import { openEngine as openProductEngine } from '../../src/engine/run/open-engine.ts';
 import { createLog, type Log } from '../../src/log.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { createOrder, type Order, type OrderKind, readOrders } from '../../src/warehouse/ledgers/orders.ts';
 import { JOBS, MAIN, type TestResource } from './resources.ts';

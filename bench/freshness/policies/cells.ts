@@ -1,4 +1,4 @@
-import type { Counts } from '../../../src/sandbox/data/data.ts';
+import type { Counts } from '../../../sandbox/data/data.ts';
 import { type Kind, LISTS, type List, PAGE_ROWS, rowsPerDay, type StreamParameters } from '../parameters.ts';
 import { flowsOf } from '../stream/flows.ts';
 import { type Cell, rateOf } from './optimum.ts';

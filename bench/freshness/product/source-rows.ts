@@ -1,7 +1,7 @@
+import { dateOf, stampOf } from '../../../sandbox/data/calendar.ts';
+import type { Data } from '../../../sandbox/data/data.ts';
+import type { Rows as RowTypes } from '../../../sandbox/data/rows.ts';
 import { DAY, SECOND } from '../../../src/clock.ts';
-import { dateOf, stampOf } from '../../../src/sandbox/data/calendar.ts';
-import type { Data } from '../../../src/sandbox/data/data.ts';
-import type { Rows as RowTypes } from '../../../src/sandbox/data/rows.ts';
 import { LISTS, type List } from '../parameters.ts';
 import { NEWEST, OLDEST } from '../policy.ts';
 import { dayOfKey } from '../stream/rows.ts';

@@ -1,4 +1,4 @@
-import type { Counts } from '../../../src/sandbox/data/data.ts';
+import type { Counts } from '../../../sandbox/data/data.ts';
 import { type Kind, LISTS, type List, rowsPerDay, type StreamParameters } from '../parameters.ts';
 import type { Places } from './places.ts';
 

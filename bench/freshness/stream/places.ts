@@ -1,4 +1,4 @@
-import type { Random } from '../../../src/sandbox/data/random.ts';
+import type { Random } from '../../../sandbox/data/random.ts';
 import type { StreamParameters } from '../parameters.ts';
 
 /**

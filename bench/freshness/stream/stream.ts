@@ -1,6 +1,6 @@
+import type { Counts } from '../../../sandbox/data/data.ts';
+import { createRandom, mix, type Random } from '../../../sandbox/data/random.ts';
 import { DAY, HOUR } from '../../../src/clock.ts';
-import type { Counts } from '../../../src/sandbox/data/data.ts';
-import { createRandom, mix, type Random } from '../../../src/sandbox/data/random.ts';
 import { byList, dayOf, type Kind, type List, rowsPerDay, type StreamParameters } from '../parameters.ts';
 import { type Flow, flowsOf } from './flows.ts';
 import { type Phase, phaseAt } from './habits.ts';

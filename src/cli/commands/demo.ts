@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { openSandbox } from '../../sandbox/sandbox.ts';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { withDemoDatabase } from '../demo/demo-database.ts';
 import { showDemo } from '../demo/show-demo.ts';
 import { newCommand } from '../session/new-command.ts';

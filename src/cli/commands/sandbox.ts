@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import type { Size } from '../../../sandbox/data/data.ts';
+import type { PlannedFault } from '../../../sandbox/faults/choose-fault.ts';
+import { parseFaultPlan, parseFaultRates } from '../../../sandbox/parse/parse-faults.ts';
+import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
+import { openSandbox, SANDBOX_KEY } from '../../../sandbox/sandbox.ts';
+import { describeVariants } from '../../../sandbox/variants/variants.ts';
 import { SluiceError } from '../../errors.ts';
-import type { Size } from '../../sandbox/data/data.ts';
-import type { PlannedFault } from '../../sandbox/faults/choose-fault.ts';
-import { parseFaultPlan, parseFaultRates } from '../../sandbox/parse/parse-faults.ts';
-import { parseVariants } from '../../sandbox/parse/parse-variants.ts';
-import { openSandbox, SANDBOX_KEY } from '../../sandbox/sandbox.ts';
-import { describeVariants } from '../../sandbox/variants/variants.ts';
 import { wholeNumber } from '../session/cli-options.ts';
 import { newCommand } from '../session/new-command.ts';
 import type { Cli, Session } from '../session/session.ts';

@@ -1,4 +1,4 @@
-import type { Change } from '../../sandbox/changes/main-changes.ts';
+import type { Change } from '../../../sandbox/changes/main-changes.ts';
 
 const WORDS: Readonly<Record<string, string>> = { backdated: 'new with an old date', moved: 'moved to another date' };
 

@@ -1,7 +1,7 @@
+import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import { HOUR, SECOND } from '../../clock.ts';
 import type { SourceSettings } from '../../config/config.ts';
 import { MOST_SWEEPS } from '../../engine/agenda/list-facts.ts';
-import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { OrderKind } from '../../warehouse/ledgers/orders.ts';
 import { createProgress } from '../output/progress.ts';

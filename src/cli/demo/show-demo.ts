@@ -1,5 +1,5 @@
+import { changeKinds } from '../../../sandbox/changes/main-changes.ts';
 import { MINUTE, SECOND } from '../../clock.ts';
-import { changeKinds } from '../../sandbox/changes/main-changes.ts';
 import { count, plural } from '../../service/format.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';

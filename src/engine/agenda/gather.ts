@@ -1,10 +1,10 @@
 import { DAY } from '../../clock.ts';
-import { isTooLong, mostInWindow, pageSize, partition } from '../coverage/list.ts';
+import { isTooLong, type List, mostInWindow, pageSize, partition } from '../coverage/list.ts';
 import { isSingleBody } from '../profile/strategy.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { byIds } from '../slices/id-ranges.ts';
 import { type DateSlice, type IdSlice, overlap, sliceText } from '../slices/slice.ts';
-import { type ListInUse, MOST_PAGES, type Next } from './choice.ts';
+import { type Choice, type ListInUse, MOST_PAGES, type Next } from './choice.ts';
 import { least } from './next-slice.ts';
 
 /** Neighbours that are due too are read in the same chain of answers. `chain`: the task may read more than one answer of it. */
@@ -46,8 +46,8 @@ export function gatherDates(
   { counted, done }: { counted: boolean; done: ReadonlySet<string> },
 ): Next {
   const alone: Next = { slice: best.slice, answers: MOST_PAGES, gathered: false, counted };
-  if (isTooLong(list, best.slice) && best.slice.from === best.slice.to)
-    return measureLength(list, best, { counted, done }) ?? alone;
+  const measure = measureLength(list, best, { counted, done });
+  if (measure) return [...list.reading].some(each => overlap(each, measure.slice)) ? 'blocked' : measure;
   const pages = isSingleBody(list.profile) || list.profile.ids === 'no' ? 1 : MOST_PAGES;
   const most = Math.min(pages * pageSize(list) * 0.85, mostInWindow(list));
   if (best.rows === null || best.rows > most) return alone;
@@ -72,13 +72,14 @@ export function gatherDates(
 
 /**
  * A day that may have been cut off is asked for together with the nearest window that has rows: if the source shows more rows than ever, it
- * did not cut off the day. Null where no other window has rows, or where that was asked for.
+ * did not cut off the day. Null for other slices, where no other window has rows, and where that was asked for.
  */
-function measureLength(
-  list: ListInUse,
-  day: Window,
+export function measureLength(
+  list: List,
+  day: Entry,
   { counted, done }: { counted: boolean; done: ReadonlySet<string> },
-): Next | null {
+): Choice | null {
+  if (!isDay(day) || !isTooLong(list, day.slice)) return null;
   const others = partition(list).filter(
     (entry): entry is Window =>
       entry !== day && entry.slice.by === 'date' && entry.provenAt !== null && entry.rows !== 0,
@@ -87,9 +88,10 @@ function measureLength(
   if (nearest === undefined) return null;
   const slice = spanOf(nearest.slice, day.slice);
   if (done.has(sliceText(slice))) return null;
-  if ([...list.reading].some(each => overlap(each, slice))) return 'blocked';
   return { slice, answers: MOST_PAGES, gathered: false, counted, asks: 'length' };
 }
+
+const isDay = (entry: Entry): entry is Window => entry.slice.by === 'date' && entry.slice.from === entry.slice.to;
 
 const inOrder = (a: DateSlice, b: DateSlice) =>
   (a.from ?? '') < (b.from ?? '') ? ([a, b] as const) : ([b, a] as const);

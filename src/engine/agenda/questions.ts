@@ -6,6 +6,7 @@ import { overlap, type Slice, sliceText } from '../slices/slice.ts';
 import { changeRate, pooledPrior } from './change-rates.ts';
 import { type Choice, isChoice, MOST_PAGES, type PlanFacts, single } from './choice.ts';
 import { confirm, confirmsFrom, countsAgain, hasLacked, lackingSlices } from './confirm.ts';
+import { measureLength } from './gather.ts';
 import { ageOf, totalQuestions, windowsInDoubt } from './totals.ts';
 import { type Asking, scoreOf } from './worth.ts';
 
@@ -111,7 +112,7 @@ function sliceQuestions(facts: AgendaFacts, rateOf: RateOf): Unscored[] {
     const lacks = confirms ? [{ changes: missing.length / confirming.size, hours: Math.min(waits, sinceTried) }] : [];
     const waiting = sumUp([...due, ...lacks]);
     return {
-      choice: choiceOf(slice),
+      choice: measureLength(list, entry, { counted: false, done: wish.progress.done }) ?? choiceOf(slice),
       rate: rateOf(entry),
       age: Math.min(ageOf(entry, list, now), sinceTried),
       requests: Math.max(entry.requests, 1),

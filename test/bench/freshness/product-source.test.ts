@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { KINDS, LISTS, START_MS, STREAM } from '../../../bench/freshness/parameters.ts';
 import { applyChange, fillSource, MARK, MARKED } from '../../../bench/freshness/product/source-rows.ts';
 import { createStream } from '../../../bench/freshness/stream/stream.ts';
+import { dateOf } from '../../../sandbox/data/calendar.ts';
+import { createData } from '../../../sandbox/data/data.ts';
 import { DAY } from '../../../src/clock.ts';
-import { dateOf } from '../../../src/sandbox/data/calendar.ts';
-import { createData } from '../../../src/sandbox/data/data.ts';
 
 const NO_ROWS = {
   counts: { customers: 0, invoices: 0, transactions: 0 },

@@ -1,4 +1,4 @@
-import type { Variants } from '../../../src/sandbox/variants/variants.ts';
+import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { EXCLUDED } from '../../simulation/plan/choose-variants.ts';
 import type { Finding } from './finding.ts';
 

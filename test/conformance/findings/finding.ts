@@ -1,4 +1,4 @@
-import { variantPoints } from '../../../src/sandbox/variants/variant-points.ts';
+import { variantPoints } from '../../../sandbox/variants/variant-points.ts';
 
 /** What the run found out about one open point. */
 export interface Finding {

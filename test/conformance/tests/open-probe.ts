@@ -1,6 +1,6 @@
+import type { Sandbox, SandboxOptions } from '../../../sandbox/sandbox.ts';
+import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { MINUTE, SECOND } from '../../../src/clock.ts';
-import type { Sandbox, SandboxOptions } from '../../../src/sandbox/sandbox.ts';
-import type { Variants } from '../../../src/sandbox/variants/variants.ts';
 import { createManualClock, openForTest } from '../../sandbox/test-client.ts';
 import type { Finding } from '../findings/finding.ts';
 import { LIST_NAMES } from '../lists/documented-lists.ts';

@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import { json, openPeer } from '../../source/peer.ts';
 
 export interface ProxiedAnswer {

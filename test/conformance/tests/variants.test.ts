@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { endlessFaults } from '../../../src/sandbox/faults/fault-kinds.ts';
-import { variantPoints } from '../../../src/sandbox/variants/variant-points.ts';
-import type { Variants } from '../../../src/sandbox/variants/variants.ts';
+import { endlessFaults } from '../../../sandbox/faults/fault-kinds.ts';
+import { variantPoints } from '../../../sandbox/variants/variant-points.ts';
+import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { formatReport } from '../format-report.ts';
 import { LIST_NAMES } from '../lists/documented-lists.ts';
 import { MAX_REQUESTS } from '../requests/requester.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import { formatReport } from '../format-report.ts';
 import { findingsOf, methodsOf, openWith } from './open-probe.ts';
 import { openProxy, type ProxiedAnswer } from './proxy.ts';

@@ -2,10 +2,11 @@ import { expect, test } from 'vitest';
 import transactions from '../../../jobs/transactions.ts';
 import { isChoice, isPause, type ListInUse, type Wish } from '../../../src/engine/agenda/choice.ts';
 import { plan } from '../../../src/engine/agenda/plan.ts';
+import { questionsOf } from '../../../src/engine/agenda/questions.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
 import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
-import { parseSlice, sliceText } from '../../../src/engine/slices/slice.ts';
+import { overlap, parseSlice, sliceText } from '../../../src/engine/slices/slice.ts';
 import type { MissingRow } from '../../../src/warehouse/rows/missing-rows.ts';
 import { anEntry } from './an-entry.ts';
 
@@ -129,6 +130,19 @@ test('a day that may have been cut off is asked for together with the nearest wi
     day,
   ]);
   expect(nextTwo(listOfDay({ 'date ..2025-02-28': 0, ...empty }))[0]).toBe(day);
+});
+
+test('the agenda asks for such a day in the same way', () => {
+  const day = 'date 2025-03-03..2025-03-03';
+  const list = listOfDay({ 'date ..2025-03-02': 7, 'date 2025-03-04..': 0 });
+  const entries = new Map(list.entries).set(day, { ...(list.entries.get(day) as Entry), provenAt: NOW - 60 * MINUTE });
+  const facts = { missing: [], now: NOW, today: '2026-01-15', affordable: null, weight: 1, mostAge: 100 };
+  const questions = questionsOf({ list: { ...list, entries }, wish: { ...BACKFILL, kind: 'agenda' }, ...facts });
+  const ofDay = questions.filter(({ choice }) => overlap(choice.slice, parseSlice(day)));
+  expect(ofDay.map(({ choice }) => [sliceText(choice.slice), choice.asks])).toContainEqual([
+    'date ..2025-03-03',
+    'length',
+  ]);
 });
 
 test('windows without a count are not gathered into a reading that would be as long as the longest', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { createCommitter } from '../../../src/engine/apply/committer.ts';
 import { placeOf, type Resource, refreshResource } from '../../../src/engine/resource.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import { readCoverage } from '../../../src/warehouse/ledgers/coverage.ts';
 import { takeCursors } from '../../../src/warehouse/ledgers/cursors.ts';
 import { withDatabase } from '../../support/database.ts';

@@ -1,11 +1,11 @@
 import { expect, test, vi } from 'vitest';
+import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { HOUR } from '../../../src/clock.ts';
 import type { LoopEvent } from '../../../src/engine/run/engine.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
 import { monthRange, overlapDays } from '../../../src/engine/slices/date-windows.ts';
 import { parseSlice, sliceText } from '../../../src/engine/slices/slice.ts';
-import { parseVariants } from '../../../src/sandbox/parse/parse-variants.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';

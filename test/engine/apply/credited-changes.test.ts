@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { commit } from '../../../src/engine/apply/commit.ts';
 import type { Step } from '../../../src/engine/read/step.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { createCommitter } from '../../../src/engine/apply/committer.ts';
 import type { Step } from '../../../src/engine/read/step.ts';
 import type { Resource } from '../../../src/engine/resource.ts';
 import { createTask } from '../../../src/engine/task/task.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import { startRun } from '../../../src/warehouse/ledgers/runs.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { withDatabase } from '../../support/database.ts';
 import type { TestResource } from '../../support/resources.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';

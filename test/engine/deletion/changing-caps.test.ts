@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
-import type { Variants } from '../../../src/sandbox/variants/variants.ts';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
+import type { Variants } from '../../../sandbox/variants/variants.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { HOUR, MINUTE, SECOND } from '../../../src/clock.ts';
-import { parseVariants } from '../../../src/sandbox/parse/parse-variants.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';

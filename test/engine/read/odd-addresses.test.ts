@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { deletionMark } from '../../../src/engine/profile/observe-address.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
+import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { orderOfIds } from '../../../src/engine/profile/observe-order.ts';
 import type { Engine, LoopEvent } from '../../../src/engine/run/engine.ts';
-import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
-import type { Variants } from '../../../src/sandbox/variants/variants.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';

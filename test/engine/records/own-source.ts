@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import { json, openPeer } from '../../source/peer.ts';
 
 /** A row as JSON text, right or wrong, and the date by which the source itself files it. */

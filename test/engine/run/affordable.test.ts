@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { MINUTE } from '../../../src/clock.ts';
 import { isAffordable } from '../../../src/engine/agenda/affordable.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import { freshness } from '../../../src/warehouse/ledgers/incidents.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';

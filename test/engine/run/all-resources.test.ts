@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createRandom } from '../../../src/sandbox/data/random.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
-import type { Variants } from '../../../src/sandbox/variants/variants.ts';
+import { createRandom } from '../../../sandbox/data/random.ts';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
+import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { chooseVariants, isHonest } from '../../simulation/plan/choose-variants.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';

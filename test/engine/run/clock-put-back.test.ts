@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { DAY, HOUR, SECOND } from '../../../src/clock.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { createOrder } from '../../../src/warehouse/ledgers/orders.ts';
 import { differences } from '../../support/compare.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import type { LoopEvent } from '../../../src/engine/run/engine.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import { readTraits } from '../../../src/warehouse/ledgers/traits.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';

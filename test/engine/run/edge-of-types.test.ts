@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { Rows } from '../../../sandbox/data/rows.ts';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
+import { variantPoints } from '../../../sandbox/variants/variant-points.ts';
+import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { addDays } from '../../../src/engine/slices/date-windows.ts';
-import type { Rows } from '../../../src/sandbox/data/rows.ts';
-import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
-import { variantPoints } from '../../../src/sandbox/variants/variant-points.ts';
-import type { Variants } from '../../../src/sandbox/variants/variants.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';

@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
+import { openSandbox, type SandboxOptions } from '../../../sandbox/sandbox.ts';
 import { HOUR, MINUTE } from '../../../src/clock.ts';
 import type { Engine } from '../../../src/engine/run/engine.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
-import { openSandbox, type SandboxOptions } from '../../../src/sandbox/sandbox.ts';
 import { createOrder, readOrders } from '../../../src/warehouse/ledgers/orders.ts';
 import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
 import { whatIsDue } from '../../../src/warehouse/reports/due.ts';

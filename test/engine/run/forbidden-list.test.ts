@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { HOUR } from '../../../src/clock.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
-import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { dueHints, leaveHints } from '../../../src/warehouse/ledgers/hints.ts';
 import { createOrder, setOrderState } from '../../../src/warehouse/ledgers/orders.ts';

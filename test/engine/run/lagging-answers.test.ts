@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import type { Counts } from '../../../sandbox/data/data.ts';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { MINUTE, SECOND } from '../../../src/clock.ts';
 import type { LoopEvent } from '../../../src/engine/run/engine.ts';
-import type { Counts } from '../../../src/sandbox/data/data.ts';
-import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';

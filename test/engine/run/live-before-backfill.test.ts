@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import { createOrder, readOrders } from '../../../src/warehouse/ledgers/orders.ts';
 import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../../support/compare.ts';

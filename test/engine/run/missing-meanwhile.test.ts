@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import type { LoopEvent } from '../../../src/engine/run/engine.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import type { Database, Db } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { HOUR } from '../../../src/clock.ts';
-import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test, vi } from 'vitest';
+import type { Fault } from '../../../sandbox/faults/fault-kinds.ts';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { HOUR } from '../../../src/clock.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
 import { createLog } from '../../../src/log.ts';
-import type { Fault } from '../../../src/sandbox/faults/fault-kinds.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import { recordIncidents, sendAlerts } from '../../../src/service/incidents/incident-monitor.ts';
 import { FAILURES } from '../../../src/source/requests/retry.ts';
 import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';

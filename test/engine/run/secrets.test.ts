@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openSandbox, type SandboxOptions } from '../../../src/sandbox/sandbox.ts';
+import { openSandbox, type SandboxOptions } from '../../../sandbox/sandbox.ts';
 import { withDatabase } from '../../support/database.ts';
 import { findText } from '../../support/find-text.ts';
 import { ALL } from '../../support/resources.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { parseVariants } from '../../../src/sandbox/parse/parse-variants.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { begin, run, until, useBuild } from '../../cli/run-command.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';

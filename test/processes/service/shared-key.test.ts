@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { freshness } from '../../../src/warehouse/ledgers/incidents.ts';
 import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { embeddedStatus } from '../../../src/embedded-postgres/embedded-server.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
 import { begin, KEY, until, useBuild, withInstallation } from '../../cli/run-command.ts';
 import { differences } from '../../support/compare.ts';
 import { openWarehouse, withDataDir } from '../own-server.ts';

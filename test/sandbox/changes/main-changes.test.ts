@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { type ChangeKind, changeKinds } from '../../../sandbox/changes/main-changes.ts';
+import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import { MINUTE } from '../../../src/clock.ts';
-import { type ChangeKind, changeKinds } from '../../../src/sandbox/changes/main-changes.ts';
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { createManualClock, openForTest, request, requestAll, TODAY } from '../test-client.ts';
 
 type Changing = 'customers' | 'invoices' | 'transactions';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { otherChangeKinds } from '../../../sandbox/changes/other-changes.ts';
+import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import { MINUTE } from '../../../src/clock.ts';
-import { otherChangeKinds } from '../../../src/sandbox/changes/other-changes.ts';
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { createManualClock, idsOf, openForTest, request, requestAll, TODAY } from '../test-client.ts';
 
 const others = ['products', 'quotes', 'tickets', 'users', 'orders', 'suppliers', 'purchases'] as const;

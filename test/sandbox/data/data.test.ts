@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createData, sizes } from '../../../src/sandbox/data/data.ts';
-import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts';
+import { createData, sizes } from '../../../sandbox/data/data.ts';
+import type { SandboxOptions } from '../../../sandbox/sandbox.ts';
 import { openForTest, request, TODAY } from '../test-client.ts';
 
 const resources = [

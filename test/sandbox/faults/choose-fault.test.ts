@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Fault } from '../../../src/sandbox/faults/fault-kinds.ts';
-import { parseFaultPlan } from '../../../src/sandbox/parse/parse-faults.ts';
-import type { Sandbox, SandboxOptions } from '../../../src/sandbox/sandbox.ts';
+import type { Fault } from '../../../sandbox/faults/fault-kinds.ts';
+import { parseFaultPlan } from '../../../sandbox/parse/parse-faults.ts';
+import type { Sandbox, SandboxOptions } from '../../../sandbox/sandbox.ts';
 import { openForTest, request } from '../test-client.ts';
 
 const CUSTOMERS = '/api/v2/customers';

@@ -1,9 +1,9 @@
 import { get, type IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { endlessFaults, type Fault, faultKinds } from '../../../sandbox/faults/fault-kinds.ts';
+import type { Sandbox, SandboxOptions } from '../../../sandbox/sandbox.ts';
 import { SECOND } from '../../../src/clock.ts';
-import { endlessFaults, type Fault, faultKinds } from '../../../src/sandbox/faults/fault-kinds.ts';
-import type { Sandbox, SandboxOptions } from '../../../src/sandbox/sandbox.ts';
 import { openForTest, request, TODAY } from '../test-client.ts';
 
 const CUSTOMERS = '/api/v2/customers';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../../sandbox/sandbox.ts';
 import { openForTest } from '../test-client.ts';
 
 async function read(charset: NonNullable<NonNullable<SandboxOptions['variants']>['charset']>) {

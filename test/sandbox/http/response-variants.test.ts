@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { SECOND } from '../../../src/clock.ts';
-import type { Variants } from '../../../src/sandbox/variants/variants.ts';
 import { createManualClock, openForTest, request } from '../test-client.ts';
 
 const openWith = (variants: Partial<Variants>) => openForTest({ variants, rateLimit: 0 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { SandboxOptions } from '../../../sandbox/sandbox.ts';
 import { MINUTE, SECOND } from '../../../src/clock.ts';
-import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts';
 import { createManualClock, openForTest, request } from '../test-client.ts';
 
 async function open(stale: NonNullable<NonNullable<SandboxOptions['variants']>['stale']>) {

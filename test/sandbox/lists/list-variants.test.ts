@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Variants } from '../../../src/sandbox/variants/variants.ts';
+import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { type Body, idsOf, openForTest, request, requestAll } from '../test-client.ts';
 
 const openWith = (variants: Partial<Variants>) => openForTest({ variants, rateLimit: 0 });

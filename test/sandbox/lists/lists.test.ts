@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SANDBOX_KEY } from '../../../src/sandbox/sandbox.ts';
+import { SANDBOX_KEY } from '../../../sandbox/sandbox.ts';
 import { idsOf, openForTest, request, requestAll } from '../test-client.ts';
 
 describe('paging', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Table } from '../../../src/sandbox/data/table.ts';
-import { createListing } from '../../../src/sandbox/lists/ordering.ts';
-import type { Variants } from '../../../src/sandbox/variants/variants.ts';
+import type { Table } from '../../../sandbox/data/table.ts';
+import { createListing } from '../../../sandbox/lists/ordering.ts';
+import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { createManualClock, openForTest } from '../test-client.ts';
 
 test('a long list stays ordered through changes, as if sorted from scratch', async () => {

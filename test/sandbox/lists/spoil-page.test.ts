@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Fault, listFaults } from '../../../src/sandbox/faults/fault-kinds.ts';
-import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts';
+import { type Fault, listFaults } from '../../../sandbox/faults/fault-kinds.ts';
+import type { SandboxOptions } from '../../../sandbox/sandbox.ts';
 import { type Body, createManualClock, idsOf, openForTest, request } from '../test-client.ts';
 
 const CUSTOMERS = '/api/v2/customers';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { faultKinds } from '../../../sandbox/faults/fault-kinds.ts';
+import { parseFaultPlan, parseFaultRates } from '../../../sandbox/parse/parse-faults.ts';
 import type { SluiceError } from '../../../src/errors.ts';
-import { faultKinds } from '../../../src/sandbox/faults/fault-kinds.ts';
-import { parseFaultPlan, parseFaultRates } from '../../../src/sandbox/parse/parse-faults.ts';
 
 const errorOf = (parse: (text: string) => unknown, text: string) => {
   try {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
 import type { SluiceError } from '../../../src/errors.ts';
-import { parseVariants } from '../../../src/sandbox/parse/parse-variants.ts';
 
 test('variants: parsed, including spaces and an empty text', () => {
   expect(parseVariants('paging=capped, order = shuffled,')).toEqual({ paging: 'capped', order: 'shuffled' });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { SandboxOptions } from '../../../sandbox/sandbox.ts';
 import { SECOND } from '../../../src/clock.ts';
-import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { type Answer, openForTest, request } from '../test-client.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { SandboxOptions } from '../../../sandbox/sandbox.ts';
 import { HOUR, MINUTE } from '../../../src/clock.ts';
-import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts';
 import { createManualClock, openForTest, request, TODAY } from '../test-client.ts';
 
 const NOON = Date.parse(`${TODAY}T12:00:00Z`);

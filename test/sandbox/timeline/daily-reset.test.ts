@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import type { Resource } from '../../../sandbox/data/rows.ts';
+import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import { DAY, HOUR } from '../../../src/clock.ts';
-import type { Resource } from '../../../src/sandbox/data/rows.ts';
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { createManualClock, openForTest, request } from '../test-client.ts';
 import { openReceiver } from '../webhook-receiver.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { variantPoints } from '../../../src/sandbox/variants/variant-points.ts';
-import { describeVariants } from '../../../src/sandbox/variants/variants.ts';
+import { variantPoints } from '../../../sandbox/variants/variant-points.ts';
+import { describeVariants } from '../../../sandbox/variants/variants.ts';
 import { openForTest, request } from '../test-client.ts';
 
 test('the description names every point and value', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { noteTroubles } from '../../../src/warehouse/ledgers/incidents.ts';
 import { createOrder } from '../../../src/warehouse/ledgers/orders.ts';
 import { endRun, startRun } from '../../../src/warehouse/ledgers/runs.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { overviewSchema, sourceSchema } from '../../../src/service/console/status/status-schema.ts';
 import { noteTroubles } from '../../../src/warehouse/ledgers/incidents.ts';
 import { createOrder } from '../../../src/warehouse/ledgers/orders.ts';

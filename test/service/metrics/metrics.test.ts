@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { composeAlert } from '../../../src/service/incidents/compose-alert.ts';
 import { INCIDENT_TITLES } from '../../../src/service/incidents/incident-titles.ts';
 import { METRICS } from '../../../src/service/metrics/metric-definitions.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import customers from '../../../jobs/customers.ts';
 import invoices from '../../../jobs/invoices.ts';
-import { openSandbox } from '../../../src/sandbox/sandbox.ts';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { changedFields, valueText } from '../../../src/service/record/changed-fields.ts';
 import { readStory } from '../../../src/service/record/read-story.ts';
 import { recordVerdict } from '../../../src/service/record/record-verdict.ts';

@@ -1,9 +1,9 @@
 import { Agent } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
 import { createLog } from '../../../src/log.ts';
-import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { Service } from '../../../src/service/service.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { dueHints } from '../../../src/warehouse/ledgers/hints.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { runSeed } from '../play/run-seed.ts';
 import type { Server } from '../play/server.ts';

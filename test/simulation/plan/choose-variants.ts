@@ -1,6 +1,6 @@
-import { createRandom, mix, type Random } from '../../../src/sandbox/data/random.ts';
-import { variantPoints } from '../../../src/sandbox/variants/variant-points.ts';
-import type { Variants } from '../../../src/sandbox/variants/variants.ts';
+import { createRandom, mix, type Random } from '../../../sandbox/data/random.ts';
+import { variantPoints } from '../../../sandbox/variants/variant-points.ts';
+import type { Variants } from '../../../sandbox/variants/variants.ts';
 
 /** Points that no reading exercises or whose rows are not stored as shown, and points that only readings of the smaller lists exercise. */
 const ELSEWHERE = new Set(['auth-error', 'webhooks', 'batch', 'secrets', 'creates']);

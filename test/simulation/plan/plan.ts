@@ -1,8 +1,8 @@
+import type { Counts } from '../../../sandbox/data/data.ts';
+import { createRandom, mix, type Random } from '../../../sandbox/data/random.ts';
+import { endlessFaults, type Fault, faultKinds } from '../../../sandbox/faults/fault-kinds.ts';
+import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/clock.ts';
-import type { Counts } from '../../../src/sandbox/data/data.ts';
-import { createRandom, mix, type Random } from '../../../src/sandbox/data/random.ts';
-import { endlessFaults, type Fault, faultKinds } from '../../../src/sandbox/faults/fault-kinds.ts';
-import type { Variants } from '../../../src/sandbox/variants/variants.ts';
 import { ALL, MAIN, type TestResource } from '../../support/resources.ts';
 import { chooseVariants, isHonest } from './choose-variants.ts';
 

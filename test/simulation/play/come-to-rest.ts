@@ -1,5 +1,5 @@
+import { isListFault } from '../../../sandbox/faults/fault-kinds.ts';
 import { DAY, SECOND } from '../../../src/clock.ts';
-import { isListFault } from '../../../src/sandbox/faults/fault-kinds.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { databaseNow } from '../../../src/warehouse/database/now.ts';
 import { createOrder } from '../../../src/warehouse/ledgers/orders.ts';

@@ -1,10 +1,10 @@
 import type pg from 'pg';
+import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import type { Budget } from '../../../src/budget/budget.ts';
 import { SECOND } from '../../../src/clock.ts';
 import type { LoopEvent } from '../../../src/engine/run/engine.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
 import { createLog } from '../../../src/log.ts';
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { type Database, openDatabase } from '../../../src/warehouse/database/database.ts';
 import { acquireSourceLock, type SourceLock } from '../../../src/warehouse/database/source-lock.ts';
 import { MAIN } from '../../support/resources.ts';

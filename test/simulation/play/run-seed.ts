@@ -1,8 +1,8 @@
+import { createRandom, mix } from '../../../sandbox/data/random.ts';
+import { isListFault } from '../../../sandbox/faults/fault-kinds.ts';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { SECOND } from '../../../src/clock.ts';
 import { createLog } from '../../../src/log.ts';
-import { createRandom, mix } from '../../../src/sandbox/data/random.ts';
-import { isListFault } from '../../../src/sandbox/faults/fault-kinds.ts';
-import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { type Database, openDatabase } from '../../../src/warehouse/database/database.ts';
 import { MAIN } from '../../support/resources.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';

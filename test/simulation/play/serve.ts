@@ -1,7 +1,7 @@
+import { type Fault, isListFault } from '../../../sandbox/faults/fault-kinds.ts';
 import type { LoopEvent } from '../../../src/engine/run/engine.ts';
 import { sliceText } from '../../../src/engine/slices/slice.ts';
 import { isKind } from '../../../src/errors.ts';
-import { type Fault, isListFault } from '../../../src/sandbox/faults/fault-kinds.ts';
 import { MAIN } from '../../support/resources.ts';
 import type { Action, Crash } from '../plan/plan.ts';
 import { type Outcome, openProcess, type Process } from './process.ts';

@@ -1,5 +1,5 @@
-import type { Random } from '../../../src/sandbox/data/random.ts';
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Random } from '../../../sandbox/data/random.ts';
+import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import type { World } from './world.ts';
 
 /** Pays an invoice and changes its date, so that it leaves two slices at once. */

@@ -1,5 +1,5 @@
+import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import { parseSlice, type Slice } from '../../../src/engine/slices/slice.ts';
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { isStorable, isVisible, type Shown, shownId } from '../../support/compare.ts';
 import { ALL, type TestResource } from '../../support/resources.ts';

@@ -1,5 +1,5 @@
-import type { Random } from '../../../src/sandbox/data/random.ts';
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Random } from '../../../sandbox/data/random.ts';
+import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import type { VirtualClock } from '../../support/virtual-clock.ts';
 import type { Plan } from '../plan/plan.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { openSandbox, type Sandbox, type SandboxOptions } from '../../../../sandbox/sandbox.ts';
 import { DAY, HOUR } from '../../../../src/clock.ts';
 import { runLoop } from '../../../../src/engine/run/loop.ts';
-import { openSandbox, type Sandbox, type SandboxOptions } from '../../../../src/sandbox/sandbox.ts';
 import type { Database } from '../../../../src/warehouse/database/database.ts';
 import { freshness } from '../../../../src/warehouse/ledgers/incidents.ts';
 import { recordSlot } from '../../../../src/warehouse/ledgers/slots.ts';

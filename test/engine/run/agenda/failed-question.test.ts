@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import { openSandbox, type Sandbox } from '../../../../sandbox/sandbox.ts';
 import { HOUR, MINUTE } from '../../../../src/clock.ts';
 import { newMemory } from '../../../../src/engine/run/agenda/agenda.ts';
 import type { Engine } from '../../../../src/engine/run/engine.ts';
 import { runLoop } from '../../../../src/engine/run/loop.ts';
-import { openSandbox, type Sandbox } from '../../../../src/sandbox/sandbox.ts';
 import type { Database } from '../../../../src/warehouse/database/database.ts';
 import { recordSlot } from '../../../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../../../support/compare.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { openSandbox } from '../../../../sandbox/sandbox.ts';
 import { HOUR, SECOND } from '../../../../src/clock.ts';
 import { runLoop } from '../../../../src/engine/run/loop.ts';
-import { openSandbox } from '../../../../src/sandbox/sandbox.ts';
 import { freshness } from '../../../../src/warehouse/ledgers/incidents.ts';
 import { recordSlot } from '../../../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../../../support/compare.ts';

@@ -1,5 +1,5 @@
 import type { HttpBindings } from '@hono/node-server';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../src/clock.ts';
 import type { Webhooks } from '../changes/webhooks.ts';
 import type { FaultChooser } from '../faults/choose-fault.ts';
 import type { ListFault } from '../faults/fault-kinds.ts';

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import type { z } from 'zod';
-import { SECOND } from '../../clock.ts';
+import { SECOND } from '../../src/clock.ts';
 import { stampOf } from '../data/calendar.ts';
 import { mix } from '../data/random.ts';
 import { success, validationFailure } from '../envelopes/responses.ts';

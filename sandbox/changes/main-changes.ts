@@ -1,4 +1,4 @@
-import { SECOND } from '../../clock.ts';
+import { SECOND } from '../../src/clock.ts';
 import { dateOf, stampOf } from '../data/calendar.ts';
 import type { Data } from '../data/data.ts';
 import { randomItems, totalOf } from '../data/generate-invoices.ts';

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
-import { MINUTE } from '../../clock.ts';
-import { SluiceError } from '../../errors.ts';
+import { MINUTE } from '../../src/clock.ts';
+import { SluiceError } from '../../src/errors.ts';
 
 export interface Listening {
   readonly port: number;

@@ -1,4 +1,4 @@
-import { DAY, SECOND } from '../../clock.ts';
+import { DAY, SECOND } from '../../src/clock.ts';
 
 /** The value of a day column for a row without a date. */
 export const NO_DAY = -2147483648;

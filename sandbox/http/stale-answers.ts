@@ -1,5 +1,5 @@
 import type { Context, Next } from 'hono';
-import { SECOND } from '../../clock.ts';
+import { SECOND } from '../../src/clock.ts';
 import { mix } from '../data/random.ts';
 import type { Variants } from '../variants/variants.ts';
 import type { Env } from './app-dependencies.ts';

@@ -1,4 +1,4 @@
-import { MINUTE, SECOND } from '../../clock.ts';
+import { MINUTE, SECOND } from '../../src/clock.ts';
 
 /** Changes at an even pace of the source's time. */
 export interface ActivityStream {

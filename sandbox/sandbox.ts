@@ -1,5 +1,5 @@
-import { type Clock, DAY, HOUR, systemClock } from '../clock.ts';
-import { SluiceError } from '../errors.ts';
+import { type Clock, DAY, HOUR, systemClock } from '../src/clock.ts';
+import { SluiceError } from '../src/errors.ts';
 import type { Edits } from './changes/edits.ts';
 import type { Change, ChangeKind } from './changes/main-changes.ts';
 import type { OtherChange, OtherChangeKind } from './changes/other-changes.ts';

@@ -1,4 +1,4 @@
-import { SluiceError } from '../../errors.ts';
+import { SluiceError } from '../../src/errors.ts';
 import type { FaultRates, PlannedFault } from '../faults/choose-fault.ts';
 import { type Fault, faultKinds } from '../faults/fault-kinds.ts';
 import { splitNameValues } from './name-values.ts';

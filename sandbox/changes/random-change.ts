@@ -1,4 +1,4 @@
-import { DAY } from '../../clock.ts';
+import { DAY } from '../../src/clock.ts';
 import { dateOf } from '../data/calendar.ts';
 import type { Data } from '../data/data.ts';
 import type { Random } from '../data/random.ts';

@@ -1,4 +1,4 @@
-import { MINUTE, SECOND } from '../../clock.ts';
+import { MINUTE, SECOND } from '../../src/clock.ts';
 import type { Variants } from '../variants/variants.ts';
 import { createLimiter, type Verdict } from './limiter.ts';
 

@@ -1,4 +1,4 @@
-import { SluiceError } from '../../errors.ts';
+import { SluiceError } from '../../src/errors.ts';
 import { variantPoints } from '../variants/variant-points.ts';
 import { type Variants, variantNames } from '../variants/variants.ts';
 import { splitNameValues } from './name-values.ts';

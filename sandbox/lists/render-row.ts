@@ -1,4 +1,4 @@
-import { SECOND } from '../../clock.ts';
+import { SECOND } from '../../src/clock.ts';
 import { mix } from '../data/random.ts';
 import type { Amount, Item, Resource, Rows } from '../data/rows.ts';
 import { exactNumber } from '../envelopes/json-text.ts';

@@ -1,4 +1,4 @@
-import { MINUTE, SECOND } from '../../clock.ts';
+import { MINUTE, SECOND } from '../../src/clock.ts';
 import { stampOf } from '../data/calendar.ts';
 import type { Data } from '../data/data.ts';
 import type { Resource, Rows } from '../data/rows.ts';

@@ -1,4 +1,4 @@
-import { DAY } from '../../clock.ts';
+import { DAY } from '../../src/clock.ts';
 import { createEdits, type Edits, type EmitEvent } from '../changes/edits.ts';
 import { createMainChanges } from '../changes/main-changes.ts';
 import { createOtherChanges } from '../changes/other-changes.ts';

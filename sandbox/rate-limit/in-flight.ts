@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SECOND } from '../../clock.ts';
+import { SECOND } from '../../src/clock.ts';
 import { failure, htmlPage } from '../envelopes/responses.ts';
 import type { Variants } from '../variants/variants.ts';
 import { retryText } from './rate-limit.ts';

@@ -1,4 +1,4 @@
-import { SECOND } from '../../clock.ts';
+import { SECOND } from '../../src/clock.ts';
 import { toJson } from '../envelopes/json-text.ts';
 import type { Variants } from '../variants/variants.ts';
 import type { EventKind } from './edits.ts';

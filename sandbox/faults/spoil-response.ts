@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SECOND } from '../../clock.ts';
+import { SECOND } from '../../src/clock.ts';
 import { failure, htmlPage } from '../envelopes/responses.ts';
 import type { ConnectionFault } from './break-connection.ts';
 import type { Fault, ListFault } from './fault-kinds.ts';
