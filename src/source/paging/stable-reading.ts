@@ -237,8 +237,10 @@ const newestOf = (keys: Iterable<string>, known: bigint): bigint => {
   return newest;
 };
 
-function reachedBy({ pager: { shown, totalPages }, forgot, last }: Reading): Reached {
-  return { rows: forgot || last === null ? null : shown.size, last: last ?? '', counted: totalPages !== null };
+function reachedBy({ pager: { seen, shown, totalPages }, forgot, last }: Reading): Reached {
+  // The passes agree, so that the one before showed as many.
+  const rows = forgot ? seen.size : shown.size;
+  return { rows: last === null ? null : rows, last: last ?? '', counted: totalPages !== null };
 }
 
 function some(keys: KeySet, is: (key: string) => boolean): boolean {

@@ -11,6 +11,8 @@ const rounds = fc.array(
     come: fc.integer({ min: 0, max: 4 }),
     leave: fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { maxLength: 3 }),
     edit: fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { maxLength: 2 }),
+    /** A restart forgot what the reading had shown. */
+    forgets: fc.boolean(),
     /** The answer lost this row, as a faulty one does; two answers in a row never do. */
     loses: fc.option(fc.double({ min: 0, max: 0.999, noNaN: true }), { freq: 4 }),
   }),
@@ -45,20 +47,22 @@ describe('a list without a count', () => {
           let missing = new Set<number>();
           let end: ListEnd | null = null;
           let lost = false;
-          for (const { come, leave, edit, loses } of all) {
+          for (const { come, leave, edit, loses, forgets } of all) {
             for (let n = 0; n < come; n++) live.push({ id: next++, changedAt: changes++ });
             for (const place of edit)
               for (const row of live.splice(Math.floor(place * live.length), 1))
                 live.push({ ...row, changedAt: changes++ });
             for (const place of leave) live.splice(Math.floor(place * live.length), 1);
             const shown = inOrder(live, order).slice(0, cap);
-            lost = loses !== null && !lost && shown.length > 1;
-            if (lost) shown.splice(Math.floor((loses as number) * shown.length), 1);
+            lost = forgets ? lost : loses !== null && !lost && shown.length > 1;
+            if (lost && !forgets) shown.splice(Math.floor((loses as number) * shown.length), 1);
             if (shown.length === 0) continue;
             for (const id of shown) stored.add(id);
             const lacked = [...stored].filter(id => !shown.includes(id)).map(String);
             const last = String(shown.at(-1));
-            const reached = { rows: shown.length, last, counted: false };
+            const reached = forgets
+              ? { rows: null, last: '', counted: false }
+              : { rows: shown.length, last, counted: false };
             const behind = new Set(behindEnd(lacked, reached, order));
             const judged = judgeEnd(end, reached, {
               order,
@@ -66,7 +70,10 @@ describe('a list without a count', () => {
               newlyLacked: lacked.filter(key => !missing.has(Number(key))).length,
               half: 2 * lacked.length + 1 >= stored.size,
               mayCountTwice: false,
-              changedAt: order === 'updated-desc' ? live.find(({ id }) => String(id) === last)?.changedAt : undefined,
+              changedAt:
+                order === 'updated-desc' && !forgets
+                  ? live.find(({ id }) => String(id) === last)?.changedAt
+                  : undefined,
             });
             end = judged.end;
             // A second reading that lacks a row confirms its deletion.
@@ -78,7 +85,7 @@ describe('a list without a count', () => {
             missing = new Set(believed);
             const hidden = inOrder(live, order).slice(cap);
             // A faulty answer cannot be recognised by itself.
-            if (end.verdict === 'agreed' && !lost) expect(hidden.filter(id => !stored.has(id))).toEqual([]);
+            if (end.verdict === 'agreed' && !lost && !forgets) expect(hidden.filter(id => !stored.has(id))).toEqual([]);
           }
         }),
         { numRuns: 20_000 },

@@ -316,6 +316,40 @@ test('a first page that lacks rows makes later passes no longer', () => {
   expect(pagesToRead(reading)).toEqual([1, 2, 3, 4]);
 });
 
+test('a reading that goes on after a restart in its second pass still tells how many rows the list has', () => {
+  const context: ReadingContext = {
+    isSingleBody: false,
+    looksCut: false,
+    fullPage: 2,
+    mayLackIds: false,
+    canCut: false,
+    isIdOrdered: true,
+    cutsIfCountDiffers: false,
+    mostBelieved: null,
+  };
+  const rules = { count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 2 } as const;
+  const pages = [['5', '4'], ['3'], []];
+  let reading = startReading(rules);
+  const take = (page: number) => {
+    const keys = pages[page - 1] as string[];
+    const read = readPage(
+      reading,
+      { page, limit: 2, grantedAt: 'now', rows: keys.length, keys, meta: undefined, last: keys.at(-1) ?? null },
+      context,
+    );
+    reading = read.reading;
+    return read;
+  };
+  let position: ReturnType<typeof take>['position'] = null;
+  while (reading.pager.pass === 1) take(pagesToRead(reading)[0] as number);
+  ({ position } = take(1));
+  if (position === null) throw new Error('the second pass ended with its first page');
+  reading = startReading(rules, { ...position, keys: ['5', '4', '3'] });
+  let outcome: Outcome | null = null;
+  while (outcome === null) ({ outcome } = take(pagesToRead(reading)[0] as number));
+  expect(outcome).toEqual({ kind: 'complete', reached: { rows: 3, last: '3', counted: false } });
+});
+
 test('a counted list without an order is read again, though it shows a record with an id that cannot be stored', () => {
   const context: ReadingContext = {
     isSingleBody: false,
