@@ -13,7 +13,7 @@ import { systemClock } from './clock.ts';
 import type { Config, SourceSettings } from './config/config.ts';
 import { readConfig } from './config/read-config.ts';
 import { embeddedStatus, openEmbedded } from './embedded-postgres/embedded-server.ts';
-import { isKind, SluiceError } from './errors.ts';
+import { SluiceError, isKind } from './errors.ts';
 import { createLog } from './log.ts';
 import { openDatabase } from './warehouse/database/database.ts';
 

@@ -43,8 +43,11 @@ export interface SourceConfig {
   readonly mostSweeps: number;
 }
 
+/** What is set by resource. */
+export type ResourceSettings = Pick<SourceConfig, 'schedules' | 'weights' | 'targetMinutes' | 'history'>;
+
 /** One setting in the form that is safe to show. */
-export interface ShownSetting {
+interface ShownSetting {
   readonly name: string;
   readonly value: string;
   /** `default`, `environment`, `.env`, or the name of the sources file. */

@@ -3,11 +3,9 @@ import { cp, lstat, readdir, readFile, rename, rm, symlink } from 'node:fs/promi
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { codeOf, SluiceError } from '../errors.ts';
-import { exists } from './home-files.ts';
-import { makeFolder } from './make-folder.ts';
-import { removeGiven } from './ownership/give.ts';
-import { USE_OWN_POSTGRES } from './server-errors.ts';
-import type { ServerUser } from './server-user.ts';
+import { exists, makeFolder } from './home-files.ts';
+import { removeGiven } from './ownership.ts';
+import { type ServerUser, USE_OWN_POSTGRES } from './run-program.ts';
 
 export interface Binaries {
   readonly initdb: string;

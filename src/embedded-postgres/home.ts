@@ -3,13 +3,9 @@ import { lstat, realpath, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { dataFolder, exists, readIfPresent } from './home-files.ts';
-import { makeFolder } from './make-folder.ts';
-import { ownHome } from './ownership/own-home.ts';
-import { planted } from './ownership/planted.ts';
-import { replaceFile } from './ownership/replace-file.ts';
-import { runProgram } from './run-program.ts';
-import { type ServerUser, type UserIds, unprivilegedUser } from './server-user.ts';
+import { dataFolder, exists, makeFolder, planted, readIfPresent, replaceFile } from './home-files.ts';
+import { ownHome } from './ownership.ts';
+import { runProgram, type ServerUser, type UserIds, unprivilegedUser } from './run-program.ts';
 
 /** The usual home, `<data dir>/postgres`. */
 export const defaultHome = (base: string) => join(base, 'postgres');

@@ -1,10 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../errors.ts';
-import { dataFolder, readIfPresent } from './home-files.ts';
-import { replaceFile } from './ownership/replace-file.ts';
-import { runProgram } from './run-program.ts';
-import type { ServerUser } from './server-user.ts';
+import { dataFolder, readIfPresent, replaceFile } from './home-files.ts';
+import { runProgram, type ServerUser } from './run-program.ts';
 
 /** No system assigns this process id, so Postgres considers a lock file that names it stale. */
 const NO_SUCH_PID = 2 ** 31 - 2;

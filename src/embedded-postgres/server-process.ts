@@ -1,17 +1,18 @@
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { copyFile, lstat, stat, statfs, truncate } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MINUTE, SECOND } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
 import type { Binaries } from './binaries.ts';
-import { dataFolder, serverLog } from './home-files.ts';
-import { replaceFile } from './ownership/replace-file.ts';
-import { choosePort, HOST, isFree } from './port.ts';
+import { serverUserOf } from './home.ts';
+import { dataFolder, planted, portFile, readIfPresent, replaceFile, serverLog, whyPlanted } from './home-files.ts';
+import { giveFolder } from './ownership.ts';
 import { disarmPidFile, readPidFile } from './postmaster-pid.ts';
-import { runProgram } from './run-program.ts';
-import { startError } from './server-errors.ts';
-import { openServerLog } from './server-log.ts';
-import type { ServerUser } from './server-user.ts';
+import { runProgram, type ServerUser, USE_OWN_POSTGRES } from './run-program.ts';
 
+export const HOST = '127.0.0.1';
 export const START_TIMEOUT_MS = 2 * MINUTE;
 
 export type PostgresSettings = Readonly<Record<string, string>>;
@@ -94,4 +95,83 @@ export function refuseShellCharacters(home: string, { pgCtl }: Binaries): void {
     `The embedded Postgres cannot run in ${path}: the path contains $, ", \\, \` or a line break.`,
     { next: 'Set SLUICE_DATA_DIR to another folder, or set DATABASE_URL.' },
   );
+}
+
+/**
+ * The port of the last start if it is free, so that saved connections stay valid; otherwise one below the range of outgoing
+ * connections. (get-port would refuse the same port to one process for 15 s, and fall back to any free port.)
+ */
+export async function choosePort(home: string): Promise<number> {
+  const file = portFile(home);
+  const kept = Number(await readIfPresent(file));
+  const first = 15_432 + (createHash('sha256').update(home).digest().readUInt16BE() % 1000);
+  const candidates = [...(kept > 0 ? [kept] : []), ...Array.from({ length: 100 }, (_, i) => first + i)];
+  for (const port of candidates) {
+    if (!(await isFree(port))) continue;
+    if (port !== kept) await replaceFile(file, String(port), undefined);
+    return port;
+  }
+  throw new SluiceError('database', `No port from ${first} to ${first + 99} is free for the embedded Postgres.`, {
+    next: `Write the number of a free port to ${file}, or set DATABASE_URL.`,
+  });
+}
+
+export function isFree(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ port, host: HOST, exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
+
+const MOST_BYTES = 10 * 1024 * 1024;
+
+/** The log, and where the messages of the start that follows begin. pg_ctl creates the file, as the server's user. */
+async function openServerLog(home: string, user: ServerUser): Promise<{ path: string; size: number }> {
+  const path = serverLog(home);
+  if (user) await giveFolder(dirname(path), user);
+  const stats = await (user ? lstat(path) : stat(path)).catch(() => undefined);
+  const reason = stats && user && whyPlanted(stats, user.uid);
+  if (reason) throw planted(path, reason);
+  return { path, size: (await limitServerLog(home)) ? 0 : (stats?.size ?? 0) };
+}
+
+/**
+ * Above 10 MB, copies the log and empties it; false below. The running server goes on writing at its end. (Postgres' own collector
+ * truncates by time, not by size.) An emptied log without a copy is better than a full disk.
+ */
+export async function limitServerLog(home: string): Promise<boolean> {
+  const path = serverLog(home);
+  const { size } = (await stat(path).catch(() => undefined)) ?? { size: 0 };
+  if (size <= MOST_BYTES) return false;
+  const user = await serverUserOf(home);
+  if (user) await runProgram('/bin/sh', ['-c', 'cp -- "$0" "$0.1"; : > "$0"', path], { cwd: '/', user });
+  else {
+    await copyFile(path, `${path}.1`).catch(() => undefined);
+    await truncate(path);
+  }
+  return true;
+}
+
+export const FREE_SPACE = 'Free some disk space, then repeat the command.';
+
+/** Quotes what the server log gained after its first `logOffset` bytes, and the output of pg_ctl. */
+export async function startError(home: string, logOffset = 0, output = ''): Promise<SluiceError> {
+  const log = (await readIfPresent(serverLog(home))) ?? '';
+  return diagnose(home, 'The embedded Postgres did not start', `${log.slice(logOffset)}\n${output}`);
+}
+
+/** Postgres' programs report causes only as text, so the most frequent cause, a full disk, is checked here. */
+export async function diagnose(home: string, failure: string, output: string): Promise<SluiceError> {
+  const { bavail, bsize } = await statfs(home);
+  const freeMb = Math.floor((bavail * bsize) / 1024 / 1024);
+  const tail = output.trim().split('\n').slice(-12).join('\n');
+  if (freeMb < 64) {
+    return new SluiceError('database', `${failure}: the disk of ${home} is full (${freeMb} MB free).\n${tail}`, {
+      next: FREE_SPACE,
+    });
+  }
+  return new SluiceError('database', `${failure} in ${home}:\n${tail}`, {
+    next: `See ${serverLog(home)}, or ${USE_OWN_POSTGRES}.`,
+  });
 }

@@ -9,9 +9,7 @@ import { readCoverage } from '../warehouse/ledgers/coverage.ts';
 import { readTraits } from '../warehouse/ledgers/traits.ts';
 import { findById, type HighestIds, highestIds, type NewRow, newRows } from '../warehouse/pushes/push-rows.ts';
 import { isEmptied, noteNews, type PushItem, type PushNews, readItems } from '../warehouse/pushes/pushes.ts';
-import { isAbove } from './compare-rows.ts';
-import { findSimilarRows } from './find-similar-rows.ts';
-import { matchRows } from './match-rows.ts';
+import { findSimilarRows, isAbove, matchRows } from './match-rows.ts';
 import type { PushTarget } from './targets.ts';
 
 /** Reads the list into the warehouse: as a sync does, newest end first, or a range of dates in full (null: without bound). */

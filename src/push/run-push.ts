@@ -10,13 +10,13 @@ import {
   type PushNews,
   readItems,
 } from '../warehouse/pushes/pushes.ts';
-import { groupRequests } from './group-requests.ts';
-import { updatesOfBatch, updatesOfSingle } from './item-updates.ts';
+import { updatesOfBatch, updatesOfSingle } from './parse-response.ts';
 import { findRefused, isUnmatched, type Reconciliation, reconcile } from './reconcile.ts';
 import { createSendPolicy } from './send-policy.ts';
 import type { Sender } from './sender.ts';
+import { groupRequests } from './targets.ts';
 
-export interface Push extends Omit<Reconciliation, 'resource'> {
+interface Push extends Omit<Reconciliation, 'resource'> {
   /** Its name in the log and in the ledger, e.g. `customers`. */
   readonly name: string;
   /** Null if the API has no list, and so no job, to read the records back. */

@@ -10,7 +10,7 @@ const MAX_NOT_FOUND = 3;
 const MAX_UNNAMED = 2;
 
 /** A request, its result, and the new states of its lines. */
-export interface SentRequest {
+interface SentRequest {
   readonly path: string;
   readonly batch: boolean;
   readonly result: SendResult;
@@ -20,7 +20,7 @@ export interface SentRequest {
 }
 
 /** Learns from the results of one round of requests, so that a failing source is not sent the same thing a thousand times. */
-export interface SendPolicy {
+interface SendPolicy {
   /** Entries per batch from the next round on. */
   readonly batchSize: number;
   /** Whether to continue the round. Throws when the failure would affect all other lines too. */

@@ -15,7 +15,7 @@ export interface PushTarget {
   readonly batch: PushBatch | null;
 }
 
-export interface PushBatch {
+interface PushBatch {
   readonly path: string;
   readonly entry: z.ZodObject;
   readonly wrap: (entries: readonly unknown[]) => object;
@@ -46,3 +46,23 @@ export const PUSH_TARGETS: Readonly<Record<string, PushTarget>> = {
   tickets: single(endpoints.tickets, ['subject']),
   transactions: single(endpoints.transactions, []),
 };
+
+/** The lines of one request. */
+interface RequestGroup<Item> {
+  readonly batch: boolean;
+  readonly items: Item[];
+}
+
+/** Groups lines into requests: those that a batch can hold by `batchSize`, all others one by one. */
+export function groupRequests<Item extends { readonly body: unknown }>(
+  target: PushTarget,
+  items: readonly Item[],
+  batchSize: number,
+): RequestGroup<Item>[] {
+  const fits = ({ body }: Item) => target.batch !== null && batchSize > 1 && target.batch.entry.safeParse(body).success;
+  const together = items.filter(fits);
+  const groups: RequestGroup<Item>[] = [];
+  for (let at = 0; at < together.length; at += batchSize)
+    groups.push({ batch: true, items: together.slice(at, at + batchSize) });
+  return [...groups, ...items.filter(item => !fits(item)).map(item => ({ batch: false, items: [item] }))];
+}

@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeFolder } from '../../src/embedded-postgres/make-folder.ts';
+import { makeFolder } from '../../src/embedded-postgres/home-files.ts';
 import { isKind } from '../../src/errors.ts';
 
 test('a folder is created with those above it, and an existing one is kept', async () => {

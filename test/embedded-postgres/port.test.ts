@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { choosePort, isFree } from '../../src/embedded-postgres/port.ts';
+import { choosePort, isFree } from '../../src/embedded-postgres/server-process.ts';
 
 let home: string;
 let other: Server | undefined;

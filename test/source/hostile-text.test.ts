@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -16,7 +16,7 @@ import { createRecordParser } from '../../src/engine/records/parse-record.ts';
 import { isSecretName } from '../../src/engine/records/secret-names.ts';
 import { jsonText, plainText, rowText } from '../../src/engine/storable-text.ts';
 import { createLog } from '../../src/log.ts';
-import { findSimilarRows } from '../../src/push/find-similar-rows.ts';
+import { findSimilarRows } from '../../src/push/match-rows.ts';
 import { parseBatch, parseRefusedEntries } from '../../src/push/parse-response.ts';
 import { commandsIn } from '../../src/service/console/parts/next-step.ts';
 import { isoTimes } from '../../src/service/iso-times.ts';

@@ -6,7 +6,7 @@ import { readAgenda } from '../../engine/run/agenda/read-agenda.ts';
 import { count, durationText } from '../../service/format.ts';
 import { nextQuestions } from '../../service/status/next-questions.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { describeTargets, TARGET_NEXT } from '../agenda/describe-targets.ts';
+import { TARGET_NEXT, describeTargets } from '../agenda/describe-targets.ts';
 import { GAP, table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { isServiceRunning } from '../run/running-service.ts';

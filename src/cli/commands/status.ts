@@ -7,8 +7,8 @@ import { budgetLine, count, durationText, moment } from '../../service/format.ts
 import { INCIDENT_TITLES } from '../../service/incidents/incident-titles.ts';
 import { estimateRemaining, remainingText } from '../../service/orders/remaining-work.ts';
 import { conditionOf } from '../../service/status/condition.ts';
-import { readSourceStatus, type SourceStatus } from '../../service/status/source-status.ts';
-import { delayTable, minute, resourceTable, runTable, type StatusTable } from '../../service/status/status-tables.ts';
+import { type SourceStatus, readSourceStatus } from '../../service/status/source-status.ts';
+import { type StatusTable, delayTable, minute, resourceTable, runTable } from '../../service/status/status-tables.ts';
 import { readUpToDate } from '../../service/status/up-to-date.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Run } from '../../warehouse/ledgers/runs.ts';

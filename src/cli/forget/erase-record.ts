@@ -7,9 +7,9 @@ import { eraseLines } from '../../warehouse/erasure/erase-lines.ts';
 import { type Counts, eraseMentions, eraseRow } from '../../warehouse/erasure/erase-row.ts';
 import { type Erasure, lastErased, writeReceipt } from '../../warehouse/erasure/receipts.ts';
 import { readCopies, readRecordState } from '../../warehouse/erasure/record-copies.ts';
-import { findMentions, findReferences, type Reference } from '../../warehouse/erasure/references.ts';
-import { storedKey, type Table } from '../../warehouse/rows/tables.ts';
-import { checkGone, type ForgetRequest } from './check-gone.ts';
+import { type Reference, findMentions, findReferences } from '../../warehouse/erasure/references.ts';
+import { type Table, storedKey } from '../../warehouse/rows/tables.ts';
+import { type ForgetRequest, checkGone } from './check-gone.ts';
 import { type Marks, marksOf } from './marks.ts';
 
 export interface Forgotten {

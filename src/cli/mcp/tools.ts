@@ -1,7 +1,7 @@
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
 import { HOUR } from '../../clock.ts';
-import { explain, SluiceError } from '../../errors.ts';
+import { SluiceError, explain } from '../../errors.ts';
 import { isoTimes } from '../../service/iso-times.ts';
 import { estimateReading } from '../../service/orders/estimate-reading.ts';
 import { parseRange } from '../../service/orders/order-range.ts';
@@ -16,7 +16,7 @@ import { isServiceRunning } from '../run/running-service.ts';
 import type { Session } from '../session/session.ts';
 
 /** What the tools work with. */
-export interface ToolContext {
+interface ToolContext {
   readonly session: Session;
   /** As the owner, for the bookkeeping. */
   readonly database: Database;

@@ -8,7 +8,7 @@ export interface SampledField {
   readonly type: FieldType;
 }
 
-export interface Sample {
+interface Sample {
   readonly fields: readonly SampledField[];
   /** Fields that hold lists or objects: they are kept in `_extra`. */
   readonly nested: readonly string[];

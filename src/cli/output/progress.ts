@@ -7,10 +7,10 @@ import type { Task } from '../../engine/task/task.ts';
 import { count, plural } from '../../service/format.ts';
 import { visibleText } from '../../visible-text.ts';
 import type { Terminal } from '../session/terminal.ts';
-import { crowdedText, limitText, NOTICED_MS, pauseText, retryText, SAME_WAIT_MS } from './wait-note.ts';
+import { NOTICED_MS, SAME_WAIT_MS, crowdedText, limitText, pauseText, retryText } from './wait-note.ts';
 
 /** Progress of one resource. `share`: the part of its rows that has been read, 0 to 1; null if unknown. */
-export interface Standing {
+interface Standing {
   readonly resource: string;
   readonly rows: number;
   readonly requests: number;

@@ -1,8 +1,8 @@
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
-import { codeOf, SluiceError } from '../../errors.ts';
+import { SluiceError, codeOf } from '../../errors.ts';
 
 /** A file that appears under its name only once it is complete. */
-export interface ResultFile {
+interface ResultFile {
   write(part: string | Uint8Array): Promise<boolean>;
   complete(): Promise<void>;
   /** Removes what was written, unless it is complete. */

@@ -1,7 +1,6 @@
 import { sourceOption } from '../../next-steps.ts';
 import type { Line } from '../../push/check-lines.ts';
-import { groupRequests } from '../../push/group-requests.ts';
-import type { PushTarget } from '../../push/targets.ts';
+import { type PushTarget, groupRequests } from '../../push/targets.ts';
 import { count, plural } from '../../service/format.ts';
 import type { PushState } from '../../warehouse/pushes/pushes.ts';
 import type { Outcome } from '../session/session.ts';

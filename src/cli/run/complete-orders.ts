@@ -6,8 +6,7 @@ import { type OrderRequest, placeOrder } from '../../service/orders/place-order.
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { findReader } from '../../warehouse/database/source-lock.ts';
-import type { Order } from '../../warehouse/ledgers/orders.ts';
-import { readOrders } from '../../warehouse/ledgers/orders.ts';
+import { type Order, readOrders } from '../../warehouse/ledgers/orders.ts';
 import { type OrderProgress, type OrderWork, orderProgress, orderWork } from '../../warehouse/reports/report.ts';
 import { momentWithZone } from '../output/moments.ts';
 import type { Progress } from '../output/progress.ts';
@@ -25,7 +24,7 @@ export interface OrderResult {
   readonly progress: OrderProgress;
 }
 
-export interface Reading {
+interface Reading {
   readonly terminal: Terminal;
   readonly database: Database;
   /** The source's name in the bookkeeping. */

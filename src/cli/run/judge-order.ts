@@ -2,7 +2,7 @@ import { count, plural } from '../../service/format.ts';
 import type { OrderState } from '../../warehouse/ledgers/orders.ts';
 
 /** What an order left behind, as far as it decides whether its command succeeded. */
-export interface Leftover {
+interface Leftover {
   readonly kind: string;
   readonly state: OrderState;
   /** Records read, some of them several times, and how many could not be parsed. */

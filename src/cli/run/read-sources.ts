@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { SluiceError } from '../../errors.ts';
 import type { OrderRequest } from '../../service/orders/place-order.ts';
 import { estimateText } from '../estimate/estimate-text.ts';
-import { estimateWork, type Work } from '../estimate/estimate-work.ts';
+import { type Work, estimateWork } from '../estimate/estimate-work.ts';
 import { createProgress } from '../output/progress.ts';
 import { lagText } from '../output/wait-note.ts';
 import type { Session } from '../session/session.ts';
@@ -19,7 +19,7 @@ export interface ReadResult {
   readonly failed: readonly { readonly source: string; readonly error: SluiceError }[];
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   readonly noWait: boolean;
   readonly moved?: boolean;
   /** Stop with the kind `quota` after this many requests. */

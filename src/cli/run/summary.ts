@@ -151,7 +151,7 @@ export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult
 }
 
 /** What syncs that did not read everything left unread, and what that would cost; a line for each source. */
-export function unreadLines(results: readonly OrderResult[]): string[] {
+function unreadLines(results: readonly OrderResult[]): string[] {
   const bySource = new Map<string, OrderResult[]>();
   for (const result of results) {
     const { kind, state, reason, source } = result.order;

@@ -1,6 +1,6 @@
 import { SECOND } from '../../clock.ts';
 import { embeddedStatus, openEmbedded } from '../../embedded-postgres/embedded-server.ts';
-import { limitServerLog } from '../../embedded-postgres/server-log.ts';
+import { limitServerLog } from '../../embedded-postgres/server-process.ts';
 import { explain } from '../../errors.ts';
 import type { Session } from '../session/session.ts';
 

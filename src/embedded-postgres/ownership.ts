@@ -1,12 +1,21 @@
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, realpath, rename, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { codeOf, SluiceError } from '../../errors.ts';
-import { adminPasswordFile, dataFolder, passwordFile, portFile, readerPasswordFile, serverLog } from '../home-files.ts';
-import type { UserIds } from '../server-user.ts';
-import { giveFolder, removeGiven } from './give.ts';
-import { planted, whyPlanted } from './planted.ts';
-import { foldersAbove, refuseWritable } from './refuse-writable.ts';
+import { codeOf, SluiceError } from '../errors.ts';
+import {
+  adminPasswordFile,
+  dataFolder,
+  exists,
+  makeFolder,
+  passwordFile,
+  planted,
+  portFile,
+  readerPasswordFile,
+  serverLog,
+  statLink,
+  whyPlanted,
+} from './home-files.ts';
+import { runProgram, type ServerUser, USE_OWN_POSTGRES, type UserIds } from './run-program.ts';
 
 /**
  * Makes a home that root uses root's own: only `data` and `log` belong to `user`, who runs the server. Earlier versions gave all of
@@ -92,9 +101,66 @@ const ownedByOther = (home: string, uid: number): SluiceError =>
     next: `Run Sluice as that user, give it to root (chown -h root ${passwordFile(home)}), or set DATABASE_URL.`,
   });
 
-async function statLink(path: string): Promise<Stats | undefined> {
-  return lstat(path).catch(error => {
-    if (codeOf(error) === 'ENOENT') return undefined;
+/** In a sticky folder such as /tmp, only the folder's owner can rename what belongs to root. */
+const FIND_WRITABLE =
+  'for folder; do if test -O "$folder" || { test -w "$folder" && ! test -k "$folder"; }; then echo "$folder"; fi; done';
+
+/** Refuses folders in which `user` could replace root's. Tried as that user, because modes alone ignore access lists and mount options. */
+async function refuseWritable(folders: readonly string[], user: UserIds): Promise<void> {
+  const { output } = await runProgram('/bin/sh', ['-c', FIND_WRITABLE, 'sh', ...folders], { cwd: '/', user });
+  const folder = output.trim().split('\n')[0];
+  if (!folder) return;
+  throw new SluiceError(
+    'database',
+    `User id ${user.uid}, who runs the embedded Postgres, may write ${folder}: root's files in it are not safe.`,
+    {
+      next: `Give that folder to root (chown root, chmod go-w), set SLUICE_DATA_DIR to a folder of root's, or ${USE_OWN_POSTGRES}.`,
+    },
+  );
+}
+
+/** The folders above, the nearest first. */
+export function foldersAbove(path: string): string[] {
+  const above = dirname(path);
+  return above === path ? [] : [above, ...foldersAbove(above)];
+}
+
+/** A folder of `user` in root's home, created if necessary. */
+export async function giveFolder(path: string, user: UserIds): Promise<void> {
+  await makeFolder(path, 0o700);
+  const folder = await open(path, constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(error => {
+    if (codeOf(error) === 'ELOOP' || codeOf(error) === 'ENOTDIR') throw planted(path, 'is not a folder of its own');
     throw error;
   });
+  try {
+    const { uid } = await folder.stat();
+    if (uid === user.uid) return;
+    if (uid !== 0) throw planted(path, `belongs to another user (id ${uid})`);
+    await folder.chown(user.uid, user.gid);
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Creates a file that only `user` may read; refuses to use one that exists. */
+export async function giveFile(path: string, text: string, user: ServerUser): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(text);
+    if (user) await file.chown(user.uid, user.gid);
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Removes a file or folder of the home. `user` could turn parts of its folders into links meanwhile: they are emptied as that user,
+ * and what is left by `rm`, which unlike Node descends by descriptors and follows no link.
+ */
+export async function removeGiven(path: string, user: ServerUser): Promise<void> {
+  if (!user) return rm(path, { recursive: true, force: true });
+  for (const remover of [user, undefined]) {
+    await runProgram('/bin/rm', ['-rf', '--', path], { cwd: '/', user: remover });
+  }
+  if (await exists(path)) throw planted(path, 'cannot be removed');
 }
