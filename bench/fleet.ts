@@ -15,8 +15,8 @@ import { MINUTE, SECOND } from '../src/clock.ts';
 import { embeddedStatus, openEmbedded, stopEmbedded } from '../src/embedded-postgres/embedded-server.ts';
 import { createLog } from '../src/log.ts';
 import { type Database, openDatabase } from '../src/warehouse/database/database.ts';
-import { type Progress, longestUnread, readProgress, shares, slotDelays } from './fleet-fairness.ts';
-import type { SandboxOpened, SandboxesWanted } from './fleet-sandboxes.ts';
+import { longestUnread, type Progress, readProgress, shares, slotDelays } from './fleet-fairness.ts';
+import type { SandboxesWanted, SandboxOpened } from './fleet-sandboxes.ts';
 import { cpuSeconds, residentMb, serverCpuSeconds, serverMb } from './fleet-usage.ts';
 
 const { values: given } = parseArgs({

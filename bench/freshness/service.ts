@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Sandbox, openSandbox } from '../../sandbox/sandbox.ts';
+import { openSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
 import { openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
 import { createLog } from '../../src/log.ts';

@@ -4,6 +4,8 @@ import { SluiceError } from '../errors.ts';
 import { readSettingsFile } from './read-settings-file.ts';
 import { SETTING_NAMES, type SettingName, type SettingTexts } from './schema.ts';
 
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 /** The settings as text: from the environment and, for what it does not set, from `.env`. */
 export interface RawSettings {
   /** Trimmed; undefined when not set or empty. */
@@ -44,18 +46,11 @@ export function settingTexts({ textOf }: Pick<RawSettings, 'textOf'>): SettingTe
   return texts;
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-interface EnvFile {
-  readonly values: Environment;
-  /** Each names a line, never its content. */
-  readonly problems: readonly string[];
-  /** Every user of this machine may read it. */
-  readonly isPublic: boolean;
-}
-
-/** The variables of a `.env` file, none if there is no such file. Throws the kind `configuration` for one that others control. */
-function readEnvFile(path: string): EnvFile {
+/**
+ * The variables of a `.env` file, none if there is no such file. Each problem names a line, never its content. Throws the kind
+ * `configuration` for a file that others control.
+ */
+function readEnvFile(path: string): { values: Environment; problems: string[]; isPublic: boolean } {
   const unread = { values: {}, isPublic: false };
   try {
     const { text, refused, isPublic } = readSettingsFile(path);

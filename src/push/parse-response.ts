@@ -2,7 +2,7 @@ import { isObject } from '../source/answers/json.ts';
 import { deniesSuccess } from '../source/answers/says-failure.ts';
 import { shorten } from '../source/answers/shorten.ts';
 import type { PushItem, PushNews } from '../warehouse/pushes/pushes.ts';
-import { isBatchUnsupported } from './send-policy.ts';
+import { isBatchUnsupported } from './run-push.ts';
 import type { SendResult } from './sender.ts';
 
 /** The new state of the one line of a request. */

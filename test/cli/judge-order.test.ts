@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { problemOf } from '../../src/cli/run/judge-order.ts';
+import { problemOf } from '../../src/cli/run/summary.ts';
 
 const DONE = {
   kind: 'sync',

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { type Random, createRandom, mix } from '../../sandbox/data/random.ts';
-import { type Sandbox, openSandbox } from '../../sandbox/sandbox.ts';
+import { createRandom, mix, type Random } from '../../sandbox/data/random.ts';
+import { openSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 import { embeddedStatus } from '../../src/embedded-postgres/embedded-server.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
-import { KEY, begin, run, until } from '../cli/run-command.ts';
+import { begin, KEY, run, until } from '../cli/run-command.ts';
 import { createWatch, recordDeletions } from '../simulation/play/watch.ts';
 import { differences } from '../support/compare.ts';
 import { MAIN } from '../support/resources.ts';

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
-import { type SandboxOptions, openSandbox } from '../../sandbox/sandbox.ts';
+import { openSandbox, type SandboxOptions } from '../../sandbox/sandbox.ts';
 import { embeddedStatus } from '../../src/embedded-postgres/embedded-server.ts';
-import { type Ended, KEY, begin, run, until, useBuild, withInstallation } from '../cli/run-command.ts';
+import { begin, type Ended, KEY, run, until, useBuild, withInstallation } from '../cli/run-command.ts';
 import { differences } from '../support/compare.ts';
 import { MAIN } from '../support/resources.ts';
 import { fillDisk } from './full-disk.ts';

@@ -1,13 +1,11 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import customers from '../../jobs/customers.ts';
-import { marksOf } from '../../src/cli/forget/marks.ts';
-import { sampleFields } from '../../src/cli/new/sample-fields.ts';
-import { queryExpanded } from '../../src/cli/output/query-expanded.ts';
-import { json, ndjson } from '../../src/cli/output/query-formats.ts';
-import { queryTable } from '../../src/cli/output/query-table.ts';
+import { sampleFields } from '../../src/cli/commands/new.ts';
+import { marksOf } from '../../src/cli/forget/erase-record.ts';
+import { json, ndjson, queryExpanded, queryTable } from '../../src/cli/output/query-formats.ts';
 import { PLAIN } from '../../src/cli/session/terminal.ts';
 import { HOUR } from '../../src/clock.ts';
 import { deletionMark } from '../../src/engine/profile/observe-address.ts';

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, readdir, rm, statfs } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, statfs } from 'node:fs/promises';
 import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
@@ -8,7 +8,7 @@ import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/warehouse/database/database.ts';
 import { migrate } from '../../src/warehouse/database/migrate.ts';
 import { ask } from './ask.ts';
-import { MIGRATIONS, inDatabase } from './database.ts';
+import { inDatabase, MIGRATIONS } from './database.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -6,13 +6,12 @@ import { readAgenda } from '../../engine/run/agenda/read-agenda.ts';
 import { count, durationText } from '../../service/format.ts';
 import { nextQuestions } from '../../service/status/next-questions.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { TARGET_NEXT, describeTargets } from '../agenda/describe-targets.ts';
 import { GAP, table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
-import { isServiceRunning } from '../run/running-service.ts';
-import { newCommand } from '../session/new-command.ts';
+import { describeTargets, TARGET_NEXT } from '../run/targets.ts';
+import { newCommand } from '../session/cli-options.ts';
 import type { Cli, Session } from '../session/session.ts';
-import { agendaRules, openLedger, schedulesOf } from '../session/source-settings.ts';
+import { agendaRules, isServiceRunning, openLedger, schedulesOf } from '../session/source-settings.ts';
 
 /** Questions shown. */
 const MOST = 20;

@@ -7,17 +7,14 @@ import type { Database } from '../../warehouse/database/database.ts';
 import { readTraits, type Trait } from '../../warehouse/ledgers/traits.ts';
 import { findPowers, POWERS_NEXT } from '../../warehouse/reports/login-powers.ts';
 import { serverVersion } from '../../warehouse/reports/report.ts';
-import { TARGET_NEXT } from '../agenda/describe-targets.ts';
-import { readTargets } from '../agenda/read-targets.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { type Check, checkAnswer } from '../run/check-answer.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
-import { describeAddresses } from '../session/describe-addresses.ts';
-import { describeTls, TLS_NEXT } from '../session/describe-tls.ts';
-import { newCommand } from '../session/new-command.ts';
+import { readTargets, TARGET_NEXT } from '../run/targets.ts';
+import { describeAddresses, describeShared, describeTls, SHARED_NEXT, TLS_NEXT } from '../session/check-settings.ts';
+import { newCommand } from '../session/cli-options.ts';
 import type { Cli, Session, Warehouse } from '../session/session.ts';
-import { describeShared, SHARED_NEXT } from '../session/shared-sources.ts';
 import { isOpen, openLedger } from '../session/source-settings.ts';
 
 interface Options {

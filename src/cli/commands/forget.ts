@@ -7,8 +7,7 @@ import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source
 import { eraseRecord, type Forgotten } from '../forget/erase-record.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
-import { selectResources } from '../session/cli-options.ts';
-import { NO_WAIT, newCommand } from '../session/new-command.ts';
+import { NO_WAIT, newCommand, selectResources } from '../session/cli-options.ts';
 import type { Cli, Outcome, Session } from '../session/session.ts';
 import { isOpen, type OpenSource, recognise } from '../session/source-settings.ts';
 

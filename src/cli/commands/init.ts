@@ -1,13 +1,12 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { text as readAll } from 'node:stream/consumers';
 import { parseEnv } from 'node:util';
+import { isCancel, password, text } from '@clack/prompts';
 import type { Command } from 'commander';
 import { capitalized, codeOf, SluiceError, sentence } from '../../errors.ts';
-import { type Answers, ask } from '../init/ask.ts';
-import { withSettings } from '../init/env-text.ts';
 import { type Check, checkAnswer } from '../run/check-answer.ts';
-import { newCommand } from '../session/new-command.ts';
+import { newCommand } from '../session/cli-options.ts';
 import type { Cli, Session } from '../session/session.ts';
 
 const EXAMPLES = `sluice init
@@ -59,7 +58,7 @@ async function init(session: Session, options: Options): Promise<0> {
 async function readAnswers({ url }: Options): Promise<Answers> {
   const given = url === undefined ? {} : { url };
   if (process.stdin.isTTY) return ask(given);
-  const key = (await text(process.stdin)).trim();
+  const key = (await readAll(process.stdin)).trim();
   if (url !== undefined && key !== '') return { url, key };
   throw new SluiceError(
     'usage',
@@ -87,4 +86,50 @@ function write(file: string, content: string): void {
   } catch (cause) {
     throw new SluiceError('failed', `${file} cannot be written (${codeOf(cause)}).`, { cause });
   }
+}
+
+interface Answers {
+  readonly url: string;
+  readonly key: string;
+}
+
+/** Asks on the terminal for what is not given; the key is not shown as it is typed. */
+async function ask(given: Partial<Answers>): Promise<Answers> {
+  const required = (value: string | undefined) => (value?.trim() ? undefined : 'Needed to read the source.');
+  const url =
+    given.url ??
+    (await text({
+      message: 'Address of the installation',
+      placeholder: 'https://books.example.com',
+      validate: required,
+    }));
+  if (isCancel(url)) throw cancelled();
+  const key =
+    given.key ?? (await password({ message: 'API key (Settings, API Access)', mask: '*', validate: required }));
+  if (isCancel(key)) throw cancelled();
+  return { url: url.trim(), key: key.trim() };
+}
+
+const cancelled = (): SluiceError => new SluiceError('stopped', 'Stopped; nothing was written.');
+
+/** The text of a `.env` file with these settings: lines that set them are replaced, all others stay as they are. */
+export function withSettings(text: string, settings: Readonly<Record<string, string>>): string {
+  const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
+  for (const [name, value] of Object.entries(settings)) {
+    const line = `${name}=${quoted(name, value)}`;
+    const at = lines.findIndex(each => new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=`).test(each));
+    if (at >= 0) lines[at] = line;
+    else lines.push(line);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** As Node reads it: without quotes, `#` begins a comment; within double quotes, `\n` is a line end. */
+function quoted(name: string, value: string): string {
+  if (/^[\w.:/@%+~-]*$/.test(value)) return value;
+  const quote = ["'", '`', '"'].find(each => !value.includes(each));
+  if (quote !== undefined && !(quote === '"' && value.includes('\\'))) return `${quote}${value}${quote}`;
+  throw new SluiceError('usage', `${name} holds all three kinds of quotes, which .env cannot hold.`, {
+    next: `Set it in the environment: export ${name}=...`,
+  });
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { applyMigrations } from '../run/pending-migrations.ts';
-import { newCommand } from '../session/new-command.ts';
+import { newCommand } from '../session/cli-options.ts';
 import type { Cli } from '../session/session.ts';
 
 export function migrateCommand(cli: Cli): Command {

@@ -1,20 +1,18 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
-import { type Line, checkLines } from '../../push/check-lines.ts';
+import { checkLines, type Line } from '../../push/check-lines.ts';
 import { PUSH_TARGETS } from '../../push/targets.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
-import { type PushState, knownStates } from '../../warehouse/pushes/pushes.ts';
-import { readLines } from '../push/input-file.ts';
-import { showProblems, showPushed } from '../push/report.ts';
+import { knownStates, type PushState } from '../../warehouse/pushes/pushes.ts';
+import { readLines } from '../push/read-lines.ts';
+import { BATCH, showPlan, showProblems, showPushed } from '../push/report.ts';
 import { sendLines } from '../push/send-lines.ts';
-import { BATCH, showPlan } from '../push/show-plan.ts';
 import { applyMigrations, hasBookkeeping } from '../run/pending-migrations.ts';
-import { wholeNumber } from '../session/cli-options.ts';
-import { NO_WAIT, newCommand } from '../session/new-command.ts';
+import { NO_WAIT, newCommand, wholeNumber } from '../session/cli-options.ts';
 import type { Cli, Outcome, Session } from '../session/session.ts';
-import { type OpenSource, isOpen, recognise } from '../session/source-settings.ts';
+import { isOpen, type OpenSource, recognise } from '../session/source-settings.ts';
 
 const EXAMPLES = `sluice push customers new.csv            check the file and count the requests
 sluice push customers new.csv --yes      create the lines that are not created yet

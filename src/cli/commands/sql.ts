@@ -6,13 +6,10 @@ import { SluiceError } from '../../errors.ts';
 import { plural } from '../../service/format.ts';
 import { csv, csvSafe, type Format } from '../../service/query/csv.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';
-import { queryExpanded } from '../output/query-expanded.ts';
-import { json, ndjson } from '../output/query-formats.ts';
-import { queryTable } from '../output/query-table.ts';
+import { json, ndjson, queryExpanded, queryTable } from '../output/query-formats.ts';
 import { openResultFile } from '../output/result-file.ts';
-import { newCommand } from '../session/new-command.ts';
-import { openQueryLogin } from '../session/open-query-login.ts';
-import type { Cli, Session } from '../session/session.ts';
+import { newCommand } from '../session/cli-options.ts';
+import { type Cli, openQueryLogin, type Session } from '../session/session.ts';
 import { PLAIN, type Terminal } from '../session/terminal.ts';
 
 const EXAMPLES = `sluice sql "select status, count(*), sum(amount) from invoices group by status"

@@ -7,8 +7,8 @@ import { budgetLine, count, durationText, moment } from '../../service/format.ts
 import { INCIDENT_TITLES } from '../../service/incidents/incident-titles.ts';
 import { estimateRemaining, remainingText } from '../../service/orders/remaining-work.ts';
 import { conditionOf } from '../../service/status/condition.ts';
-import { type SourceStatus, readSourceStatus } from '../../service/status/source-status.ts';
-import { type StatusTable, delayTable, minute, resourceTable, runTable } from '../../service/status/status-tables.ts';
+import { readSourceStatus, type SourceStatus } from '../../service/status/source-status.ts';
+import { delayTable, minute, resourceTable, runTable, type StatusTable } from '../../service/status/status-tables.ts';
 import { readUpToDate } from '../../service/status/up-to-date.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Run } from '../../warehouse/ledgers/runs.ts';
@@ -16,10 +16,9 @@ import type { Spending } from '../../warehouse/reports/report.ts';
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
-import { isServiceRunning } from '../run/running-service.ts';
-import { newCommand } from '../session/new-command.ts';
+import { newCommand } from '../session/cli-options.ts';
 import type { Cli, Session, Warehouse } from '../session/session.ts';
-import { agendaRules, openLedger, paceOf, schedulesOf } from '../session/source-settings.ts';
+import { agendaRules, isServiceRunning, openLedger, paceOf, schedulesOf } from '../session/source-settings.ts';
 
 export function statusCommand(cli: Cli): Command {
   return newCommand(

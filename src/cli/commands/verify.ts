@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import { count, plural } from '../../service/format.ts';
 import { isUnreadableKey } from '../../source/paging/row-key.ts';
-import { showDryRun } from '../estimate/show-dry-run.ts';
 import { table } from '../output/table.ts';
+import { showDryRun } from '../run/estimate-work.ts';
 import { type ReadResult, readSources } from '../run/read-sources.ts';
 import { endNote, failuresOf, outcomeOf, resourceNames, showSummary, summarise } from '../run/summary.ts';
-import { selectResources, wholeNumber } from '../session/cli-options.ts';
-import { DRY_RUN, MAX_REQUESTS, NO_WAIT, newCommand } from '../session/new-command.ts';
+import { DRY_RUN, MAX_REQUESTS, NO_WAIT, newCommand, selectResources, wholeNumber } from '../session/cli-options.ts';
 import type { Cli, Outcome, Session } from '../session/session.ts';
 
 const EXAMPLES = `sluice verify                     report differences; change nothing

@@ -12,14 +12,12 @@ import {
   renewSecret,
   type Webhook,
 } from '../../warehouse/ledgers/receivers.ts';
-import { momentWithZone } from '../output/moments.ts';
+import { createWaitNote, momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
-import { createWaitNote } from '../output/wait-note.ts';
 import { applyMigrations, hasBookkeeping } from '../run/pending-migrations.ts';
-import { isServiceRunning } from '../run/running-service.ts';
-import { NO_WAIT, newCommand } from '../session/new-command.ts';
+import { NO_WAIT, newCommand } from '../session/cli-options.ts';
 import type { Cli, Session } from '../session/session.ts';
-import { openLedger } from '../session/source-settings.ts';
+import { isServiceRunning, openLedger } from '../session/source-settings.ts';
 
 const PATH = '/api/v2/webhooks';
 const CANNOT_UNREGISTER =

@@ -1,8 +1,7 @@
-import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import type { Format } from '../../service/query/csv.ts';
-import type { ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';
+import type { Ask, ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';
 import { openResultFile } from '../output/result-file.ts';
-import type { ParquetColumn } from './parquet-columns.ts';
 
 /** A file of rows that appears under its name only once it is complete. */
 export interface RowFile {
@@ -72,3 +71,125 @@ export async function openParquetFile(path: string, columns: readonly ParquetCol
     close: () => file.close(),
   };
 }
+
+/** A column of the file: how it is selected, and what its texts become. */
+export interface ParquetColumn {
+  readonly element: SchemaElement;
+  /** SQL for the value as text; `column` is its quoted name. */
+  readonly select: (column: string) => string;
+  readonly value: (text: string) => unknown;
+}
+
+/** What the values of a column have in common. */
+interface Facts {
+  /** No value is infinite or not a number. */
+  readonly isFinite: boolean;
+  /** Most digits before and after the point. */
+  readonly whole: number;
+  readonly scale: number;
+}
+
+const MOST_DIGITS = 38;
+const NUMERIC = 1700;
+const DATE = 1082;
+const TIMESTAMP = 1114;
+const TIMESTAMPTZ = 1184;
+const WITH_FACTS = new Set([NUMERIC, DATE, TIMESTAMP, TIMESTAMPTZ]);
+
+/**
+ * The columns of a file that holds the result of the query. Parquet fixes the digits of a decimal for the whole file, and knows no infinite
+ * dates, so the values are looked at first; what does not fit becomes text.
+ */
+export async function parquetColumns(
+  ask: Ask,
+  query: string,
+  columns: readonly ColumnInfo[],
+): Promise<ParquetColumn[]> {
+  const facts = await readFacts(ask, query, columns);
+  return columns.map(({ name, oid }, index) => ofType(name, oid, facts[index]));
+}
+
+async function readFacts(ask: Ask, query: string, columns: readonly ColumnInfo[]): Promise<(Facts | undefined)[]> {
+  if (!columns.some(({ oid }) => WITH_FACTS.has(oid))) return [];
+  const selected = columns.map(({ oid }, index) => {
+    const column = `c${index}`;
+    if (oid === NUMERIC)
+      return `concat_ws(' ', coalesce(bool_and(${column} not in ('NaN', 'Infinity', '-Infinity')), true),
+        coalesce(max(length(trunc(abs(${column}))::text)), 1), coalesce(max(scale(${column})), 0))`;
+    return WITH_FACTS.has(oid) ? `concat_ws(' ', coalesce(bool_and(isfinite(${column})), true), 0, 0)` : "''";
+  });
+  const names = columns.map((_, index) => `c${index}`);
+  const { rows } = await ask(`select ${selected.join()} from (${query}\n) as q(${names.join()})`);
+  return (rows[0] ?? []).map(text => {
+    if (!text) return undefined;
+    const [finite, whole, scale] = text.split(' ');
+    return { isFinite: finite === 't', whole: Number(whole), scale: Number(scale) };
+  });
+}
+
+const asText = (column: string): string => `${column}::text`;
+const same = (text: string): string => text;
+
+function ofType(name: string, oid: number, facts: Facts | undefined): ParquetColumn {
+  const element = (of: Omit<SchemaElement, 'name'>): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...of });
+  const asIs: ParquetColumn = {
+    element: element({ type: 'BYTE_ARRAY', converted_type: 'UTF8' }),
+    select: asText,
+    value: same,
+  };
+  const fits = facts?.isFinite === true;
+  switch (oid) {
+    case 16:
+      return { element: element({ type: 'BOOLEAN' }), select: asText, value: text => text === 'true' };
+    case 17:
+      return {
+        element: element({ type: 'BYTE_ARRAY' }),
+        select: column => `encode(${column}, 'hex')`,
+        value: text => Buffer.from(text, 'hex'),
+      };
+    case 20:
+      return { element: element({ type: 'INT64' }), select: asText, value: BigInt };
+    case 21:
+    case 23:
+      return { element: element({ type: 'INT32' }), select: asText, value: Number };
+    case 700:
+      return { element: element({ type: 'FLOAT' }), select: asText, value: Number };
+    case 701:
+      return { element: element({ type: 'DOUBLE' }), select: asText, value: Number };
+    case NUMERIC:
+      return fits && facts.whole + facts.scale <= MOST_DIGITS ? decimal(element, facts.scale) : asIs;
+    case DATE:
+      if (!fits) return asIs;
+      return {
+        element: element({ type: 'INT32', converted_type: 'DATE' }),
+        select: column => `(${column} - date '1970-01-01')::text`,
+        value: Number,
+      };
+    case TIMESTAMP:
+    case TIMESTAMPTZ:
+      if (!fits) return asIs;
+      return {
+        element: element({
+          type: 'INT64',
+          logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: oid === TIMESTAMPTZ, unit: 'MICROS' },
+        }),
+        select: column => `(extract(epoch from ${column}) * 1000000)::bigint::text`,
+        value: BigInt,
+      };
+    default:
+      return asIs;
+  }
+}
+
+/** An exact decimal: its digits without the point. */
+const decimal = (element: (of: Omit<SchemaElement, 'name'>) => SchemaElement, scale: number): ParquetColumn => ({
+  element: element({
+    type: 'FIXED_LEN_BYTE_ARRAY',
+    type_length: 16,
+    converted_type: 'DECIMAL',
+    precision: MOST_DIGITS,
+    scale,
+  }),
+  select: column => `trunc(${column} * 1e${scale})::text`,
+  value: BigInt,
+});

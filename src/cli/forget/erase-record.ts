@@ -1,16 +1,22 @@
 import { hostname, userInfo } from 'node:os';
+import { type Job, slicingOf } from '../../engine/job.ts';
+import { deletionMark } from '../../engine/profile/observe-address.ts';
 import { openResource } from '../../engine/resource.ts';
-import { SluiceError } from '../../errors.ts';
+import { isKind, SluiceError } from '../../errors.ts';
 import { PUSH_TARGETS } from '../../push/targets.ts';
-import type { Transaction } from '../../warehouse/database/database.ts';
+import { isObject } from '../../source/answers/json.ts';
+import { openClient } from '../../source/client.ts';
+import type { Database, Transaction } from '../../warehouse/database/database.ts';
 import { eraseLines } from '../../warehouse/erasure/erase-lines.ts';
 import { type Counts, eraseMentions, eraseRow } from '../../warehouse/erasure/erase-row.ts';
 import { type Erasure, lastErased, writeReceipt } from '../../warehouse/erasure/receipts.ts';
-import { readCopies, readRecordState } from '../../warehouse/erasure/record-copies.ts';
-import { type Reference, findMentions, findReferences } from '../../warehouse/erasure/references.ts';
-import { type Table, storedKey } from '../../warehouse/rows/tables.ts';
-import { type ForgetRequest, checkGone } from './check-gone.ts';
-import { type Marks, marksOf } from './marks.ts';
+import { type RecordState, readCopies, readRecordState } from '../../warehouse/erasure/record-copies.ts';
+import { findMentions, findReferences, type Reference } from '../../warehouse/erasure/references.ts';
+import { readTraits } from '../../warehouse/ledgers/traits.ts';
+import { storedKey, type Table } from '../../warehouse/rows/tables.ts';
+import { createWaitNote } from '../output/moments.ts';
+import type { Session } from '../session/session.ts';
+import { type OpenSource, openLedger } from '../session/source-settings.ts';
 
 export interface Forgotten {
   /** Null if nothing was stored any more: it was erased before. */
@@ -96,5 +102,99 @@ function whoRuns(): string {
   } catch {
     // Containers may run under a number without a name.
     return `uid ${process.getuid?.() ?? 'unknown'}@${hostname()}`;
+  }
+}
+
+interface ForgetRequest {
+  readonly session: Session;
+  readonly database: Database;
+  readonly source: OpenSource;
+  readonly name: string;
+  readonly job: Job;
+  readonly key: string;
+  readonly noWait: boolean;
+}
+
+/** Throws the kind `failed` while the source shows the record: the next reading would bring it back. */
+async function checkGone(request: ForgetRequest, state: RecordState): Promise<void> {
+  const { name, key } = request;
+  const answer = await askAddress(request);
+  const isKnownToLie = await provesNothing(request);
+  if (answer === 'deleted' || (answer === '404' && !isKnownToLie)) return;
+  if (answer === 'shown' && !isKnownToLie) {
+    throw new SluiceError('failed', `The source still shows ${name} ${key}, so nothing was erased.`, {
+      next: 'Delete the record at the source, then run this command again.',
+    });
+  }
+  if ((!state.isStored || state.isMissing) && !state.isQuarantined) return;
+  throw new SluiceError('failed', `The last reading of ${name} still showed ${key}, so nothing was erased.`, {
+    next: `Delete the record at the source, run "sluice sync ${name} --full", then run this command again.`,
+  });
+}
+
+/** Asks the record's own address, where its list has such; `unknown`: it has none, or it says nothing of the record. */
+async function askAddress(request: ForgetRequest): Promise<'404' | 'deleted' | 'shown' | 'unknown'> {
+  const { session, database, source, name, job, key, noWait } = request;
+  const { terminal, clock, log, signal } = session;
+  const slicing = slicingOf(job, 'one');
+  if (!slicing) return 'unknown';
+  const { settings } = source;
+  const note = createWaitNote(terminal, clock, 'forget', source.timeZone);
+  const budget = openLedger(database, source.name, settings);
+  const client = openClient({ ...settings, ...note, budget, noWait, clock, log });
+  try {
+    // The ledger of requests must not name what is being erased.
+    const context = { lane: 'live', purpose: `forget ${name}`, signal } as const;
+    const answer = await client.get(slicing.path.replace('{key}', encodeURIComponent(key)), context);
+    if (answer.kind === 'gone' && answer.instead === undefined) return '404';
+    return answer.kind === 'one' && deletionMark(answer.record) === null ? 'shown' : 'deleted';
+  } catch (error) {
+    if (isKind(error, 'refused') && error.status !== 403) return 'unknown';
+    throw error;
+  } finally {
+    await client.close();
+  }
+}
+
+/** The addresses were seen to answer for deleted records as well, or to deny others, so that only the list tells. */
+async function provesNothing({ database, source, name }: ForgetRequest): Promise<boolean> {
+  const traits = await readTraits(database.kysely, source.name);
+  return traits.some(({ resource, trait, value }) => resource === name && trait === 'address' && value === 'no 404');
+}
+
+const EMAIL = /^[^\s@]+@[^\s@]+$/;
+const PHONE_FIELD = /phone|mobile|fax/i;
+const NAME_FIELD = /^(?:account|name|full_?name|display_?name|company)$/i;
+/** A shorter text may stand in other people's records and in messages of ours. */
+const SHORTEST = 5;
+
+/** The values of a record by which a person is recognised elsewhere: e-mail addresses and phone numbers, and names. */
+interface Marks {
+  readonly contacts: readonly string[];
+  readonly names: readonly string[];
+}
+
+/** From all versions of a record, as JSON or as text that holds JSON. */
+export function marksOf(copies: readonly unknown[]): Marks {
+  const contacts = new Set<string>();
+  const names = new Set<string>();
+  const collect = (value: unknown, field: string): void => {
+    if (Array.isArray(value)) for (const item of value) collect(item, field);
+    else if (isObject(value)) for (const [name, item] of Object.entries(value)) collect(item, name);
+    else if (typeof value === 'string' && value.trim().length >= SHORTEST) {
+      const text = value.trim();
+      if (EMAIL.test(text) || (PHONE_FIELD.test(field) && /\d{3}/.test(text))) contacts.add(text);
+      else if (NAME_FIELD.test(field)) names.add(text);
+    }
+  };
+  for (const copy of copies) collect(typeof copy === 'string' ? parsed(copy) : copy, '');
+  return { contacts: [...contacts], names: [...names] };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
   }
 }

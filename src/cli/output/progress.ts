@@ -7,7 +7,7 @@ import type { Task } from '../../engine/task/task.ts';
 import { count, plural } from '../../service/format.ts';
 import { visibleText } from '../../visible-text.ts';
 import type { Terminal } from '../session/terminal.ts';
-import { NOTICED_MS, SAME_WAIT_MS, crowdedText, limitText, pauseText, retryText } from './wait-note.ts';
+import { crowdedText, limitText, NOTICED_MS, pauseText, retryText, SAME_WAIT_MS } from './moments.ts';
 
 /** Progress of one resource. `share`: the part of its rows that has been read, 0 to 1; null if unknown. */
 interface Standing {

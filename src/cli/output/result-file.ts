@@ -1,5 +1,5 @@
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
-import { SluiceError, codeOf } from '../../errors.ts';
+import { codeOf, SluiceError } from '../../errors.ts';
 
 /** A file that appears under its name only once it is complete. */
 interface ResultFile {

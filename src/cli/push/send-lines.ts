@@ -1,18 +1,24 @@
 import { linkSignals } from '../../any-signal.ts';
-import { SECOND } from '../../clock.ts';
+import { type Clock, HOUR, SECOND } from '../../clock.ts';
+import { isAffordable, rereadCost } from '../../engine/agenda/affordable.ts';
 import { openResource } from '../../engine/resource.ts';
-import { isKind } from '../../errors.ts';
+import { isKind, SluiceError } from '../../errors.ts';
 import type { Line } from '../../push/check-lines.ts';
+import type { ReadBack } from '../../push/reconcile.ts';
 import { runPush } from '../../push/run-push.ts';
 import { createSender } from '../../push/sender.ts';
 import type { PushTarget } from '../../push/targets.ts';
+import { plural } from '../../service/format.ts';
+import type { OrderRequest } from '../../service/orders/place-order.ts';
 import { openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { endPush, readItems, startPush } from '../../warehouse/pushes/pushes.ts';
+import { createWaitNote } from '../output/moments.ts';
+import { createProgress } from '../output/progress.ts';
+import { readSource } from '../run/read-sources.ts';
 import type { Session } from '../session/session.ts';
 import { type OpenSource, openLedger } from '../session/source-settings.ts';
-import { createPushProgress } from './push-progress.ts';
-import { createReadBack } from './read-back.ts';
+import type { Terminal } from '../session/terminal.ts';
 import type { Pushed } from './report.ts';
 
 interface Sending {
@@ -89,4 +95,68 @@ async function recordFailure(
   const items = await readItems(kysely, pushId);
   const created = items.filter(item => item.state === 'created').length;
   if (items.length > 0) session.terminal.note(`${name}: ${created} of ${items.length} lines created so far.`);
+}
+
+/** Reads a list as sync and backfill do. Kind `failed` if that fails. */
+function createReadBack(given: {
+  session: Session;
+  database: Database;
+  source: OpenSource;
+  name: string;
+  noWait: boolean;
+}): ReadBack {
+  const { session, database, source, name, noWait } = given;
+  const { terminal, clock } = session;
+  return async ask => {
+    const request: OrderRequest =
+      ask === 'newest'
+        ? { resource: name, kind: 'sync', whole: await isShort(session, database, source, name) }
+        : { resource: name, kind: 'backfill', dateFrom: ask.from, dateTo: ask.to };
+    const shown = createProgress({ terminal, clock });
+    try {
+      const progress = shown.of(null, source.timeZone);
+      const results = await readSource(session, { database, source, progress, noWait }, [request]);
+      const bad = results.find(({ order }) => order.state !== 'done');
+      if (!bad) return;
+      throw new SluiceError(
+        'failed',
+        `${name} could not be read back: ${bad.order.reason ?? `the order is ${bad.order.state}`}`,
+        { next: 'The push has recorded what was created. Run the same command again to continue.' },
+      );
+    } finally {
+      shown.stop();
+    }
+  };
+}
+
+/**
+ * The whole list costs at most half of the hourly limit. It is read then even if that means to wait: in some orders, a created row may
+ * stand anywhere.
+ */
+async function isShort({ jobs }: Session, database: Database, source: OpenSource, name: string): Promise<boolean> {
+  const job = jobs.get(name);
+  if (!job) return false;
+  const list = await openResource(database, { source: source.name, name, job, schema: source.schema });
+  const hourly = (source.limit * HOUR) / source.windowMs;
+  return isAffordable(rereadCost(list, Number.POSITIVE_INFINITY), { hourly, free: hourly });
+}
+
+const LINE_EVERY_MS = 2 * SECOND;
+
+/** Prints a line every two seconds while lines are sent, and one for each wait. */
+export function createPushProgress(
+  terminal: Terminal,
+  clock: Clock,
+  resource: string,
+  timeZone: string,
+): { sent: (lines: number) => void } & ReturnType<typeof createWaitNote> {
+  let reportedAt = clock.now();
+  return {
+    sent(lines) {
+      if (clock.now() - reportedAt < LINE_EVERY_MS) return;
+      reportedAt = clock.now();
+      terminal.note(`${resource}: ${plural(lines, 'line')} sent so far`);
+    },
+    ...createWaitNote(terminal, clock, resource, timeZone),
+  };
 }

@@ -11,7 +11,7 @@ import { type OrderProgress, type OrderWork, orderProgress, orderWork } from '..
 import { momentWithZone } from '../output/moments.ts';
 import type { Progress } from '../output/progress.ts';
 import type { Terminal } from '../session/terminal.ts';
-import { readUnderLock } from './read-under-lock.ts';
+import { readUnderLock } from './source-engine.ts';
 
 /** A service may start or stop while a command reads; its schedule waits at most this long to be picked up. */
 const LOOK_FOR_SERVICE_MS = 10 * SECOND;

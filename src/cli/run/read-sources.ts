@@ -1,17 +1,17 @@
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
+import type { Budget } from '../../budget/budget.ts';
+import type { LoopEvent } from '../../engine/run/engine.ts';
 import { SluiceError } from '../../errors.ts';
 import type { OrderRequest } from '../../service/orders/place-order.ts';
-import { estimateText } from '../estimate/estimate-text.ts';
-import { type Work, estimateWork } from '../estimate/estimate-work.ts';
-import { createProgress } from '../output/progress.ts';
-import { lagText } from '../output/wait-note.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { lagText } from '../output/moments.ts';
+import { createProgress, type Progress } from '../output/progress.ts';
 import type { Session } from '../session/session.ts';
-import { isOpen, recognise } from '../session/source-settings.ts';
-import type { OrderResult } from './complete-orders.ts';
-import { limitConnections } from './limit-connections.ts';
-import { limitRequests } from './limit-requests.ts';
+import { isOpen, isServiceRunning, type OpenSource, recognise } from '../session/source-settings.ts';
+import { completeOrders, type OrderResult } from './complete-orders.ts';
+import { estimateText, estimateWork, type Work } from './estimate-work.ts';
 import { applyMigrations } from './pending-migrations.ts';
-import { readSource } from './read-source.ts';
+import { limitConnections, openSourceEngine } from './source-engine.ts';
 
 /** The orders that ended, and the sources that could not be read. */
 export interface ReadResult {
@@ -76,4 +76,84 @@ export async function readSources(
     else throw outcome.reason;
   }
   return { results, failed };
+}
+
+/** Completes the orders of one source with the session's settings. */
+export function readSource(
+  session: Session,
+  given: {
+    database: Database;
+    source: OpenSource;
+    progress: Progress;
+    noWait: boolean;
+    limited?: ((budget: Budget) => Budget) | undefined;
+    inTurn?: LimitFunction | undefined;
+  },
+  requests: readonly OrderRequest[],
+): Promise<OrderResult[]> {
+  const { command, terminal, clock, log, jobs, signal, settings } = session;
+  const { database, source, progress, noWait, limited, inTurn } = given;
+  const { retention } = settings;
+  // The schedule of a running service is served too, without a word: its progress is in the log of the service.
+  const onEvent = (event: LoopEvent) => {
+    if (!('task' in event) || event.task.orderId !== null) progress.onEvent(event);
+  };
+  const { name, timeZone } = source;
+  return completeOrders(
+    {
+      ...{ command, terminal, database, source: name, timeZone, clock, signal, noWait, progress, inTurn },
+      isServiceRunning: () => isServiceRunning(database, name),
+      openEngine: () => openSourceEngine({ database, source, jobs, retention, clock, log, noWait, limited, onEvent }),
+    },
+    requests,
+  );
+}
+
+/** Bounds the requests of all budgets that it wraps to `most` together; kind `quota` for the next, once those sent are answered. */
+export function limitRequests(most: number): (budget: Budget) => Budget {
+  let left = most;
+  const open = new Set<string>();
+  let answered: (() => void)[] = [];
+  const close = (ids: readonly string[]) => {
+    for (const id of ids) open.delete(id);
+    if (open.size > 0) return;
+    for (const resolve of answered) resolve();
+    answered = [];
+  };
+  return budget => ({
+    async take(lane, want, kept) {
+      // What is in flight is still read and kept; a grant that comes back unused may be taken again.
+      while (left === 0 && open.size > 0) await new Promise<void>(resolve => answered.push(resolve));
+      if (left === 0)
+        throw new SluiceError('quota', `Stopped after ${most} requests, as --max-requests says.`, {
+          next: 'Run the same command again to continue. Everything read so far is kept.',
+        });
+      const reserved = Math.min(want, left);
+      left -= reserved;
+      let used = 0;
+      try {
+        const taken = await budget.take(lane, reserved, kept);
+        used = taken.grants.length;
+        for (const { id } of taken.grants) open.add(id);
+        return taken;
+      } finally {
+        left += reserved - used;
+      }
+    },
+    async settle(grant, settlement) {
+      try {
+        await budget.settle(grant, settlement);
+      } finally {
+        close([grant.id]);
+      }
+    },
+    async release(grants) {
+      left += grants.length;
+      try {
+        await budget.release(grants);
+      } finally {
+        close(grants.map(grant => grant.id));
+      }
+    },
+  });
 }

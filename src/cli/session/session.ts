@@ -1,13 +1,17 @@
+import { readdir } from 'node:fs/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Clock } from '../../clock.ts';
 import type { Config, SourceConfig, SourceSettings } from '../../config/config.ts';
 import type { Job } from '../../engine/job.ts';
+import { SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { didYouMean } from '../../nearest-name.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { MigrationOptions } from '../../warehouse/database/migrate.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The settings as commands see them. */
-export interface Settings extends Omit<Config, 'secrets' | 'logLevel' | 'logLevelWords'> {
+interface Settings extends Omit<Config, 'secrets' | 'logLevel' | 'logLevelWords'> {
   /** The source that `--source` names, otherwise all of them. */
   readonly sources: readonly SourceConfig[];
   // The next four belong to a single source; reading one throws the kind `usage` if there are several.
@@ -59,3 +63,67 @@ export interface Cli {
     work: (session: Session, ...given: A) => Promise<Outcome>,
   ): (...given: A) => Promise<void>;
 }
+
+type Given = Omit<Settings, 'source' | 'sourceName' | 'timeZone' | 'schema'>;
+
+/** The settings for one command: those of the source that `--source` names, otherwise of all. Kind `usage` for an unknown name. */
+export function selectSettings(given: Given, named: string | undefined): Settings {
+  const known = given.sources.map(source => source.name);
+  const names = known.join(', ');
+  const sources = given.sources.filter(source => named === undefined || source.name === named);
+  if (sources.length === 0) {
+    const near = didYouMean(named ?? '', known);
+    throw new SluiceError('usage', `Unknown source "${named}"${near}.`, { next: `Sources: ${names}.` });
+  }
+  const single = (): SourceConfig => {
+    const [source] = sources;
+    if (source && sources.length === 1) return source;
+    throw new SluiceError('usage', 'This command works on one source, and there are several.', {
+      next: `Name one with --source: ${names}.`,
+    });
+  };
+  return {
+    ...given,
+    sources,
+    get source() {
+      return single().settings;
+    },
+    get sourceName() {
+      return single().name;
+    },
+    get timeZone() {
+      return single().timeZone;
+    },
+    get schema() {
+      return single().schema;
+    },
+  };
+}
+
+/** The jobs declared in `folder`, one per file; the file name is the resource. */
+export async function loadJobs(folder: URL): Promise<Map<string, Job>> {
+  const path = fileURLToPath(folder);
+  const files = (await readdir(path)).filter(file => /^[a-z][a-z0-9_]*\.(ts|js)$/.test(file)).sort();
+  const jobs = new Map<string, Job>();
+  for (const file of files) {
+    const loaded = (await import(pathToFileURL(`${path}/${file}`).href)) as { default?: Partial<Job> };
+    const job = loaded.default;
+    if (!job?.path || !job.record || !job.slicings) {
+      throw new SluiceError('failed', `${path}/${file} does not export a job as its default.`, {
+        next: 'Add: export default defineJob({ .. }).',
+      });
+    }
+    jobs.set(file.slice(0, -3), job as Job);
+  }
+  return jobs;
+}
+
+/** The login that may only read. Says so where queries run with all rights of DATABASE_URL. */
+export async function openQueryLogin(session: Session): Promise<Database> {
+  const database = await session.openReader();
+  if (database.readerUrl === null) session.terminal.note(NO_READER);
+  return database;
+}
+
+const NO_READER =
+  'This query runs with the rights of DATABASE_URL, because no login that may only read is set. Create one: sluice grant';

@@ -7,6 +7,8 @@ import type { Job } from '../../engine/job.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import { recogniseSource } from '../../warehouse/ledgers/sources.ts';
+import { isConnected } from '../../warehouse/reports/report.ts';
+import type { Session } from './session.ts';
 
 /** A source whose address and key are set. */
 export type OpenSource = SourceConfig & { readonly settings: SourceSettings };
@@ -58,3 +60,14 @@ export const paceOf = ({ limit, windowMs }: Pick<SourceConfig, 'limit' | 'window
   windowMs,
   nextFreeAt: usage?.nextFreeAt ? stampMs(usage.nextFreeAt) : null,
 });
+
+const NAME = 'sluice start';
+/** Postgres cuts an application name at 63 bytes. */
+const nameOf = (source: string): string => `${NAME} ${source}`.slice(0, 63);
+
+/** The application name of the service's connections, by which other commands see that it runs: for one source, or for all. */
+export const serviceName = ({ settings: { sources } }: Session): string =>
+  sources.length === 1 && sources[0] ? nameOf(sources[0].name) : NAME;
+
+export const isServiceRunning = (database: Database, source: string): Promise<boolean> =>
+  isConnected(database.kysely, [NAME, nameOf(source)]);

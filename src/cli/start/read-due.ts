@@ -2,7 +2,7 @@ import { MINUTE } from '../../clock.ts';
 import type { AgendaMemory } from '../../engine/run/agenda/agenda.ts';
 import type { LoopEvent } from '../../engine/run/engine.ts';
 import type { Serves } from '../../engine/run/serves.ts';
-import { explain, isKind } from '../../errors.ts';
+import { explain, isKind, type SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Pulse } from '../../service/health/pulse.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -10,12 +10,10 @@ import { databaseNow } from '../../warehouse/database/now.ts';
 import type { SourceLock } from '../../warehouse/database/source-lock.ts';
 import { dueHints } from '../../warehouse/ledgers/hints.ts';
 import { whatIsDue } from '../../warehouse/reports/due.ts';
-import { crowdedText } from '../output/wait-note.ts';
-import { openSourceEngine } from '../run/open-source-engine.ts';
-import { readUnderLock } from '../run/read-under-lock.ts';
+import { crowdedText } from '../output/moments.ts';
+import { openSourceEngine, readUnderLock } from '../run/source-engine.ts';
 import type { Session } from '../session/session.ts';
-import type { OpenSource } from '../session/source-settings.ts';
-import { findRefusal } from './check-sources.ts';
+import { type OpenSource, recognise } from '../session/source-settings.ts';
 
 /** How often one wake-up reads work that became due meanwhile; the next wake-up comes within a minute. */
 const MOST_TURNS = 10;
@@ -107,3 +105,26 @@ function logEvent(log: Log, event: LoopEvent): void {
 }
 
 const isoIn = (waitMs: number): string => new Date(Date.now() + waitMs).toISOString();
+
+/** Throws if every source is a different installation than before. If only some are, it logs them, and their runs fail. */
+export async function checkSources(database: Database, sources: readonly OpenSource[], log: Log): Promise<void> {
+  const refusals: SluiceError[] = [];
+  for (const source of sources) {
+    const refusal = await findRefusal(database, source);
+    if (!refusal) continue;
+    refusals.push(refusal);
+    if (refusals.length === sources.length) throw refusal;
+    log.error({ source: source.name }, explain(refusal));
+  }
+}
+
+/** Why the source may not be read: it is a different installation than before. Null if it may. */
+async function findRefusal(database: Database, source: OpenSource): Promise<SluiceError | null> {
+  try {
+    await recognise(database, source);
+    return null;
+  } catch (error) {
+    if (isKind(error, 'configuration')) return error;
+    throw error;
+  }
+}

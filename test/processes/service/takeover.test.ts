@@ -1,10 +1,10 @@
 import { expect, test, vi } from 'vitest';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { embeddedStatus } from '../../../src/embedded-postgres/embedded-server.ts';
-import { KEY, begin, until, useBuild, withInstallation } from '../../cli/run-command.ts';
+import { begin, KEY, until, useBuild, withInstallation } from '../../cli/run-command.ts';
 import { differences } from '../../support/compare.ts';
 import { openWarehouse, withDataDir } from '../own-server.ts';
-import { RARELY, SOURCE, doneSlots, openRuns, sessions } from './service-state.ts';
+import { doneSlots, openRuns, RARELY, SOURCE, sessions } from './service-state.ts';
 
 useBuild();
 vi.setConfig({ testTimeout: 240_000 });

@@ -3,11 +3,15 @@ import { countUnread, isAffordable, rereadCost } from '../../engine/agenda/affor
 import { monthsHold } from '../../engine/agenda/closed-months.ts';
 import { type Job, slicingOf } from '../../engine/job.ts';
 import { openResource } from '../../engine/resource.ts';
+import { count, plural } from '../../service/format.ts';
 import { finishTime } from '../../service/orders/remaining-work.ts';
 import type { Database } from '../../warehouse/database/database.ts';
+import { pendingMigrations } from '../../warehouse/database/migrate.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
+import { momentWithZone } from '../output/moments.ts';
+import { table } from '../output/table.ts';
 import type { Session } from '../session/session.ts';
-import { type OpenSource, openLedger, paceOf } from '../session/source-settings.ts';
+import { isOpen, type OpenSource, openLedger, paceOf } from '../session/source-settings.ts';
 
 /** The work of a command at one source. */
 export interface Work {
@@ -18,7 +22,7 @@ export interface Work {
 }
 
 /** What it will cost, as far as known. */
-export interface WorkEstimate {
+interface WorkEstimate {
   readonly source: string;
   /** `part`: what is left of the limit is spent where changes are likeliest. */
   readonly reads: 'everything' | 'part';
@@ -65,7 +69,7 @@ export async function estimateWork(
 }
 
 /** What nothing is known of yet. */
-export const unknownWork = (source: OpenSource, work: Work, now: number): WorkEstimate => {
+const unknownWork = (source: OpenSource, work: Work, now: number): WorkEstimate => {
   const { limit, windowMs } = source;
   const resources = work.resources.map(resource => ({ resource, requests: 0, neverRead: 1 }));
   const facts = { hourly: (limit * HOUR) / windowMs, free: limit, limit, windowMs, nextFreeAt: null };
@@ -88,4 +92,49 @@ export function summarise(
   const waiting = requests - free;
   const finishesAt = waiting > 0 ? finishTime(waiting, facts, now) : Math.round(now + requests * REQUEST_MS);
   return { source, reads, resources, requests, neverRead, free, limit, finishesAt: neverRead > 0 ? null : finishesAt };
+}
+
+/** What the work costs and when it will be done, in one or two sentences. `most`: --max-requests. */
+export function estimateText(estimate: WorkEstimate, timeZone: string, most: number | null): string {
+  const { reads, requests, neverRead, free, limit, finishesAt, resources } = estimate;
+  const left = `${count(free)} of ${count(limit)} are left now`;
+  const bound = most === null ? '' : ` It stops after ${plural(most, 'request')}.`;
+  if (finishesAt === null) {
+    const known = requests > 0 ? `Takes at least ${plural(requests, 'request')}` : 'The cost is not known yet';
+    return `${known} (${plural(neverRead, 'part')} ${neverRead === 1 ? 'was' : 'were'} never read); ${left}.${bound}`;
+  }
+  if (reads === 'everything')
+    return `Takes about ${plural(requests, 'request')}, until about ${momentWithZone(finishesAt, timeZone)}; ${left}.${bound}`;
+  const all = resources.reduce((sum, each) => sum + each.requests, 0);
+  const part = free > 0 ? 'reads where changes are likeliest and does not wait' : 'reads nothing and does not wait';
+  return `Reading everything again would take about ${plural(all, 'request')}; ${left}, so this ${part}.${bound}`;
+}
+
+/** Prints what a sync or verification would cost; sends no request and changes nothing. */
+export async function showDryRun(session: Session, work: Work, most: number | null): Promise<0> {
+  const { terminal, settings, clock } = session;
+  const database = await session.openDatabase();
+  const sources = settings.sources.filter(isOpen);
+  const estimates: WorkEstimate[] = [];
+  for (const source of sources) {
+    const isReady = (await pendingMigrations(session.migrations(database, source.schema))).length === 0;
+    const estimate = isReady
+      ? await estimateWork(session, database, source, work)
+      : unknownWork(source, work, clock.now());
+    estimates.push(estimate);
+  }
+  terminal.show({ dryRun: true, sources: estimates, ...(most === null ? {} : { maxRequests: most }) }, () => {
+    const lines = estimates.map((estimate, index) => {
+      const rows = estimate.resources.map(({ resource, requests, neverRead }) => [
+        resource,
+        count(requests),
+        count(neverRead),
+      ]);
+      const name = estimates.length > 1 ? [`Source ${estimate.source}`] : [];
+      const drawn = table(terminal.colors, ['resource', 'requests', 'parts never read'], rows, { right: [1, 2] });
+      return [...name, drawn, '', estimateText(estimate, sources[index]?.timeZone ?? 'UTC', most)].join('\n');
+    });
+    return [`Dry run of ${work.kind}: no request was sent and nothing changed.`, ...lines].join('\n\n');
+  });
+  return 0;
 }

@@ -1,10 +1,29 @@
 import { HOUR, SECOND } from '../../clock.ts';
-import { type AgendaRules, hourlyLimit } from '../../engine/agenda/list-facts.ts';
+import type { SourceConfig } from '../../config/config.ts';
+import { type AgendaRules, hourlyLimit, needsOf } from '../../engine/agenda/list-facts.ts';
 import { MOST_FOR_TARGETS, type Need } from '../../engine/agenda/target-weights.ts';
+import type { Job } from '../../engine/job.ts';
+import { readAgenda } from '../../engine/run/agenda/read-agenda.ts';
 import { count, durationText } from '../../service/format.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { agendaRules, schedulesOf } from '../session/source-settings.ts';
+
+/** The targets of a source, as far as its lists are known. `limit`: what the source allows now. */
+export async function readTargets(
+  database: Database,
+  source: SourceConfig,
+  jobs: ReadonlyMap<string, Job>,
+  limit = source.limit,
+): Promise<DescribedTarget[]> {
+  const rules = { ...agendaRules(source), limit };
+  if (Object.keys(rules.targets).length === 0) return [];
+  const scheduled = [...schedulesOf(source, jobs).keys()];
+  const facts = await readAgenda(database, { name: source.name, jobs, scheduled, rules });
+  return describeTargets(rules, needsOf(rules, facts));
+}
 
 /** A target of freshness, and whether the request limit allows it. */
-export interface DescribedTarget {
+interface DescribedTarget {
   readonly resource: string;
   readonly targetSeconds: number;
   /** Null while it is not known what it takes: the resource was never read in full, or has no schedule. */
