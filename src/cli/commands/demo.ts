@@ -10,11 +10,10 @@ import { recipeFor } from '../../service/query/cookbook.ts';
 import { type Database, openDatabase } from '../../warehouse/database/database.ts';
 import type { OrderKind } from '../../warehouse/ledgers/orders.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';
-import { createProgress } from '../output/progress.ts';
 import { table } from '../output/table.ts';
-import { completeOrders, type OrderResult } from '../run/complete-orders.ts';
+import type { OrderResult } from '../run/complete-orders.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
-import { openSourceEngine } from '../run/source-engine.ts';
+import { readSource } from '../run/read-sources.ts';
 import { failuresOf, type OrderSummary, summarise, summaryTable } from '../run/summary.ts';
 import { newCommand } from '../session/cli-options.ts';
 import type { Cli, Outcome, Session } from '../session/session.ts';
@@ -205,7 +204,6 @@ interface Demo {
 /** Completes an order of this kind for every resource. `equal`: the order found no difference. */
 async function readSandbox(demo: Demo, kind: OrderKind): Promise<(OrderSummary & { equal: boolean })[]> {
   const { session, sandbox, database } = demo;
-  const { terminal, clock, log, signal, jobs } = session;
   const settings: SourceSettings = {
     url: sandbox.url,
     apiKey: sandbox.apiKey,
@@ -234,19 +232,8 @@ async function readSandbox(demo: Demo, kind: OrderKind): Promise<(OrderSummary &
     currency: null,
     mostSweeps: MOST_SWEEPS,
   };
-  const { retention } = session.settings;
-  const bars = createProgress({ terminal, clock });
-  const progress = bars.of(null, 'UTC');
-  const { onEvent } = progress;
-  const results = await completeOrders(
-    {
-      command: session.command,
-      ...{ terminal, database, source: source.name, timeZone: source.timeZone, clock, signal, noWait: true, progress },
-      isServiceRunning: async () => false,
-      openEngine: () => openSourceEngine({ database, source, jobs, retention, clock, log, noWait: true, onEvent }),
-    },
-    [...jobs.keys()].map(resource => ({ resource, kind })),
-  ).finally(() => bars.stop());
+  const requests = [...session.jobs.keys()].map(resource => ({ resource, kind }));
+  const results = await readSource(session, { database, source, noWait: true }, requests);
   return results.map(each => ({ ...summarise(each), equal: isEqual(each) }));
 }
 

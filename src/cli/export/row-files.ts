@@ -127,69 +127,58 @@ async function readFacts(ask: Ask, query: string, columns: readonly ColumnInfo[]
   });
 }
 
-const asText = (column: string): string => `${column}::text`;
-const same = (text: string): string => text;
-
 function ofType(name: string, oid: number, facts: Facts | undefined): ParquetColumn {
-  const element = (of: Omit<SchemaElement, 'name'>): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...of });
-  const asIs: ParquetColumn = {
-    element: element({ type: 'BYTE_ARRAY', converted_type: 'UTF8' }),
-    select: asText,
-    value: same,
-  };
+  const column = (
+    type: Omit<SchemaElement, 'name'>,
+    value: ParquetColumn['value'],
+    select: ParquetColumn['select'] = quoted => `${quoted}::text`,
+  ): ParquetColumn => ({ element: { name, repetition_type: 'OPTIONAL', ...type }, select, value });
+  const asText = () => column({ type: 'BYTE_ARRAY', converted_type: 'UTF8' }, text => text);
   const fits = facts?.isFinite === true;
   switch (oid) {
     case 16:
-      return { element: element({ type: 'BOOLEAN' }), select: asText, value: text => text === 'true' };
+      return column({ type: 'BOOLEAN' }, text => text === 'true');
     case 17:
-      return {
-        element: element({ type: 'BYTE_ARRAY' }),
-        select: column => `encode(${column}, 'hex')`,
-        value: text => Buffer.from(text, 'hex'),
-      };
+      return column(
+        { type: 'BYTE_ARRAY' },
+        text => Buffer.from(text, 'hex'),
+        quoted => `encode(${quoted}, 'hex')`,
+      );
     case 20:
-      return { element: element({ type: 'INT64' }), select: asText, value: BigInt };
+      return column({ type: 'INT64' }, BigInt);
     case 21:
     case 23:
-      return { element: element({ type: 'INT32' }), select: asText, value: Number };
+      return column({ type: 'INT32' }, Number);
     case 700:
-      return { element: element({ type: 'FLOAT' }), select: asText, value: Number };
+      return column({ type: 'FLOAT' }, Number);
     case 701:
-      return { element: element({ type: 'DOUBLE' }), select: asText, value: Number };
-    case NUMERIC:
-      return fits && facts.whole + facts.scale <= MOST_DIGITS ? decimal(element, facts.scale) : asIs;
+      return column({ type: 'DOUBLE' }, Number);
+    case NUMERIC: {
+      if (!fits || facts.whole + facts.scale > MOST_DIGITS) return asText();
+      const { scale } = facts;
+      const type = { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, converted_type: 'DECIMAL' } as const;
+      // An exact decimal: its digits without the point.
+      return column(
+        { ...type, precision: MOST_DIGITS, scale },
+        BigInt,
+        quoted => `trunc(${quoted} * 1e${scale})::text`,
+      );
+    }
     case DATE:
-      if (!fits) return asIs;
-      return {
-        element: element({ type: 'INT32', converted_type: 'DATE' }),
-        select: column => `(${column} - date '1970-01-01')::text`,
-        value: Number,
-      };
+      if (!fits) return asText();
+      return column(
+        { type: 'INT32', converted_type: 'DATE' },
+        Number,
+        quoted => `(${quoted} - date '1970-01-01')::text`,
+      );
     case TIMESTAMP:
-    case TIMESTAMPTZ:
-      if (!fits) return asIs;
-      return {
-        element: element({
-          type: 'INT64',
-          logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: oid === TIMESTAMPTZ, unit: 'MICROS' },
-        }),
-        select: column => `(extract(epoch from ${column}) * 1000000)::bigint::text`,
-        value: BigInt,
-      };
+    case TIMESTAMPTZ: {
+      if (!fits) return asText();
+      const logical = { type: 'TIMESTAMP', isAdjustedToUTC: oid === TIMESTAMPTZ, unit: 'MICROS' } as const;
+      const select = (quoted: string) => `(extract(epoch from ${quoted}) * 1000000)::bigint::text`;
+      return column({ type: 'INT64', logical_type: logical }, BigInt, select);
+    }
     default:
-      return asIs;
+      return asText();
   }
 }
-
-/** An exact decimal: its digits without the point. */
-const decimal = (element: (of: Omit<SchemaElement, 'name'>) => SchemaElement, scale: number): ParquetColumn => ({
-  element: element({
-    type: 'FIXED_LEN_BYTE_ARRAY',
-    type_length: 16,
-    converted_type: 'DECIMAL',
-    precision: MOST_DIGITS,
-    scale,
-  }),
-  select: column => `trunc(${column} * 1e${scale})::text`,
-  value: BigInt,
-});

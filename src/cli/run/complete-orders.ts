@@ -1,6 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import { type Clock, HOUR, MINUTE, SECOND, stopped } from '../../clock.ts';
-import type { Engine } from '../../engine/run/engine.ts';
+import { HOUR, MINUTE, SECOND, stopped } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import { type OrderRequest, placeOrder } from '../../service/orders/place-order.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -10,8 +9,8 @@ import { type Order, readOrders } from '../../warehouse/ledgers/orders.ts';
 import { type OrderProgress, type OrderWork, orderProgress, orderWork } from '../../warehouse/reports/report.ts';
 import { momentWithZone } from '../output/moments.ts';
 import type { Progress } from '../output/progress.ts';
-import type { Terminal } from '../session/terminal.ts';
-import { readUnderLock } from './source-engine.ts';
+import type { Session } from '../session/session.ts';
+import { type OpenEngine, readUnderLock } from './source-engine.ts';
 
 /** A service may start or stop while a command reads; its schedule waits at most this long to be picked up. */
 const LOOK_FOR_SERVICE_MS = 10 * SECOND;
@@ -24,24 +23,19 @@ export interface OrderResult {
   readonly progress: OrderProgress;
 }
 
-interface Reading {
-  readonly terminal: Terminal;
+interface Reading extends Pick<Session, 'terminal' | 'command' | 'clock' | 'signal'> {
   readonly database: Database;
   /** The source's name in the bookkeeping. */
   readonly source: string;
-  /** The command that reads. */
-  readonly command: string;
   /** For times shown to people. */
   readonly timeZone: string;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
   readonly noWait: boolean;
   readonly progress: Progress;
   /** Limits how many sources are read at a time. A source that waits for its request limit lets the next one have its turn. */
   readonly inTurn?: LimitFunction | undefined;
   /** Whether a service runs for this source. If so, the command also reads what its schedule asks for. */
   readonly isServiceRunning: () => Promise<boolean>;
-  readonly openEngine: () => Promise<Engine & { close(): Promise<void> }>;
+  readonly openEngine: () => Promise<OpenEngine>;
 }
 
 /**

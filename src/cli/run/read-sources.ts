@@ -40,7 +40,7 @@ export async function readSources(
   requests: readonly OrderRequest[],
   options: ReadOptions,
 ): Promise<ReadResult> {
-  const { settings, terminal, clock, signal } = session;
+  const { settings, terminal, signal } = session;
   const { noWait, moved = false, maxRequests = null, announced, repair = false } = options;
   const sources = settings.sources.filter(isOpen);
   const hasSeveral = sources.length > 1;
@@ -53,7 +53,7 @@ export async function readSources(
     );
   const limited = maxRequests === null ? undefined : limitRequests(maxRequests);
   const inTurn = pLimit(atOnce);
-  const all = createProgress({ terminal, clock });
+  const all = createProgress(session);
   const reading = sources.map(async source => {
     await recognise(database, source, moved);
     if (announced) {
@@ -63,7 +63,7 @@ export async function readSources(
       terminal.note(hasSeveral ? `${source.name}: ${text}` : text);
     }
     const progress = all.of(hasSeveral ? source.name : null, source.timeZone);
-    return readSource(session, { database, source, progress, noWait, limited, inTurn }, requests);
+    return completeAt(session, { database, source, progress, noWait, limited, inTurn }, requests);
   });
   const ended = await Promise.allSettled(reading).finally(() => all.stop());
   const results: OrderResult[] = [];
@@ -78,32 +78,43 @@ export async function readSources(
   return { results, failed };
 }
 
-/** Completes the orders of one source with the session's settings. */
+interface SourceReading {
+  readonly database: Database;
+  readonly source: OpenSource;
+  readonly noWait: boolean;
+  readonly limited?: ((budget: Budget) => Budget) | undefined;
+  readonly inTurn?: LimitFunction | undefined;
+}
+
+/** Completes the orders of one source with the session's settings, and shows the progress of that source alone. */
 export function readSource(
   session: Session,
-  given: {
-    database: Database;
-    source: OpenSource;
-    progress: Progress;
-    noWait: boolean;
-    limited?: ((budget: Budget) => Budget) | undefined;
-    inTurn?: LimitFunction | undefined;
-  },
+  given: SourceReading,
   requests: readonly OrderRequest[],
 ): Promise<OrderResult[]> {
-  const { command, terminal, clock, log, jobs, signal, settings } = session;
-  const { database, source, progress, noWait, limited, inTurn } = given;
-  const { retention } = settings;
+  const shown = createProgress(session);
+  const progress = shown.of(null, given.source.timeZone);
+  return completeAt(session, { ...given, progress }, requests).finally(() => shown.stop());
+}
+
+function completeAt(
+  session: Session,
+  given: SourceReading & { readonly progress: Progress },
+  requests: readonly OrderRequest[],
+): Promise<OrderResult[]> {
+  const { database, source, progress } = given;
+  const { name, timeZone } = source;
   // The schedule of a running service is served too, without a word: its progress is in the log of the service.
   const onEvent = (event: LoopEvent) => {
     if (!('task' in event) || event.task.orderId !== null) progress.onEvent(event);
   };
-  const { name, timeZone } = source;
   return completeOrders(
     {
-      ...{ command, terminal, database, source: name, timeZone, clock, signal, noWait, progress, inTurn },
+      ...session,
+      ...given,
+      ...{ source: name, timeZone },
       isServiceRunning: () => isServiceRunning(database, name),
-      openEngine: () => openSourceEngine({ database, source, jobs, retention, clock, log, noWait, limited, onEvent }),
+      openEngine: () => openSourceEngine(session, { ...given, onEvent }),
     },
     requests,
   );

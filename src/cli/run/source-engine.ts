@@ -1,47 +1,45 @@
 import { withAnySignal } from '../../any-signal.ts';
 import type { Budget } from '../../budget/budget.ts';
-import type { Clock } from '../../clock.ts';
-import type { Job } from '../../engine/job.ts';
 import type { Engine, LoopEvent } from '../../engine/run/engine.ts';
 import { runLoop } from '../../engine/run/loop.ts';
 import { openEngine } from '../../engine/run/open-engine.ts';
 import type { Serves } from '../../engine/run/serves.ts';
 import type { SluiceError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { acquireSourceLock, type SourceLock } from '../../warehouse/database/source-lock.ts';
-import type { Retention } from '../../warehouse/ledgers/retention.ts';
+import type { Session } from '../session/session.ts';
 import { agendaRules, jobsOf, type OpenSource, openLedger } from '../session/source-settings.ts';
+
+export type OpenEngine = Engine & { close(): Promise<void> };
 
 /** Short beside the time that an answer takes, and long enough for several of a source without a limit. */
 const GATHER_MS = 20;
 
 /** The engine of one source as the settings describe it. */
-export function openSourceEngine(options: {
-  database: Database;
-  source: OpenSource;
-  jobs: ReadonlyMap<string, Job>;
-  retention: Retention;
-  clock: Clock;
-  log: Log;
-  noWait: boolean;
-  refusal?: SluiceError | null;
-  /** Bounds the requests of this process further. */
-  limited?: ((ledger: Budget) => Budget) | undefined;
-  onEvent: (event: LoopEvent) => void;
-}): Promise<Engine & { close(): Promise<void> }> {
-  const { source, ...given } = options;
+export function openSourceEngine(
+  { jobs, clock, log, settings: { retention } }: Pick<Session, 'jobs' | 'clock' | 'log' | 'settings'>,
+  given: {
+    database: Database;
+    source: OpenSource;
+    noWait: boolean;
+    refusal?: SluiceError | null;
+    /** Bounds the requests of this process further. */
+    limited?: ((ledger: Budget) => Budget) | undefined;
+    onEvent: (event: LoopEvent) => void;
+  },
+): Promise<OpenEngine> {
+  const { database, source, noWait, refusal = null, limited, onEvent } = given;
   const { name, schema, settings } = source;
-  const ledger = openLedger(given.database, name, settings);
+  const ledger = openLedger(database, name, settings);
   return openEngine({
-    ...given,
+    ...{ database, clock, log, retention, noWait, refusal, onEvent },
     ...settings,
-    jobs: jobsOf(source, given.jobs),
+    jobs: jobsOf(source, jobs),
     source: name,
     schema,
     gatherMs: GATHER_MS,
     ...agendaRules(source),
-    budget: given.limited?.(ledger) ?? ledger,
+    budget: limited?.(ledger) ?? ledger,
     forecast: () => ledger.forecast(),
   });
 }
@@ -57,7 +55,7 @@ export async function readUnderLock(
     /** What others are told reads the source; null for a service. */
     command: string | null;
     signal: AbortSignal;
-    openEngine(): Promise<Engine & { close(): Promise<void> }>;
+    openEngine(): Promise<OpenEngine>;
   },
   servesUnder: (lock: SourceLock) => Serves,
 ): Promise<boolean> {

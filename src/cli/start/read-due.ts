@@ -31,9 +31,9 @@ export async function readDue(
   source: OpenSource,
   { pulse, memory, othersWait }: ReadDueOptions,
 ): Promise<Date | null> {
-  const { settings, jobs, clock, signal, draining } = session;
+  const { settings, clock, signal, draining } = session;
   const log = session.log.child({ source: source.name });
-  const { retention, pace } = settings;
+  const { pace } = settings;
   const onEvent = (event: LoopEvent) => {
     pulse.beat(source.name);
     logEvent(log, event);
@@ -41,7 +41,7 @@ export async function readDue(
   // Checked each time: sync --moved or reset may have resolved it.
   const openEngine = async () => {
     const refusal = await findRefusal(database, source);
-    return openSourceEngine({ database, source, jobs, retention, clock, log, noWait: false, refusal, onEvent });
+    return openSourceEngine({ ...session, log }, { database, source, noWait: false, refusal, onEvent });
   };
   const servesUnder = (lock: SourceLock): Serves => ({
     orders: () => true,
