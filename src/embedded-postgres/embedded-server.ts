@@ -12,11 +12,10 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { codeOf, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { defaultHome, findHome, prepareHome, serverUserOf } from './home.ts';
+import { defaultHome, findHome, prepareHome, serverUserOf, tidyHome } from './home.ts';
 import { dataFolder, exists, makeFolder, passwordFile, serverLog, statLink } from './home-files.ts';
 import { ensureCluster, prepareBinaries, removeOldCopies } from './initdb.ts';
 import { type Addresses, READER, readAddresses } from './logins.ts';
-import { tidyHome } from './ownership.ts';
 import { findPostmaster, readPidFile } from './postmaster-pid.ts';
 import {
   FREE_SPACE,

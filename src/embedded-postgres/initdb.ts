@@ -4,9 +4,9 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { codeOf, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { giveFile, giveFolder, removeGiven } from './home.ts';
 import { adminPasswordFile, dataFolder, exists, makeFolder, readIfPresent, replaceFile } from './home-files.ts';
 import { ADMIN, ensurePassword } from './logins.ts';
-import { giveFile, giveFolder, removeGiven } from './ownership.ts';
 import { runProgram, type ServerUser, USE_OWN_POSTGRES } from './run-program.ts';
 import { diagnose } from './server-process.ts';
 

@@ -5,10 +5,9 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MINUTE, SECOND } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
-import { serverUserOf } from './home.ts';
+import { giveFolder, serverUserOf } from './home.ts';
 import { dataFolder, planted, portFile, readIfPresent, replaceFile, serverLog, whyPlanted } from './home-files.ts';
 import type { Binaries } from './initdb.ts';
-import { giveFolder } from './ownership.ts';
 import { disarmPidFile, readPidFile } from './postmaster-pid.ts';
 import { runProgram, type ServerUser, USE_OWN_POSTGRES } from './run-program.ts';
 

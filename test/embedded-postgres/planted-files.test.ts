@@ -2,8 +2,8 @@ import { link, lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { foldersAbove } from '../../src/embedded-postgres/home.ts';
 import { readUnlinked, replaceFile, whyPlanted } from '../../src/embedded-postgres/home-files.ts';
-import { foldersAbove } from '../../src/embedded-postgres/ownership.ts';
 import { disarmPidFile } from '../../src/embedded-postgres/postmaster-pid.ts';
 import { choosePort } from '../../src/embedded-postgres/server-process.ts';
 import { withStartLock } from '../../src/embedded-postgres/start-lock.ts';

@@ -9,8 +9,7 @@ import type { Database } from '../../warehouse/database/database.ts';
 import { GAP, table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { describeTargets, TARGET_NEXT } from '../run/targets.ts';
-import { newCommand } from '../session/cli-options.ts';
-import type { Cli, Session } from '../session/session.ts';
+import { type Cli, newCommand, type Session } from '../session/session.ts';
 import { agendaRules, isServiceRunning, openLedger, schedulesOf } from '../session/source-settings.ts';
 
 /** Questions shown. */

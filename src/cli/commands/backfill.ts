@@ -21,8 +21,7 @@ import { table } from '../output/table.ts';
 import { applyMigrations, hasBookkeeping } from '../run/pending-migrations.ts';
 import { readSources } from '../run/read-sources.ts';
 import { showSummary } from '../run/summary.ts';
-import { NO_WAIT, newCommand, selectResources } from '../session/cli-options.ts';
-import type { Cli, Outcome, Session } from '../session/session.ts';
+import { type Cli, NO_WAIT, newCommand, type Outcome, type Session, selectResources } from '../session/session.ts';
 import { isServiceRunning, openLedger, paceOf } from '../session/source-settings.ts';
 
 const EXAMPLES = `sluice backfill invoices --from 2024-01-01 --to 2024-12-31

@@ -1,6 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { newCommand } from '../session/cli-options.ts';
-import type { Cli } from '../session/session.ts';
+import { type Cli, newCommand } from '../session/session.ts';
 
 const EXAMPLES = `sluice completion bash > /etc/bash_completion.d/sluice
 sluice completion zsh > "\${fpath[1]}/_sluice"

@@ -11,12 +11,11 @@ import { type Database, openDatabase } from '../../warehouse/database/database.t
 import type { OrderKind } from '../../warehouse/ledgers/orders.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';
 import { table } from '../output/table.ts';
-import type { OrderResult } from '../run/complete-orders.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
+import type { OrderResult } from '../run/read-source.ts';
 import { readSource } from '../run/read-sources.ts';
 import { failuresOf, type OrderSummary, summarise, summaryTable } from '../run/summary.ts';
-import { newCommand } from '../session/cli-options.ts';
-import type { Cli, Outcome, Session } from '../session/session.ts';
+import { type Cli, newCommand, type Outcome, type Session } from '../session/session.ts';
 import type { OpenSource } from '../session/source-settings.ts';
 
 export function demoCommand(cli: Cli): Command {

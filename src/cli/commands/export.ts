@@ -14,8 +14,7 @@ import {
   type RowFile,
 } from '../export/row-files.ts';
 import { ndjson } from '../output/query-formats.ts';
-import { newCommand } from '../session/cli-options.ts';
-import { type Cli, openQueryLogin, type Session } from '../session/session.ts';
+import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
 
 const EXAMPLES = `sluice export invoices --out invoices.parquet
 sluice export receivables_ageing --out ageing.csv

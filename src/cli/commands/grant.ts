@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
 import { grantReading, type ReadingLogin } from '../../warehouse/database/grant-reading.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
-import { newCommand } from '../session/cli-options.ts';
-import type { Cli, Session, Warehouse } from '../session/session.ts';
+import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
 
 interface Options {
   readonly newPassword?: boolean;

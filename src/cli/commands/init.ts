@@ -5,9 +5,8 @@ import { parseEnv } from 'node:util';
 import { isCancel, password, text } from '@clack/prompts';
 import type { Command } from 'commander';
 import { capitalized, codeOf, SluiceError, sentence } from '../../errors.ts';
-import { type Check, checkAnswer } from '../run/check-answer.ts';
-import { newCommand } from '../session/cli-options.ts';
-import type { Cli, Session } from '../session/session.ts';
+import { type Cli, newCommand, type Session } from '../session/session.ts';
+import { type Check, checkAnswer } from './doctor.ts';
 
 const EXAMPLES = `sluice init
 sluice init --url https://books.example.com < key.txt`;

@@ -17,8 +17,7 @@ import { VERSION } from '../../version.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
-import { newCommand } from '../session/cli-options.ts';
-import { type Cli, openQueryLogin, type Session } from '../session/session.ts';
+import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
 import { isServiceRunning } from '../session/source-settings.ts';
 
 const INSTRUCTIONS = `A Postgres warehouse that Sluice keeps equal to a business suite: customers, invoices, transactions and more.

@@ -6,8 +6,7 @@ import { isObject } from '../../source/answers/json.ts';
 import { BadValue, dateText, decimalText, integerText, stampText } from '../../source/answers/values.ts';
 import { openClient } from '../../source/client.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
-import { newCommand } from '../session/cli-options.ts';
-import type { Cli, Session } from '../session/session.ts';
+import { type Cli, newCommand, type Session } from '../session/session.ts';
 import { openLedger } from '../session/source-settings.ts';
 
 export function newResourceCommand(cli: Cli): Command {

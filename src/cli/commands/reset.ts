@@ -7,8 +7,7 @@ import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source
 import { forgetSource, refuseOthersRows } from '../../warehouse/ledgers/sources.ts';
 import { resetResource } from '../../warehouse/rows/reset.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
-import { newCommand, selectResources } from '../session/cli-options.ts';
-import type { Cli, Outcome, Session } from '../session/session.ts';
+import { type Cli, newCommand, type Outcome, type Session, selectResources } from '../session/session.ts';
 
 interface Options {
   readonly yes?: boolean;

@@ -8,8 +8,7 @@ import { csv, csvSafe, type Format } from '../../service/query/csv.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';
 import { json, ndjson, queryExpanded, queryTable } from '../output/query-formats.ts';
 import { openResultFile } from '../output/result-file.ts';
-import { newCommand } from '../session/cli-options.ts';
-import { type Cli, openQueryLogin, type Session } from '../session/session.ts';
+import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
 import { PLAIN, type Terminal } from '../session/terminal.ts';
 
 const EXAMPLES = `sluice sql "select status, count(*), sum(amount) from invoices group by status"

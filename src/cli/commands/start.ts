@@ -18,11 +18,10 @@ import { openService } from '../../service/service.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { findPowers, POWERS_NEXT } from '../../warehouse/reports/login-powers.ts';
 import { applyMigrations, listPending } from '../run/pending-migrations.ts';
-import { limitConnections } from '../run/source-engine.ts';
+import { limitConnections } from '../run/read-source.ts';
 import { readTargets, TARGET_NEXT } from '../run/targets.ts';
 import { describeShared, describeTls, SHARED_NEXT, TLS_NEXT } from '../session/check-settings.ts';
-import { newCommand } from '../session/cli-options.ts';
-import type { Cli, Session } from '../session/session.ts';
+import { type Cli, newCommand, type Session } from '../session/session.ts';
 import {
   agendaRules,
   isOpen,

@@ -16,8 +16,7 @@ import type { Spending } from '../../warehouse/reports/report.ts';
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
-import { newCommand } from '../session/cli-options.ts';
-import type { Cli, Session, Warehouse } from '../session/session.ts';
+import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
 import { agendaRules, isServiceRunning, openLedger, paceOf, schedulesOf } from '../session/source-settings.ts';
 
 export function statusCommand(cli: Cli): Command {

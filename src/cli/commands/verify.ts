@@ -5,8 +5,17 @@ import { table } from '../output/table.ts';
 import { showDryRun } from '../run/estimate-work.ts';
 import { type ReadResult, readSources } from '../run/read-sources.ts';
 import { endNote, failuresOf, outcomeOf, resourceNames, showSummary, summarise } from '../run/summary.ts';
-import { DRY_RUN, MAX_REQUESTS, NO_WAIT, newCommand, selectResources, wholeNumber } from '../session/cli-options.ts';
-import type { Cli, Outcome, Session } from '../session/session.ts';
+import {
+  type Cli,
+  DRY_RUN,
+  MAX_REQUESTS,
+  NO_WAIT,
+  newCommand,
+  type Outcome,
+  type Session,
+  selectResources,
+  wholeNumber,
+} from '../session/session.ts';
 
 const EXAMPLES = `sluice verify                     report differences; change nothing
 sluice verify invoices --repair   make the warehouse equal to the source`;

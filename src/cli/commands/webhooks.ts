@@ -15,8 +15,7 @@ import {
 import { createWaitNote, momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { applyMigrations, hasBookkeeping } from '../run/pending-migrations.ts';
-import { NO_WAIT, newCommand } from '../session/cli-options.ts';
-import type { Cli, Session } from '../session/session.ts';
+import { type Cli, NO_WAIT, newCommand, type Session } from '../session/session.ts';
 import { isServiceRunning, openLedger } from '../session/source-settings.ts';
 
 const PATH = '/api/v2/webhooks';

@@ -3,8 +3,7 @@ import { extname } from 'node:path';
 import { parse } from 'csv-parse';
 import { SluiceError } from '../../errors.ts';
 import { didYouMean } from '../../nearest-name.ts';
-import type { RawLine } from '../../push/check-lines.ts';
-import type { PushTarget } from '../../push/targets.ts';
+import type { PushTarget, RawLine } from '../../push/targets.ts';
 import { plural } from '../../service/format.ts';
 import { parseJson } from '../../source/answers/json.ts';
 

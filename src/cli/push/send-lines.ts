@@ -2,23 +2,22 @@ import { linkSignals } from '../../any-signal.ts';
 import { type Clock, HOUR, SECOND } from '../../clock.ts';
 import { isAffordable, rereadCost } from '../../engine/agenda/affordable.ts';
 import { openResource } from '../../engine/resource.ts';
-import { SluiceError, isKind } from '../../errors.ts';
-import type { Line } from '../../push/check-lines.ts';
+import { isKind, SluiceError } from '../../errors.ts';
 import type { ReadBack } from '../../push/reconcile.ts';
 import { runPush } from '../../push/run-push.ts';
 import { createSender } from '../../push/sender.ts';
-import type { PushTarget } from '../../push/targets.ts';
+import type { Line, PushTarget } from '../../push/targets.ts';
 import { plural } from '../../service/format.ts';
 import type { OrderRequest } from '../../service/orders/place-order.ts';
 import { openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { endPush, readItems, startPush } from '../../warehouse/pushes/pushes.ts';
+import type { Pushed } from '../commands/push.ts';
 import { createWaitNote } from '../output/moments.ts';
 import { readSource } from '../run/read-sources.ts';
 import type { Session } from '../session/session.ts';
 import { type OpenSource, openLedger } from '../session/source-settings.ts';
 import type { Terminal } from '../session/terminal.ts';
-import type { Pushed } from './report.ts';
 
 interface Sending {
   readonly session: Session;

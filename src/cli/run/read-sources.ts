@@ -8,10 +8,9 @@ import { lagText } from '../output/moments.ts';
 import { createProgress, type Progress } from '../output/progress.ts';
 import type { Session } from '../session/session.ts';
 import { isOpen, isServiceRunning, type OpenSource, recognise } from '../session/source-settings.ts';
-import { completeOrders, type OrderResult } from './complete-orders.ts';
 import { estimateText, estimateWork, type Work } from './estimate-work.ts';
 import { applyMigrations } from './pending-migrations.ts';
-import { limitConnections, openSourceEngine } from './source-engine.ts';
+import { completeOrders, limitConnections, type OrderResult, openSourceEngine } from './read-source.ts';
 
 /** The orders that ended, and the sources that could not be read. */
 export interface ReadResult {

@@ -5,7 +5,7 @@ import type { OrderState } from '../../warehouse/ledgers/orders.ts';
 import type { UnprovenEnd } from '../../warehouse/reports/report.ts';
 import { table } from '../output/table.ts';
 import type { Outcome, Session } from '../session/session.ts';
-import type { OrderResult } from './complete-orders.ts';
+import type { OrderResult } from './read-source.ts';
 import type { ReadResult } from './read-sources.ts';
 
 /** One order as `--json` shows it. */

@@ -11,7 +11,7 @@ import type { SourceLock } from '../../warehouse/database/source-lock.ts';
 import { dueHints } from '../../warehouse/ledgers/hints.ts';
 import { whatIsDue } from '../../warehouse/reports/due.ts';
 import { crowdedText } from '../output/moments.ts';
-import { openSourceEngine, readUnderLock } from '../run/source-engine.ts';
+import { openSourceEngine, readUnderLock } from '../run/read-source.ts';
 import type { Session } from '../session/session.ts';
 import { type OpenSource, recognise } from '../session/source-settings.ts';
 
