@@ -122,6 +122,7 @@ function summary({ settings, schema, limit, windowMs }: SourceConfig): string {
 
 function createConfig(data: SettingValues, own: Pick<Config, 'sources' | 'secrets' | 'shown' | 'warnings'>): Config {
   return Object.freeze({
+    ...own,
     sources: Object.freeze([...own.sources]),
     databaseUrl: data.DATABASE_URL ?? null,
     readerUrl: data.READER_DATABASE_URL ?? null,
@@ -143,9 +144,6 @@ function createConfig(data: SettingValues, own: Pick<Config, 'sources' | 'secret
     },
     logLevel: data.LOG_LEVEL,
     logLevelWords: data.LOG_LEVEL_FORMAT === 'word',
-    secrets: own.secrets,
-    shown: own.shown,
-    warnings: own.warnings,
   });
 }
 

@@ -60,10 +60,10 @@ export async function serverUserOf(home: string): Promise<ServerUser> {
 
 async function ownDataOf(home: string): Promise<UserIds> {
   const data = await lstat(dataFolder(home));
-  if (data.isSymbolicLink()) throw planted(dataFolder(home), 'is a symbolic link, which is not followed');
-  if (!data.isDirectory()) throw planted(dataFolder(home), 'is not a folder');
-  if (data.uid === 0) throw planted(dataFolder(home), 'belongs to root, as whom Postgres refuses to run');
   const user = { uid: data.uid, gid: data.gid };
+  const reason =
+    whyNoFolder(data, user) ?? (user.uid === 0 ? 'belongs to root, as whom Postgres refuses to run' : null);
+  if (reason !== null) throw planted(dataFolder(home), reason);
   await ownHome(home, user);
   return user;
 }

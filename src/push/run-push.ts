@@ -138,35 +138,23 @@ const MAX_NOT_FOUND = 3;
 /** After this many batches in a row that were refused without naming an entry, if none was accepted, the rest waits for smaller ones. */
 const MAX_UNNAMED = 2;
 
-/** A request, its result, and the new states of its lines. */
-interface SentRequest {
-  readonly path: string;
-  readonly batch: boolean;
-  readonly result: SendResult;
-  readonly updates: readonly PushNews[];
-  /** Lines still to be sent in this round. */
-  readonly left: number;
-}
-
-/** Learns from the results of one round of requests, so that a failing source is not sent the same thing a thousand times. */
-interface SendPolicy {
-  /** Entries per batch from the next round on. */
-  readonly batchSize: number;
-  /** Whether to continue the round. Throws when the failure would affect all other lines too. */
-  continues(sent: SentRequest): boolean;
-}
-
-/** `isOffered`: a record of this kind was created before, so a 404 is about a record that the line refers to. */
-function createSendPolicy(start: { batchSize: number; isOffered: boolean }): SendPolicy {
+/**
+ * Learns from the results of one round of requests, so that a failing source is not sent the same thing a thousand times. `isOffered`: a
+ * record of this kind was created before, so a 404 is about a record that the line refers to.
+ */
+function createSendPolicy(start: { batchSize: number; isOffered: boolean }) {
   let { batchSize, isOffered } = start;
   let batchAccepted = false;
   // How often each happened in a row.
   let [unknown, notFound, unnamed] = [0, 0, 0];
   return {
+    /** Entries per batch from the next round on. */
     get batchSize() {
       return batchSize;
     },
-    continues({ path, batch, result, updates, left }) {
+    /** Whether to continue the round, with `left` lines to send. Throws when the failure would affect all other lines too. */
+    continues(sent: { path: string; batch: boolean; result: SendResult; updates: readonly PushNews[]; left: number }) {
+      const { path, batch, result, updates, left } = sent;
       unknown = result.kind === 'unknown' ? unknown + 1 : 0;
       if (result.kind === 'unknown' && unknown >= MAX_UNKNOWN) throw result.error;
       if (result.kind === 'refused' && batch && isBatchUnsupported(result)) throw noBatches(path, result.error);
@@ -188,29 +176,26 @@ function createSendPolicy(start: { batchSize: number; isOffered: boolean }): Sen
 export const isBatchUnsupported = (result: SendResult): boolean =>
   result.kind === 'refused' && (result.error.status === 404 || result.error.status === 405);
 
-const noBatches = (path: string, cause: SluiceError): SluiceError =>
-  new SluiceError('refused', `This source accepts no batches: POST ${path} is answered with ${cause.status}.`, {
-    next: 'Send one line per request: --batch 1',
-    ...statusOf(cause),
-    cause,
-  });
+function noBatches(path: string, cause: SluiceError): SluiceError {
+  const message = `This source accepts no batches: POST ${path} is answered with ${cause.status}.`;
+  return refusedAll(message, 'Send one line per request: --batch 1', cause);
+}
 
-const noCreate = (path: string, cause: SluiceError): SluiceError =>
-  new SluiceError('refused', `This source does not allow creating records here: POST ${path} is answered with 405.`, {
-    next: 'Check in the source whether this installation offers it, then repeat the command; it continues where it stopped.',
-    ...statusOf(cause),
-    cause,
-  });
+function noCreate(path: string, cause: SluiceError): SluiceError {
+  const message = `This source does not allow creating records here: POST ${path} is answered with 405.`;
+  const next =
+    'Check in the source whether this installation offers it, then repeat the command; it continues where it stopped.';
+  return refusedAll(message, next, cause);
+}
 
-const allNotFound = (path: string, cause: SluiceError): SluiceError =>
-  new SluiceError(
-    'refused',
-    `POST ${path} is answered with 404 for ${MAX_NOT_FOUND} lines in a row, and none was created.`,
-    {
-      next: 'Either this source does not offer it, or the records that these lines refer to do not exist: correct or remove the lines, then repeat the command.',
-      ...statusOf(cause),
-      cause,
-    },
-  );
+function allNotFound(path: string, cause: SluiceError): SluiceError {
+  const message = `POST ${path} is answered with 404 for ${MAX_NOT_FOUND} lines in a row, and none was created.`;
+  const next =
+    'Either this source does not offer it, or the records that these lines refer to do not exist: correct or remove the lines, then repeat the command.';
+  return refusedAll(message, next, cause);
+}
 
-const statusOf = ({ status }: SluiceError) => (status === undefined ? {} : { status });
+function refusedAll(message: string, next: string, cause: SluiceError): SluiceError {
+  const { status } = cause;
+  return new SluiceError('refused', message, { next, ...(status === undefined ? {} : { status }), cause });
+}

@@ -15,26 +15,18 @@ export interface PushTarget {
   /** Fields that are lists: their cells in a CSV file hold JSON. */
   readonly lists: readonly string[];
   /** The batch endpoint for lines that hold no more fields than its entries. */
-  readonly batch: PushBatch | null;
-}
-
-interface PushBatch {
-  readonly path: string;
-  readonly entry: z.ZodObject;
-  readonly wrap: (entries: readonly unknown[]) => object;
+  readonly batch: {
+    readonly path: string;
+    readonly entry: z.ZodObject;
+    readonly wrap: (entries: readonly unknown[]) => object;
+  } | null;
 }
 
 const single = (
   { path, body }: { path: string; body: z.ZodObject },
   identifying: readonly string[],
   lists: readonly string[] = [],
-): PushTarget => ({
-  path,
-  body,
-  identifying,
-  lists,
-  batch: null,
-});
+): PushTarget => ({ path, body, identifying, lists, batch: null });
 
 /** Everything that can be pushed. Users cannot: their passwords would be stored in a file and in the log. */
 export const PUSH_TARGETS: Readonly<Record<string, PushTarget>> = {
@@ -50,21 +42,15 @@ export const PUSH_TARGETS: Readonly<Record<string, PushTarget>> = {
   transactions: single(endpoints.transactions, []),
 };
 
-/** The lines of one request. */
-interface RequestGroup<Item> {
-  readonly batch: boolean;
-  readonly items: Item[];
-}
-
 /** Groups lines into requests: those that a batch can hold by `batchSize`, all others one by one. */
 export function groupRequests<Item extends { readonly body: unknown }>(
   target: PushTarget,
   items: readonly Item[],
   batchSize: number,
-): RequestGroup<Item>[] {
+): { batch: boolean; items: Item[] }[] {
   const fits = ({ body }: Item) => target.batch !== null && batchSize > 1 && target.batch.entry.safeParse(body).success;
   const together = items.filter(fits);
-  const groups: RequestGroup<Item>[] = [];
+  const groups: { batch: boolean; items: Item[] }[] = [];
   for (let at = 0; at < together.length; at += batchSize)
     groups.push({ batch: true, items: together.slice(at, at + batchSize) });
   return [...groups, ...items.filter(item => !fits(item)).map(item => ({ batch: false, items: [item] }))];

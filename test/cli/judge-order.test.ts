@@ -25,7 +25,7 @@ test('a sync fails if more than a tenth of what it read could not be parsed', ()
 });
 
 test('a repair fails while anything still differs', () => {
-  const repair = { ...DONE, kind: 'verify' };
+  const repair = { ...DONE, kind: 'verify' } as const;
   expect(problemOf(repair)).toBeNull();
   expect(problemOf({ ...repair, quarantined: 1 })).toBe(
     'still differs from the source: 1 record could not be parsed. See: sluice quarantine',

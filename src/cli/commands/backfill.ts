@@ -5,7 +5,7 @@ import { count, moment, plural } from '../../service/format.ts';
 import { allows, CHANGES, changeOrder, type OrderChange } from '../../service/orders/change-order.ts';
 import { estimateReading, type ReadingEstimate, UNREAD } from '../../service/orders/estimate-reading.ts';
 import { parseRange, type Range } from '../../service/orders/order-range.ts';
-import { placeOrder } from '../../service/orders/place-order.ts';
+import { type OrderRequest, placeOrder } from '../../service/orders/place-order.ts';
 import { rangeText } from '../../service/orders/range-text.ts';
 import { estimateRemaining, type Pace, remainingText } from '../../service/orders/remaining-work.ts';
 import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
@@ -18,7 +18,7 @@ import { listOrders, type Order, openOrders } from '../../warehouse/ledgers/orde
 import { orderProgress } from '../../warehouse/reports/report.ts';
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
-import { applyMigrations, hasBookkeeping } from '../run/pending-migrations.ts';
+import { hasBookkeeping, openMigrated } from '../run/pending-migrations.ts';
 import { readSources } from '../run/read-sources.ts';
 import { showSummary } from '../run/summary.ts';
 import { type Cli, NO_WAIT, newCommand, type Outcome, type Session, selectResources } from '../session/session.ts';
@@ -77,27 +77,21 @@ async function backfill(session: Session, resource: string, options: Options): P
   void session.settings.sourceName;
   const range = parseRange(session.jobs, resource, options);
   if (options.dryRun) return dryRun(session, resource, range);
-  if (options.detach) return detach(session, resource, range);
   const request = { resource, kind: 'backfill' as const, dateFrom: range.from, dateTo: range.to };
+  if (options.detach) return detach(session, request, range);
   return showSummary(session, await readSources(session, [request], { noWait: !options.wait }));
 }
 
-async function detach(session: Session, resource: string, range: Range): Promise<0> {
-  const { terminal } = session;
-  const database = await session.openDatabase();
-  await applyMigrations(session, database);
+async function detach(session: Session, request: OrderRequest, range: Range): Promise<0> {
   const { sourceName } = session.settings;
-  const order = await placeOrder(database, sourceName, {
-    resource,
-    kind: 'backfill',
-    dateFrom: range.from,
-    dateTo: range.to,
-  });
+  const { resource } = request;
+  const database = await openMigrated(session);
+  const order = await placeOrder(database, sourceName, request);
   await wakeUp(database, sourceName);
   const service = await isServiceRunning(database, sourceName);
   const document = { order: Number(order.id), resource, ...range, state: order.state, service };
   const reader = service ? 'The running service will read it.' : 'No service is running; start one: sluice start.';
-  terminal.show(document, () => `Order ${order.id} is created. ${reader} Progress: sluice backfill list`);
+  session.terminal.show(document, () => `Order ${order.id} is created. ${reader} Progress: sluice backfill list`);
   return 0;
 }
 
@@ -174,12 +168,17 @@ async function findBackfills(session: Session): Promise<{ database: Database; or
 }
 
 async function listBackfills(session: Session): Promise<0> {
-  const { terminal } = session;
+  const backfills = await readBackfills(session);
+  session.terminal.show({ backfills }, () => draw(session, backfills));
+  return 0;
+}
+
+async function readBackfills(session: Session) {
   const { database, orders } = await findBackfills(session);
   const open = orders.filter(order => order.endedAt === null && order.state !== 'paused');
   const now = open.length > 0 ? await databaseNow(database) : 0;
   const states = await statesOf(session, database, new Set(open.map(order => order.source)));
-  const listed = await Promise.all(
+  return Promise.all(
     orders.map(async order => {
       const { id, source, resource, dateFrom, dateTo, requests, reason } = order;
       const progress = await orderProgress(database.kysely, id);
@@ -192,8 +191,6 @@ async function listBackfills(session: Session): Promise<0> {
       return { id: Number(id), source, resource, ...range, state, requests, slices, proven, left, reason };
     }),
   );
-  terminal.show({ backfills: listed }, () => draw(session, listed));
-  return 0;
 }
 
 /** How fast each of these sources can be read, and whether a process reads it. */
@@ -207,21 +204,7 @@ async function statesOf({ settings }: Session, database: Database, names: Readon
   return states;
 }
 
-interface Listed {
-  readonly id: number;
-  readonly source: string;
-  readonly resource: string;
-  readonly from: string | null;
-  readonly to: string | null;
-  readonly state: string;
-  readonly requests: number;
-  readonly slices: number;
-  readonly proven: number;
-  readonly left: ReturnType<typeof estimateRemaining> | null;
-  readonly reason: string | null;
-}
-
-function draw({ terminal, settings }: Session, listed: readonly Listed[]): string {
+function draw({ terminal, settings }: Session, listed: Awaited<ReturnType<typeof readBackfills>>): string {
   if (listed.length === 0) return 'There are no backfills yet. Example: sluice backfill invoices --from 2024-01-01';
   const hasSeveral = settings.sources.length > 1;
   const zone = settings.sources[0]?.timeZone ?? 'UTC';
@@ -250,10 +233,7 @@ async function changeBackfill(session: Session, given: string | undefined, chang
   const only = open.length === 1 ? open[0] : undefined;
   const order = given === undefined ? only : open.find(each => each.id === given);
   const { to } = CHANGES[change];
-  if (!order || !(await changeOrder(database, order, change))) {
-    const ids = open.map(each => each.id);
-    throw noSuchBackfill(change, given, ids);
-  }
+  if (!order || !(await changeOrder(database, order, change))) throw noSuchBackfill(change, given, open);
   const { id, source, resource } = order;
   const service = await isServiceRunning(database, source);
   terminal.show({ order: Number(id), resource, state: to, service }, () => {
@@ -267,15 +247,11 @@ async function changeBackfill(session: Session, given: string | undefined, chang
   return 0;
 }
 
-function noSuchBackfill(action: string, given: string | undefined, ids: readonly string[]): SluiceError {
-  if (given === undefined && ids.length > 0)
-    return new SluiceError('usage', `There are several backfills to ${action}.`, {
-      next: `Name one: ${ids.join(', ')}.`,
-    });
-  const message =
-    given === undefined ? `There is no backfill to ${action}.` : `There is no backfill ${given} to ${action}.`;
-  return new SluiceError('usage', message, {
-    next:
-      ids.length === 0 ? 'To see all backfills: sluice backfill list' : `Backfills to ${action}: ${ids.join(', ')}.`,
+function noSuchBackfill(action: string, given: string | undefined, open: readonly Order[]): SluiceError {
+  const ids = open.map(each => each.id).join(', ');
+  if (given === undefined && ids !== '')
+    return new SluiceError('usage', `There are several backfills to ${action}.`, { next: `Name one: ${ids}.` });
+  return new SluiceError('usage', `There is no backfill ${given === undefined ? '' : `${given} `}to ${action}.`, {
+    next: ids === '' ? 'To see all backfills: sluice backfill list' : `Backfills to ${action}: ${ids}.`,
   });
 }

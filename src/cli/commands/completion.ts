@@ -22,11 +22,13 @@ export function completionCommand(cli: Cli, all: () => Promise<readonly Command[
     );
 }
 
-function completable(command: Command, resources: readonly string[]): Completable {
+/** What can be typed behind a command. */
+function completable(command: Command, resources: readonly string[]) {
   const namesResource = command.registeredArguments.some(argument => /^resources?$/.test(argument.name()));
   return {
     name: command.name(),
     description: command.description(),
+    // Subcommands, and the resources where one can be named.
     words: [
       ...command.commands.map(sub => sub.name()).filter(name => name !== 'help'),
       ...(namesResource ? resources : []),
@@ -35,14 +37,7 @@ function completable(command: Command, resources: readonly string[]): Completabl
   };
 }
 
-/** What can be typed behind a command. */
-interface Completable {
-  readonly name: string;
-  readonly description: string;
-  /** Subcommands, and the resources where one can be named. */
-  readonly words: readonly string[];
-  readonly options: readonly { readonly flag: string; readonly description: string }[];
-}
+type Completable = ReturnType<typeof completable>;
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];

@@ -6,14 +6,9 @@ import { codeOf, SluiceError } from '../../errors.ts';
 import { plural } from '../../service/format.ts';
 import { csv, csvSafe } from '../../service/query/csv.ts';
 import { type Ask, type ColumnInfo, readQuery } from '../../warehouse/reports/read-query.ts';
-import {
-  openParquetFile,
-  openTextFile,
-  type ParquetColumn,
-  parquetColumns,
-  type RowFile,
-} from '../export/row-files.ts';
+import { openParquetFile, type ParquetColumn, parquetColumns } from '../export/parquet.ts';
 import { ndjson } from '../output/query-formats.ts';
+import { openTextFile, type RowFile } from '../output/result-file.ts';
 import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
 
 const EXAMPLES = `sluice export invoices --out invoices.parquet

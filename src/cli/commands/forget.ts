@@ -12,15 +12,15 @@ import type { Database, Transaction } from '../../warehouse/database/database.ts
 import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source-lock.ts';
 import { eraseLines } from '../../warehouse/erasure/erase-lines.ts';
 import { type Counts, eraseMentions, eraseRow } from '../../warehouse/erasure/erase-row.ts';
-import { type Erasure, lastErased, writeReceipt } from '../../warehouse/erasure/receipts.ts';
+import { lastErased, writeReceipt } from '../../warehouse/erasure/receipts.ts';
 import { type RecordState, readCopies, readRecordState } from '../../warehouse/erasure/record-copies.ts';
-import { findMentions, findReferences, type Reference } from '../../warehouse/erasure/references.ts';
+import { findMentions, findReferences } from '../../warehouse/erasure/references.ts';
 import { readTraits } from '../../warehouse/ledgers/traits.ts';
 import { storedKey, type Table } from '../../warehouse/rows/tables.ts';
 import { createWaitNote, momentWithZone } from '../output/moments.ts';
-import { applyMigrations } from '../run/pending-migrations.ts';
+import { openMigrated } from '../run/pending-migrations.ts';
 import { type Cli, NO_WAIT, newCommand, type Outcome, type Session, selectResources } from '../session/session.ts';
-import { isOpen, type OpenSource, openLedger, recognise } from '../session/source-settings.ts';
+import { isOpen, type OpenSource, openLedger, recognise, underLock } from '../session/source-settings.ts';
 
 const EXAMPLES = `sluice forget customers 17 --dry-run   what would be erased
 sluice forget customers 17             erase it, once the source does not show it any more`;
@@ -48,10 +48,9 @@ async function forget(session: Session, name: string, key: string, options: Opti
   selectResources(jobs, [name]);
   const { sourceName } = settings;
   const source = settings.sources.find(isOpen) as OpenSource;
-  const database = await session.openDatabase();
-  await applyMigrations(session, database);
+  const database = await openMigrated(session);
   await recognise(database, source);
-  const forgotten = await withLocks(database, { source: sourceName, name }, () =>
+  const forgotten = await withLocks(database, sourceName, name, () =>
     eraseRecord({ session, database, source, name, job: jobs.get(name) as Job, key, noWait: !options.wait, dryRun }),
   );
   const { receipt, erasedBefore, refersTo, mentions } = forgotten;
@@ -72,28 +71,12 @@ async function forget(session: Session, name: string, key: string, options: Opti
 }
 
 /** Nobody may read the list or push to it meanwhile: a reading holds rows in memory, and a push lines. */
-async function withLocks<T>(
-  database: Database,
-  at: { source: string; name: string },
-  work: () => Promise<T>,
-): Promise<T> {
-  const busy = (who: string) =>
-    new SluiceError('failed', `Another process is ${who}, so nothing was erased.`, {
-      next: 'Stop that process or wait until it has finished, then run this command again.',
-    });
-  const reading = await acquireSourceLock(database, at.source, 'forget', { waitMs: LOCK_WAIT_MS });
-  if (!reading) throw busy('reading the source');
-  try {
-    const pushing = await acquireSourceLock(database, `${at.source}, push of ${at.name}`);
-    if (!pushing) throw busy(`pushing ${at.name}`);
-    try {
-      return await work();
-    } finally {
-      await pushing.release();
-    }
-  } finally {
-    await reading.release();
-  }
+async function withLocks<T>(database: Database, source: string, name: string, work: () => Promise<T>): Promise<T> {
+  const reading = await acquireSourceLock(database, source, 'forget', { waitMs: LOCK_WAIT_MS });
+  return underLock(reading, 'reading the source, so nothing was erased', async () => {
+    const pushing = await acquireSourceLock(database, `${source}, push of ${name}`);
+    return underLock(pushing, `pushing ${name}, so nothing was erased`, work);
+  });
 }
 
 function describe(
@@ -117,18 +100,11 @@ function describe(
   ].join('\n');
 }
 
-interface Forgotten {
-  /** Null if nothing was stored any more: it was erased before. */
-  readonly receipt: Erasure | null;
-  /** When it was erased before; null for the first time. */
-  readonly erasedBefore: string | null;
-  readonly refersTo: readonly Reference[];
-  readonly mentions: readonly { readonly table: string; readonly rows: number }[];
-}
+type Forgotten = Awaited<ReturnType<typeof eraseRecord>>;
 
 /** Erases a record that its source does not show any more. With `dryRun` nothing is changed, and the receipt says what would be erased. */
-async function eraseRecord(request: ForgetRequest): Promise<Forgotten> {
-  const { session, database, source, name, job, dryRun } = request;
+async function eraseRecord(request: ForgetRequest) {
+  const { database, source, name, job, dryRun } = request;
   const { kysely } = database;
   const place = { source: source.name, resource: name };
   const { table } = await openResource(database, { ...place, name, job, schema: source.schema });
@@ -146,6 +122,7 @@ async function eraseRecord(request: ForgetRequest): Promise<Forgotten> {
   });
   const { schema } = source;
   return {
+    // Null if nothing was stored any more: it was erased before.
     receipt,
     erasedBefore,
     refersTo: await findReferences(kysely, { schema, column: `${name.replace(/s$/, '')}_id`, id: key }),
@@ -263,14 +240,13 @@ const NAME_FIELD = /^(?:account|name|full_?name|display_?name|company)$/i;
 /** A shorter text may stand in other people's records and in messages of ours. */
 const SHORTEST = 5;
 
-/** The values of a record by which a person is recognised elsewhere: e-mail addresses and phone numbers, and names. */
-interface Marks {
-  readonly contacts: readonly string[];
-  readonly names: readonly string[];
-}
+type Marks = ReturnType<typeof marksOf>;
 
-/** From all versions of a record, as JSON or as text that holds JSON. */
-export function marksOf(copies: readonly unknown[]): Marks {
+/**
+ * The values by which a person is recognised elsewhere: e-mail addresses and phone numbers, and names. `copies`: all versions of a
+ * record, as JSON or as text that holds JSON.
+ */
+export function marksOf(copies: readonly unknown[]) {
   const contacts = new Set<string>();
   const names = new Set<string>();
   const collect = (value: unknown, field: string): void => {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
 import { grantReading, type ReadingLogin } from '../../warehouse/database/grant-reading.ts';
-import { applyMigrations } from '../run/pending-migrations.ts';
+import { openMigrated } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
 
 interface Options {
@@ -26,8 +26,7 @@ async function grant(session: Session, login: string | undefined, options: Optio
     throw new SluiceError('usage', 'The embedded Postgres has one login that may only read, which Sluice creates.', {
       next: 'sluice status prints its address.',
     });
-  const database = await session.openDatabase();
-  await applyMigrations(session, database);
+  const database = await openMigrated(session);
   const name = login ?? (isEmbedded && database.readerUrl ? new URL(database.readerUrl).username : undefined);
   const granted = await grantReading(database, {
     ...(name === undefined ? {} : { login: name }),

@@ -54,18 +54,26 @@ async function init(session: Session, options: Options): Promise<0> {
   return 0;
 }
 
-async function readAnswers({ url }: Options): Promise<Answers> {
-  const given = url === undefined ? {} : { url };
-  if (process.stdin.isTTY) return ask(given);
+async function readAnswers({ url }: Options): Promise<{ url: string; key: string }> {
+  if (process.stdin.isTTY) return ask(url);
   const key = (await readAll(process.stdin)).trim();
   if (url !== undefined && key !== '') return { url, key };
-  throw new SluiceError(
-    'usage',
-    `${url === undefined ? '--url' : 'The key'} is missing, and there is no terminal to ask on.`,
-    {
-      next: 'Example: sluice init --url https://books.example.com < key.txt',
-    },
-  );
+  const missing = url === undefined ? '--url' : 'The key';
+  throw new SluiceError('usage', `${missing} is missing, and there is no terminal to ask on.`, {
+    next: 'Example: sluice init --url https://books.example.com < key.txt',
+  });
+}
+
+/** Asks on the terminal for the key, which is not shown as it is typed, and for the address unless it is given. */
+async function ask(given: string | undefined): Promise<{ url: string; key: string }> {
+  const validate = (value: string | undefined) => (value?.trim() ? undefined : 'Needed to read the source.');
+  const cancelled = () => new SluiceError('stopped', 'Stopped; nothing was written.');
+  const placeholder = 'https://books.example.com';
+  const url = given ?? (await text({ message: 'Address of the installation', placeholder, validate }));
+  if (isCancel(url)) throw cancelled();
+  const key = await password({ message: 'API key (Settings, API Access)', mask: '*', validate });
+  if (isCancel(key)) throw cancelled();
+  return { url: url.trim(), key: key.trim() };
 }
 
 function refuseReplacing(before: string, settings: Readonly<Record<string, string>>, { force }: Options): void {
@@ -86,30 +94,6 @@ function write(file: string, content: string): void {
     throw new SluiceError('failed', `${file} cannot be written (${codeOf(cause)}).`, { cause });
   }
 }
-
-interface Answers {
-  readonly url: string;
-  readonly key: string;
-}
-
-/** Asks on the terminal for what is not given; the key is not shown as it is typed. */
-async function ask(given: Partial<Answers>): Promise<Answers> {
-  const required = (value: string | undefined) => (value?.trim() ? undefined : 'Needed to read the source.');
-  const url =
-    given.url ??
-    (await text({
-      message: 'Address of the installation',
-      placeholder: 'https://books.example.com',
-      validate: required,
-    }));
-  if (isCancel(url)) throw cancelled();
-  const key =
-    given.key ?? (await password({ message: 'API key (Settings, API Access)', mask: '*', validate: required }));
-  if (isCancel(key)) throw cancelled();
-  return { url: url.trim(), key: key.trim() };
-}
-
-const cancelled = (): SluiceError => new SluiceError('stopped', 'Stopped; nothing was written.');
 
 /** The text of a `.env` file with these settings: lines that set them are replaced, all others stay as they are. */
 export function withSettings(text: string, settings: Readonly<Record<string, string>>): string {

@@ -16,7 +16,7 @@ import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
 import { VERSION } from '../../version.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
-import { applyMigrations } from '../run/pending-migrations.ts';
+import { openMigrated } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
 import { isServiceRunning } from '../session/source-settings.ts';
 
@@ -36,27 +36,15 @@ export function mcpCommand(cli: Cli): Command {
 async function serve(session: Session, { allowOrders = false }: { allowOrders?: boolean }): Promise<0> {
   // Throws if there are several sources: --source must name one.
   void session.settings.sourceName;
-  const database = await session.openDatabase();
-  await applyMigrations(session, database);
+  const database = await openMigrated(session);
   const reader = await openQueryLogin(session);
   const server = new McpServer({ name: 'sluice', version: VERSION }, { instructions: INSTRUCTIONS });
-  registerTools(server, { session, database, reader, allowOrders });
+  registerTools(server, session, { database, reader, allowOrders });
   await server.connect(new StdioServerTransport());
   // The client closes our standard input when it is done.
   await once(process.stdin, 'end', { signal: session.signal }).catch(() => undefined);
   await server.close();
   return 0;
-}
-
-/** What the tools work with. */
-interface ToolContext {
-  readonly session: Session;
-  /** As the owner, for the bookkeeping. */
-  readonly database: Database;
-  /** The login that may only read, for queries of others. */
-  readonly reader: Database;
-  /** Backfills may be ordered. */
-  readonly allowOrders: boolean;
 }
 
 /* Annotations tell a client what it may run unasked. */
@@ -74,9 +62,12 @@ const DESCRIBE = `
     and c.relname !~ '^migrations' and has_table_privilege(c.oid, 'select')
   group by c.oid, n.nspname order by n.nspname = 'sluice', 2`;
 
-/** Registers the tools. All read; ordering a backfill is there only if it is allowed. */
-function registerTools(server: McpServer, context: ToolContext): void {
-  const { session, database, reader, allowOrders } = context;
+/** Registers the tools. All read, as `reader` where the query is the client's own; ordering a backfill is there only if it is allowed. */
+function registerTools(
+  server: McpServer,
+  session: Session,
+  { database, reader, allowOrders }: { database: Database; reader: Database; allowOrders: boolean },
+): void {
   const { settings, jobs, signal } = session;
   const { sourceName, schema } = settings;
   const answer = answerWith(text => session.terminal.hidden(text));

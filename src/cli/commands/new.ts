@@ -5,7 +5,7 @@ import { capitalized, SluiceError } from '../../errors.ts';
 import { isObject } from '../../source/answers/json.ts';
 import { BadValue, dateText, decimalText, integerText, stampText } from '../../source/answers/values.ts';
 import { openClient } from '../../source/client.ts';
-import { applyMigrations } from '../run/pending-migrations.ts';
+import { openMigrated } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, type Session } from '../session/session.ts';
 import { openLedger } from '../session/source-settings.ts';
 
@@ -68,8 +68,7 @@ async function readPage(session: Session, name: string, path: string): Promise<r
   const { settings, clock, log, signal } = session;
   const { source, sourceName } = settings;
   if (!source) throw new SluiceError('configuration', 'No source is set.', { next: 'Set it: sluice init' });
-  const database = await session.openDatabase();
-  await applyMigrations(session, database);
+  const database = await openMigrated(session);
   const budget = openLedger(database, sourceName, source);
   const client = openClient({ ...source, budget, noWait: true, clock, log });
   try {
@@ -96,19 +95,11 @@ interface SampledField {
   readonly type: FieldType;
 }
 
-interface Sample {
-  readonly fields: readonly SampledField[];
-  /** Fields that hold lists or objects: they are kept in `_extra`. */
-  readonly nested: readonly string[];
-  /** Names that no column can have. */
-  readonly odd: readonly string[];
-}
-
 const PLAIN = /^[a-z_][a-z0-9_]{0,62}$/;
 const DIGITS = /^-?\d/;
 
 /** The fields of these rows, in the order in which they first appear, each with the narrowest type that holds all its values. */
-export function sampleFields(rows: readonly unknown[]): Sample {
+export function sampleFields(rows: readonly unknown[]) {
   const values = new Map<string, unknown[]>();
   for (const row of rows)
     if (isObject(row))
@@ -117,7 +108,9 @@ export function sampleFields(rows: readonly unknown[]): Sample {
   const isNested = (all: readonly unknown[]) => all.some(value => typeof value === 'object' && value !== null);
   return {
     fields: named.filter(([, all]) => !isNested(all)).map(([name, all]) => ({ name, type: typeOf(all) })),
+    // Fields that hold lists or objects: they are kept in `_extra`.
     nested: named.filter(([, all]) => isNested(all)).map(([name]) => name),
+    // Names that no column can have.
     odd: [...values.keys()].filter(name => !PLAIN.test(name) || name.startsWith('_')),
   };
 }

@@ -13,7 +13,7 @@ import {
 import { count, plural } from '../../service/format.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
-import { knownStates, type PushItem, type PushState } from '../../warehouse/pushes/pushes.ts';
+import { knownStates, type PushState } from '../../warehouse/pushes/pushes.ts';
 import { readLines } from '../push/read-lines.ts';
 import { sendLines } from '../push/send-lines.ts';
 import { applyMigrations, hasBookkeeping } from '../run/pending-migrations.ts';
@@ -96,7 +96,6 @@ async function statesOf(
 /** How many lines a section shows; `--json` shows all. */
 const MOST_SHOWN = 50;
 
-/** Prints every line that cannot be sent. */
 function showProblems(
   terminal: Terminal,
   { file, resource, good, problems }: { file: string; resource: string; good: number; problems: readonly Problem[] },
@@ -108,20 +107,7 @@ function showProblems(
   return 1;
 }
 
-/** A finished push. */
-export interface Pushed {
-  readonly source: string;
-  readonly resource: string;
-  readonly file: string;
-  readonly items: readonly PushItem[];
-  /** Sent to create records, without those that read them back. */
-  readonly requests: number;
-  /** The API has a list of them, so they were read back. */
-  readonly listed: boolean;
-}
-
-/** Prints what was created, what was refused and what is unknown. */
-function showPushed(terminal: Terminal, pushed: Pushed): Outcome {
+function showPushed(terminal: Terminal, pushed: Awaited<ReturnType<typeof sendLines>>): Outcome {
   const { source, resource, file, items, requests, listed } = pushed;
   const linesIn = (state: PushState) =>
     items
@@ -179,7 +165,6 @@ function section(title: string, lines: readonly { line: number; message: string 
 /** Lines per batch by default. The API documents no maximum. */
 const BATCH = 100;
 
-/** Prints what a push would send. */
 function showPlan(
   terminal: Terminal,
   plan: {

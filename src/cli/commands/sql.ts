@@ -7,7 +7,7 @@ import { plural } from '../../service/format.ts';
 import { csv, csvSafe, type Format } from '../../service/query/csv.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';
 import { json, ndjson, queryExpanded, queryTable } from '../output/query-formats.ts';
-import { openResultFile } from '../output/result-file.ts';
+import { openTextFile } from '../output/result-file.ts';
 import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
 import { PLAIN, type Terminal } from '../session/terminal.ts';
 
@@ -84,16 +84,15 @@ async function writeFile(
   create: CreateFormat,
   path: string,
 ): Promise<0> {
-  const format = create({ colors: PLAIN, width: null });
   const database = await openQueryLogin(session);
-  const file = await openResultFile(path);
+  const file = await openTextFile(path, create({ colors: PLAIN, width: null }));
   let rowCount = 0;
   try {
-    await readQuery(database, query, (columns, rows) => {
+    await readQuery(database, query, async (columns, rows) => {
       rowCount += rows.length;
-      return file.write(format.write(columns, rows));
+      await file.write(columns, rows);
+      return true;
     });
-    await file.write(format.end());
     await file.complete();
   } finally {
     await file.close();

@@ -66,16 +66,9 @@ async function readState(session: Session, database: Warehouse) {
   return { database: url, sources };
 }
 
-interface SourceState {
-  readonly source: SourceConfig;
-  /** A service reads it. */
-  readonly service: boolean;
-  /** As of which tick all that was due was read (epoch ms); null while that is not known. */
-  readonly upToDateAt: number | null;
-  readonly status: SourceStatus;
-}
+type SourceState = Awaited<ReturnType<typeof readSource>>;
 
-async function readSource(session: Session, database: Database, source: SourceConfig): Promise<SourceState> {
+async function readSource(session: Session, database: Database, source: SourceConfig) {
   const { name, schema, settings } = source;
   const { jobs } = session;
   const scheduled = [...schedulesOf(source, jobs).keys()];
@@ -83,7 +76,9 @@ async function readSource(session: Session, database: Database, source: SourceCo
   const service = await isServiceRunning(database, name);
   const rules = agendaRules(source);
   const status = await readSourceStatus(database, { name, schema, jobs, scheduled, rules, isServed: service, usage });
-  return { source, service, status, upToDateAt: await readUpToDate(database, { name, scheduled }) };
+  // As of which tick all that was due was read; null while that is not known.
+  const upToDateAt = await readUpToDate(database, { name, scheduled });
+  return { source, service, status, upToDateAt };
 }
 
 /** The open orders, each with what it still needs. */

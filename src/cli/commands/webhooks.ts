@@ -14,7 +14,7 @@ import {
 } from '../../warehouse/ledgers/receivers.ts';
 import { createWaitNote, momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
-import { applyMigrations, hasBookkeeping } from '../run/pending-migrations.ts';
+import { hasBookkeeping, openMigrated } from '../run/pending-migrations.ts';
 import { type Cli, NO_WAIT, newCommand, type Session } from '../session/session.ts';
 import { isServiceRunning, openLedger } from '../session/source-settings.ts';
 
@@ -70,8 +70,7 @@ async function registerAddress(session: Session, options: Options): Promise<0> {
     );
     return 0;
   }
-  const database = await session.openDatabase();
-  await applyMigrations(session, database);
+  const database = await openMigrated(session);
   if (options.newSecret) await renewSecret(database.kysely, name);
   const secret = await receiverSecret(database.kysely, name);
   // The source may repeat the address in its messages; only the result may show it.

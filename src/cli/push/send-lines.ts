@@ -12,7 +12,6 @@ import type { OrderRequest } from '../../service/orders/place-order.ts';
 import { openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { endPush, readItems, startPush } from '../../warehouse/pushes/pushes.ts';
-import type { Pushed } from '../commands/push.ts';
 import { createWaitNote } from '../output/moments.ts';
 import { readSource } from '../run/read-sources.ts';
 import type { Session } from '../session/session.ts';
@@ -33,7 +32,7 @@ interface Sending {
 }
 
 /** Sends the lines that are not created yet, under the push's lock, and returns the outcome of each line. */
-export async function sendLines(sending: Sending): Promise<Pushed> {
+export async function sendLines(sending: Sending) {
   const { session, database, source, name, target, file, lines, options } = sending;
   const { clock, jobs, log, terminal } = session;
   const { kysely } = database;
@@ -64,6 +63,7 @@ export async function sendLines(sending: Sending): Promise<Pushed> {
     });
     await endPush(kysely, pushId, { state: 'done', reason: null, requests: sender.requests });
     const items = await readItems(kysely, pushId);
+    // `listed`: the API has a list of them, so they were read back.
     return { ...place, file, items, requests: sender.requests, listed: resource !== null };
   } catch (error) {
     // If the database itself has failed, the first error is the one to report.

@@ -41,13 +41,12 @@ interface WorkEstimate {
 /** Without waiting, a request takes about this long: an answer, and its share of a commit. */
 const REQUEST_MS = SECOND / 2;
 
-/** Estimates from the bookkeeping alone; sends no request. `since` (epoch ms): what was proven since then is not read again. */
+/** Estimates from the bookkeeping alone; sends no request. */
 export async function estimateWork(
   { jobs }: Pick<Session, 'jobs'>,
   database: Database,
   source: OpenSource,
   work: Work,
-  since = Number.POSITIVE_INFINITY,
 ): Promise<WorkEstimate> {
   const { name, schema, limit, windowMs } = source;
   const now = await databaseNow(database);
@@ -60,7 +59,11 @@ export async function estimateWork(
     const summed = [...jobs].filter(([each]) => each in (slicingOf(job, 'month')?.sumsUp ?? {}));
     const others = await Promise.all(summed.map(each => open(...each)));
     const holds = !work.whole && monthsHold(list, others, now);
-    resources.push({ resource, requests: rereadCost(list, since, holds), neverRead: countUnread(list) });
+    resources.push({
+      resource,
+      requests: rereadCost(list, Number.POSITIVE_INFINITY, holds),
+      neverRead: countUnread(list),
+    });
   }
   const usage = await openLedger(database, name, source.settings).usage();
   const pace = paceOf(source, usage);

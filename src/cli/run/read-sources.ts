@@ -9,7 +9,7 @@ import { createProgress, type Progress } from '../output/progress.ts';
 import type { Session } from '../session/session.ts';
 import { isOpen, isServiceRunning, type OpenSource, recognise } from '../session/source-settings.ts';
 import { estimateText, estimateWork, type Work } from './estimate-work.ts';
-import { applyMigrations } from './pending-migrations.ts';
+import { openMigrated } from './pending-migrations.ts';
 import { completeOrders, limitConnections, type OrderResult, openSourceEngine } from './read-source.ts';
 
 /** The orders that ended, and the sources that could not be read. */
@@ -43,8 +43,7 @@ export async function readSources(
   const { noWait, moved = false, maxRequests = null, announced, repair = false } = options;
   const sources = settings.sources.filter(isOpen);
   const hasSeveral = sources.length > 1;
-  const database = await session.openDatabase();
-  await applyMigrations(session, database);
+  const database = await openMigrated(session);
   const atOnce = await limitConnections(database, sources.length);
   if (atOnce < sources.length)
     terminal.note(

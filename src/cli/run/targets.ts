@@ -14,7 +14,7 @@ export async function readTargets(
   source: SourceConfig,
   jobs: ReadonlyMap<string, Job>,
   limit = source.limit,
-): Promise<DescribedTarget[]> {
+): Promise<ReturnType<typeof describeTargets>> {
   const rules = { ...agendaRules(source), limit };
   if (Object.keys(rules.targets).length === 0) return [];
   const scheduled = [...schedulesOf(source, jobs).keys()];
@@ -22,26 +22,11 @@ export async function readTargets(
   return describeTargets(rules, needsOf(rules, facts));
 }
 
-/** A target of freshness, and whether the request limit allows it. */
-interface DescribedTarget {
-  readonly resource: string;
-  readonly targetSeconds: number;
-  /** Null while it is not known what it takes: the resource was never read in full, or has no schedule. */
-  readonly requestsAnHour: number | null;
-  /** The mean delay that the limit allows. */
-  readonly reachableSeconds: number | null;
-  readonly feasible: boolean | null;
-  readonly text: string;
-}
-
 /** What to do about a target that is not feasible. */
 export const TARGET_NEXT = 'Raise the target, or the request limit if the source allows more.';
 
-/** `needs`: those of the targets that are known. */
-export function describeTargets(
-  { targets = {}, weights = {}, ...limits }: AgendaRules,
-  needs: readonly Need[],
-): DescribedTarget[] {
+/** Whether the request limit allows the targets. `needs`: what they take, as far as it is known; the rest has null for the cost. */
+export function describeTargets({ targets = {}, weights = {}, ...limits }: AgendaRules, needs: readonly Need[]) {
   const limit = hourlyLimit(limits);
   const share = `${requests(MOST_FOR_TARGETS * limit)} of ${requests(limit)}`;
   const together = needs.reduce((sum, each) => sum + each.requestsAnHour, 0);

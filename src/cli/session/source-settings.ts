@@ -4,7 +4,9 @@ import { HOUR, MINUTE } from '../../clock.ts';
 import type { SourceConfig, SourceSettings } from '../../config/config.ts';
 import type { AgendaRules } from '../../engine/agenda/list-facts.ts';
 import type { Job } from '../../engine/job.ts';
+import { SluiceError } from '../../errors.ts';
 import type { Database } from '../../warehouse/database/database.ts';
+import type { SourceLock } from '../../warehouse/database/source-lock.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import { recogniseSource } from '../../warehouse/ledgers/sources.ts';
 import { isConnected } from '../../warehouse/reports/report.ts';
@@ -71,3 +73,16 @@ export const serviceName = ({ settings: { sources } }: Session): string =>
 
 export const isServiceRunning = (database: Database, source: string): Promise<boolean> =>
   isConnected(database.kysely, [NAME, nameOf(source)]);
+
+/** Runs `work` under the lock; kind `failed` if another process has it. `busy`: what that one does, and the consequence. */
+export async function underLock<T>(lock: SourceLock | null, busy: string, work: () => Promise<T>): Promise<T> {
+  if (!lock)
+    throw new SluiceError('failed', `Another process is ${busy}.`, {
+      next: 'Stop that process or wait until it has finished, then run this command again.',
+    });
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
+}

@@ -1,29 +1,6 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
-import type { Format } from '../../service/query/csv.ts';
 import type { Ask, ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';
-import { openResultFile } from '../output/result-file.ts';
-
-/** A file of rows that appears under its name only once it is complete. */
-export interface RowFile {
-  write(columns: readonly ColumnInfo[], rows: readonly TextRow[]): Promise<void>;
-  complete(): Promise<void>;
-  /** Removes what was written, unless it is complete. */
-  close(): Promise<void>;
-}
-
-export async function openTextFile(path: string, { write, end }: Format): Promise<RowFile> {
-  const file = await openResultFile(path);
-  return {
-    async write(columns, rows) {
-      await file.write(write(columns, rows));
-    },
-    async complete() {
-      await file.write(end());
-      await file.complete();
-    },
-    close: () => file.close(),
-  };
-}
+import { openResultFile, type RowFile } from '../output/result-file.ts';
 
 /** Rows that are compressed together; they are in memory until then. */
 const ROW_GROUP = 20_000;
@@ -80,7 +57,6 @@ export interface ParquetColumn {
   readonly value: (text: string) => unknown;
 }
 
-/** What the values of a column have in common. */
 interface Facts {
   /** No value is infinite or not a number. */
   readonly isFinite: boolean;
