@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { SluiceError } from '../errors.ts';
 import { readSettingsFile } from './read-settings-file.ts';
-import { SETTING_NAMES, type SettingName, type SettingTexts } from './schema.ts';
+import { SETTING_NAMES, type SettingTexts } from './schema.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -38,12 +38,8 @@ export function readEnvironment(environment: Environment, directory: string): Ra
 }
 
 export function settingTexts({ textOf }: Pick<RawSettings, 'textOf'>): SettingTexts {
-  const texts: Partial<Record<SettingName, string>> = {};
-  for (const name of SETTING_NAMES) {
-    const text = textOf(name);
-    if (text) texts[name] = text;
-  }
-  return texts;
+  const texts = SETTING_NAMES.map(name => [name, textOf(name)] as const);
+  return Object.fromEntries(texts.filter(([, text]) => text));
 }
 
 /**

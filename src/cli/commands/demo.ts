@@ -86,7 +86,6 @@ async function showFirstSync(demo: Demo, say: Say): Promise<OrderSummary[]> {
   return first;
 }
 
-/** Returns the number of changes. */
 async function changeSource({ session, sandbox }: Demo, say: Say): Promise<number> {
   const before = sandbox.changes.length;
   for (const kind of changeKinds) sandbox.change(kind);
@@ -121,31 +120,19 @@ async function showQueries({ session, database }: Demo, say: Say) {
   await say(colors.bold('6. Query the data with SQL'));
   const answers = [];
   for (const { question, sql } of QUERIES) {
-    const { columns, rows } = await runQuery(session, database, sql);
+    const rows: (string | null)[][] = [];
+    let columns: string[] = [];
+    const query = { query: sql, schema: 'warehouse', timeoutMs: MINUTE, signal: session.signal };
+    await readQuery(database, query, async (fields, batch) => {
+      columns = fields.map(field => field.name);
+      for (const row of batch) rows.push([...row]);
+      return true;
+    });
     answers.push({ question, sql, columns, rows });
     const right = columns.map((_, index) => index).slice(1);
     await say(colors.cyan(question), colors.dim(sql), table(colors, columns, rows, { right }), '');
   }
   return answers;
-}
-
-async function runQuery(
-  session: Session,
-  database: Database,
-  query: string,
-): Promise<{ columns: string[]; rows: (string | null)[][] }> {
-  const rows: (string | null)[][] = [];
-  let columns: string[] = [];
-  await readQuery(
-    database,
-    { query, schema: 'warehouse', timeoutMs: MINUTE, signal: session.signal },
-    async (fields, batch) => {
-      columns = fields.map(field => field.name);
-      for (const row of batch) rows.push([...row]);
-      return true;
-    },
-  );
-  return { columns, rows };
 }
 
 function nextSteps({ session, url }: Demo, seconds: number): string[] {
@@ -169,7 +156,6 @@ function nextSteps({ session, url }: Demo, seconds: number): string[] {
   ];
 }
 
-/** Business questions that the demo answers. */
 const QUERIES = [
   'Which customers owe us most?',
   'What were income and expenses in each of the last six months?',

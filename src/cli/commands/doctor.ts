@@ -4,7 +4,7 @@ import type { SourceConfig, SourceSettings } from '../../config/config.ts';
 import { SluiceError } from '../../errors.ts';
 import { budgetLine } from '../../service/format.ts';
 import { describeProfile } from '../../service/status/describe-profile.ts';
-import { type Client, openClient } from '../../source/client.ts';
+import { openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { readTraits, type Trait } from '../../warehouse/ledgers/traits.ts';
 import { findPowers, POWERS_NEXT } from '../../warehouse/reports/login-powers.ts';
@@ -17,10 +17,6 @@ import { describeAddresses, describeShared, describeTls, SHARED_NEXT, TLS_NEXT }
 import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
 import { isOpen, openLedger } from '../session/source-settings.ts';
 
-interface Options {
-  readonly settings?: boolean;
-}
-
 export function doctorCommand(cli: Cli): Command {
   return newCommand(
     'doctor',
@@ -29,7 +25,7 @@ export function doctorCommand(cli: Cli): Command {
   )
     .option('--settings', 'list the settings that have their default, too')
     .action(
-      cli.action({ source: false }, async (session, options: Options) => {
+      cli.action({ source: false }, async (session, { settings: all = false }: { settings?: boolean }) => {
         const { terminal, settings } = session;
         const checks: Check[] = [];
         const note = (check: Check) => checks.push(check);
@@ -47,7 +43,7 @@ export function doctorCommand(cli: Cli): Command {
         for (const found of describeShared(settings.sources.filter(isOpen)))
           note({ check: 'sources', ok: true, found, next: SHARED_NEXT });
         const ok = checks.every(check => check.ok);
-        terminal.show({ ok, checks, settings: settings.shown, traits }, () => draw(session, checks, traits, options));
+        terminal.show({ ok, checks, settings: settings.shown, traits }, () => draw(session, checks, traits, all));
         return ok ? 0 : 1;
       }),
     );
@@ -58,12 +54,7 @@ type SourceTrait = Trait & { readonly source: string };
 /** With several sources, a line starts with the name of its source. */
 const prefix = ({ settings }: Session, source: string): string => (settings.sources.length > 1 ? `${source} ` : '');
 
-function draw(
-  session: Session,
-  checks: readonly Check[],
-  traits: readonly SourceTrait[],
-  { settings: all = false }: Options,
-): string {
+function draw(session: Session, checks: readonly Check[], traits: readonly SourceTrait[], all: boolean): string {
   const { colors } = session.terminal;
   const checkLines = checks.map(({ check, ok, found, next }) => {
     const line = `${ok ? colors.green('ok    ') : colors.red('failed')}  ${check.padEnd(10)}${found}`;
@@ -182,7 +173,7 @@ export interface Check {
   readonly next?: string | undefined;
 }
 
-/** Sends one request. */
+/** Sends one request, within the budget of all processes if there is a database. */
 export async function checkAnswer(
   session: Session,
   name: string,
@@ -190,9 +181,11 @@ export async function checkAnswer(
   database: Database | undefined,
   note: (check: Check) => void,
 ): Promise<void> {
-  const { jobs, signal } = session;
+  const { jobs, clock, log, signal } = session;
+  const { limit, windowMs } = source;
+  const budget = database ? openLedger(database, name, source) : createMemoryBudget({ clock, limit, windowMs });
   const reachable = { check: 'source', ok: true, found: `answers at ${new URL(source.url).host}` };
-  const client = openSource(session, name, source, database);
+  const client = openClient({ ...source, budget, noWait: true, clock, log });
   try {
     const path = [...jobs.values()][0]?.path ?? '/';
     const context = { lane: 'live' as const, purpose: 'doctor', attempts: 1, signal };
@@ -217,15 +210,4 @@ export async function checkAnswer(
   } finally {
     await client.close();
   }
-}
-
-function openSource(
-  { clock, log }: Session,
-  name: string,
-  source: SourceSettings,
-  database: Database | undefined,
-): Client {
-  const { limit, windowMs } = source;
-  const budget = database ? openLedger(database, name, source) : createMemoryBudget({ clock, limit, windowMs });
-  return openClient({ ...source, budget, noWait: true, clock, log });
 }

@@ -4,10 +4,6 @@ import { grantReading, type ReadingLogin } from '../../warehouse/database/grant-
 import { openMigrated } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
 
-interface Options {
-  readonly newPassword?: boolean;
-}
-
 export function grantCommand(cli: Cli): Command {
   return newCommand(
     'grant',
@@ -19,7 +15,7 @@ export function grantCommand(cli: Cli): Command {
     .action(cli.action({ source: false }, grant));
 }
 
-async function grant(session: Session, login: string | undefined, options: Options): Promise<0> {
+async function grant(session: Session, login: string | undefined, options: { newPassword?: boolean }): Promise<0> {
   const { settings, terminal } = session;
   const isEmbedded = settings.databaseUrl === null;
   if (isEmbedded && (login !== undefined || options.newPassword))

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { withAnySignal } from '../../any-signal.ts';
 import { MINUTE, SECOND } from '../../clock.ts';
-import type { SourceConfig } from '../../config/config.ts';
 import { embeddedStatus, openEmbedded } from '../../embedded-postgres/embedded-server.ts';
 import { limitServerLog } from '../../embedded-postgres/server-process.ts';
 import { type AgendaMemory, newMemory } from '../../engine/run/agenda/agenda.ts';
@@ -10,7 +9,7 @@ import { refuseUnprotectedHost } from '../../service/access/token-guard.ts';
 import { createPulse, type Pulse } from '../../service/health/pulse.ts';
 import { watchEventLoop } from '../../service/health/watch-event-loop.ts';
 import { monitorIncidents } from '../../service/incidents/incident-monitor.ts';
-import { type Planned, startSchedule } from '../../service/schedule/schedule.ts';
+import { startSchedule } from '../../service/schedule/schedule.ts';
 import { createTicks } from '../../service/schedule/ticks.ts';
 import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
 import { startWakeUps } from '../../service/schedule/wake-ups.ts';
@@ -97,29 +96,33 @@ async function startParts(
   atOnce: number,
   closing: (() => Promise<void>)[],
 ): Promise<void> {
-  const { clock, log, draining } = session;
+  const { jobs, clock, log, draining } = session;
   const stopping = stopAfterDraining(session);
   closing.push(watchEventLoop(session));
   closing.push(keepEmbedded(session));
   const beside = await serveBeside(session, database, sources);
   closing.push(() => beside.close());
-  const planned = sources.flatMap(source => plan(source, session));
+  const planned = sources.flatMap(source =>
+    [...schedulesOf(source, jobs)].map(([resource, schedule]) => ({
+      ...{ source: source.name, resource, schedule },
+      timeZone: source.scheduleTimeZone,
+    })),
+  );
   const onSlot = (source: string) => wakeUp(database, source);
   const schedule = await startSchedule({ planned, database, clock, log, onSlot });
   closing.push(() => schedule.stop());
-  const byName = new Map(sources.map(source => [source.name, source]));
-  const memories = new Map(sources.map(({ name }) => [name, newMemory()]));
+  const byName = new Map(sources.map(source => [source.name, { source, memory: newMemory() }]));
   const wakeUps = await startWakeUps({
     database,
     sources: [...byName.keys()],
     most: atOnce,
     wake: async (name, turn) => {
-      const source = byName.get(name) as OpenSource;
+      const { source, memory } = byName.get(name) as { source: OpenSource; memory: AgendaMemory };
       try {
         return await withAnySignal([draining, turn.signal], ({ signal }) =>
           readDue({ ...session, signal: stopping, draining: signal }, database, source, {
             pulse: beside.pulse,
-            memory: memories.get(name) as AgendaMemory,
+            memory,
             othersWait: () => turn.isAwaited(),
           }),
         );
@@ -131,11 +134,6 @@ async function startParts(
   });
   // Stopped after the schedule, so that no slot is recorded while the last readings finish.
   closing.splice(-1, 0, () => wakeUps.stop());
-}
-
-function plan(source: SourceConfig, { jobs }: Session): Planned[] {
-  const { name, scheduleTimeZone: timeZone } = source;
-  return [...schedulesOf(source, jobs)].map(([resource, schedule]) => ({ source: name, resource, schedule, timeZone }));
 }
 
 /** A request has six attempts; the seventh time-out and the spare time cover the pauses between them and a slow machine. */

@@ -18,18 +18,12 @@ import { type OpenSource, recognise } from '../session/source-settings.ts';
 /** How often one wake-up reads work that became due meanwhile; the next wake-up comes within a minute. */
 const MOST_TURNS = 10;
 
-interface ReadDueOptions {
-  readonly pulse: Pulse;
-  readonly memory: AgendaMemory;
-  readonly othersWait: () => boolean;
-}
-
 /** Reads one source while something is due and no other process reads it; returns when it should be woken next. */
 export async function readDue(
   session: Session,
   database: Database,
   source: OpenSource,
-  { pulse, memory, othersWait }: ReadDueOptions,
+  { pulse, memory, othersWait }: { pulse: Pulse; memory: AgendaMemory; othersWait: () => boolean },
 ): Promise<Date | null> {
   const { settings, clock, signal, draining } = session;
   const log = session.log.child({ source: source.name });
