@@ -76,7 +76,6 @@ function findMalformedLines(text: string): string[] {
   });
 }
 
-/** One error that lists every wrong setting. */
 export function wrongSettings(problems: readonly string[]): SluiceError {
   const [first = ''] = problems;
   const single = problems.length === 1;

@@ -1,6 +1,6 @@
 import { MINUTE, SECOND } from '../clock.ts';
 import { nearestName } from '../nearest-name.ts';
-import type { Config, ResourceSettings, SourceConfig } from './config.ts';
+import type { Config, SourceConfig } from './config.ts';
 import { type Environment, type RawSettings, readEnvironment, settingTexts, wrongSettings } from './environment.ts';
 import { isResourceSetting, RESOURCE_SETTINGS, readResourceSettings } from './resource-settings.ts';
 import {
@@ -65,7 +65,11 @@ export function readConfig(options: {
   ];
   if (!parsed.success || problems.length > 0) throw wrongSettings(problems);
   const { data } = parsed;
-  const sources = file ? described : [sourceOfEnvironment(data, perResource, environment)];
+  // Without a sources file the environment describes one source, named after its schema.
+  const name = data.WAREHOUSE_SCHEMA === 'warehouse' ? 'main' : data.WAREHOUSE_SCHEMA;
+  const addressFile = environment.originOf('SOURCE_URL') === '.env' ? environment.file : null;
+  const single = { name, apiKey: data.SOURCE_API_KEY, addressFile, ...perResource };
+  const sources = file ? described : [createSource(data, single)];
   return createConfig(data, {
     sources,
     warnings: findPublicKeys(environment),
@@ -95,17 +99,6 @@ function missingSource(texts: SettingTexts): string[] {
   return (['SOURCE_URL', 'SOURCE_API_KEY'] as const)
     .filter(name => !texts[name])
     .map(name => `${name} is not set; expected ${expected[name]}.`);
-}
-
-/** Without a sources file the environment describes one source, named after its schema. */
-function sourceOfEnvironment(
-  data: SettingValues,
-  resourceSettings: ResourceSettings,
-  { file, originOf }: RawSettings,
-): SourceConfig {
-  const name = data.WAREHOUSE_SCHEMA === 'warehouse' ? 'main' : data.WAREHOUSE_SCHEMA;
-  const addressFile = originOf('SOURCE_URL') === '.env' ? file : null;
-  return createSource(data, { name, apiKey: data.SOURCE_API_KEY, addressFile, ...resourceSettings });
 }
 
 function showSettings(data: SettingValues, { textOf, originOf }: RawSettings, perResource: readonly string[]) {

@@ -13,7 +13,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { codeOf, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { defaultHome, findHome, prepareHome, serverUserOf, tidyHome } from './home.ts';
-import { dataFolder, exists, makeFolder, passwordFile, serverLog, statLink } from './home-files.ts';
+import { belongsToOther, dataFolder, exists, makeFolder, passwordFile, serverLog, statLink } from './home-files.ts';
 import { ensureCluster, prepareBinaries, removeOldCopies } from './initdb.ts';
 import { type Addresses, READER, readAddresses } from './logins.ts';
 import { findPostmaster, readPidFile } from './postmaster-pid.ts';
@@ -157,9 +157,8 @@ async function checkRoles(home: string, port: number): Promise<'intact' | 'chang
 async function refuseForeign(home: string): Promise<void> {
   const known = await statLink(passwordFile(home));
   if (known === undefined || known.uid === process.getuid?.()) return;
-  throw new SluiceError('database', `The embedded Postgres in ${home} belongs to another user (id ${known.uid}).`, {
-    next: 'An earlier version set it up. Run "sluice status" once as that user, which brings it up to date.',
-  });
+  const next = 'An earlier version set it up. Run "sluice status" once as that user, which brings it up to date.';
+  throw belongsToOther(home, known.uid, next);
 }
 
 const DISK_FULL: Readonly<Record<string, string>> = {

@@ -14,7 +14,6 @@ export const passwordFile = (home: string) => join(home, 'password');
 export const adminPasswordFile = (home: string) => join(home, 'admin-password');
 /** The password of the login that may only read. */
 export const readerPasswordFile = (home: string) => join(home, 'reader-password');
-/** Remembers the port of the last start. */
 export const portFile = (home: string) => join(home, 'port');
 
 export async function readIfPresent(file: string): Promise<string | undefined> {
@@ -152,3 +151,6 @@ async function replaceAs(user: NonNullable<ServerUser>, path: string, text: stri
     },
   );
 }
+
+export const belongsToOther = (home: string, uid: number, next: string): SluiceError =>
+  new SluiceError('database', `The embedded Postgres in ${home} belongs to another user (id ${uid}).`, { next });

@@ -6,6 +6,7 @@ import { codeOf, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import {
   adminPasswordFile,
+  belongsToOther,
   dataFolder,
   exists,
   makeFolder,
@@ -53,9 +54,7 @@ export async function serverUserOf(home: string): Promise<ServerUser> {
   if (me === 0) return ownDataOf(home);
   const { uid } = await stat(dataFolder(home));
   if (uid === me) return undefined;
-  throw new SluiceError('database', `The embedded Postgres in ${home} belongs to another user (id ${uid}).`, {
-    next: 'Run Sluice as the user who first started it, or set DATABASE_URL.',
-  });
+  throw belongsToOther(home, uid, 'Run Sluice as the user who first started it, or set DATABASE_URL.');
 }
 
 async function ownDataOf(home: string): Promise<UserIds> {
@@ -119,7 +118,8 @@ async function ownHome(home: string, user: UserIds): Promise<void> {
   try {
     const { uid, mode, ino, dev } = await folder.stat();
     if (uid !== 0) {
-      if (!(await isRoots(home, uid, user))) throw ownedByOther(home, uid);
+      const next = `Run Sluice as that user, give it to root (chown -h root ${passwordFile(home)}), or set DATABASE_URL.`;
+      if (!(await isRoots(home, uid, user))) throw belongsToOther(home, uid, next);
       await folder.chown(0, 0);
     }
     // The server's user must be able to enter, and a umask may have removed that.
@@ -188,11 +188,6 @@ function whyNoFolder(stats: Stats, user: UserIds): string | undefined {
   return undefined;
 }
 
-const ownedByOther = (home: string, uid: number): SluiceError =>
-  new SluiceError('database', `The embedded Postgres in ${home} belongs to another user (id ${uid}).`, {
-    next: `Run Sluice as that user, give it to root (chown -h root ${passwordFile(home)}), or set DATABASE_URL.`,
-  });
-
 /** In a sticky folder such as /tmp, only the folder's owner can rename what belongs to root. */
 const FIND_WRITABLE =
   'for folder; do if test -O "$folder" || { test -w "$folder" && ! test -k "$folder"; }; then echo "$folder"; fi; done';
@@ -211,7 +206,6 @@ async function refuseWritable(folders: readonly string[], user: UserIds): Promis
   );
 }
 
-/** The folders above, the nearest first. */
 export function foldersAbove(path: string): string[] {
   const above = dirname(path);
   return above === path ? [] : [above, ...foldersAbove(above)];

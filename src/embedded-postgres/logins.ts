@@ -45,7 +45,6 @@ export async function ensurePassword(file: string): Promise<string> {
   return password;
 }
 
-/** Brackets one connection. */
 export async function withSession<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10 * SECOND });
   client.on('error', () => undefined);

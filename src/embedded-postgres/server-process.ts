@@ -51,7 +51,9 @@ export async function startServer(
   const log = await openServerLog(home, user);
   for (let attempt = 1; ; attempt++) {
     const port = await choosePort(home);
-    await writeSettings(home, user, { ...SETTINGS, port: String(port), ...overrides });
+    const settings = Object.entries({ ...SETTINGS, port: String(port), ...overrides });
+    const lines = settings.map(([name, value]) => `${name} = ${value}\n`);
+    await replaceFile(join(dataFolder(home), 'sluice.conf'), lines.join(''), user);
     const { code, output } = await runProgram(
       pgCtl,
       ['start', '-w', '-t', String(START_TIMEOUT_MS / SECOND), '-s', '-D', dataFolder(home), '-l', log.path],
@@ -77,12 +79,6 @@ export async function stopServer(home: string, { pgCtl }: Binaries, user: Server
   throw new SluiceError('database', `The embedded Postgres (process ${pid}) did not stop: ${output.trim()}`, {
     next: `See ${serverLog(home)}.`,
   });
-}
-
-async function writeSettings(home: string, user: ServerUser, settings: PostgresSettings): Promise<void> {
-  const file = join(dataFolder(home), 'sluice.conf');
-  const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`);
-  await replaceFile(file, lines.join(''), user);
 }
 
 /** pg_ctl starts the server through a shell, and escapes only blanks. */

@@ -5,7 +5,6 @@ import type { PushItem, PushNews } from '../warehouse/pushes/pushes.ts';
 import { isBatchUnsupported } from './run-push.ts';
 import type { SendResult } from './sender.ts';
 
-/** The new state of the one line of a request. */
 export function updatesOfSingle(result: SendResult, items: readonly PushItem[]): PushNews[] {
   return items.map(({ id }): PushNews => {
     if (result.kind === 'answered') return createdAs(id, parseCreatedId(result.body));

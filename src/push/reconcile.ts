@@ -186,16 +186,14 @@ async function isCovered({ database, resource }: Reconciliation, items: readonly
     return slice.by === 'whole';
   });
   if (entries.length === 0 || !entries.every(({ provenAt }) => provenAt !== null && provenAt >= since)) return false;
-  return entries.every(({ slice }) => slice.by === 'date') || showsNewest(await readProfile(database, resource));
+  if (entries.every(({ slice }) => slice.by === 'date')) return true;
+  const traits = await readTraits(database.kysely, resource.source);
+  return showsNewest(profileOf(traits.filter(each => each.resource === resource.name)));
 }
 
 /** New rows come first, or nothing can lie behind the end of the list. */
 const showsNewest = ({ end, order }: SourceProfile): boolean =>
   end === null || end.verdict === 'agreed' || isNewestFirst(order);
-
-async function readProfile({ kysely }: Database, { source, name }: Resource): Promise<SourceProfile> {
-  return profileOf((await readTraits(kysely, source)).filter(({ resource }) => resource === name));
-}
 
 /** The dates of these lines by which the list can be filtered; null if it has no date filter, or a line has no date. */
 function daysOf({ dates }: Resource, items: readonly PushItem[]): Day[] | null {

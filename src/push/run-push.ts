@@ -25,9 +25,7 @@ interface Push extends Omit<Reconciliation, 'resource'> {
   readonly batchSize: number;
   /** How long the source may still carry out a request that was not answered. */
   readonly quietMs: number;
-  /** Send lines of unknown outcome again. */
   readonly resendUnknown: boolean;
-  /** Called with the number of lines sent so far. */
   readonly onSent: (lines: number) => void;
 }
 
@@ -72,8 +70,11 @@ async function prepareItems(push: Push): Promise<void> {
   if (resource) {
     if (items.some(isUnmatched)) await reconcile({ ...push, resource });
     if (items.some(item => item.state === 'refused')) await findRefused({ ...push, resource });
-    else if (items.some(item => item.state === 'planned') && (await isUnread(push, resource)))
-      await push.readBack('newest');
+    else if (items.some(item => item.state === 'planned')) {
+      await refreshResource(push.database, resource);
+      // Nothing of the list was read yet, so its present rows could not be told from the created ones.
+      if (oldestProof(resource) === null) await push.readBack('newest');
+    }
   } else {
     const message = 'It was sent, but its process ended before an answer arrived.';
     await noteNews(kysely, updatesFrom(items, 'sent', { state: 'unknown', message }));
@@ -85,12 +86,6 @@ async function prepareItems(push: Push): Promise<void> {
 
 const updatesFrom = (items: readonly PushItem[], state: PushItem['state'], update: Omit<PushNews, 'id'>): PushNews[] =>
   items.filter(item => item.state === state).map(({ id }) => ({ id, ...update }));
-
-/** Nothing of the list was read yet, so its present rows could not be told from the created ones. */
-async function isUnread({ database }: Push, resource: Resource): Promise<boolean> {
-  await refreshResource(database, resource);
-  return oldestProof(resource) === null;
-}
 
 /** Sends the planned lines, and returns the batch size for the lines that are still open or unsent afterwards. */
 async function sendRound(

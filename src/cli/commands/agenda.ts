@@ -12,7 +12,6 @@ import { describeTargets, TARGET_NEXT } from '../run/targets.ts';
 import { type Cli, newCommand, type Session } from '../session/session.ts';
 import { agendaRules, isServiceRunning, openLedger, schedulesOf } from '../session/source-settings.ts';
 
-/** Questions shown. */
 const MOST = 20;
 
 export function agendaCommand(cli: Cli): Command {

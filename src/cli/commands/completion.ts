@@ -42,7 +42,6 @@ type Completable = ReturnType<typeof completable>;
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** A script that makes the shell complete `sluice`. */
 const completionScript = (shell: Shell, commands: readonly Completable[]): string => SCRIPTS[shell](commands);
 
 const SCRIPTS: Readonly<Record<Shell, (commands: readonly Completable[]) => string>> = { bash, zsh, fish };

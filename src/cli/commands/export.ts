@@ -107,10 +107,7 @@ function formatOf(path: string): FormatName {
 function queryOf(what: string): string {
   const text = what.trim().replace(/;$/, '');
   if (!/^[\w.]+$/.test(text)) return text;
-  return `select * from ${text
-    .split('.')
-    .map(part => `"${part}"`)
-    .join('.')}`;
+  return `select * from "${text.replaceAll('.', '"."')}"`;
 }
 
 function checkNames(columns: readonly ColumnInfo[], partitioning: Partitioning | null): void {

@@ -31,7 +31,6 @@ export const ndjson = (): Format => ({
   end: () => '',
 });
 
-/** An array of objects. */
 export function json(): Format {
   let begun = false;
   return {

@@ -14,7 +14,6 @@ interface ResultFile {
 /** Rows of a warehouse are nobody else's business, unless a file that is replaced was shared. */
 const OWN = 0o600;
 
-/** A file of rows. */
 export interface RowFile extends Pick<ResultFile, 'complete' | 'close'> {
   write(columns: readonly ColumnInfo[], rows: readonly TextRow[]): Promise<void>;
 }

@@ -2,7 +2,6 @@ import Table from 'cli-table3';
 import { visibleText } from '../../visible-text.ts';
 import type { Colors } from '../session/terminal.ts';
 
-/** Spaces between columns. */
 export const GAP = 2;
 
 interface TableOptions {

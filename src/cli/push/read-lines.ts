@@ -33,7 +33,6 @@ export async function* readLines(path: string, target: PushTarget): AsyncGenerat
 type Format = (text: AsyncIterable<string>, target: PushTarget) => AsyncGenerator<RawLine>;
 const FORMATS: Readonly<Record<string, Format>> = { '.csv': readCsv, '.ndjson': readNdjson, '.jsonl': readNdjson };
 
-/** The text without its byte order mark. */
 async function* textOf(path: string): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   try {

@@ -33,7 +33,6 @@ interface Reading extends Pick<Session, 'terminal' | 'command' | 'clock' | 'sign
   readonly database: Database;
   /** The source's name in the bookkeeping. */
   readonly source: string;
-  /** For times shown to people. */
   readonly timeZone: string;
   readonly noWait: boolean;
   readonly progress: Progress;

@@ -12,7 +12,6 @@ import { estimateText, estimateWork, type Work } from './estimate-work.ts';
 import { openMigrated } from './pending-migrations.ts';
 import { completeOrders, limitConnections, type OrderResult, openSourceEngine } from './read-source.ts';
 
-/** The orders that ended, and the sources that could not be read. */
 export interface ReadResult {
   readonly results: readonly OrderResult[];
   readonly failed: readonly { readonly source: string; readonly error: SluiceError }[];

@@ -22,7 +22,6 @@ export async function readTargets(
   return describeTargets(rules, needsOf(rules, facts));
 }
 
-/** What to do about a target that is not feasible. */
 export const TARGET_NEXT = 'Raise the target, or the request limit if the source allows more.';
 
 /** Whether the request limit allows the targets. `needs`: what they take, as far as it is known; the rest has null for the cost. */

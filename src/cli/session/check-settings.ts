@@ -79,5 +79,4 @@ function namesOf(sources: readonly OpenSource[]): string {
   return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
-/** What to do about them. */
 export const SHARED_NEXT = 'If this is not intended, correct url or api_key_from in the sources file.';

@@ -32,7 +32,6 @@ export interface Warehouse extends Database {
 
 /** What a command works with. Its databases are closed when the command ends, whether or not it succeeds. */
 export interface Session {
-  /** Name of the command, such as `sync`. */
   readonly command: string;
   readonly terminal: Terminal;
   readonly settings: Settings;
@@ -122,12 +121,12 @@ export async function loadJobs(folder: URL): Promise<Map<string, Job>> {
 /** The login that may only read. Says so where queries run with all rights of DATABASE_URL. */
 export async function openQueryLogin(session: Session): Promise<Database> {
   const database = await session.openReader();
-  if (database.readerUrl === null) session.terminal.note(NO_READER);
+  if (database.readerUrl === null)
+    session.terminal.note(
+      'This query runs with the rights of DATABASE_URL, because no login that may only read is set. Create one: sluice grant',
+    );
   return database;
 }
-
-const NO_READER =
-  'This query runs with the rights of DATABASE_URL, because no login that may only read is set. Create one: sluice grant';
 
 /** The named resources, each once; all resources if none is named. Kind `usage` for an unknown one. */
 export function selectResources(jobs: ReadonlyMap<string, Job>, names: readonly string[]): string[] {
@@ -161,7 +160,6 @@ export function newCommand(name: string, description: string, examples: string):
     .addHelpText('after', `\nExamples:\n${examples.replaceAll(/^/gm, '  ')}`);
 }
 
-/** For every command that sends requests. */
 export const NO_WAIT = 'at the request limit, stop with exit code 75 instead of waiting; progress is kept';
 
 export const DRY_RUN = 'print what it would cost and when it would be done; send no request and change nothing';
