@@ -1,6 +1,6 @@
 import { type Clock, SECOND } from '../clock.ts';
 import { isNewestFirst } from '../engine/profile/list-end.ts';
-import { profileOf, type SourceProfile } from '../engine/profile/source-profile.ts';
+import { profileOf } from '../engine/profile/source-profile.ts';
 import { placeOf, type Resource } from '../engine/resource.ts';
 import { type Day, holds } from '../engine/slices/date-windows.ts';
 import type { Database } from '../warehouse/database/database.ts';
@@ -188,12 +188,10 @@ async function isCovered({ database, resource }: Reconciliation, items: readonly
   if (entries.length === 0 || !entries.every(({ provenAt }) => provenAt !== null && provenAt >= since)) return false;
   if (entries.every(({ slice }) => slice.by === 'date')) return true;
   const traits = await readTraits(database.kysely, resource.source);
-  return showsNewest(profileOf(traits.filter(each => each.resource === resource.name)));
+  const { end, order } = profileOf(traits.filter(each => each.resource === resource.name));
+  // New rows come first, or nothing can lie behind the end of the list.
+  return end === null || end.verdict === 'agreed' || isNewestFirst(order);
 }
-
-/** New rows come first, or nothing can lie behind the end of the list. */
-const showsNewest = ({ end, order }: SourceProfile): boolean =>
-  end === null || end.verdict === 'agreed' || isNewestFirst(order);
 
 /** The dates of these lines by which the list can be filtered; null if it has no date filter, or a line has no date. */
 function daysOf({ dates }: Resource, items: readonly PushItem[]): Day[] | null {

@@ -189,9 +189,12 @@ interface ForgetRequest {
 
 /** Throws the kind `failed` while the source shows the record: the next reading would bring it back. */
 async function checkGone(request: ForgetRequest, state: RecordState): Promise<void> {
-  const { name, key } = request;
+  const { database, source, name, key } = request;
   const answer = await askAddress(request);
-  const isKnownToLie = await provesNothing(request);
+  // The addresses were seen to answer for deleted records as well, or to deny others, so that only the list tells.
+  const isKnownToLie = (await readTraits(database.kysely, source.name)).some(
+    ({ resource, trait, value }) => resource === name && trait === 'address' && value === 'no 404',
+  );
   if (answer === 'deleted' || (answer === '404' && !isKnownToLie)) return;
   if (answer === 'shown' && !isKnownToLie) {
     throw new SluiceError('failed', `The source still shows ${name} ${key}, so nothing was erased.`, {
@@ -226,12 +229,6 @@ async function askAddress(request: ForgetRequest): Promise<'404' | 'deleted' | '
   } finally {
     await client.close();
   }
-}
-
-/** The addresses were seen to answer for deleted records as well, or to deny others, so that only the list tells. */
-async function provesNothing({ database, source, name }: ForgetRequest): Promise<boolean> {
-  const traits = await readTraits(database.kysely, source.name);
-  return traits.some(({ resource, trait, value }) => resource === name && trait === 'address' && value === 'no 404');
 }
 
 const EMAIL = /^[^\s@]+@[^\s@]+$/;

@@ -11,14 +11,13 @@ import {
   type PushTarget,
 } from '../../push/targets.ts';
 import { count, plural } from '../../service/format.ts';
-import type { Database } from '../../warehouse/database/database.ts';
 import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
 import { knownStates, type PushState } from '../../warehouse/pushes/pushes.ts';
 import { readLines } from '../push/read-lines.ts';
 import { sendLines } from '../push/send-lines.ts';
 import { applyMigrations, hasBookkeeping } from '../run/pending-migrations.ts';
 import { type Cli, NO_WAIT, newCommand, type Outcome, type Session, wholeNumber } from '../session/session.ts';
-import { isOpen, type OpenSource, recognise } from '../session/source-settings.ts';
+import { isOpen, type OpenSource, recognise, underLock } from '../session/source-settings.ts';
 import type { Terminal } from '../session/terminal.ts';
 
 const EXAMPLES = `sluice push customers new.csv            check the file and count the requests
@@ -62,35 +61,21 @@ async function push(session: Session, name: string, path: string, options: Optio
   const database = await session.openDatabase();
   const place = { source: sourceName, resource: name };
   if (!options.yes) {
-    const states = await statesOf(session, database, place, lines);
-    const plan = { ...place, path, lines, states, target, listed: jobs.has(name), ...options };
-    return showPlan(terminal, plan);
+    const hashes = [...new Set(lines.map(line => line.hash))];
+    // A dry run migrates nothing: a database without tables has no states.
+    const hasStates = await hasBookkeeping(session, database);
+    const states = hasStates ? await knownStates(database.kysely, place, hashes) : new Map<string, PushState>();
+    return showPlan(terminal, { ...place, path, lines, states, target, listed: jobs.has(name), ...options });
   }
   await applyMigrations(session, database);
   await recognise(database, source);
-  const lock = await acquireSourceLock(database, `${sourceName}, push of ${name}`);
-  if (!lock)
-    throw new SluiceError('failed', `Another process is pushing ${name} to this source, so nothing was sent.`, {
-      next: 'Wait until it has finished or stop it, then run this command again.',
-    });
-  try {
-    const given = { session, database, source, lost: lock.lost, name, target, file, lines, options };
-    return showPushed(terminal, await sendLines(given));
-  } finally {
-    await lock.release();
-  }
-}
-
-/** The recorded states of the lines. A dry run migrates nothing: a database without tables has no states. */
-async function statesOf(
-  session: Session,
-  database: Database,
-  place: { source: string; resource: string },
-  lines: readonly Line[],
-): Promise<ReadonlyMap<string, PushState>> {
-  if (!(await hasBookkeeping(session, database))) return new Map();
-  const hashes = [...new Set(lines.map(line => line.hash))];
-  return knownStates(database.kysely, place, hashes);
+  return underLock(
+    await acquireSourceLock(database, `${sourceName}, push of ${name}`),
+    `pushing ${name} to this source, so nothing was sent`,
+    async ({ lost }) =>
+      showPushed(terminal, await sendLines({ session, database, source, lost, name, target, file, lines, options })),
+    'Wait until it has finished or stop it, then run this command again.',
+  );
 }
 
 /** How many lines a section shows; `--json` shows all. */
@@ -189,6 +174,9 @@ function showPlan(
   const parcels = groupRequests(target, toSend, plan.batch);
   const batches = parcels.filter(parcel => parcel.batch).length;
   const single = parcels.length - batches;
+  const fate = listed
+    ? 'would be looked up at the source, and sent if absent'
+    : 'cannot be looked up, so they are sent only with --resend-unknown';
   const document = {
     dryRun: true,
     source,
@@ -211,7 +199,7 @@ function showPlan(
       ...(created > 0
         ? [`  ${count(created)} ${created === 1 ? 'is' : 'are'} already created and would not be sent`]
         : []),
-      ...(unknown > 0 ? [`  ${count(unknown)} may already be created: ${unknownFate(listed)}`] : []),
+      ...(unknown > 0 ? [`  ${count(unknown)} may already be created: ${fate}`] : []),
       ...(toSend.length + unknown === 0
         ? ['Nothing is left to send.']
         : [
@@ -227,8 +215,3 @@ function showPlan(
 
 const optionsAgain = ({ source, batch, resendUnknown }: { source: string; batch: number; resendUnknown?: boolean }) =>
   `${batch === BATCH ? '' : ` --batch ${batch}`}${resendUnknown ? ' --resend-unknown' : ''}${sourceOption(source)}`;
-
-const unknownFate = (listed: boolean): string =>
-  listed
-    ? 'would be looked up at the source, and sent if absent'
-    : 'cannot be looked up, so they are sent only with --resend-unknown';

@@ -75,13 +75,15 @@ export const isServiceRunning = (database: Database, source: string): Promise<bo
   isConnected(database.kysely, [NAME, nameOf(source)]);
 
 /** Runs `work` under the lock; kind `failed` if another process has it. `busy`: what that one does, and the consequence. */
-export async function underLock<T>(lock: SourceLock | null, busy: string, work: () => Promise<T>): Promise<T> {
-  if (!lock)
-    throw new SluiceError('failed', `Another process is ${busy}.`, {
-      next: 'Stop that process or wait until it has finished, then run this command again.',
-    });
+export async function underLock<T>(
+  lock: SourceLock | null,
+  busy: string,
+  work: (lock: SourceLock) => Promise<T>,
+  next = 'Stop that process or wait until it has finished, then run this command again.',
+): Promise<T> {
+  if (!lock) throw new SluiceError('failed', `Another process is ${busy}.`, { next });
   try {
-    return await work();
+    return await work(lock);
   } finally {
     await lock.release();
   }

@@ -57,7 +57,11 @@ export async function readDue(
     const hinted = due.now ? [] : await dueHints(database.kysely, source.name, source);
     // The agenda always has a question. One whose turn was short has nothing to ask for now, or others wait.
     const asks = pace === 'even' && (turn === 0 || (!othersWait() && clock.now() - begunAt > MINUTE));
-    if (!due.now && hinted.length === 0 && !asks) return await nextWakeUp(database, due.at);
+    if (!due.now && hinted.length === 0 && !asks) {
+      // The regular wake-up comes within a minute.
+      const isSooner = due.at !== null && due.at - (await databaseNow(database)) < MINUTE;
+      return isSooner ? new Date((due.at as number) + 1) : null;
+    }
     begunAt = clock.now();
     try {
       const hasRead = await readUnderLock(
@@ -71,12 +75,6 @@ export async function readDue(
     }
   }
   return null;
-}
-
-/** Null if the regular wake-up, at most a minute away, comes soon enough. */
-async function nextWakeUp(database: Database, at: number | null): Promise<Date | null> {
-  if (at === null) return null;
-  return at - (await databaseNow(database)) < MINUTE ? new Date(at + 1) : null;
 }
 
 function logEvent(log: Log, event: LoopEvent): void {
