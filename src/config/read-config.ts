@@ -37,6 +37,7 @@ export function readConfig(options: {
 }): Config {
   const { directory, resources, needsSource, source: chosen } = options;
   const environment = readEnvironment(options.environment, directory);
+  const { textOf, originOf } = environment;
   const texts = settingTexts(environment);
   const parsed = SCHEMA.safeParse(texts);
   const perResource = readResourceSettings(environment, resources);
@@ -45,7 +46,7 @@ export function readConfig(options: {
     readSourceEntry(entry, {
       defaults: texts,
       resourceDefaults: perResource,
-      textOf: environment.textOf,
+      textOf,
       needsKey: source => needsSource && (chosen === undefined || chosen === source),
       resources,
       file: file.path,
@@ -67,7 +68,7 @@ export function readConfig(options: {
   const { data } = parsed;
   // Without a sources file the environment describes one source, named after its schema.
   const name = data.WAREHOUSE_SCHEMA === 'warehouse' ? 'main' : data.WAREHOUSE_SCHEMA;
-  const addressFile = environment.originOf('SOURCE_URL') === '.env' ? environment.file : null;
+  const addressFile = originOf('SOURCE_URL') === '.env' ? environment.file : null;
   const single = { name, apiKey: data.SOURCE_API_KEY, addressFile, ...perResource };
   const sources = file ? described : [createSource(data, single)];
   return createConfig(data, {
@@ -75,7 +76,8 @@ export function readConfig(options: {
     warnings: findPublicKeys(environment),
     secrets: [...new Set([...findSecrets(texts), ...sources.flatMap(source => source.settings?.apiKey ?? [])])],
     shown: [
-      ...showSettings(data, environment, perResource.names),
+      ...SETTING_NAMES.map(each => ({ name: each, value: showValue(each, data[each]), from: originOf(each) })),
+      ...perResource.names.map(each => ({ name: each, value: textOf(each) ?? '', from: originOf(each) })),
       ...(file ? sources.map(source => ({ name: source.name, value: summary(source), from: file.name })) : []),
     ],
   });
@@ -99,13 +101,6 @@ function missingSource(texts: SettingTexts): string[] {
   return (['SOURCE_URL', 'SOURCE_API_KEY'] as const)
     .filter(name => !texts[name])
     .map(name => `${name} is not set; expected ${expected[name]}.`);
-}
-
-function showSettings(data: SettingValues, { textOf, originOf }: RawSettings, perResource: readonly string[]) {
-  return [
-    ...SETTING_NAMES.map(name => ({ name, value: showValue(name, data[name]), from: originOf(name) })),
-    ...perResource.map(name => ({ name, value: textOf(name) ?? '', from: originOf(name) })),
-  ];
 }
 
 function summary({ settings, schema, limit, windowMs }: SourceConfig): string {

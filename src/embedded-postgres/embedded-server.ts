@@ -46,9 +46,8 @@ export async function openEmbedded(options: {
   log: Log;
   settings?: PostgresSettings;
 }): Promise<Addresses & { started: boolean }> {
-  const { log, settings = {} } = options;
-  const base = resolve(options.dataDir);
-  return explainFileErrors(base, async () => {
+  const { dataDir, log, settings = {} } = options;
+  return explainFileErrors(dataDir, async base => {
     const known = await findHome(base);
     const running = known && (await attach(known, log));
     if (running) {
@@ -78,8 +77,7 @@ export async function openEmbedded(options: {
 
 /** Stops the server. False when none was running. */
 export async function stopEmbedded(dataDir: string): Promise<boolean> {
-  const base = resolve(dataDir);
-  return explainFileErrors(base, async () => {
+  return explainFileErrors(dataDir, async base => {
     const home = await findHome(base);
     if (!home || !(await readPidFile(home))) return false;
     return withStartLock(base, async () => {
@@ -94,8 +92,7 @@ export async function stopEmbedded(dataDir: string): Promise<boolean> {
 
 /** The state of the server, without starting it. */
 export async function embeddedStatus(dataDir: string): Promise<EmbeddedStatus> {
-  const base = resolve(dataDir);
-  return explainFileErrors(base, async () => {
+  return explainFileErrors(dataDir, async base => {
     const home = await findHome(base);
     if (!home || !(await exists(dataFolder(home)))) return { state: 'absent', home: home ?? defaultHome(base) };
     const server = await findPostmaster(home);
@@ -172,10 +169,11 @@ const UNUSABLE: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of that path is not a folder',
 };
 
-/** Turns file system errors of `fn` into the kind `database`, with the path and the next step. */
-async function explainFileErrors<T>(base: string, fn: () => Promise<T>): Promise<T> {
+/** Turns file system errors of `work` into the kind `database`, with the path and the next step. `base`: the data folder in full. */
+async function explainFileErrors<T>(dataDir: string, work: (base: string) => Promise<T>): Promise<T> {
+  const base = resolve(dataDir);
   try {
-    return await fn();
+    return await work(base);
   } catch (error) {
     if (error instanceof SluiceError) throw error;
     const code = codeOf(error);

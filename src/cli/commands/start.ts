@@ -47,7 +47,10 @@ async function start(session: Session): Promise<0> {
   const unprotected = describeTls(database.url);
   if (unprotected !== null) log.warn(`${unprotected}. ${TLS_NEXT}`);
   const atOnce = await limitConnections(database, sources.length);
-  const applied = await unlessStopped(draining, applyMigrations(session, database));
+  const applied = await applyMigrations(session, database).catch((error: unknown) => {
+    if (draining.aborted && isKind(error, 'stopped')) return null;
+    throw error;
+  });
   if (applied === null) {
     log.info('sluice has stopped before its tables were migrated; the next start migrates them');
     return 0;
@@ -248,14 +251,4 @@ function stopAfterDraining({ settings, clock, signal, draining }: Session): Abor
     .catch(() => undefined)
     .then(() => stopping.abort(draining.reason));
   return stopping.signal;
-}
-
-/** The result of `work`, or null if `signal` stopped it. */
-async function unlessStopped<T>(signal: AbortSignal, work: Promise<T>): Promise<T | null> {
-  try {
-    return await work;
-  } catch (error) {
-    if (signal.aborted && isKind(error, 'stopped')) return null;
-    throw error;
-  }
 }

@@ -89,16 +89,11 @@ function drawWhole(
   widths: readonly number[],
   aligns: readonly ('left' | 'right')[],
 ): string {
-  const lines = rows.map(row =>
-    row
-      .map((cell, at) => {
-        const fill = ' '.repeat(Math.max((widths[at] ?? 0) - displayWidth(cell), 0));
-        return aligns[at] === 'right' ? fill + cell : cell + fill;
-      })
-      .join(' '.repeat(GAP))
-      .trimEnd(),
-  );
-  return lines.map(line => `${line}\n`).join('');
+  const drawn = (cell: string, at: number) => {
+    const fill = ' '.repeat(Math.max((widths[at] ?? 0) - displayWidth(cell), 0));
+    return aligns[at] === 'right' ? fill + cell : cell + fill;
+  };
+  return rows.map(row => `${row.map(drawn).join(' '.repeat(GAP)).trimEnd()}\n`).join('');
 }
 
 /** cli-table3 would shorten a text by one character at a time and measure the rest each time: seconds for 2000 wide characters. */

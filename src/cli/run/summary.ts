@@ -61,11 +61,6 @@ function legend(all: readonly OrderSummary[]): string[] {
   ];
 }
 
-function conclusion(all: readonly OrderSummary[]): string {
-  const rows = all.reduce((sum, { listed, end }) => sum + (end === null ? (listed ?? 0) : 0), 0);
-  return `${plural(rows, 'row')} proven equal to the source. Next: sluice sql "select * from freshness"`;
-}
-
 /** What is not proven of a list whose end nothing agrees with, and what to do if rows behind that end are gone. */
 export function endNote(
   name: string,
@@ -133,12 +128,14 @@ export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult
   const nameOf = resourceNames(resources);
   const unread = unreadLines(read.results);
   const done = resources.filter(({ state }) => state === 'done');
+  const rows = resources.reduce((sum, { listed, end }) => sum + (end === null ? (listed ?? 0) : 0), 0);
+  const equalNote = `${plural(rows, 'row')} proven equal to the source. Next: sluice sql "select * from freshness"`;
   const notes = [
     ...unread,
     ...done.flatMap(each => (each.reason === null ? [] : [`${nameOf(each)}: ${each.reason}`])),
     ...resources.flatMap(each => (each.replaced > 0 ? [`${nameOf(each)}: ${replacedNote(each)}`] : [])),
     ...done.flatMap(each => (each.end ? [endNote(nameOf(each), { ...each, end: each.end })] : [])),
-    ...(error ? [terminal.noteColors.red(error.message)] : unread.length === 0 ? [conclusion(resources)] : []),
+    ...(error ? [terminal.noteColors.red(error.message)] : unread.length === 0 ? [equalNote] : []),
   ];
   for (const line of notes) terminal.note(line);
   return outcomeOf(error, read);

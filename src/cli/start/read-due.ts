@@ -58,9 +58,9 @@ export async function readDue(
     // The agenda always has a question. One whose turn was short has nothing to ask for now, or others wait.
     const asks = pace === 'even' && (turn === 0 || (!othersWait() && clock.now() - begunAt > MINUTE));
     if (!due.now && hinted.length === 0 && !asks) {
+      const { at } = due;
       // The regular wake-up comes within a minute.
-      const isSooner = due.at !== null && due.at - (await databaseNow(database)) < MINUTE;
-      return isSooner ? new Date((due.at as number) + 1) : null;
+      return at !== null && at - (await databaseNow(database)) < MINUTE ? new Date(at + 1) : null;
     }
     begunAt = clock.now();
     try {
