@@ -155,8 +155,12 @@ function readSettings(fields: Fields, defaults: SettingTexts, report: Report) {
     ...inherited,
     WAREHOUSE_SCHEMA: fields.name === 'main' ? 'warehouse' : String(fields.name).replaceAll('-', '_'),
   };
-  for (const [field, setting] of Object.entries(FIELDS))
-    if (fields[field] !== undefined) texts[setting] = plainText(namesAsText(fields[field])).trim();
+  for (const [field, setting] of Object.entries(FIELDS)) {
+    const value = fields[field];
+    // A list of names as an environment variable holds it.
+    const isList = Array.isArray(value) && value.every(name => typeof name === 'string');
+    if (value !== undefined) texts[setting] = plainText(isList ? value.join() : value).trim();
+  }
   const parsed = z.object(SOURCE_SHAPE).safeParse(texts);
   for (const { path, message } of parsed.error?.issues ?? []) {
     const [field, setting] = Object.entries(FIELDS).find(([, setting]) => setting === path[0]) ?? [];
@@ -174,9 +178,6 @@ function whyNoKey(variable: string): string | null {
   if (/_(?:KEY|TOKEN)$|^(?:SOURCE|SLUICE)_/.test(variable)) return null;
   return `${variable}; expected a variable whose name ends with _KEY or _TOKEN or starts with SOURCE_ or SLUICE_`;
 }
-/** A list of names as an environment variable holds it. */
-const namesAsText = (value: unknown): unknown =>
-  Array.isArray(value) && value.every(name => typeof name === 'string') ? value.join() : value;
 
 /** The key in the named variable. What the field itself holds is not shown: it may be the key. */
 function readKey(

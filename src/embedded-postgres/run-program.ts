@@ -10,11 +10,13 @@ export function runProgram(
   args: readonly string[],
   options: { cwd: string; user: ServerUser; input?: string },
 ): Promise<{ code: number; output: string }> {
+  const windows = process.platform === 'win32' ? ['SystemRoot', 'TEMP', 'TMP', 'USERPROFILE', 'APPDATA'] : [];
+  const kept = Object.fromEntries(windows.map(name => [name, process.env[name]]).filter(([, value]) => value));
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, {
       cwd: options.cwd,
       // Omits the caller's PG* variables, which would affect the server and pg_ctl. macOS requires LC_ALL.
-      env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...windowsVariables() },
+      env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...kept },
       stdio: 'pipe',
       windowsHide: true,
       ...options.user,
@@ -43,11 +45,6 @@ function cannotRun(file: string, user: ServerUser, cause: Error): SluiceError {
     next: `Check that programs may run there (file permissions, noexec), or ${USE_OWN_POSTGRES}.`,
     cause,
   });
-}
-
-function windowsVariables(): Record<string, string> {
-  const names = process.platform === 'win32' ? ['SystemRoot', 'TEMP', 'TMP', 'USERPROFILE', 'APPDATA'] : [];
-  return Object.fromEntries(names.flatMap(name => (process.env[name] ? [[name, process.env[name] as string]] : [])));
 }
 
 export interface UserIds {

@@ -164,11 +164,13 @@ function drawSource(session: Session, state: SourceState): string[] {
   if (status.usage) parts.push(`${colors.bold('Requests')}  ${budgetLine(status.usage, at => moment(at, timeZone))}`);
   if (status.lastHour.length > 0) parts.push(`${colors.bold('Last hour')} ${spentLine(status.lastHour)}`);
   parts.push('', drawTable(resourceTable(status, timeZone)));
-  for (const { resource, apart } of status.resources.filter(each => each.apart.length > 0))
+  for (const { resource, apart } of status.resources.filter(each => each.apart.length > 0)) {
+    const some = `${apart.slice(-3).join(', ')}${apart.length > 3 ? ` and ${apart.length - 3} more months` : ''}`;
     parts.push(
       '',
-      `The source's monthly report disagrees with the rows of ${resource} for ${someOf(apart)}; see sluice.coverage.`,
+      `The source's monthly report disagrees with the rows of ${resource} for ${some}; see sluice.coverage.`,
     );
+  }
   const delays = delayTable(status);
   if (delays) parts.push('', drawTable(delays));
   if (status.runs.length > 0) parts.push('', drawTable(runTable(status, timeZone)));
@@ -183,9 +185,6 @@ function serviceText(service: boolean, reader: SourceStatus['reader']): string {
   if (service) return command ? `running; now ${command}` : 'running';
   return command ? `none; ${command}` : 'not running (start it: sluice start)';
 }
-
-const someOf = (months: readonly string[]): string =>
-  `${months.slice(-3).join(', ')}${months.length > 3 ? ` and ${months.length - 3} more months` : ''}`;
 
 function orderTable(state: SourceState): StatusTable {
   const at = (value: number | string) => minute(value, state.source.timeZone);

@@ -121,10 +121,9 @@ export async function showDryRun(session: Session, work: Work, most: number | nu
   const estimates: WorkEstimate[] = [];
   for (const source of sources) {
     const isReady = (await pendingMigrations(session.migrations(database, source.schema))).length === 0;
-    const estimate = isReady
-      ? await estimateWork(session, database, source, work)
-      : unknownWork(source, work, clock.now());
-    estimates.push(estimate);
+    estimates.push(
+      isReady ? await estimateWork(session, database, source, work) : unknownWork(source, work, clock.now()),
+    );
   }
   terminal.show({ dryRun: true, sources: estimates, ...(most === null ? {} : { maxRequests: most }) }, () => {
     const lines = estimates.map((estimate, index) => {
