@@ -108,10 +108,8 @@ function drawQuestions({ terminal: { colors } }: Session, { questions }: SourceA
     each.why,
   ]);
   const last = head.length - 1;
-  const widths = head
-    .slice(0, last)
-    .map((name, column) => Math.max(name.length, ...rows.map(row => (row[column] ?? '').length)));
-  const taken = widths.reduce((sum, width) => sum + width + GAP, 0);
+  const widthOf = (column: number) => Math.max(...[head, ...rows].map(row => (row[column] ?? '').length));
+  const taken = head.slice(0, last).reduce((sum, _, column) => sum + widthOf(column) + GAP, 0);
   const wrap = { [last]: Math.max(MOST_COLUMNS - taken, LEAST_WRAP) };
   return table(colors, head, rows, { right: [2, 4, 5], wrap });
 }

@@ -5,7 +5,6 @@ const EXAMPLES = `sluice completion bash > /etc/bash_completion.d/sluice
 sluice completion zsh > "\${fpath[1]}/_sluice"
 sluice completion fish > ~/.config/fish/completions/sluice.fish`;
 
-/** `all`: every command. */
 export function completionCommand(cli: Cli, all: () => Promise<readonly Command[]>): Command {
   return newCommand(
     'completion',

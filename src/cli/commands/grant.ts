@@ -34,7 +34,6 @@ async function grant(session: Session, login: string | undefined, options: { new
   return 0;
 }
 
-/** The service's address with another login. */
 function addressOf({ url }: Warehouse, login: string, password: string): string {
   const address = new URL(url);
   address.username = encodeURIComponent(login);

@@ -71,11 +71,8 @@ function chooseFormat(isJson: boolean, { format, expanded }: Options): CreateFor
   if (isJson && format !== undefined && format !== 'json') refuse(`--json and --format ${format}`);
   if (expanded && (isJson || (format !== undefined && format !== 'table')))
     refuse(`--expanded and ${isJson ? '--json' : `--format ${format}`}`);
-  if (isJson || format === 'json') return json;
-  if (format === 'csv') return csv;
-  if (format === 'csv-safe') return csvSafe;
-  if (format === 'ndjson') return ndjson;
-  return expanded ? ({ colors }) => queryExpanded(colors) : queryTable;
+  const named: Partial<Record<string, CreateFormat>> = { json, csv, 'csv-safe': csvSafe, ndjson };
+  return named[isJson ? 'json' : (format ?? '')] ?? (expanded ? ({ colors }) => queryExpanded(colors) : queryTable);
 }
 
 async function writeFile(

@@ -49,7 +49,6 @@ export async function openParquetFile(path: string, columns: readonly ParquetCol
   };
 }
 
-/** A column of the file: how it is selected, and what its texts become. */
 export interface ParquetColumn {
   readonly element: SchemaElement;
   /** SQL for the value as text; `column` is its quoted name. */

@@ -1,4 +1,4 @@
-import { linkSignals } from '../../any-signal.ts';
+import { withAnySignal } from '../../any-signal.ts';
 import { type Clock, HOUR, SECOND } from '../../clock.ts';
 import { isAffordable, rereadCost } from '../../engine/agenda/affordable.ts';
 import { openResource } from '../../engine/resource.ts';
@@ -32,14 +32,15 @@ interface Sending {
 }
 
 /** Sends the lines that are not created yet, under the push's lock, and returns the outcome of each line. */
-export async function sendLines(sending: Sending) {
+export function sendLines(sending: Sending) {
+  return withAnySignal([sending.session.signal, sending.lost], ({ signal }) => sendUntil(signal, sending));
+}
+
+async function sendUntil(signal: AbortSignal, sending: Sending) {
   const { session, database, source, name, target, file, lines, options } = sending;
   const { clock, jobs, log, terminal } = session;
   const { kysely } = database;
   const place = { source: source.name, resource: name };
-  const linked = linkSignals([session.signal, sending.lost]);
-  const { signal } = linked;
-  const noWait = !options.wait;
   const job = jobs.get(name);
   const { schema, settings } = source;
   const { lagMs, timeoutMs } = settings;
@@ -47,7 +48,7 @@ export async function sendLines(sending: Sending) {
   const pushId = await startPush(database, place, file, lines);
   const { sent, ...waits } = createPushProgress(terminal, clock, name, source.timeZone);
   const sender = createSender(openLedger(database, source.name, settings), budget =>
-    openClient({ ...settings, ...waits, concurrency: 1, budget, noWait, clock, log }),
+    openClient({ ...settings, ...waits, concurrency: 1, budget, noWait: !options.wait, clock, log }),
   );
   try {
     await runPush({
@@ -70,7 +71,6 @@ export async function sendLines(sending: Sending) {
     await recordFailure(sending, { pushId, requests: sender.requests, error }).catch(() => undefined);
     throw error;
   } finally {
-    linked.unlink();
     await sender.close();
   }
 }

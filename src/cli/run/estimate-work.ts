@@ -13,7 +13,6 @@ import { table } from '../output/table.ts';
 import type { Session } from '../session/session.ts';
 import { isOpen, type OpenSource, openLedger, paceOf } from '../session/source-settings.ts';
 
-/** The work of a command at one source. */
 export interface Work {
   readonly kind: 'sync' | 'verify';
   readonly resources: readonly string[];
@@ -21,7 +20,6 @@ export interface Work {
   readonly whole: boolean;
 }
 
-/** What it will cost, as far as known. */
 interface WorkEstimate {
   readonly source: string;
   /** `part`: what is left of the limit is spent where changes are likeliest. */

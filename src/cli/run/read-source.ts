@@ -104,7 +104,7 @@ async function waitUntilEnded(reading: Reading, orders: readonly Order[], since:
 
 /** Reads until nothing is due or another source gets its turn. False if another process reads this source. */
 async function readOrdersHere(reading: Reading & { inTurn: LimitFunction }, ids: readonly string[]): Promise<boolean> {
-  const { database, source, command, signal, inTurn, openEngine } = reading;
+  const { signal, inTurn } = reading;
   if (signal.aborted) throw stopped(signal);
   const serves = {
     orders: (order: Order) => ids.includes(order.id),
@@ -115,7 +115,7 @@ async function readOrdersHere(reading: Reading & { inTurn: LimitFunction }, ids:
   };
   const over = new AbortController();
   const looking = lookForService(reading, serves, over.signal);
-  return readUnderLock({ database, source, command, signal, openEngine }, () => serves).finally(() => {
+  return readUnderLock(reading, () => serves).finally(() => {
     over.abort();
     return looking;
   });

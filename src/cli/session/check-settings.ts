@@ -23,13 +23,10 @@ export function checkNever({ sources }: Pick<Config, 'sources'>, jobs: ReadonlyM
   }
 }
 
-const columnsOf = (job: Job): ReadonlySet<string> =>
-  new Set(
-    [
-      ...Object.keys(job.record.shape),
-      ...Object.keys(job.children).flatMap(field => Object.keys(childShape(job, field))),
-    ].map(plainName),
-  );
+function columnsOf(job: Job): ReadonlySet<string> {
+  const children = Object.keys(job.children).flatMap(field => Object.keys(childShape(job, field)));
+  return new Set([...Object.keys(job.record.shape), ...children].map(plainName));
+}
 
 /** Which file decides where the keys are sent: one sentence for each, none for addresses that the environment sets. */
 export function describeAddresses(sources: readonly SourceConfig[]): string[] {

@@ -11,7 +11,6 @@ import type { Database } from '../../warehouse/database/database.ts';
 import type { MigrationOptions } from '../../warehouse/database/migrate.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The settings as commands see them. */
 interface Settings extends Omit<Config, 'secrets' | 'logLevel' | 'logLevelWords'> {
   /** The source that `--source` names, otherwise all of them. */
   readonly sources: readonly SourceConfig[];
