@@ -11,15 +11,14 @@ import {
   type SettingTexts,
   type SettingValues,
 } from './schema.ts';
+import { describeRejected, findPublicKeys, findSecrets, showValue, withoutSecrets } from './secrets.ts';
 import {
-  describeRejected,
-  findPublicKeys,
+  findDuplicates,
   findRedirectedKeys,
-  findSecrets,
-  showValue,
-  withoutSecrets,
-} from './secrets.ts';
-import { findDuplicates, readSourceEntry, readSourcesFile, type SourceEntry } from './sources-file.ts';
+  readSourceEntry,
+  readSourcesFile,
+  type SourceEntry,
+} from './sources-file.ts';
 
 /**
  * Reads the settings from the environment, `.env` in `directory`, and `sources.json` there (or the file that SOURCES_FILE

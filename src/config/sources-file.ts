@@ -1,12 +1,13 @@
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
 import type { ResourceSettings, SourceConfig } from './config.ts';
-import { readSettingsFile } from './read-settings-file.ts';
+import type { RawSettings } from './environment.ts';
+import { foreignFolderOwner, readSettingsFile } from './read-settings-file.ts';
 import { checkResourceSettings, plainText } from './resource-settings.ts';
-import { API_KEY, createSource, SETTING_NAMES, type SettingName, type SettingTexts, SOURCE_SHAPE } from './schema.ts';
+import { API_KEY, SETTING_NAMES, SOURCE_SHAPE, type SettingName, type SettingTexts, createSource } from './schema.ts';
 import { describeRejected } from './secrets.ts';
 
-export interface SourcesFile {
+interface SourcesFile {
   /** Its name, as the origin of settings. */
   readonly name: string;
   readonly path: string;
@@ -67,6 +68,25 @@ export function findDuplicates(sources: readonly SourceConfig[], file: string): 
     const repeated = new Set(values.filter((value, index) => values.indexOf(value) !== index));
     return [...repeated].map(value => `${file}: two sources have the ${field} "${value}"; give each its own.`);
   });
+}
+
+/**
+ * Keys of the environment that a file in somebody else's folder would send to an address of its choice. The file belongs to the user or to
+ * root, but whoever owns the folder chose that it lies there. See docs/decisions/0011.
+ */
+export function findRedirectedKeys({ file, originOf, textOf }: RawSettings, sources: SourcesFile | null): string[] {
+  const keys = sources
+    ? sources.entries.map(({ fields }) => fields.api_key_from).filter(name => typeof name === 'string')
+    : ['SOURCE_API_KEY'];
+  const key = keys.find(name => textOf(name) !== undefined && originOf(name) === 'environment');
+  const address = sources?.path ?? (originOf('SOURCE_URL') === '.env' ? file : null);
+  if (key === undefined || address === null) return [];
+  const owner = foreignFolderOwner(address);
+  if (owner === null) return [];
+  const both = sources ? `${key} in a .env file beside it` : 'SOURCE_URL in the environment too';
+  return [
+    `${address} lies in a folder of another user (id ${owner}) and would send ${key}, which the environment sets, to an address that it names; to use it, set ${both}, or move it to a folder of your own.`,
+  ];
 }
 
 /** Each field of an entry and the setting that it stands for. */

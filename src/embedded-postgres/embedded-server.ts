@@ -63,10 +63,10 @@ export async function openEmbedded(options: {
       if (attached) return { ...attached, started: false };
       if (user) await tidyHome(home, user);
       const binaries = await prepareBinaries(home, user);
-      refuseShellCharacters(home, binaries);
+      refuseShellCharacters(home, binaries.pgCtl);
       await removeOldCopies(home, binaries, user);
       await ensureCluster(home, binaries, user, log);
-      await startServer(home, binaries, user, settings);
+      await startServer(home, binaries.pgCtl, user, settings);
       const opened = await attach(home, log);
       if (!opened) throw await startError(home);
       log.info({ home }, 'embedded Postgres started');
@@ -84,7 +84,8 @@ export async function stopEmbedded(dataDir: string): Promise<boolean> {
       const server = await findPostmaster(home);
       if (!server) return false;
       const user = await serverUserOf(home);
-      await stopServer(home, await prepareBinaries(home, user), user, server.pid);
+      const { pgCtl } = await prepareBinaries(home, user);
+      await stopServer(home, pgCtl, user, server.pid);
       return true;
     });
   });

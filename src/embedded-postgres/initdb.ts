@@ -1,13 +1,13 @@
 import { chmodSync } from 'node:fs';
-import { cp, lstat, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { cp, lstat, readFile, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { codeOf, SluiceError } from '../errors.ts';
+import { SluiceError, codeOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { giveFile, giveFolder, removeGiven } from './home.ts';
 import { adminPasswordFile, dataFolder, exists, makeFolder, readIfPresent, replaceFile } from './home-files.ts';
 import { ADMIN, ensurePassword } from './logins.ts';
-import { runProgram, type ServerUser, USE_OWN_POSTGRES } from './run-program.ts';
+import { type ServerUser, USE_OWN_POSTGRES, runProgram } from './run-program.ts';
 import { diagnose } from './server-process.ts';
 
 /** Creates the cluster unless there is one; refuses one of another major version. */
@@ -60,7 +60,7 @@ async function initdb(home: string, binaries: Binaries, user: ServerUser): Promi
   await rename(partial, dataFolder(home));
 }
 
-export interface Binaries {
+interface Binaries {
   readonly initdb: string;
   readonly pgCtl: string;
   /** The major version as in PG_VERSION, e.g. `18`. */

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { SECOND } from '../clock.ts';
 import { passwordFile, readerPasswordFile, readIfPresent, replaceFile } from './home-files.ts';
-import { HOST } from './server-process.ts';
 
+export const HOST = '127.0.0.1';
 /** The database, and its owner, as whom Sluice works: no superuser. */
 export const DATABASE = 'sluice';
 export const OWNER = 'sluice';

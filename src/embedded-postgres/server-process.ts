@@ -7,11 +7,10 @@ import { MINUTE, SECOND } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
 import { giveFolder, serverUserOf } from './home.ts';
 import { dataFolder, planted, portFile, readIfPresent, replaceFile, serverLog, whyPlanted } from './home-files.ts';
-import type { Binaries } from './initdb.ts';
+import { HOST } from './logins.ts';
 import { disarmPidFile, readPidFile } from './postmaster-pid.ts';
 import { runProgram, type ServerUser, USE_OWN_POSTGRES } from './run-program.ts';
 
-export const HOST = '127.0.0.1';
 export const START_TIMEOUT_MS = 2 * MINUTE;
 
 export type PostgresSettings = Readonly<Record<string, string>>;
@@ -41,7 +40,7 @@ const SETTINGS: PostgresSettings = {
 /** Starts the server on a free port; it outlives this process. `overrides` take precedence over the settings above. */
 export async function startServer(
   home: string,
-  { pgCtl }: Binaries,
+  pgCtl: string,
   user: ServerUser,
   overrides: PostgresSettings,
 ): Promise<void> {
@@ -69,7 +68,7 @@ export async function startServer(
 }
 
 /** Stops the server in fast mode: it ends sessions, and no committed data is lost. */
-export async function stopServer(home: string, { pgCtl }: Binaries, user: ServerUser, pid: number): Promise<void> {
+export async function stopServer(home: string, pgCtl: string, user: ServerUser, pid: number): Promise<void> {
   const { code, output } = await runProgram(
     pgCtl,
     ['stop', '-m', 'fast', '-w', '-t', '60', '-s', '-D', dataFolder(home)],
@@ -82,7 +81,7 @@ export async function stopServer(home: string, { pgCtl }: Binaries, user: Server
 }
 
 /** pg_ctl starts the server through a shell, and escapes only blanks. */
-export function refuseShellCharacters(home: string, { pgCtl }: Binaries): void {
+export function refuseShellCharacters(home: string, pgCtl: string): void {
   const path = [home, pgCtl].find(path => process.platform !== 'win32' && /["$`\\\n]/.test(path));
   if (path === undefined) return;
   throw new SluiceError(

@@ -2,7 +2,6 @@ import { isObject } from '../source/answers/json.ts';
 import { deniesSuccess } from '../source/answers/says-failure.ts';
 import { shorten } from '../source/answers/shorten.ts';
 import type { PushItem, PushNews } from '../warehouse/pushes/pushes.ts';
-import { isBatchUnsupported } from './run-push.ts';
 import type { SendResult } from './sender.ts';
 
 export function updatesOfSingle(result: SendResult, items: readonly PushItem[]): PushNews[] {
@@ -43,6 +42,10 @@ export function updatesOfBatch(
     return { id, state: 'unknown', message: `The batch was refused: ${message}`, quiet: true };
   });
 }
+
+/** The source has no batch endpoint, so no entry was carried out. */
+export const isBatchUnsupported = (result: SendResult): boolean =>
+  result.kind === 'refused' && (result.error.status === 404 || result.error.status === 405);
 
 /** A source that names no record, as with status 202, may create it after its answer. */
 const createdAs = (id: string, sourceId: string | null): PushNews => ({

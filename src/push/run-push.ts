@@ -10,7 +10,7 @@ import {
   type PushNews,
   readItems,
 } from '../warehouse/pushes/pushes.ts';
-import { updatesOfBatch, updatesOfSingle } from './parse-response.ts';
+import { isBatchUnsupported, updatesOfBatch, updatesOfSingle } from './parse-response.ts';
 import { findRefused, isUnmatched, type Reconciliation, reconcile } from './reconcile.ts';
 import type { Sender, SendResult } from './sender.ts';
 import { groupRequests } from './targets.ts';
@@ -166,10 +166,6 @@ function createSendPolicy(start: { batchSize: number; isOffered: boolean }) {
     },
   };
 }
-
-/** The source has no batch endpoint, so no entry was carried out. */
-export const isBatchUnsupported = (result: SendResult): boolean =>
-  result.kind === 'refused' && (result.error.status === 404 || result.error.status === 405);
 
 function noBatches(path: string, cause: SluiceError): SluiceError {
   const message = `This source accepts no batches: POST ${path} is answered with ${cause.status}.`;
