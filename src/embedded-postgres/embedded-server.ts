@@ -12,9 +12,10 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { codeOf, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { prepareBinaries, removeOldCopies } from './binaries.ts';
 import { defaultHome, findHome, prepareHome, serverUserOf, tidyHome } from './home.ts';
 import { belongsToOther, dataFolder, exists, makeFolder, passwordFile, serverLog, statLink } from './home-files.ts';
-import { ensureCluster, prepareBinaries, removeOldCopies } from './initdb.ts';
+import { ensureCluster } from './initdb.ts';
 import { type Addresses, READER, readAddresses } from './logins.ts';
 import { findPostmaster, readPidFile } from './postmaster-pid.ts';
 import {

@@ -21,13 +21,9 @@ export async function readPidFile(home: string) {
 /** The running server of this home, if any. After a crash the file may name a process that is no server of ours. */
 export async function findPostmaster(home: string) {
   const found = await readPidFile(home);
-  return found && (await isPostmaster(found.pid, home)) ? found : undefined;
-}
-
-async function isPostmaster(pid: number, home: string): Promise<boolean> {
-  if (pid === NO_SUCH_PID || !isAlive(pid)) return false;
-  const command = await commandLine(pid);
-  return command === undefined || command.includes(dataFolder(home));
+  if (!found || found.pid === NO_SUCH_PID || !isAlive(found.pid)) return undefined;
+  const command = await commandLine(found.pid);
+  return command === undefined || command.includes(dataFolder(home)) ? found : undefined;
 }
 
 /** Undefined when the system does not reveal it. */

@@ -15,7 +15,8 @@ export function completionCommand(cli: Cli, all: () => Promise<readonly Command[
     .action(
       cli.action({ source: false }, async ({ terminal, jobs }, shell: Shell) => {
         const commands = (await all()).map(command => completable(command, [...jobs.keys()]));
-        terminal.show({ shell, script: completionScript(shell, commands) }, () => completionScript(shell, commands));
+        const script = SCRIPTS[shell](commands);
+        terminal.show({ shell, script }, () => script);
         return 0;
       }),
     );
@@ -40,8 +41,6 @@ type Completable = ReturnType<typeof completable>;
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
-
-const completionScript = (shell: Shell, commands: readonly Completable[]): string => SCRIPTS[shell](commands);
 
 const SCRIPTS: Readonly<Record<Shell, (commands: readonly Completable[]) => string>> = { bash, zsh, fish };
 

@@ -35,6 +35,14 @@ export function demoCommand(cli: Cli): Command {
   );
 }
 
+interface Demo {
+  readonly session: Session;
+  readonly sandbox: Sandbox;
+  readonly database: Database;
+  /** Of the database, with its password. */
+  readonly url: string;
+}
+
 /** Prints lines, except with `--json`. */
 type Say = (...lines: string[]) => Promise<void>;
 
@@ -176,14 +184,6 @@ function describeChanges(changes: readonly Change[]): string[] {
     ([resource, kinds]) =>
       `${resource}: ${[...kinds].map(([what, times]) => `${times} ${WORDS[what] ?? what}`).join(', ')}`,
   );
-}
-
-interface Demo {
-  readonly session: Session;
-  readonly sandbox: Sandbox;
-  readonly database: Database;
-  /** Of the database, with its password. */
-  readonly url: string;
 }
 
 /** Completes an order of this kind for every resource. `equal`: the order found no difference. */

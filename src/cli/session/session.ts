@@ -160,6 +160,5 @@ export function newCommand(name: string, description: string, examples: string):
 }
 
 export const NO_WAIT = 'at the request limit, stop with exit code 75 instead of waiting; progress is kept';
-
 export const DRY_RUN = 'print what it would cost and when it would be done; send no request and change nothing';
 export const MAX_REQUESTS = 'stop with exit code 75 after <n> requests; progress is kept';
