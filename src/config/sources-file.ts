@@ -4,7 +4,7 @@ import type { ResourceSettings, SourceConfig } from './config.ts';
 import type { RawSettings } from './environment.ts';
 import { foreignFolderOwner, readSettingsFile } from './read-settings-file.ts';
 import { checkResourceSettings, plainText } from './resource-settings.ts';
-import { API_KEY, SETTING_NAMES, SOURCE_SHAPE, type SettingName, type SettingTexts, createSource } from './schema.ts';
+import { API_KEY, createSource, SETTING_NAMES, type SettingName, type SettingTexts, SOURCE_SHAPE } from './schema.ts';
 import { describeRejected } from './secrets.ts';
 
 interface SourcesFile {
