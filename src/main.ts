@@ -3,11 +3,15 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { type Command, CommanderError } from 'commander';
 import { createProgram } from './cli/program.ts';
-import { checkNever } from './cli/session/check-never.ts';
-import { describeAddresses } from './cli/session/describe-addresses.ts';
-import { loadJobs } from './cli/session/load-jobs.ts';
-import { selectSettings } from './cli/session/select-settings.ts';
-import type { Cli, Outcome, Session, Warehouse } from './cli/session/session.ts';
+import { checkNever, describeAddresses } from './cli/session/check-settings.ts';
+import {
+  type Cli,
+  loadJobs,
+  type Outcome,
+  type Session,
+  selectSettings,
+  type Warehouse,
+} from './cli/session/session.ts';
 import { createTerminal } from './cli/session/terminal.ts';
 import { systemClock } from './clock.ts';
 import type { Config, SourceSettings } from './config/config.ts';

@@ -82,10 +82,7 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
     ours: [
       'config',
       'src/cli/program.ts',
-      'src/cli/session/describe-addresses.ts',
-      'src/cli/session/check-never.ts',
-      'src/cli/session/load-jobs.ts',
-      'src/cli/session/select-settings.ts',
+      'src/cli/session/check-settings.ts',
       'src/cli/session/session.ts',
       'src/cli/session/terminal.ts',
       'service',
@@ -137,15 +134,7 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
     ['http'],
     ['sandbox.ts'],
   ],
-  'src/cli': [
-    ['session'],
-    ['output'],
-    ['estimate'],
-    ['run'],
-    ['agenda', 'backfill', 'completion', 'demo', 'export', 'forget', 'init', 'mcp', 'new', 'push', 'start'],
-    ['commands'],
-    ['program.ts'],
-  ],
+  'src/cli': [['session'], ['output'], ['run'], ['export', 'push', 'start'], ['commands'], ['program.ts']],
 };
 
 /** The only files of a layer that a room may import: the source's client, for one, must not see the store in Postgres. */

@@ -60,7 +60,6 @@ function withSubcommands(command: Command): Command[] {
   return [command, ...command.commands.flatMap(withSubcommands)];
 }
 
-/** Commander's error, with what is allowed instead as the next step. */
 function usageError(command: Command, error: CommanderError): SluiceError {
   if (error.code === 'commander.help')
     return new SluiceError('usage', 'No command was given.', { next: command.helpInformation() });
@@ -78,7 +77,6 @@ function usageError(command: Command, error: CommanderError): SluiceError {
   });
 }
 
-/** What could have stood in place of what is wrong. */
 function allowed(command: Command, { code }: CommanderError): { what: string; names: readonly string[] } {
   if (code === 'commander.unknownCommand')
     return { what: 'Commands', names: command.commands.map(each => each.name()) };

@@ -43,13 +43,8 @@ export interface SourceConfig {
   readonly mostSweeps: number;
 }
 
-/** One setting in the form that is safe to show. */
-export interface ShownSetting {
-  readonly name: string;
-  readonly value: string;
-  /** `default`, `environment`, `.env`, or the name of the sources file. */
-  readonly from: string;
-}
+/** What is set by resource. */
+export type ResourceSettings = Pick<SourceConfig, 'schedules' | 'weights' | 'targetMinutes' | 'history'>;
 
 /** All settings, checked and frozen. */
 export interface Config {
@@ -82,7 +77,8 @@ export interface Config {
   readonly logLevelWords: boolean;
   /** Values that must appear in no output. */
   readonly secrets: readonly string[];
-  readonly shown: readonly ShownSetting[];
+  /** In the form that is safe to show. `from`: `default`, `environment`, `.env`, or the name of the sources file. */
+  readonly shown: readonly { readonly name: string; readonly value: string; readonly from: string }[];
   /** For whoever runs a command: what is accepted although it is unsafe. */
   readonly warnings: readonly string[];
 }

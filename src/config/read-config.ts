@@ -1,16 +1,24 @@
 import { MINUTE, SECOND } from '../clock.ts';
+import { nearestName } from '../nearest-name.ts';
 import type { Config, SourceConfig } from './config.ts';
-import { createSource } from './create-source.ts';
-import type { Environment } from './env-file.ts';
-import { type RawSettings, readEnvironment, settingTexts } from './environment.ts';
-import { findPublicKeys, findRedirectedKeys } from './key-safety.ts';
-import { describeRejected, findSecrets, showValue, withoutSecrets } from './redaction.ts';
-import { type ResourceSettings, readResourceSettings } from './resource-settings.ts';
-import { SCHEMA, SETTING_NAMES, type SettingName, type SettingTexts, type SettingValues } from './schema.ts';
-import { readSourceEntry } from './source-entry.ts';
-import { findDuplicates, readSourcesFile, type SourceEntry } from './sources-file.ts';
-import { findUnknownSettings, serviceLinkAdvice } from './unknown-settings.ts';
-import { wrongSettings } from './wrong-settings.ts';
+import { type Environment, type RawSettings, readEnvironment, settingTexts, wrongSettings } from './environment.ts';
+import { isResourceSetting, RESOURCE_SETTINGS, readResourceSettings } from './resource-settings.ts';
+import {
+  createSource,
+  SCHEMA,
+  SETTING_NAMES,
+  type SettingName,
+  type SettingTexts,
+  type SettingValues,
+} from './schema.ts';
+import { describeRejected, findPublicKeys, findSecrets, showValue, withoutSecrets } from './secrets.ts';
+import {
+  findDuplicates,
+  findRedirectedKeys,
+  readSourceEntry,
+  readSourcesFile,
+  type SourceEntry,
+} from './sources-file.ts';
 
 /**
  * Reads the settings from the environment, `.env` in `directory`, and `sources.json` there (or the file that SOURCES_FILE
@@ -28,6 +36,7 @@ export function readConfig(options: {
 }): Config {
   const { directory, resources, needsSource, source: chosen } = options;
   const environment = readEnvironment(options.environment, directory);
+  const { textOf, originOf } = environment;
   const texts = settingTexts(environment);
   const parsed = SCHEMA.safeParse(texts);
   const perResource = readResourceSettings(environment, resources);
@@ -36,7 +45,7 @@ export function readConfig(options: {
     readSourceEntry(entry, {
       defaults: texts,
       resourceDefaults: perResource,
-      textOf: environment.textOf,
+      textOf,
       needsKey: source => needsSource && (chosen === undefined || chosen === source),
       resources,
       file: file.path,
@@ -56,13 +65,18 @@ export function readConfig(options: {
   ];
   if (!parsed.success || problems.length > 0) throw wrongSettings(problems);
   const { data } = parsed;
-  const sources = file ? described : [sourceOfEnvironment(data, perResource, environment)];
+  // Without a sources file the environment describes one source, named after its schema.
+  const name = data.WAREHOUSE_SCHEMA === 'warehouse' ? 'main' : data.WAREHOUSE_SCHEMA;
+  const addressFile = originOf('SOURCE_URL') === '.env' ? environment.file : null;
+  const single = { name, apiKey: data.SOURCE_API_KEY, addressFile, ...perResource };
+  const sources = file ? described : [createSource(data, single)];
   return createConfig(data, {
     sources,
     warnings: findPublicKeys(environment),
     secrets: [...new Set([...findSecrets(texts), ...sources.flatMap(source => source.settings?.apiKey ?? [])])],
     shown: [
-      ...showSettings(data, environment, perResource.names),
+      ...SETTING_NAMES.map(each => ({ name: each, value: showValue(each, data[each]), from: originOf(each) })),
+      ...perResource.names.map(each => ({ name: each, value: textOf(each) ?? '', from: originOf(each) })),
       ...(file ? sources.map(source => ({ name: source.name, value: summary(source), from: file.name })) : []),
     ],
   });
@@ -88,24 +102,6 @@ function missingSource(texts: SettingTexts): string[] {
     .map(name => `${name} is not set; expected ${expected[name]}.`);
 }
 
-/** Without a sources file the environment describes one source, named after its schema. */
-function sourceOfEnvironment(
-  data: SettingValues,
-  resourceSettings: ResourceSettings,
-  { file, originOf }: RawSettings,
-): SourceConfig {
-  const name = data.WAREHOUSE_SCHEMA === 'warehouse' ? 'main' : data.WAREHOUSE_SCHEMA;
-  const addressFile = originOf('SOURCE_URL') === '.env' ? file : null;
-  return createSource(data, { name, apiKey: data.SOURCE_API_KEY, addressFile, ...resourceSettings });
-}
-
-function showSettings(data: SettingValues, { textOf, originOf }: RawSettings, perResource: readonly string[]) {
-  return [
-    ...SETTING_NAMES.map(name => ({ name, value: showValue(name, data[name]), from: originOf(name) })),
-    ...perResource.map(name => ({ name, value: textOf(name) ?? '', from: originOf(name) })),
-  ];
-}
-
 function summary({ settings, schema, limit, windowMs }: SourceConfig): string {
   const address = settings ? withoutSecrets(settings.url) : 'its key is not set';
   return `${address}, schema ${schema}, ${limit} requests in ${windowMs / SECOND} s`;
@@ -113,6 +109,7 @@ function summary({ settings, schema, limit, windowMs }: SourceConfig): string {
 
 function createConfig(data: SettingValues, own: Pick<Config, 'sources' | 'secrets' | 'shown' | 'warnings'>): Config {
   return Object.freeze({
+    ...own,
     sources: Object.freeze([...own.sources]),
     databaseUrl: data.DATABASE_URL ?? null,
     readerUrl: data.READER_DATABASE_URL ?? null,
@@ -134,8 +131,67 @@ function createConfig(data: SettingValues, own: Pick<Config, 'sources' | 'secret
     },
     logLevel: data.LOG_LEVEL,
     logLevelWords: data.LOG_LEVEL_FORMAT === 'word',
-    secrets: own.secrets,
-    shown: own.shown,
-    warnings: own.warnings,
   });
 }
+
+/** Names such as DATABASE_POOL_SIZE and LOG_FORMAT belong to every program. */
+const SHARED_PREFIXES = new Set(['DATABASE_', 'LOG_']);
+
+/** The first words of our settings: a variable that begins with one of them is meant for Sluice. */
+const PREFIXES = [...new Set(SETTING_NAMES.map(name => name.slice(0, name.indexOf('_') + 1)))]
+  .filter(prefix => !SHARED_PREFIXES.has(prefix))
+  .concat('WEIGHT_');
+
+/** Kubernetes and Docker describe other services to a container, under the name of the service, which may be `sluice`. */
+const OF_A_SERVICE = /_(SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?|ENV_\w+)$/;
+const SERVICE_ADDRESS = /^(tcp|udp|sctp):\/\//;
+
+/** What to do about a setting that holds the address of a service; empty for any other value. */
+function serviceLinkAdvice(name: string, text: string): string {
+  const [, service] = /^(.+)_PORT$/.exec(name) ?? [];
+  if (service === undefined || !SERVICE_ADDRESS.test(text)) return '';
+  const named = service.toLowerCase().replaceAll('_', '-');
+  return ` Kubernetes sets it in every pod beside a service named "${named}": name that service otherwise, or set enableServiceLinks: false in the spec of the pod.`;
+}
+/** Set by build systems, and passed on by images: reproducible-builds.org, Docker Hub, Heroku. */
+const OF_BUILDS = new Set([
+  'SOURCE_DATE_EPOCH',
+  'SOURCE_VERSION',
+  'SOURCE_BRANCH',
+  'SOURCE_COMMIT',
+  'SOURCE_TYPE',
+  'SOURCE_REPOSITORY_URL',
+]);
+
+/**
+ * One problem for each variable that begins like a setting and is none: a misspelt setting would silently have no effect. `keys` are the
+ * variables that the sources file names in `api_key_from`; null without such a file.
+ */
+function findUnknownSettings({ names, textOf }: RawSettings, keys: ReadonlySet<string> | null): string[] {
+  return names.flatMap(name => {
+    const prefix = PREFIXES.find(each => name.startsWith(each));
+    // A malformed line of .env may yield a name that holds its value.
+    if (prefix === undefined || !/^\w+$/.test(name)) return [];
+    if (isSetting(name) || isOfOthers(name, textOf(name))) return [];
+    const near = nearestSetting(name, prefix);
+    // The key of a source in another sources file that shares this environment.
+    if (keys?.has(name) || (keys !== null && near === undefined && /KEY/.test(name))) return [];
+    const known = [...SETTING_NAMES, ...RESOURCE_SETTINGS].filter(each => each.startsWith(prefix)).join(', ');
+    return [`${name} is not a setting; ${near === undefined ? `expected one of ${known}` : `did you mean ${near}?`}`];
+  });
+}
+
+/** By what follows the prefix; SLUICE_RATE_LIMIT may also mean SOURCE_RATE_LIMIT. */
+function nearestSetting(name: string, prefix: string): string | undefined {
+  const rest = name.slice(prefix.length);
+  const own = SETTING_NAMES.filter(each => each.startsWith(prefix)).map(each => each.slice(prefix.length));
+  const near = nearestName(rest, own);
+  return near === undefined ? SETTING_NAMES.find(each => each.endsWith(`_${rest}`)) : `${prefix}${near}`;
+}
+
+/** With a fixed name, or for one resource: those are checked where they are read. */
+const isSetting = (name: string): boolean => SETTING_NAMES.some(each => each === name) || isResourceSetting(name);
+
+/** An empty variable is not set. */
+const isOfOthers = (name: string, text: string | undefined): boolean =>
+  text === undefined || OF_BUILDS.has(name) || OF_A_SERVICE.test(name) || SERVICE_ADDRESS.test(text);

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, lstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-export interface SettingsFile {
+interface SettingsFile {
   /** Without a byte order mark; empty where `refused` is not null. */
   readonly text: string;
   /** Why nothing of it is used, with the command that changes that. */

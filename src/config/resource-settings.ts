@@ -1,10 +1,7 @@
 import type { z } from 'zod';
-import type { SourceConfig } from './config.ts';
+import type { ResourceSettings } from './config.ts';
 import type { RawSettings } from './environment.ts';
-import { checked, oneOf, wholeNumber } from './value-checks.ts';
-
-/** What is set by resource. */
-export type ResourceSettings = Pick<SourceConfig, 'schedules' | 'weights' | 'targetMinutes' | 'history'>;
+import { checked, oneOf, wholeNumber } from './schema.ts';
 
 /** The first part of the names of each. */
 const FIELDS: Readonly<Record<string, keyof ResourceSettings>> = {

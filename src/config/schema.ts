@@ -1,14 +1,7 @@
 import { z } from 'zod';
-import {
-  checked,
-  isPostgresUrl,
-  isSourceUrl,
-  isWebUrl,
-  nameList,
-  oneOf,
-  timeZone,
-  wholeNumber,
-} from './value-checks.ts';
+import { SECOND } from '../clock.ts';
+import { isLoopback } from '../loopback.ts';
+import type { ResourceSettings, SourceConfig } from './config.ts';
 
 /** Settings of one source, from the environment or from the fields of an entry in the sources file. */
 export const SOURCE_SHAPE = {
@@ -72,10 +65,100 @@ export const SCHEMA = z.object({
 });
 
 export type SettingValues = z.infer<typeof SCHEMA>;
-export type SourceValues = z.infer<z.ZodObject<typeof SOURCE_SHAPE>>;
+type SourceValues = z.infer<z.ZodObject<typeof SOURCE_SHAPE>>;
 export type SettingName = keyof SettingValues;
 
 export const SETTING_NAMES = Object.keys(SCHEMA.shape) as SettingName[];
 
 /** The text of each setting that is set. */
 export type SettingTexts = Readonly<Partial<Record<SettingName, string>>>;
+
+/** A setting whose text must pass `accepts`; `expected` completes "expected ...". */
+export function checked(expected: string, accepts: (text: string) => boolean) {
+  return z.string().refine(accepts, expected);
+}
+
+export function oneOf<const V extends string>(...values: V[]) {
+  return z.enum(values, `one of ${values.join(', ')}`);
+}
+
+export function wholeNumber(least: number, most: number) {
+  const accepts = (text: string) => /^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most;
+  return checked(`a whole number from ${least} to ${most}`, accepts).transform(Number);
+}
+
+/** Names with commas between them, each with a letter or a digit; none in an empty text. */
+function nameList(expected: string) {
+  const namesIn = (text: string) => (text === '' ? [] : text.split(',').map(name => name.trim()));
+  const isName = (name: string) => /^[^[\]{}"]*[\p{L}\p{N}][^[\]{}"]*$/u.test(name);
+  return checked(expected, text => namesIn(text).every(isName)).transform(namesIn);
+}
+
+function timeZone() {
+  return checked('an IANA time zone such as Europe/Vienna', isTimeZone);
+}
+
+function isTimeZone(text: string): boolean {
+  try {
+    // Offsets such as +02:00 are refused: they have no daylight saving time.
+    return (
+      /^[A-Za-z]/.test(text) && new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone !== ''
+    );
+  } catch {
+    return false;
+  }
+}
+
+/** https, or http on loopback. User and password are refused, because fetch rejects URLs that contain them. */
+function isWebUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  if (username || password) return false;
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+}
+
+/** A web URL that paths can be appended to. */
+function isSourceUrl(text: string): boolean {
+  if (!isWebUrl(text)) return false;
+  const { search, hash } = new URL(text);
+  return !search && !hash;
+}
+
+function isPostgresUrl(text: string): boolean {
+  return URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol);
+}
+
+/** The frozen settings of one source. */
+export function createSource(
+  data: SourceValues,
+  own: { name: string; apiKey: string | undefined; addressFile: string | null } & ResourceSettings,
+): SourceConfig {
+  const { SOURCE_URL: url, SOURCE_TIMEZONE: timeZone } = data;
+  const { name, apiKey, addressFile, schedules, weights, targetMinutes, history } = own;
+  const limits = { limit: data.SOURCE_RATE_LIMIT, windowMs: data.SOURCE_RATE_WINDOW_SECONDS * SECOND };
+  const settings = {
+    auth: data.SOURCE_AUTH,
+    pageSize: data.SOURCE_PAGE_SIZE,
+    ...limits,
+    concurrency: data.SOURCE_CONCURRENCY,
+    timeoutMs: data.SOURCE_TIMEOUT_SECONDS * SECOND,
+    lagMs: data.SOURCE_LAG_SECONDS * SECOND,
+    never: data.SOURCE_NEVER,
+    timeZone,
+  };
+  return Object.freeze({
+    name,
+    schema: data.WAREHOUSE_SCHEMA,
+    addressFile,
+    timeZone,
+    settings: url && apiKey ? Object.freeze({ url, apiKey, ...settings }) : null,
+    ...limits,
+    schedules,
+    scheduleTimeZone: data.SCHEDULE_TIMEZONE,
+    weights,
+    targetMinutes,
+    history,
+    currency: data.SOURCE_CURRENCY ?? null,
+    mostSweeps: data.FRESHNESS_MOST_SWEEPS,
+  });
+}

@@ -1,8 +1,13 @@
 import { basename, resolve } from 'node:path';
-import type { SourceConfig } from './config.ts';
-import { readSettingsFile } from './read-settings-file.ts';
+import { z } from 'zod';
+import type { ResourceSettings, SourceConfig } from './config.ts';
+import type { RawSettings } from './environment.ts';
+import { foreignFolderOwner, readSettingsFile } from './read-settings-file.ts';
+import { checkResourceSettings, plainText } from './resource-settings.ts';
+import { API_KEY, createSource, SETTING_NAMES, type SettingName, type SettingTexts, SOURCE_SHAPE } from './schema.ts';
+import { describeRejected } from './secrets.ts';
 
-export interface SourcesFile {
+interface SourcesFile {
   /** Its name, as the origin of settings. */
   readonly name: string;
   readonly path: string;
@@ -50,10 +55,10 @@ export function readSourcesFile(directory: string, named: string | undefined): S
   return { name, path, entries, problems: [] };
 }
 
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
+const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export const isSourceName = (value: unknown): value is string =>
+const isSourceName = (value: unknown): value is string =>
   typeof value === 'string' && /^[a-z][a-z0-9_-]{0,39}$/.test(value);
 
 /** Sources of the same name would share cursors, and of the same schema, tables. */
@@ -63,4 +68,177 @@ export function findDuplicates(sources: readonly SourceConfig[], file: string): 
     const repeated = new Set(values.filter((value, index) => values.indexOf(value) !== index));
     return [...repeated].map(value => `${file}: two sources have the ${field} "${value}"; give each its own.`);
   });
+}
+
+/**
+ * Keys of the environment that a file in somebody else's folder would send to an address of its choice. The file belongs to the user or to
+ * root, but whoever owns the folder chose that it lies there. See docs/decisions/0011.
+ */
+export function findRedirectedKeys({ file, originOf, textOf }: RawSettings, sources: SourcesFile | null): string[] {
+  const keys = sources
+    ? sources.entries.map(({ fields }) => fields.api_key_from).filter(name => typeof name === 'string')
+    : ['SOURCE_API_KEY'];
+  const key = keys.find(name => textOf(name) !== undefined && originOf(name) === 'environment');
+  const address = sources?.path ?? (originOf('SOURCE_URL') === '.env' ? file : null);
+  if (key === undefined || address === null) return [];
+  const owner = foreignFolderOwner(address);
+  if (owner === null) return [];
+  const both = sources ? `${key} in a .env file beside it` : 'SOURCE_URL in the environment too';
+  return [
+    `${address} lies in a folder of another user (id ${owner}) and would send ${key}, which the environment sets, to an address that it names; to use it, set ${both}, or move it to a folder of your own.`,
+  ];
+}
+
+/** Each field of an entry and the setting that it stands for. */
+const FIELDS = {
+  url: 'SOURCE_URL',
+  auth: 'SOURCE_AUTH',
+  timezone: 'SOURCE_TIMEZONE',
+  page_size: 'SOURCE_PAGE_SIZE',
+  rate_limit: 'SOURCE_RATE_LIMIT',
+  rate_window_seconds: 'SOURCE_RATE_WINDOW_SECONDS',
+  concurrency: 'SOURCE_CONCURRENCY',
+  timeout_seconds: 'SOURCE_TIMEOUT_SECONDS',
+  lag_seconds: 'SOURCE_LAG_SECONDS',
+  currency: 'SOURCE_CURRENCY',
+  never: 'SOURCE_NEVER',
+  schema: 'WAREHOUSE_SCHEMA',
+  schedule_timezone: 'SCHEDULE_TIMEZONE',
+  most_sweeps: 'FRESHNESS_MOST_SWEEPS',
+} as const;
+/** Objects from resource to value, each with an example of a value. */
+const BY_RESOURCE = {
+  schedules: ['schedules', '"off"'],
+  weights: ['weights', 3],
+  target_minutes: ['targetMinutes', 5],
+  history: ['history', '"on"'],
+} as const satisfies Record<string, readonly [keyof ResourceSettings, unknown]>;
+const KNOWN_FIELDS = ['name', 'api_key_from', ...Object.keys(BY_RESOURCE), ...Object.keys(FIELDS)];
+
+type Fields = SourceEntry['fields'];
+type Report = (problem: string) => void;
+
+/** Checks one entry of the sources file. `source` is null when the entry has problems. */
+export function readSourceEntry(
+  { fields, place }: SourceEntry,
+  context: {
+    /** The environment's settings, which apply to the fields that the entry leaves out. */
+    defaults: SettingTexts;
+    resourceDefaults: ResourceSettings;
+    textOf: (name: string) => string | undefined;
+    needsKey: (source: unknown) => boolean;
+    resources: readonly string[];
+    /** The sources file. */
+    file: string;
+  },
+): { source: SourceConfig | null; problems: readonly string[] } {
+  const { defaults, resourceDefaults, textOf, resources } = context;
+  const problems: string[] = [];
+  const report: Report = problem => void problems.push(`${place} ${problem}`);
+  reportUnknownFields(fields, report);
+  const { name } = fields;
+  if (!isSourceName(name)) {
+    const found = name === undefined ? 'is missing' : `is "${plainText(name)}"`;
+    report(`name ${found}; expected a letter, then lower-case letters, digits, _ and -, such as vienna.`);
+  }
+  if (fields.url === undefined) report('url is missing; expected a URL such as https://books.example.com.');
+  const settings = readSettings(fields, defaults, report);
+  const apiKey = readKey(fields.api_key_from, textOf, context.needsKey(name), report);
+  const own = readOwnResourceSettings(fields, resources, report);
+  if (!settings || !isSourceName(name) || problems.length > 0) return { source: null, problems };
+  const source = createSource(settings, {
+    name,
+    apiKey,
+    addressFile: context.file,
+    schedules: { ...resourceDefaults.schedules, ...own.schedules },
+    weights: { ...resourceDefaults.weights, ...own.weights },
+    targetMinutes: { ...resourceDefaults.targetMinutes, ...own.targetMinutes },
+    history: { ...resourceDefaults.history, ...own.history },
+  });
+  return { source, problems };
+}
+
+function reportUnknownFields(fields: Fields, report: Report): void {
+  for (const field of Object.keys(fields)) {
+    if (KNOWN_FIELDS.includes(field)) continue;
+    const next = /key/i.test(field)
+      ? 'put the key into an environment variable and name that variable in api_key_from'
+      : `expected one of ${KNOWN_FIELDS.join(', ')}`;
+    report(`unknown field "${field}"; ${next}.`);
+  }
+}
+
+/** The fields as settings; null when one is wrong, here or in the environment, which reports its own. */
+function readSettings(fields: Fields, defaults: SettingTexts, report: Report) {
+  const { SOURCE_URL: _url, SOURCE_API_KEY: _key, WAREHOUSE_SCHEMA: _schema, ...inherited } = defaults;
+  const texts: Partial<Record<SettingName, string>> = {
+    ...inherited,
+    WAREHOUSE_SCHEMA: fields.name === 'main' ? 'warehouse' : String(fields.name).replaceAll('-', '_'),
+  };
+  for (const [field, setting] of Object.entries(FIELDS)) {
+    const value = fields[field];
+    // A list of names as an environment variable holds it.
+    const isList = Array.isArray(value) && value.every(name => typeof name === 'string');
+    if (value !== undefined) texts[setting] = plainText(isList ? value.join() : value).trim();
+  }
+  const parsed = z.object(SOURCE_SHAPE).safeParse(texts);
+  for (const { path, message } of parsed.error?.issues ?? []) {
+    const [field, setting] = Object.entries(FIELDS).find(([, setting]) => setting === path[0]) ?? [];
+    if (!field || !setting) continue;
+    const isOwn = fields[field] !== undefined || (field === 'schema' && isSourceName(fields.name));
+    if (isOwn) report(`${field} ${describeRejected(setting, texts[setting] ?? '')}; expected ${message}.`);
+  }
+  return parsed.data ?? null;
+}
+
+/** A file that came from somebody else must not be able to send just any variable to its address, such as a password. */
+function whyNoKey(variable: string): string | null {
+  if (variable !== 'SOURCE_API_KEY' && SETTING_NAMES.some(setting => setting === variable))
+    return `the setting ${variable}; expected a variable of its own`;
+  if (/_(?:KEY|TOKEN)$|^(?:SOURCE|SLUICE)_/.test(variable)) return null;
+  return `${variable}; expected a variable whose name ends with _KEY or _TOKEN or starts with SOURCE_ or SLUICE_`;
+}
+
+/** The key in the named variable. What the field itself holds is not shown: it may be the key. */
+function readKey(
+  variable: unknown,
+  textOf: (name: string) => string | undefined,
+  needed: boolean,
+  report: Report,
+): string | undefined {
+  if (typeof variable !== 'string' || !/^[A-Z][A-Z0-9_]*$/.test(variable)) {
+    const found = variable === undefined ? 'is missing' : 'is not a variable name (value hidden)';
+    report(`api_key_from ${found}; expected the environment variable that holds the key, such as VIENNA_KEY.`);
+    return undefined;
+  }
+  const refused = whyNoKey(variable);
+  if (refused !== null) {
+    report(`api_key_from names ${refused}, such as VIENNA_KEY.`);
+    return undefined;
+  }
+  const key = textOf(variable);
+  if (key === undefined && needed) report(`${variable}, named by api_key_from, is not set; set it to the API key.`);
+  const parsed = API_KEY.optional().safeParse(key);
+  if (!parsed.success)
+    report(`${variable}, named by api_key_from, is invalid (value hidden); expected the API key without spaces.`);
+  return key;
+}
+
+function readOwnResourceSettings(fields: Fields, resources: readonly string[], report: Report): ResourceSettings {
+  const given: Partial<Record<keyof ResourceSettings, Record<string, unknown>>> = {};
+  const names = new Map<keyof ResourceSettings, string>();
+  for (const [name, [field, example]] of Object.entries(BY_RESOURCE)) {
+    names.set(field, name);
+    const value = fields[name];
+    if (value === undefined) continue;
+    if (isRecord(value)) given[field] = value;
+    else report(`${name} is not an object; expected one such as {"${resources[0]}": ${example}}.`);
+  }
+  const { problems, ...own } = checkResourceSettings(
+    given,
+    resources,
+    (field, resource) => `${names.get(field)}.${resource}`,
+  );
+  problems.forEach(report);
+  return own;
 }

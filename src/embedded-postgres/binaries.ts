@@ -3,11 +3,9 @@ import { cp, lstat, readdir, readFile, rename, rm, symlink } from 'node:fs/promi
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { codeOf, SluiceError } from '../errors.ts';
-import { exists } from './home-files.ts';
-import { makeFolder } from './make-folder.ts';
-import { removeGiven } from './ownership/give.ts';
-import { USE_OWN_POSTGRES } from './server-errors.ts';
-import type { ServerUser } from './server-user.ts';
+import { removeGiven } from './home.ts';
+import { exists, makeFolder } from './home-files.ts';
+import { type ServerUser, USE_OWN_POSTGRES } from './run-program.ts';
 
 export interface Binaries {
   readonly initdb: string;
@@ -69,11 +67,7 @@ async function createLinks(native: string): Promise<void> {
   for (const { source, target } of JSON.parse(text) as { source: string; target: string }[]) {
     // Both paths start at the package's root, `native/lib/..`, and lie in the same folder.
     const link = join(dirname(native), target);
-    const present = await lstat(link).then(
-      () => true,
-      () => false,
-    );
-    if (present) continue;
+    if (await lstat(link).catch(() => undefined)) continue;
     await symlink(source.slice(source.lastIndexOf('/') + 1), link).catch(error => {
       if (codeOf(error) !== 'EEXIST') throw error;
     });

@@ -9,22 +9,29 @@
  * would not survive a reboot, and the modes of the parent folders are not Sluice's to change.
  */
 import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { codeOf, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { attach } from './attach.ts';
 import { prepareBinaries, removeOldCopies } from './binaries.ts';
-import { defaultHome, findHome, prepareHome, serverUserOf } from './home.ts';
-import { dataFolder, exists } from './home-files.ts';
+import { defaultHome, findHome, prepareHome, serverUserOf, tidyHome } from './home.ts';
+import { belongsToOther, dataFolder, exists, makeFolder, passwordFile, serverLog, statLink } from './home-files.ts';
 import { ensureCluster } from './initdb.ts';
-import { makeFolder } from './make-folder.ts';
-import { tidyHome } from './ownership/own-home.ts';
+import { type Addresses, READER, readAddresses } from './logins.ts';
 import { findPostmaster, readPidFile } from './postmaster-pid.ts';
-import type { Addresses } from './roles/addresses.ts';
-import { explainFileErrors, startError } from './server-errors.ts';
-import { limitServerLog } from './server-log.ts';
-import { type PostgresSettings, refuseShellCharacters, startServer, stopServer } from './server-process.ts';
+import {
+  FREE_SPACE,
+  limitServerLog,
+  type PostgresSettings,
+  refuseShellCharacters,
+  START_TIMEOUT_MS,
+  startError,
+  startServer,
+  stopServer,
+} from './server-process.ts';
+import { areRolesIntact, setUpRoles } from './set-up-roles.ts';
 import { withStartLock } from './start-lock.ts';
 
-export interface EmbeddedStatus {
+interface EmbeddedStatus {
   readonly state: 'absent' | 'stopped' | 'starting' | 'running';
   readonly home: string;
   readonly pid?: number;
@@ -40,9 +47,8 @@ export async function openEmbedded(options: {
   log: Log;
   settings?: PostgresSettings;
 }): Promise<Addresses & { started: boolean }> {
-  const { log, settings = {} } = options;
-  const base = resolve(options.dataDir);
-  return explainFileErrors(base, async () => {
+  const { dataDir, log, settings = {} } = options;
+  return explainFileErrors(dataDir, async base => {
     const known = await findHome(base);
     const running = known && (await attach(known, log));
     if (running) {
@@ -58,10 +64,10 @@ export async function openEmbedded(options: {
       if (attached) return { ...attached, started: false };
       if (user) await tidyHome(home, user);
       const binaries = await prepareBinaries(home, user);
-      refuseShellCharacters(home, binaries);
+      refuseShellCharacters(home, binaries.pgCtl);
       await removeOldCopies(home, binaries, user);
       await ensureCluster(home, binaries, user, log);
-      await startServer(home, binaries, user, settings);
+      await startServer(home, binaries.pgCtl, user, settings);
       const opened = await attach(home, log);
       if (!opened) throw await startError(home);
       log.info({ home }, 'embedded Postgres started');
@@ -72,15 +78,15 @@ export async function openEmbedded(options: {
 
 /** Stops the server. False when none was running. */
 export async function stopEmbedded(dataDir: string): Promise<boolean> {
-  const base = resolve(dataDir);
-  return explainFileErrors(base, async () => {
+  return explainFileErrors(dataDir, async base => {
     const home = await findHome(base);
     if (!home || !(await readPidFile(home))) return false;
     return withStartLock(base, async () => {
       const server = await findPostmaster(home);
       if (!server) return false;
       const user = await serverUserOf(home);
-      await stopServer(home, await prepareBinaries(home, user), user, server.pid);
+      const { pgCtl } = await prepareBinaries(home, user);
+      await stopServer(home, pgCtl, user, server.pid);
       return true;
     });
   });
@@ -88,12 +94,100 @@ export async function stopEmbedded(dataDir: string): Promise<boolean> {
 
 /** The state of the server, without starting it. */
 export async function embeddedStatus(dataDir: string): Promise<EmbeddedStatus> {
-  const base = resolve(dataDir);
-  return explainFileErrors(base, async () => {
+  return explainFileErrors(dataDir, async base => {
     const home = await findHome(base);
     if (!home || !(await exists(dataFolder(home)))) return { state: 'absent', home: home ?? defaultHome(base) };
     const server = await findPostmaster(home);
     if (!server) return { state: 'stopped', home };
     return { state: server.ready ? 'running' : 'starting', home, pid: server.pid, port: server.port };
   });
+}
+
+/** The addresses of the running server after a successful connection, undefined if none runs. Waits while it starts or stops. */
+async function attach(home: string, log: Log): Promise<Addresses | undefined> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  for (;;) {
+    const server = await findPostmaster(home);
+    if (!server) return undefined;
+    const addresses = server.ready ? await tryConnect(home, server.port, log) : undefined;
+    if (addresses) return addresses;
+    if (Date.now() > deadline) throw await startError(home);
+    await delay(100);
+  }
+}
+
+/** Connects, after setting up roles and database if they are absent or were changed. Undefined while the server starts or stops. */
+async function tryConnect(home: string, port: number, log: Log): Promise<Addresses | undefined> {
+  try {
+    const roles = await checkRoles(home, port);
+    if (roles !== 'intact') {
+      await refuseForeign(home);
+      if (roles === 'changed') log.warn({ home }, `restoring the password, settings and grants of the login ${READER}`);
+      await setUpRoles(home, port);
+    }
+    return await readAddresses(home, port);
+  } catch (error) {
+    if (error instanceof SluiceError) throw error;
+    const code = codeOf(error);
+    // 57P03, 57P01: starting or stopping; a server that has just exited refuses or resets the connection.
+    if (code === '57P03' || code === '57P01' || code === 'ECONNREFUSED' || code === 'ECONNRESET') return undefined;
+    throw new SluiceError(
+      'database',
+      `The embedded Postgres on port ${port} runs, but rejects connections (${code || 'no answer'}).`,
+      { next: `See ${serverLog(home)}, or stop it with "sluice stop-db".`, cause: error },
+    );
+  }
+}
+
+/** Absent on a new server, and on one that an earlier version set up with a superuser as its only login. */
+async function checkRoles(home: string, port: number): Promise<'intact' | 'changed' | 'absent'> {
+  const addresses = await readAddresses(home, port);
+  if (!addresses) return 'absent';
+  try {
+    return (await areRolesIntact(addresses)) ? 'intact' : 'changed';
+  } catch (error) {
+    // The database or its owner does not exist yet.
+    if (codeOf(error) === '3D000' || codeOf(error) === '28P01') return 'absent';
+    throw error;
+  }
+}
+
+/** Passwords that root wrote into another user's home would lock that user out. */
+async function refuseForeign(home: string): Promise<void> {
+  const known = await statLink(passwordFile(home));
+  if (known === undefined || known.uid === process.getuid?.()) return;
+  const next = 'An earlier version set it up. Run "sluice status" once as that user, which brings it up to date.';
+  throw belongsToOther(home, known.uid, next);
+}
+
+const DISK_FULL: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is exhausted',
+};
+const UNUSABLE: Readonly<Record<string, string>> = {
+  EROFS: 'the file system is read-only',
+  EACCES: 'this user has no permission to use it',
+  EPERM: 'this user has no permission to use it',
+  ENOTDIR: 'a part of that path is not a folder',
+};
+
+/** Turns file system errors of `work` into the kind `database`, with the path and the next step. `base`: the data folder in full. */
+async function explainFileErrors<T>(dataDir: string, work: (base: string) => Promise<T>): Promise<T> {
+  const base = resolve(dataDir);
+  try {
+    return await work(base);
+  } catch (error) {
+    if (error instanceof SluiceError) throw error;
+    const code = codeOf(error);
+    const full = DISK_FULL[code];
+    const reason = full ?? UNUSABLE[code];
+    if (!reason) throw error;
+    const path = full ? base : ((error as NodeJS.ErrnoException).path ?? base);
+    throw new SluiceError('database', `The embedded Postgres needs ${path}, but ${reason}.`, {
+      next: full
+        ? FREE_SPACE
+        : 'Set SLUICE_DATA_DIR to a writable folder, run Sluice as the user who first started it, or set DATABASE_URL.',
+      cause: error,
+    });
+  }
 }

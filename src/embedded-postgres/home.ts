@@ -1,15 +1,26 @@
 import { createHash } from 'node:crypto';
-import { lstat, realpath, rmdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { SluiceError } from '../errors.ts';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, open, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { codeOf, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { dataFolder, exists, readIfPresent } from './home-files.ts';
-import { makeFolder } from './make-folder.ts';
-import { ownHome } from './ownership/own-home.ts';
-import { planted } from './ownership/planted.ts';
-import { replaceFile } from './ownership/replace-file.ts';
-import { runProgram } from './run-program.ts';
-import { type ServerUser, type UserIds, unprivilegedUser } from './server-user.ts';
+import {
+  adminPasswordFile,
+  belongsToOther,
+  dataFolder,
+  exists,
+  makeFolder,
+  passwordFile,
+  planted,
+  portFile,
+  readerPasswordFile,
+  readIfPresent,
+  replaceFile,
+  serverLog,
+  statLink,
+  whyPlanted,
+} from './home-files.ts';
+import { runProgram, type ServerUser, USE_OWN_POSTGRES, type UserIds, unprivilegedUser } from './run-program.ts';
 
 /** The usual home, `<data dir>/postgres`. */
 export const defaultHome = (base: string) => join(base, 'postgres');
@@ -43,17 +54,15 @@ export async function serverUserOf(home: string): Promise<ServerUser> {
   if (me === 0) return ownDataOf(home);
   const { uid } = await stat(dataFolder(home));
   if (uid === me) return undefined;
-  throw new SluiceError('database', `The embedded Postgres in ${home} belongs to another user (id ${uid}).`, {
-    next: 'Run Sluice as the user who first started it, or set DATABASE_URL.',
-  });
+  throw belongsToOther(home, uid, 'Run Sluice as the user who first started it, or set DATABASE_URL.');
 }
 
 async function ownDataOf(home: string): Promise<UserIds> {
   const data = await lstat(dataFolder(home));
-  if (data.isSymbolicLink()) throw planted(dataFolder(home), 'is a symbolic link, which is not followed');
-  if (!data.isDirectory()) throw planted(dataFolder(home), 'is not a folder');
-  if (data.uid === 0) throw planted(dataFolder(home), 'belongs to root, as whom Postgres refuses to run');
   const user = { uid: data.uid, gid: data.gid };
+  const reason =
+    whyNoFolder(data, user) ?? (user.uid === 0 ? 'belongs to root, as whom Postgres refuses to run' : null);
+  if (reason !== null) throw planted(dataFolder(home), reason);
   await ownHome(home, user);
   return user;
 }
@@ -97,4 +106,147 @@ async function createFor(home: string, user: UserIds): Promise<boolean> {
 async function canEnter(folder: string, user: UserIds): Promise<boolean> {
   const { code } = await runProgram('/bin/sh', ['-c', 'cd "$0"', folder], { cwd: '/', user });
   return code === 0;
+}
+
+/**
+ * Makes a home that root uses root's own: only `data` and `log` belong to `user`, who runs the server. Earlier versions gave all of
+ * it to that user. First the home is taken from them, so that nothing more can be planted; then what they may have planted is refused.
+ */
+async function ownHome(home: string, user: UserIds): Promise<void> {
+  await refuseWritable([...new Set([...foldersAbove(home), ...foldersAbove(await realpath(home))])], user);
+  const folder = await openHome(home);
+  try {
+    const { uid, mode, ino, dev } = await folder.stat();
+    if (uid !== 0) {
+      const next = `Run Sluice as that user, give it to root (chown -h root ${passwordFile(home)}), or set DATABASE_URL.`;
+      if (!(await isRoots(home, uid, user))) throw belongsToOther(home, uid, next);
+      await folder.chown(0, 0);
+    }
+    // The server's user must be able to enter, and a umask may have removed that.
+    const wanted = (mode & 0o755) | 0o711;
+    if ((mode & 0o7777) !== wanted) await folder.chmod(wanted);
+    const named = await stat(home);
+    if (named.ino !== ino || named.dev !== dev) throw planted(home, 'was replaced by another folder meanwhile');
+  } finally {
+    await folder.close();
+  }
+  await refuseWritable([home], user);
+  await refusePlanted(home, user);
+}
+
+/** Before a start: moves the log to its folder, and removes copies of Postgres that the server's user could change. */
+export async function tidyHome(home: string, user: UserIds): Promise<void> {
+  const log = serverLog(home);
+  await giveFolder(dirname(log), user);
+  for (const name of await readdir(home)) {
+    const path = join(home, name);
+    const { uid } = await lstat(path);
+    if (name === 'server.log' || name === 'server.log.1') await rename(path, join(dirname(log), name));
+    if (name.startsWith('native-') && (uid !== 0 || name.includes('.part-'))) await removeGiven(path, user);
+  }
+}
+
+/** A home that is a link is followed if root made the link, to a larger disk perhaps. */
+async function openHome(home: string): Promise<FileHandle> {
+  const found = await lstat(home);
+  if (found.isSymbolicLink() && found.uid !== 0) throw planted(home, 'is a symbolic link of another user');
+  const follow = found.isSymbolicLink() ? 0 : constants.O_NOFOLLOW;
+  return open(home, constants.O_DIRECTORY | follow).catch(error => {
+    if (codeOf(error) === 'ELOOP' || codeOf(error) === 'ENOTDIR') throw planted(home, 'is not a folder');
+    throw error;
+  });
+}
+
+/** Whether root made a home that earlier versions gave away: the password stayed root's. An ordinary user's home stays theirs. */
+async function isRoots(home: string, owner: number, user: UserIds): Promise<boolean> {
+  const password = await statLink(passwordFile(home));
+  const reason = password && whyPlanted(password, password.uid);
+  if (reason) throw planted(passwordFile(home), reason);
+  return password ? password.uid === 0 : owner === user.uid;
+}
+
+/** Everything in the home that is read, written or moved; the rest is at most removed. It is root's by now, so what is found stays. */
+async function refusePlanted(home: string, user: UserIds): Promise<void> {
+  const logs = ['server.log', 'server.log.1'].map(name => join(home, name));
+  const owned = [passwordFile, adminPasswordFile, readerPasswordFile, portFile].map(file => file(home));
+  const files = [...owned, ...logs];
+  for (const path of [dataFolder(home), dirname(serverLog(home)), ...files]) {
+    const stats = await statLink(path);
+    if (!stats) continue;
+    const reason = files.includes(path)
+      ? whyPlanted(stats, logs.includes(path) ? user.uid : 0)
+      : whyNoFolder(stats, user);
+    if (reason !== undefined) throw planted(path, reason);
+  }
+}
+
+function whyNoFolder(stats: Stats, user: UserIds): string | undefined {
+  if (stats.isSymbolicLink()) return 'is a symbolic link, which is not followed';
+  if (!stats.isDirectory()) return 'is not a folder';
+  // A new folder is root's until it is given away.
+  if (stats.uid !== 0 && stats.uid !== user.uid) return `belongs to another user (id ${stats.uid})`;
+  return undefined;
+}
+
+/** In a sticky folder such as /tmp, only the folder's owner can rename what belongs to root. */
+const FIND_WRITABLE =
+  'for folder; do if test -O "$folder" || { test -w "$folder" && ! test -k "$folder"; }; then echo "$folder"; fi; done';
+
+/** Refuses folders in which `user` could replace root's. Tried as that user, because modes alone ignore access lists and mount options. */
+async function refuseWritable(folders: readonly string[], user: UserIds): Promise<void> {
+  const { output } = await runProgram('/bin/sh', ['-c', FIND_WRITABLE, 'sh', ...folders], { cwd: '/', user });
+  const folder = output.trim().split('\n')[0];
+  if (!folder) return;
+  throw new SluiceError(
+    'database',
+    `User id ${user.uid}, who runs the embedded Postgres, may write ${folder}: root's files in it are not safe.`,
+    {
+      next: `Give that folder to root (chown root, chmod go-w), set SLUICE_DATA_DIR to a folder of root's, or ${USE_OWN_POSTGRES}.`,
+    },
+  );
+}
+
+export function foldersAbove(path: string): string[] {
+  const above = dirname(path);
+  return above === path ? [] : [above, ...foldersAbove(above)];
+}
+
+/** A folder of `user` in root's home, created if necessary. */
+export async function giveFolder(path: string, user: UserIds): Promise<void> {
+  await makeFolder(path, 0o700);
+  const folder = await open(path, constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(error => {
+    if (codeOf(error) === 'ELOOP' || codeOf(error) === 'ENOTDIR') throw planted(path, 'is not a folder of its own');
+    throw error;
+  });
+  try {
+    const { uid } = await folder.stat();
+    if (uid === user.uid) return;
+    if (uid !== 0) throw planted(path, `belongs to another user (id ${uid})`);
+    await folder.chown(user.uid, user.gid);
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Creates a file that only `user` may read; refuses to use one that exists. */
+export async function giveFile(path: string, text: string, user: ServerUser): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(text);
+    if (user) await file.chown(user.uid, user.gid);
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Removes a file or folder of the home. `user` could turn parts of its folders into links meanwhile: they are emptied as that user,
+ * and what is left by `rm`, which unlike Node descends by descriptors and follows no link.
+ */
+export async function removeGiven(path: string, user: ServerUser): Promise<void> {
+  if (!user) return rm(path, { recursive: true, force: true });
+  for (const remover of [user, undefined]) {
+    await runProgram('/bin/rm', ['-rf', '--', path], { cwd: '/', user: remover });
+  }
+  if (await exists(path)) throw planted(path, 'cannot be removed');
 }

@@ -3,14 +3,11 @@ import { join } from 'node:path';
 import { SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Binaries } from './binaries.ts';
-import { adminPasswordFile, dataFolder, readIfPresent } from './home-files.ts';
-import { giveFile, giveFolder, removeGiven } from './ownership/give.ts';
-import { replaceFile } from './ownership/replace-file.ts';
-import { ensurePassword } from './roles/passwords.ts';
-import { ADMIN } from './roles/role-names.ts';
-import { runProgram } from './run-program.ts';
-import { diagnose } from './server-errors.ts';
-import type { ServerUser } from './server-user.ts';
+import { giveFile, giveFolder, removeGiven } from './home.ts';
+import { adminPasswordFile, dataFolder, readIfPresent, replaceFile } from './home-files.ts';
+import { ADMIN, ensurePassword } from './logins.ts';
+import { runProgram, type ServerUser } from './run-program.ts';
+import { diagnose } from './server-process.ts';
 
 /** Creates the cluster unless there is one; refuses one of another major version. */
 export async function ensureCluster(home: string, binaries: Binaries, user: ServerUser, log: Log): Promise<void> {

@@ -1,41 +1,29 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../errors.ts';
-import { dataFolder, readIfPresent } from './home-files.ts';
-import { replaceFile } from './ownership/replace-file.ts';
-import { runProgram } from './run-program.ts';
-import type { ServerUser } from './server-user.ts';
+import { dataFolder, readIfPresent, replaceFile } from './home-files.ts';
+import { runProgram, type ServerUser } from './run-program.ts';
 
 /** No system assigns this process id, so Postgres considers a lock file that names it stale. */
 const NO_SUCH_PID = 2 ** 31 - 2;
 
-interface PidFile {
-  readonly pid: number;
-  readonly port: number;
-  /** False while the server starts or stops. */
-  readonly ready: boolean;
-}
-
 const pidFile = (home: string) => join(dataFolder(home), 'postmaster.pid');
 
 /** postmaster.pid, by line: pid, data folder, start time, port, socket folder, address, shared memory key, state. */
-export async function readPidFile(home: string): Promise<PidFile | undefined> {
+export async function readPidFile(home: string) {
   const lines = (await readIfPresent(pidFile(home)))?.split('\n') ?? [];
   const pid = Number(lines[0]);
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
+  // Not ready while the server starts or stops.
   return { pid, port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' };
 }
 
 /** The running server of this home, if any. After a crash the file may name a process that is no server of ours. */
-export async function findPostmaster(home: string): Promise<PidFile | undefined> {
+export async function findPostmaster(home: string) {
   const found = await readPidFile(home);
-  return found && (await isPostmaster(found.pid, home)) ? found : undefined;
-}
-
-async function isPostmaster(pid: number, home: string): Promise<boolean> {
-  if (pid === NO_SUCH_PID || !isAlive(pid)) return false;
-  const command = await commandLine(pid);
-  return command === undefined || command.includes(dataFolder(home));
+  if (!found || found.pid === NO_SUCH_PID || !isAlive(found.pid)) return undefined;
+  const command = await commandLine(found.pid);
+  return command === undefined || command.includes(dataFolder(home)) ? found : undefined;
 }
 
 /** Undefined when the system does not reveal it. */

@@ -1,16 +1,15 @@
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { copyFile, lstat, stat, statfs, truncate } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MINUTE, SECOND } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
-import type { Binaries } from './binaries.ts';
-import { dataFolder, serverLog } from './home-files.ts';
-import { replaceFile } from './ownership/replace-file.ts';
-import { choosePort, HOST, isFree } from './port.ts';
+import { giveFolder, serverUserOf } from './home.ts';
+import { dataFolder, planted, portFile, readIfPresent, replaceFile, serverLog, whyPlanted } from './home-files.ts';
+import { HOST } from './logins.ts';
 import { disarmPidFile, readPidFile } from './postmaster-pid.ts';
-import { runProgram } from './run-program.ts';
-import { startError } from './server-errors.ts';
-import { openServerLog } from './server-log.ts';
-import type { ServerUser } from './server-user.ts';
+import { runProgram, type ServerUser, USE_OWN_POSTGRES } from './run-program.ts';
 
 export const START_TIMEOUT_MS = 2 * MINUTE;
 
@@ -41,7 +40,7 @@ const SETTINGS: PostgresSettings = {
 /** Starts the server on a free port; it outlives this process. `overrides` take precedence over the settings above. */
 export async function startServer(
   home: string,
-  { pgCtl }: Binaries,
+  pgCtl: string,
   user: ServerUser,
   overrides: PostgresSettings,
 ): Promise<void> {
@@ -51,7 +50,9 @@ export async function startServer(
   const log = await openServerLog(home, user);
   for (let attempt = 1; ; attempt++) {
     const port = await choosePort(home);
-    await writeSettings(home, user, { ...SETTINGS, port: String(port), ...overrides });
+    const settings = Object.entries({ ...SETTINGS, port: String(port), ...overrides });
+    const lines = settings.map(([name, value]) => `${name} = ${value}\n`);
+    await replaceFile(join(dataFolder(home), 'sluice.conf'), lines.join(''), user);
     const { code, output } = await runProgram(
       pgCtl,
       ['start', '-w', '-t', String(START_TIMEOUT_MS / SECOND), '-s', '-D', dataFolder(home), '-l', log.path],
@@ -67,7 +68,7 @@ export async function startServer(
 }
 
 /** Stops the server in fast mode: it ends sessions, and no committed data is lost. */
-export async function stopServer(home: string, { pgCtl }: Binaries, user: ServerUser, pid: number): Promise<void> {
+export async function stopServer(home: string, pgCtl: string, user: ServerUser, pid: number): Promise<void> {
   const { code, output } = await runProgram(
     pgCtl,
     ['stop', '-m', 'fast', '-w', '-t', '60', '-s', '-D', dataFolder(home)],
@@ -79,14 +80,8 @@ export async function stopServer(home: string, { pgCtl }: Binaries, user: Server
   });
 }
 
-async function writeSettings(home: string, user: ServerUser, settings: PostgresSettings): Promise<void> {
-  const file = join(dataFolder(home), 'sluice.conf');
-  const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`);
-  await replaceFile(file, lines.join(''), user);
-}
-
 /** pg_ctl starts the server through a shell, and escapes only blanks. */
-export function refuseShellCharacters(home: string, { pgCtl }: Binaries): void {
+export function refuseShellCharacters(home: string, pgCtl: string): void {
   const path = [home, pgCtl].find(path => process.platform !== 'win32' && /["$`\\\n]/.test(path));
   if (path === undefined) return;
   throw new SluiceError(
@@ -94,4 +89,83 @@ export function refuseShellCharacters(home: string, { pgCtl }: Binaries): void {
     `The embedded Postgres cannot run in ${path}: the path contains $, ", \\, \` or a line break.`,
     { next: 'Set SLUICE_DATA_DIR to another folder, or set DATABASE_URL.' },
   );
+}
+
+/**
+ * The port of the last start if it is free, so that saved connections stay valid; otherwise one below the range of outgoing
+ * connections. (get-port would refuse the same port to one process for 15 s, and fall back to any free port.)
+ */
+export async function choosePort(home: string): Promise<number> {
+  const file = portFile(home);
+  const kept = Number(await readIfPresent(file));
+  const first = 15_432 + (createHash('sha256').update(home).digest().readUInt16BE() % 1000);
+  const candidates = [...(kept > 0 ? [kept] : []), ...Array.from({ length: 100 }, (_, i) => first + i)];
+  for (const port of candidates) {
+    if (!(await isFree(port))) continue;
+    if (port !== kept) await replaceFile(file, String(port), undefined);
+    return port;
+  }
+  throw new SluiceError('database', `No port from ${first} to ${first + 99} is free for the embedded Postgres.`, {
+    next: `Write the number of a free port to ${file}, or set DATABASE_URL.`,
+  });
+}
+
+export function isFree(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ port, host: HOST, exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
+
+const MOST_BYTES = 10 * 1024 * 1024;
+
+/** The log, and where the messages of the start that follows begin. pg_ctl creates the file, as the server's user. */
+async function openServerLog(home: string, user: ServerUser): Promise<{ path: string; size: number }> {
+  const path = serverLog(home);
+  if (user) await giveFolder(dirname(path), user);
+  const stats = await (user ? lstat(path) : stat(path)).catch(() => undefined);
+  const reason = stats && user && whyPlanted(stats, user.uid);
+  if (reason) throw planted(path, reason);
+  return { path, size: (await limitServerLog(home)) ? 0 : (stats?.size ?? 0) };
+}
+
+/**
+ * Above 10 MB, copies the log and empties it; false below. The running server goes on writing at its end. (Postgres' own collector
+ * truncates by time, not by size.) An emptied log without a copy is better than a full disk.
+ */
+export async function limitServerLog(home: string): Promise<boolean> {
+  const path = serverLog(home);
+  const { size } = (await stat(path).catch(() => undefined)) ?? { size: 0 };
+  if (size <= MOST_BYTES) return false;
+  const user = await serverUserOf(home);
+  if (user) await runProgram('/bin/sh', ['-c', 'cp -- "$0" "$0.1"; : > "$0"', path], { cwd: '/', user });
+  else {
+    await copyFile(path, `${path}.1`).catch(() => undefined);
+    await truncate(path);
+  }
+  return true;
+}
+
+export const FREE_SPACE = 'Free some disk space, then repeat the command.';
+
+/** Quotes what the server log gained after its first `logOffset` bytes, and the output of pg_ctl. */
+export async function startError(home: string, logOffset = 0, output = ''): Promise<SluiceError> {
+  const log = (await readIfPresent(serverLog(home))) ?? '';
+  return diagnose(home, 'The embedded Postgres did not start', `${log.slice(logOffset)}\n${output}`);
+}
+
+/** Postgres' programs report causes only as text, so the most frequent cause, a full disk, is checked here. */
+export async function diagnose(home: string, failure: string, output: string): Promise<SluiceError> {
+  const { bavail, bsize } = await statfs(home);
+  const freeMb = Math.floor((bavail * bsize) / 1024 / 1024);
+  const tail = output.trim().split('\n').slice(-12).join('\n');
+  if (freeMb < 64) {
+    return new SluiceError('database', `${failure}: the disk of ${home} is full (${freeMb} MB free).\n${tail}`, {
+      next: FREE_SPACE,
+    });
+  }
+  return new SluiceError('database', `${failure} in ${home}:\n${tail}`, {
+    next: `See ${serverLog(home)}, or ${USE_OWN_POSTGRES}.`,
+  });
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MINUTE, SECOND } from '../clock.ts';
 import { codeOf, SluiceError } from '../errors.ts';
-import { readUnlinked } from './ownership/read-unlinked.ts';
+import { readUnlinked } from './home-files.ts';
 import { isAlive } from './postmaster-pid.ts';
 import { START_TIMEOUT_MS } from './server-process.ts';
 

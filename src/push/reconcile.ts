@@ -1,6 +1,6 @@
 import { type Clock, SECOND } from '../clock.ts';
 import { isNewestFirst } from '../engine/profile/list-end.ts';
-import { profileOf, type SourceProfile } from '../engine/profile/source-profile.ts';
+import { profileOf } from '../engine/profile/source-profile.ts';
 import { placeOf, type Resource } from '../engine/resource.ts';
 import { type Day, holds } from '../engine/slices/date-windows.ts';
 import type { Database } from '../warehouse/database/database.ts';
@@ -9,9 +9,7 @@ import { readCoverage } from '../warehouse/ledgers/coverage.ts';
 import { readTraits } from '../warehouse/ledgers/traits.ts';
 import { findById, type HighestIds, highestIds, type NewRow, newRows } from '../warehouse/pushes/push-rows.ts';
 import { isEmptied, noteNews, type PushItem, type PushNews, readItems } from '../warehouse/pushes/pushes.ts';
-import { isAbove } from './compare-rows.ts';
-import { findSimilarRows } from './find-similar-rows.ts';
-import { matchRows } from './match-rows.ts';
+import { findSimilarRows, isAbove, matchRows } from './match-rows.ts';
 import type { PushTarget } from './targets.ts';
 
 /** Reads the list into the warehouse: as a sync does, newest end first, or a range of dates in full (null: without bound). */
@@ -188,15 +186,11 @@ async function isCovered({ database, resource }: Reconciliation, items: readonly
     return slice.by === 'whole';
   });
   if (entries.length === 0 || !entries.every(({ provenAt }) => provenAt !== null && provenAt >= since)) return false;
-  return entries.every(({ slice }) => slice.by === 'date') || showsNewest(await readProfile(database, resource));
-}
-
-/** New rows come first, or nothing can lie behind the end of the list. */
-const showsNewest = ({ end, order }: SourceProfile): boolean =>
-  end === null || end.verdict === 'agreed' || isNewestFirst(order);
-
-async function readProfile({ kysely }: Database, { source, name }: Resource): Promise<SourceProfile> {
-  return profileOf((await readTraits(kysely, source)).filter(({ resource }) => resource === name));
+  if (entries.every(({ slice }) => slice.by === 'date')) return true;
+  const traits = await readTraits(database.kysely, resource.source);
+  const { end, order } = profileOf(traits.filter(each => each.resource === resource.name));
+  // New rows come first, or nothing can lie behind the end of the list.
+  return end === null || end.verdict === 'agreed' || isNewestFirst(order);
 }
 
 /** The dates of these lines by which the list can be filtered; null if it has no date filter, or a line has no date. */

@@ -10,13 +10,12 @@ import {
   type PushNews,
   readItems,
 } from '../warehouse/pushes/pushes.ts';
-import { groupRequests } from './group-requests.ts';
-import { updatesOfBatch, updatesOfSingle } from './item-updates.ts';
+import { isBatchUnsupported, updatesOfBatch, updatesOfSingle } from './parse-response.ts';
 import { findRefused, isUnmatched, type Reconciliation, reconcile } from './reconcile.ts';
-import { createSendPolicy } from './send-policy.ts';
-import type { Sender } from './sender.ts';
+import type { Sender, SendResult } from './sender.ts';
+import { groupRequests } from './targets.ts';
 
-export interface Push extends Omit<Reconciliation, 'resource'> {
+interface Push extends Omit<Reconciliation, 'resource'> {
   /** Its name in the log and in the ledger, e.g. `customers`. */
   readonly name: string;
   /** Null if the API has no list, and so no job, to read the records back. */
@@ -26,9 +25,7 @@ export interface Push extends Omit<Reconciliation, 'resource'> {
   readonly batchSize: number;
   /** How long the source may still carry out a request that was not answered. */
   readonly quietMs: number;
-  /** Send lines of unknown outcome again. */
   readonly resendUnknown: boolean;
-  /** Called with the number of lines sent so far. */
   readonly onSent: (lines: number) => void;
 }
 
@@ -73,8 +70,11 @@ async function prepareItems(push: Push): Promise<void> {
   if (resource) {
     if (items.some(isUnmatched)) await reconcile({ ...push, resource });
     if (items.some(item => item.state === 'refused')) await findRefused({ ...push, resource });
-    else if (items.some(item => item.state === 'planned') && (await isUnread(push, resource)))
-      await push.readBack('newest');
+    else if (items.some(item => item.state === 'planned')) {
+      await refreshResource(push.database, resource);
+      // Nothing of the list was read yet, so its present rows could not be told from the created ones.
+      if (oldestProof(resource) === null) await push.readBack('newest');
+    }
   } else {
     const message = 'It was sent, but its process ended before an answer arrived.';
     await noteNews(kysely, updatesFrom(items, 'sent', { state: 'unknown', message }));
@@ -86,12 +86,6 @@ async function prepareItems(push: Push): Promise<void> {
 
 const updatesFrom = (items: readonly PushItem[], state: PushItem['state'], update: Omit<PushNews, 'id'>): PushNews[] =>
   items.filter(item => item.state === state).map(({ id }) => ({ id, ...update }));
-
-/** Nothing of the list was read yet, so its present rows could not be told from the created ones. */
-async function isUnread({ database }: Push, resource: Resource): Promise<boolean> {
-  await refreshResource(database, resource);
-  return oldestProof(resource) === null;
-}
 
 /** Sends the planned lines, and returns the batch size for the lines that are still open or unsent afterwards. */
 async function sendRound(
@@ -131,3 +125,68 @@ const takenOver = (name: string): SluiceError =>
   new SluiceError('stale', `Another push of ${name} has taken over these lines; nothing more was sent.`, {
     next: 'Wait until it has ended, then repeat the command.',
   });
+
+/** The push ends after this many requests in a row whose outcome is unknown. */
+const MAX_UNKNOWN = 3;
+/** The push ends after this many single lines in a row that were answered with 404, if none was ever created. */
+const MAX_NOT_FOUND = 3;
+/** After this many batches in a row that were refused without naming an entry, if none was accepted, the rest waits for smaller ones. */
+const MAX_UNNAMED = 2;
+
+/**
+ * Learns from the results of one round of requests, so that a failing source is not sent the same thing a thousand times. `isOffered`: a
+ * record of this kind was created before, so a 404 is about a record that the line refers to.
+ */
+function createSendPolicy(start: { batchSize: number; isOffered: boolean }) {
+  let { batchSize, isOffered } = start;
+  let batchAccepted = false;
+  // How often each happened in a row.
+  let [unknown, notFound, unnamed] = [0, 0, 0];
+  return {
+    /** Entries per batch from the next round on. */
+    get batchSize() {
+      return batchSize;
+    },
+    /** Whether to continue the round, with `left` lines to send. Throws when the failure would affect all other lines too. */
+    continues(sent: { path: string; batch: boolean; result: SendResult; updates: readonly PushNews[]; left: number }) {
+      const { path, batch, result, updates, left } = sent;
+      unknown = result.kind === 'unknown' ? unknown + 1 : 0;
+      if (result.kind === 'unknown' && unknown >= MAX_UNKNOWN) throw result.error;
+      if (result.kind === 'refused' && batch && isBatchUnsupported(result)) throw noBatches(path, result.error);
+      if (result.kind === 'refused' && result.error.status === 405) throw noCreate(path, result.error);
+      isOffered ||= updates.some(({ state }) => state === 'created');
+      notFound = result.kind === 'refused' && result.error.status === 404 ? notFound + 1 : 0;
+      if (result.kind === 'refused' && notFound >= MAX_NOT_FOUND && !isOffered && left > 0)
+        throw allNotFound(path, result.error);
+      batchAccepted ||= batch && result.kind === 'answered';
+      const isUnnamed = batch && result.kind === 'refused' && updates.every(({ state }) => state === 'unknown');
+      unnamed = isUnnamed ? unnamed + 1 : 0;
+      if (isUnnamed) batchSize = Math.max(Math.floor(updates.length / 2), 1);
+      return batchAccepted || unnamed < MAX_UNNAMED;
+    },
+  };
+}
+
+function noBatches(path: string, cause: SluiceError): SluiceError {
+  const message = `This source accepts no batches: POST ${path} is answered with ${cause.status}.`;
+  return refusedAll(message, 'Send one line per request: --batch 1', cause);
+}
+
+function noCreate(path: string, cause: SluiceError): SluiceError {
+  const message = `This source does not allow creating records here: POST ${path} is answered with 405.`;
+  const next =
+    'Check in the source whether this installation offers it, then repeat the command; it continues where it stopped.';
+  return refusedAll(message, next, cause);
+}
+
+function allNotFound(path: string, cause: SluiceError): SluiceError {
+  const message = `POST ${path} is answered with 404 for ${MAX_NOT_FOUND} lines in a row, and none was created.`;
+  const next =
+    'Either this source does not offer it, or the records that these lines refer to do not exist: correct or remove the lines, then repeat the command.';
+  return refusedAll(message, next, cause);
+}
+
+function refusedAll(message: string, next: string, cause: SluiceError): SluiceError {
+  const { status } = cause;
+  return new SluiceError('refused', message, { next, ...(status === undefined ? {} : { status }), cause });
+}

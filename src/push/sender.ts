@@ -59,16 +59,8 @@ export function createSender(budget: Budget, open: (budget: Budget) => OpenClien
   };
 }
 
-interface Gate {
-  /** The budget for the client that sends. */
-  readonly budget: Budget;
-  readonly requests: number;
-  /** Begins a request. `cancelled` aborts when it must not go out any more. */
-  begin(beforeSending: () => Promise<void>, signal: AbortSignal): { cancelled: AbortSignal; end: () => void };
-}
-
 /** A budget that runs `beforeSending` between the grant and the request, and knows whether a stop still comes in time. */
-function createGate(budget: Budget): Gate {
+function createGate(budget: Budget) {
   let requests = 0;
   let before: () => Promise<void> = async () => undefined;
   let cancelIfStopped: () => void = () => undefined;
@@ -79,7 +71,8 @@ function createGate(budget: Budget): Gate {
     get requests() {
       return requests;
     },
-    begin(beforeSending, signal) {
+    /** Begins a request. `cancelled` aborts when it must not go out any more. */
+    begin(beforeSending: () => Promise<void>, signal: AbortSignal) {
       before = beforeSending;
       goingOut = false;
       const controller = new AbortController();
@@ -121,6 +114,6 @@ function createGate(budget: Budget): Gate {
         await budget.release(grants);
         cancelIfStopped();
       },
-    },
+    } satisfies Budget,
   };
 }

@@ -1,5 +1,8 @@
+import { hash } from 'node:crypto';
 import type { z } from 'zod';
+import { jsonText } from '../engine/storable-text.ts';
 import { endpoints } from '../source/api/endpoints.ts';
+import { fieldProblems } from '../source/api/field-problems.ts';
 import { batchEntry } from '../source/api/request-bodies.ts';
 
 /** An endpoint that creates records of one kind. The job of the same name finds them again; without a job they cannot be found. */
@@ -12,26 +15,18 @@ export interface PushTarget {
   /** Fields that are lists: their cells in a CSV file hold JSON. */
   readonly lists: readonly string[];
   /** The batch endpoint for lines that hold no more fields than its entries. */
-  readonly batch: PushBatch | null;
-}
-
-export interface PushBatch {
-  readonly path: string;
-  readonly entry: z.ZodObject;
-  readonly wrap: (entries: readonly unknown[]) => object;
+  readonly batch: {
+    readonly path: string;
+    readonly entry: z.ZodObject;
+    readonly wrap: (entries: readonly unknown[]) => object;
+  } | null;
 }
 
 const single = (
   { path, body }: { path: string; body: z.ZodObject },
   identifying: readonly string[],
   lists: readonly string[] = [],
-): PushTarget => ({
-  path,
-  body,
-  identifying,
-  lists,
-  batch: null,
-});
+): PushTarget => ({ path, body, identifying, lists, batch: null });
 
 /** Everything that can be pushed. Users cannot: their passwords would be stored in a file and in the log. */
 export const PUSH_TARGETS: Readonly<Record<string, PushTarget>> = {
@@ -46,3 +41,90 @@ export const PUSH_TARGETS: Readonly<Record<string, PushTarget>> = {
   tickets: single(endpoints.tickets, ['subject']),
   transactions: single(endpoints.transactions, []),
 };
+
+/** Groups lines into requests: those that a batch can hold by `batchSize`, all others one by one. */
+export function groupRequests<Item extends { readonly body: unknown }>(
+  target: PushTarget,
+  items: readonly Item[],
+  batchSize: number,
+): { batch: boolean; items: Item[] }[] {
+  const fits = ({ body }: Item) => target.batch !== null && batchSize > 1 && target.batch.entry.safeParse(body).success;
+  const together = items.filter(fits);
+  const groups: { batch: boolean; items: Item[] }[] = [];
+  for (let at = 0; at < together.length; at += batchSize)
+    groups.push({ batch: true, items: together.slice(at, at + batchSize) });
+  return [...groups, ...items.filter(item => !fits(item)).map(item => ({ batch: false, items: [item] }))];
+}
+
+/** One record of a file, or why it could not be read. `line` counts from 1; of a record that spans several lines it is the first. */
+export type RawLine =
+  | { readonly line: number; readonly value: unknown }
+  | { readonly line: number; readonly problem: string };
+
+export interface Problem {
+  readonly line: number;
+  readonly reason: string;
+}
+
+/** A line that can be sent. The log identifies it by `hash` and `ordinal`, which numbers the equal lines of one file from 1. */
+export interface Line {
+  readonly line: number;
+  readonly hash: string;
+  readonly ordinal: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Checks every line against the body of its target. An invalid line becomes a problem and does not stop the check. */
+export async function checkLines(
+  target: PushTarget,
+  raw: AsyncIterable<RawLine>,
+): Promise<{ lines: Line[]; problems: Problem[] }> {
+  const lines: Line[] = [];
+  const problems: Problem[] = [];
+  const seen = new Map<string, number>();
+  for await (const each of raw) {
+    const { line } = each;
+    const checked = 'problem' in each ? each : checkBody(target, each.value);
+    if ('problem' in checked) {
+      problems.push({ line, reason: checked.problem });
+      continue;
+    }
+    const digest = hash('sha256', JSON.stringify(sorted(checked.body))).slice(0, 32);
+    const ordinal = (seen.get(digest) ?? 0) + 1;
+    seen.set(digest, ordinal);
+    lines.push({ line, hash: digest, ordinal, body: checked.body });
+  }
+  return { lines, problems };
+}
+
+function checkBody(target: PushTarget, value: unknown): Pick<Line, 'body'> | { problem: string } {
+  const parsed = target.body.safeParse(withoutNulls(value));
+  if (!parsed.success) {
+    const fields = Object.entries(fieldProblems(parsed.error, Object.keys(target.body.shape)));
+    return { problem: fields.map(([field, problem]) => worded(field, problem)).join('; ') };
+  }
+  const unstorable = Object.entries(parsed.data).filter(([, text]) => jsonText(text).cleaned > 0);
+  if (unstorable.length === 0) return { body: parsed.data };
+  return { problem: unstorable.map(([field]) => worded(field, UNSTORABLE)).join('; ') };
+}
+
+/** Neither the log of pushes nor the warehouse could store such text. */
+const UNSTORABLE = 'holds a character that Postgres cannot store: U+0000, or half of a surrogate pair';
+
+const worded = (field: string, problem: string): string => `${field === 'body' ? 'the line' : field} ${problem}`;
+
+/** `null` in a file means the same as an absent field. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutNulls(inner)]));
+}
+
+/** The order of fields in a file has no meaning. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([name, inner]) => [name, sorted(inner)]));
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkNever } from '../../src/cli/session/check-never.ts';
+import { checkNever } from '../../src/cli/session/check-settings.ts';
 import type { SourceConfig } from '../../src/config/config.ts';
 import { JOBS } from '../support/resources.ts';
 

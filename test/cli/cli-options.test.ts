@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import customers from '../../jobs/customers.ts';
 import invoices from '../../jobs/invoices.ts';
-import { selectResources, wholeNumber } from '../../src/cli/session/cli-options.ts';
+import { selectResources, wholeNumber } from '../../src/cli/session/session.ts';
 import { parseRange } from '../../src/service/orders/order-range.ts';
 
 const JOBS = new Map([

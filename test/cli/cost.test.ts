@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { estimateText } from '../../src/cli/estimate/estimate-text.ts';
-import { summarise } from '../../src/cli/estimate/estimate-work.ts';
+import { estimateText, summarise } from '../../src/cli/run/estimate-work.ts';
 import { HOUR, MINUTE } from '../../src/clock.ts';
 import { differences } from '../support/compare.ts';
 import { MAIN } from '../support/resources.ts';

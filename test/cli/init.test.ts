@@ -5,7 +5,7 @@ import { parseEnv } from 'node:util';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSandbox } from '../../sandbox/sandbox.ts';
-import { withSettings } from '../../src/cli/init/env-text.ts';
+import { withSettings } from '../../src/cli/commands/init.ts';
 import { begin, hasTerminals, KEY, run, until, useBuild } from './run-command.ts';
 
 useBuild();

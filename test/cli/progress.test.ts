@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createProgress } from '../../src/cli/output/progress.ts';
-import { createPushProgress } from '../../src/cli/push/push-progress.ts';
+import { createPushProgress } from '../../src/cli/push/send-lines.ts';
 import type { Terminal } from '../../src/cli/session/terminal.ts';
 import { systemClock } from '../../src/clock.ts';
 

@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readLines } from '../../src/cli/push/input-file.ts';
-import { checkLines } from '../../src/push/check-lines.ts';
-import { PUSH_TARGETS, type PushTarget } from '../../src/push/targets.ts';
+import { readLines } from '../../src/cli/push/read-lines.ts';
+import { checkLines, PUSH_TARGETS, type PushTarget } from '../../src/push/targets.ts';
 
 let folder = '';
 beforeAll(() => {

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { queryTable } from '../../src/cli/output/query-table.ts';
+import { queryTable } from '../../src/cli/output/query-formats.ts';
 import type { Terminal } from '../../src/cli/session/terminal.ts';
 import { csv } from '../../src/service/query/csv.ts';
 

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { expect, test } from 'vitest';
 import { openSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
-import { completeOrders } from '../../src/cli/run/complete-orders.ts';
+import { completeOrders } from '../../src/cli/run/read-source.ts';
 import type { Terminal } from '../../src/cli/session/terminal.ts';
 import { MINUTE } from '../../src/clock.ts';
 import { withDatabase } from '../support/database.ts';

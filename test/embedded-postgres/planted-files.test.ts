@@ -2,12 +2,10 @@ import { link, lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { whyPlanted } from '../../src/embedded-postgres/ownership/planted.ts';
-import { readUnlinked } from '../../src/embedded-postgres/ownership/read-unlinked.ts';
-import { foldersAbove } from '../../src/embedded-postgres/ownership/refuse-writable.ts';
-import { replaceFile } from '../../src/embedded-postgres/ownership/replace-file.ts';
-import { choosePort } from '../../src/embedded-postgres/port.ts';
+import { foldersAbove } from '../../src/embedded-postgres/home.ts';
+import { readUnlinked, replaceFile, whyPlanted } from '../../src/embedded-postgres/home-files.ts';
 import { disarmPidFile } from '../../src/embedded-postgres/postmaster-pid.ts';
+import { choosePort } from '../../src/embedded-postgres/server-process.ts';
 import { withStartLock } from '../../src/embedded-postgres/start-lock.ts';
 
 let folder: string;

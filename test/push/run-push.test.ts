@@ -4,11 +4,10 @@ import { openSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/sa
 import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
 import { type Clock, MINUTE, SECOND, systemClock } from '../../src/clock.ts';
 import type { Resource } from '../../src/engine/resource.ts';
-import { checkLines } from '../../src/push/check-lines.ts';
 import type { ReadBack } from '../../src/push/reconcile.ts';
 import { runPush } from '../../src/push/run-push.ts';
 import { createSender } from '../../src/push/sender.ts';
-import { PUSH_TARGETS, type PushTarget } from '../../src/push/targets.ts';
+import { checkLines, PUSH_TARGETS, type PushTarget } from '../../src/push/targets.ts';
 import { openClient } from '../../src/source/client.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { type PushItem, readItems, startPush } from '../../src/warehouse/pushes/pushes.ts';

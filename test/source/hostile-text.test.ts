@@ -3,11 +3,9 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import customers from '../../jobs/customers.ts';
-import { marksOf } from '../../src/cli/forget/marks.ts';
-import { sampleFields } from '../../src/cli/new/sample-fields.ts';
-import { queryExpanded } from '../../src/cli/output/query-expanded.ts';
-import { json, ndjson } from '../../src/cli/output/query-formats.ts';
-import { queryTable } from '../../src/cli/output/query-table.ts';
+import { marksOf } from '../../src/cli/commands/forget.ts';
+import { sampleFields } from '../../src/cli/commands/new.ts';
+import { json, ndjson, queryExpanded, queryTable } from '../../src/cli/output/query-formats.ts';
 import { PLAIN } from '../../src/cli/session/terminal.ts';
 import { HOUR } from '../../src/clock.ts';
 import { deletionMark } from '../../src/engine/profile/observe-address.ts';
@@ -16,7 +14,7 @@ import { createRecordParser } from '../../src/engine/records/parse-record.ts';
 import { isSecretName } from '../../src/engine/records/secret-names.ts';
 import { jsonText, plainText, rowText } from '../../src/engine/storable-text.ts';
 import { createLog } from '../../src/log.ts';
-import { findSimilarRows } from '../../src/push/find-similar-rows.ts';
+import { findSimilarRows } from '../../src/push/match-rows.ts';
 import { parseBatch, parseRefusedEntries } from '../../src/push/parse-response.ts';
 import { commandsIn } from '../../src/service/console/parts/next-step.ts';
 import { isoTimes } from '../../src/service/iso-times.ts';
@@ -72,7 +70,7 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
   'source/answers/values.ts': [decimalText, integerText, dateText, stampText].map(
     read => (text: string) => tried(() => read(text)),
   ),
-  'cli/forget/marks.ts': [text => marksOf([{ email: text, phone: text, name: text }, text])],
+  'cli/commands/forget.ts': [text => marksOf([{ email: text, phone: text, name: text }, text])],
   'engine/records/drop-secrets.ts': [
     text => createSecretFilter([], NO_FIELDS).drop({ note: text }),
     text => createSecretFilter([text.slice(0, 200)], NO_FIELDS).drop({ [text]: { [text]: text } }),
@@ -88,7 +86,7 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
     text => parseBatch({ data: [{ success: false, errors: text }] }, 1, String),
     text => parseBatch({ data: [{ success: true, id: text }] }, 1, String),
   ],
-  'push/find-similar-rows.ts': [
+  'push/match-rows.ts': [
     text =>
       findSimilarRows(
         customers,
@@ -103,23 +101,23 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
   ],
   'service/console/parts/next-step.ts': [commandsIn],
   'service/iso-times.ts': [text => isoTimes(text, text), text => isoTimes(text, 1)],
-  'cli/new/sample-fields.ts': [text => sampleFields([{ [text]: text, name: text }])],
-  'cli/output/query-table.ts': [80, null].map(
-    width => (text: string) => queryTable({ colors: PLAIN, width }).write([{ name: 'x', oid: 25 }], [[text]]),
-  ),
-  'cli/output/query-expanded.ts': [text => queryExpanded(PLAIN).write([{ name: 'x', oid: 25 }], [[text]])],
+  'cli/commands/new.ts': [text => sampleFields([{ [text]: text, name: text }])],
   'service/query/csv.ts': [csv, csvSafe].map(
     create => (text: string) => create().write([{ name: 'amount', oid: 1700 }], [[text]]),
   ),
-  'cli/output/query-formats.ts': [json, ndjson].map(
-    create => (text: string) => create().write([{ name: 'amount', oid: 1700 }], [[text]]),
-  ),
+  'cli/output/query-formats.ts': [
+    ...[json, ndjson].map(create => (text: string) => create().write([{ name: 'amount', oid: 1700 }], [[text]])),
+    ...[80, null].map(
+      width => (text: string) => queryTable({ colors: PLAIN, width }).write([{ name: 'x', oid: 25 }], [[text]]),
+    ),
+    text => queryExpanded(PLAIN).write([{ name: 'x', oid: 25 }], [[text]]),
+  ],
 };
 
 /** Files with regular expressions that no text of a source meets, and what their expressions are applied to. */
 const UNFED: Record<string, string> = {
   'config/': 'settings',
-  'cli/commands/': 'arguments',
+  'cli/commands/': 'arguments, and for init a file of the user',
   'cli/program.ts': 'arguments',
   'cli/push/': 'the file that is pushed',
   'cli/session/': 'settings, arguments and the names of jobs',
@@ -129,8 +127,6 @@ const UNFED: Record<string, string> = {
   'embedded-postgres/': 'paths of this machine',
   'errors.ts': 'one character',
   'loopback.ts': 'a host name of the settings',
-  'cli/forget/erase-record.ts': 'arguments',
-  'cli/init/env-text.ts': 'a file of the user, and what was typed',
   'engine/apply/bad-data.ts': 'an SQLSTATE',
   'engine/slices/': 'slices and ids, as we write them',
   'service/console/ids.ts': 'a part of an address',

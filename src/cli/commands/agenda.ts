@@ -6,15 +6,12 @@ import { readAgenda } from '../../engine/run/agenda/read-agenda.ts';
 import { count, durationText } from '../../service/format.ts';
 import { nextQuestions } from '../../service/status/next-questions.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { describeTargets, TARGET_NEXT } from '../agenda/describe-targets.ts';
 import { GAP, table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
-import { isServiceRunning } from '../run/running-service.ts';
-import { newCommand } from '../session/new-command.ts';
-import type { Cli, Session } from '../session/session.ts';
-import { agendaRules, openLedger, schedulesOf } from '../session/source-settings.ts';
+import { describeTargets, TARGET_NEXT } from '../run/targets.ts';
+import { type Cli, newCommand, type Session } from '../session/session.ts';
+import { agendaRules, isServiceRunning, openLedger, schedulesOf } from '../session/source-settings.ts';
 
-/** Questions shown. */
 const MOST = 20;
 
 export function agendaCommand(cli: Cli): Command {
@@ -111,10 +108,8 @@ function drawQuestions({ terminal: { colors } }: Session, { questions }: SourceA
     each.why,
   ]);
   const last = head.length - 1;
-  const widths = head
-    .slice(0, last)
-    .map((name, column) => Math.max(name.length, ...rows.map(row => (row[column] ?? '').length)));
-  const taken = widths.reduce((sum, width) => sum + width + GAP, 0);
+  const widthOf = (column: number) => Math.max(...[head, ...rows].map(row => (row[column] ?? '').length));
+  const taken = head.slice(0, last).reduce((sum, _, column) => sum + widthOf(column) + GAP, 0);
   const wrap = { [last]: Math.max(MOST_COLUMNS - taken, LEAST_WRAP) };
   return table(colors, head, rows, { right: [2, 4, 5], wrap });
 }

@@ -1,18 +1,28 @@
 import type { Command } from 'commander';
-import type { OrderChange } from '../../service/orders/change-order.ts';
+import { HOUR } from '../../clock.ts';
+import { SluiceError } from '../../errors.ts';
+import { count, moment, plural } from '../../service/format.ts';
+import { allows, CHANGES, changeOrder, type OrderChange } from '../../service/orders/change-order.ts';
+import { estimateReading, type ReadingEstimate, UNREAD } from '../../service/orders/estimate-reading.ts';
 import { parseRange, type Range } from '../../service/orders/order-range.ts';
-import { placeOrder } from '../../service/orders/place-order.ts';
+import { type OrderRequest, placeOrder } from '../../service/orders/place-order.ts';
+import { rangeText } from '../../service/orders/range-text.ts';
+import { estimateRemaining, type Pace, remainingText } from '../../service/orders/remaining-work.ts';
 import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
-import { changeBackfill } from '../backfill/change-backfill.ts';
-import { dryRun } from '../backfill/dry-run.ts';
-import { listBackfills } from '../backfill/list-backfills.ts';
-import { applyMigrations } from '../run/pending-migrations.ts';
+import { shownOrderState } from '../../service/status/shown-state.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { pendingMigrations } from '../../warehouse/database/migrate.ts';
+import { databaseNow } from '../../warehouse/database/now.ts';
+import { findReader } from '../../warehouse/database/source-lock.ts';
+import { listOrders, type Order, openOrders } from '../../warehouse/ledgers/orders.ts';
+import { orderProgress } from '../../warehouse/reports/report.ts';
+import { zoneNote } from '../output/moments.ts';
+import { table } from '../output/table.ts';
+import { hasBookkeeping, openMigrated } from '../run/pending-migrations.ts';
 import { readSources } from '../run/read-sources.ts';
-import { isServiceRunning } from '../run/running-service.ts';
 import { showSummary } from '../run/summary.ts';
-import { selectResources } from '../session/cli-options.ts';
-import { NO_WAIT, newCommand } from '../session/new-command.ts';
-import type { Cli, Outcome, Session } from '../session/session.ts';
+import { type Cli, NO_WAIT, newCommand, type Outcome, type Session, selectResources } from '../session/session.ts';
+import { isServiceRunning, openLedger, paceOf } from '../session/source-settings.ts';
 
 const EXAMPLES = `sluice backfill invoices --from 2024-01-01 --to 2024-12-31
 sluice backfill invoices --from 2024-01-01 --dry-run    estimate the cost
@@ -67,26 +77,181 @@ async function backfill(session: Session, resource: string, options: Options): P
   void session.settings.sourceName;
   const range = parseRange(session.jobs, resource, options);
   if (options.dryRun) return dryRun(session, resource, range);
-  if (options.detach) return detach(session, resource, range);
   const request = { resource, kind: 'backfill' as const, dateFrom: range.from, dateTo: range.to };
+  if (options.detach) return detach(session, request, range);
   return showSummary(session, await readSources(session, [request], { noWait: !options.wait }));
 }
 
-async function detach(session: Session, resource: string, range: Range): Promise<0> {
-  const { terminal } = session;
-  const database = await session.openDatabase();
-  await applyMigrations(session, database);
+async function detach(session: Session, request: OrderRequest, range: Range): Promise<0> {
   const { sourceName } = session.settings;
-  const order = await placeOrder(database, sourceName, {
-    resource,
-    kind: 'backfill',
-    dateFrom: range.from,
-    dateTo: range.to,
-  });
+  const { resource } = request;
+  const database = await openMigrated(session);
+  const order = await placeOrder(database, sourceName, request);
   await wakeUp(database, sourceName);
   const service = await isServiceRunning(database, sourceName);
   const document = { order: Number(order.id), resource, ...range, state: order.state, service };
   const reader = service ? 'The running service will read it.' : 'No service is running; start one: sluice start.';
-  terminal.show(document, () => `Order ${order.id} is created. ${reader} Progress: sluice backfill list`);
+  session.terminal.show(document, () => `Order ${order.id} is created. ${reader} Progress: sluice backfill list`);
   return 0;
+}
+
+const MOST_LINES = 40;
+
+/** Estimates a backfill from the bookkeeping alone: it sends no request and changes nothing. */
+async function dryRun(session: Session, resource: string, range: Range): Promise<0> {
+  const { terminal, settings } = session;
+  const { parts, neverRead, rows, requests } = await estimate(session, resource, range);
+  const { limit = 1, windowMs = HOUR } = settings.sources[0] ?? {};
+  const hours = (requests / limit) * (windowMs / HOUR);
+  const document = {
+    resource,
+    ...range,
+    slices: parts,
+    total: { slices: parts.length, neverRead, rows, requests, hours: Math.round(hours * 100) / 100 },
+  };
+  terminal.show(document, () => {
+    const lines = parts
+      .slice(0, MOST_LINES)
+      .map(part => [
+        part.slice,
+        part.provenAt === null ? 'never read' : moment(part.provenAt, settings.timeZone),
+        part.rows === null ? '?' : count(part.rows),
+        part.requests === null ? '?' : count(part.requests),
+      ]);
+    const more = parts.length - lines.length;
+    return [
+      `Backfill of ${resource}, ${rangeText(range)}: ${plural(parts.length, 'slice')}. Dry run: no request was sent and nothing changed.`,
+      '',
+      table(terminal.colors, ['slice', 'last read', 'rows', 'requests'], lines, { right: [2, 3] }),
+      ...(more > 0 ? [`and ${count(more)} more (--json shows all)`] : []),
+      '',
+      costText(document.total),
+      ...(neverRead < parts.length ? [zoneNote(settings.timeZone)] : []),
+    ].join('\n');
+  });
+  return 0;
+}
+
+function costText(total: { slices: number; neverRead: number; rows: number; requests: number; hours: number }): string {
+  const { rows, requests, hours } = total;
+  const duration = hours < 0.1 ? 'a few minutes' : `${hours.toFixed(1)} hours`;
+  const known = `About ${plural(requests, 'request')} for ${plural(rows, 'row')}; at the request limit that takes ${duration}.`;
+  if (total.neverRead === 0) return known;
+  const unread = `${plural(total.neverRead, 'slice')} ${total.neverRead === 1 ? 'was' : 'were'} never read; the cost of ${total.neverRead === 1 ? 'it' : 'those'} is not known yet.`;
+  return total.neverRead === total.slices ? unread : `${known}\n${unread}`;
+}
+
+async function estimate(session: Session, name: string, range: Range): Promise<ReadingEstimate> {
+  const { settings, jobs } = session;
+  const job = jobs.get(name);
+  const database = await session.openDatabase();
+  const isReady =
+    (await hasBookkeeping(session, database)) && (await pendingMigrations(session.migrations(database))).length === 0;
+  if (!isReady || !job) return UNREAD;
+  return estimateReading(database, { source: settings.sourceName, name, job, schema: settings.schema }, range);
+}
+
+/** How many ended backfills are listed; open ones are always listed. */
+const MOST = 50;
+
+/** The backfills of the command's sources, newest first. */
+async function findBackfills(session: Session): Promise<{ database: Database; orders: Order[] }> {
+  const database = await session.openDatabase();
+  if (!(await hasBookkeeping(session, database))) return { database, orders: [] };
+  const byId = new Map<string, Order>();
+  for (const { name } of session.settings.sources) {
+    const open = (await openOrders(database.kysely, name)).filter(order => order.kind === 'backfill');
+    for (const order of [...(await listOrders(database.kysely, name, 'backfill', MOST)), ...open])
+      byId.set(order.id, order);
+  }
+  return { database, orders: [...byId.values()].sort((a, b) => Number(b.id) - Number(a.id)) };
+}
+
+async function listBackfills(session: Session): Promise<0> {
+  const backfills = await readBackfills(session);
+  session.terminal.show({ backfills }, () => draw(session, backfills));
+  return 0;
+}
+
+async function readBackfills(session: Session) {
+  const { database, orders } = await findBackfills(session);
+  const open = orders.filter(order => order.endedAt === null && order.state !== 'paused');
+  const now = open.length > 0 ? await databaseNow(database) : 0;
+  const states = await statesOf(session, database, new Set(open.map(order => order.source)));
+  return Promise.all(
+    orders.map(async order => {
+      const { id, source, resource, dateFrom, dateTo, requests, reason } = order;
+      const progress = await orderProgress(database.kysely, id);
+      const { slices, proven } = progress;
+      const known = open.includes(order) ? states.get(source) : undefined;
+      const sharing = open.filter(other => other.source === source).length;
+      const left = known ? estimateRemaining(progress, known.pace, now, sharing) : null;
+      const state = known ? shownOrderState(order.state, { isRead: known.isRead, isServed: false }) : order.state;
+      const range = { from: dateFrom, to: dateTo };
+      return { id: Number(id), source, resource, ...range, state, requests, slices, proven, left, reason };
+    }),
+  );
+}
+
+/** How fast each of these sources can be read, and whether a process reads it. */
+async function statesOf({ settings }: Session, database: Database, names: ReadonlySet<string>) {
+  const states = new Map<string, { pace: Pace; isRead: boolean }>();
+  for (const source of settings.sources.filter(({ name }) => names.has(name))) {
+    const usage = source.settings ? await openLedger(database, source.name, source.settings).usage() : null;
+    const isRead = (await findReader(database, source.name)) !== null;
+    states.set(source.name, { pace: paceOf(source, usage), isRead });
+  }
+  return states;
+}
+
+function draw({ terminal, settings }: Session, listed: Awaited<ReturnType<typeof readBackfills>>): string {
+  if (listed.length === 0) return 'There are no backfills yet. Example: sluice backfill invoices --from 2024-01-01';
+  const hasSeveral = settings.sources.length > 1;
+  const zone = settings.sources[0]?.timeZone ?? 'UTC';
+  const rows = listed.map(each => [
+    each.id,
+    hasSeveral ? `${each.source} ${each.resource}` : each.resource,
+    rangeText(each),
+    each.state,
+    count(each.requests),
+    each.state === 'done' ? 'all' : `${each.proven} of ${each.slices}`,
+    each.left ? remainingText(each.left, at => moment(at, zone)) : '',
+  ]);
+  const head = ['id', 'resource', 'range', 'state', 'requests', 'slices', 'requests left'];
+  const drawn = table(terminal.colors, head, rows, { right: [0, 4], wrap: { 6: 18 } });
+  // Reasons are sentences: as a column, they made the table wider than a terminal.
+  const reasons = listed.filter(each => each.reason !== null).map(each => `${each.id}: ${each.reason}`);
+  const below = [reasons.join('\n'), listed.some(each => each.left) ? zoneNote(zone) : ''];
+  return [drawn, ...below.filter(Boolean)].join('\n\n');
+}
+
+/** Pauses, resumes or cancels a backfill: the one with this id or, without an id, the only one in a state that allows it. */
+async function changeBackfill(session: Session, given: string | undefined, change: OrderChange): Promise<0> {
+  const { terminal } = session;
+  const { database, orders } = await findBackfills(session);
+  const open = orders.filter(order => allows(order, change));
+  const only = open.length === 1 ? open[0] : undefined;
+  const order = given === undefined ? only : open.find(each => each.id === given);
+  const { to } = CHANGES[change];
+  if (!order || !(await changeOrder(database, order, change))) throw noSuchBackfill(change, given, open);
+  const { id, source, resource } = order;
+  const service = await isServiceRunning(database, source);
+  terminal.show({ order: Number(id), resource, state: to, service }, () => {
+    if (to === 'paused') return `Backfill ${id} of ${resource} is paused. To continue: sluice backfill resume ${id}`;
+    if (to === 'cancelled') return `Backfill ${id} of ${resource} is cancelled; rows already read are kept.`;
+    const reader = service
+      ? 'the running service reads it.'
+      : 'read it with sluice start or the same backfill command.';
+    return `Backfill ${id} of ${resource} is resumed; ${reader}`;
+  });
+  return 0;
+}
+
+function noSuchBackfill(action: string, given: string | undefined, open: readonly Order[]): SluiceError {
+  const ids = open.map(each => each.id).join(', ');
+  if (given === undefined && ids !== '')
+    return new SluiceError('usage', `There are several backfills to ${action}.`, { next: `Name one: ${ids}.` });
+  return new SluiceError('usage', `There is no backfill ${given === undefined ? '' : `${given} `}to ${action}.`, {
+    next: ids === '' ? 'To see all backfills: sluice backfill list' : `Backfills to ${action}: ${ids}.`,
+  });
 }

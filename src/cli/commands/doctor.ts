@@ -1,28 +1,21 @@
 import type { Command } from 'commander';
-import type { SourceConfig } from '../../config/config.ts';
+import { createMemoryBudget } from '../../budget/memory-budget.ts';
+import type { SourceConfig, SourceSettings } from '../../config/config.ts';
 import { SluiceError } from '../../errors.ts';
 import { budgetLine } from '../../service/format.ts';
 import { describeProfile } from '../../service/status/describe-profile.ts';
+import { openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { readTraits, type Trait } from '../../warehouse/ledgers/traits.ts';
 import { findPowers, POWERS_NEXT } from '../../warehouse/reports/login-powers.ts';
 import { serverVersion } from '../../warehouse/reports/report.ts';
-import { TARGET_NEXT } from '../agenda/describe-targets.ts';
-import { readTargets } from '../agenda/read-targets.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
-import { type Check, checkAnswer } from '../run/check-answer.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
-import { describeAddresses } from '../session/describe-addresses.ts';
-import { describeTls, TLS_NEXT } from '../session/describe-tls.ts';
-import { newCommand } from '../session/new-command.ts';
-import type { Cli, Session, Warehouse } from '../session/session.ts';
-import { describeShared, SHARED_NEXT } from '../session/shared-sources.ts';
+import { readTargets, TARGET_NEXT } from '../run/targets.ts';
+import { describeAddresses, describeShared, describeTls, SHARED_NEXT, TLS_NEXT } from '../session/check-settings.ts';
+import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
 import { isOpen, openLedger } from '../session/source-settings.ts';
-
-interface Options {
-  readonly settings?: boolean;
-}
 
 export function doctorCommand(cli: Cli): Command {
   return newCommand(
@@ -32,7 +25,7 @@ export function doctorCommand(cli: Cli): Command {
   )
     .option('--settings', 'list the settings that have their default, too')
     .action(
-      cli.action({ source: false }, async (session, options: Options) => {
+      cli.action({ source: false }, async (session, { settings: all = false }: { settings?: boolean }) => {
         const { terminal, settings } = session;
         const checks: Check[] = [];
         const note = (check: Check) => checks.push(check);
@@ -50,7 +43,7 @@ export function doctorCommand(cli: Cli): Command {
         for (const found of describeShared(settings.sources.filter(isOpen)))
           note({ check: 'sources', ok: true, found, next: SHARED_NEXT });
         const ok = checks.every(check => check.ok);
-        terminal.show({ ok, checks, settings: settings.shown, traits }, () => draw(session, checks, traits, options));
+        terminal.show({ ok, checks, settings: settings.shown, traits }, () => draw(session, checks, traits, all));
         return ok ? 0 : 1;
       }),
     );
@@ -61,12 +54,7 @@ type SourceTrait = Trait & { readonly source: string };
 /** With several sources, a line starts with the name of its source. */
 const prefix = ({ settings }: Session, source: string): string => (settings.sources.length > 1 ? `${source} ` : '');
 
-function draw(
-  session: Session,
-  checks: readonly Check[],
-  traits: readonly SourceTrait[],
-  { settings: all = false }: Options,
-): string {
+function draw(session: Session, checks: readonly Check[], traits: readonly SourceTrait[], all: boolean): string {
   const { colors } = session.terminal;
   const checkLines = checks.map(({ check, ok, found, next }) => {
     const line = `${ok ? colors.green('ok    ') : colors.red('failed')}  ${check.padEnd(10)}${found}`;
@@ -97,8 +85,14 @@ async function checkDatabase(session: Session, note: (check: Check) => void): Pr
   if (unprotected !== null) note({ check: 'tls', ok: true, found: unprotected, next: TLS_NEXT });
   if (session.settings.databaseUrl) await checkLogins(session, database, note);
   const pending = await attempt(note, 'tables', undefined, () => listPending(session, database));
-  if (pending) note(tablesCheck(pending));
-  return pending?.length === 0 ? database : undefined;
+  if (pending?.length === 0) {
+    note({ check: 'tables', ok: true, found: 'up to date' });
+    return database;
+  }
+  const next = 'The next sync applies them. To apply them now: sluice migrate';
+  // Not a failure: the next sync migrates.
+  if (pending) note({ check: 'tables', ok: true, found: `pending migrations: ${pendingText(pending)}`, next });
+  return undefined;
 }
 
 /** Not failures: what earlier versions accepted goes on working. */
@@ -128,17 +122,6 @@ async function attempt<T>(
     note({ check, ok: false, found: error.message, next: error.next ?? next });
     return undefined;
   }
-}
-
-function tablesCheck(pending: readonly string[]): Check {
-  if (pending.length === 0) return { check: 'tables', ok: true, found: 'up to date' };
-  // Not a failure: the next sync migrates.
-  return {
-    check: 'tables',
-    ok: true,
-    found: `pending migrations: ${pendingText(pending)}`,
-    next: 'The next sync applies them. To apply them now: sluice migrate',
-  };
 }
 
 async function checkSource(
@@ -176,4 +159,50 @@ function settingsCheck({ settings: { shown } }: Session, source: string): Check 
     found: `${missing.map(each => each.name).join(' and ')} not set`,
     next: 'Set it in the environment or in .env. To try Sluice without a source: sluice sandbox',
   };
+}
+
+export interface Check {
+  readonly check: string;
+  readonly ok: boolean;
+  readonly found: string;
+  readonly next?: string | undefined;
+}
+
+/** Sends one request, within the budget of all processes if there is a database. */
+export async function checkAnswer(
+  session: Session,
+  name: string,
+  source: SourceSettings,
+  database: Database | undefined,
+  note: (check: Check) => void,
+): Promise<void> {
+  const { jobs, clock, log, signal } = session;
+  const { limit, windowMs } = source;
+  const budget = database ? openLedger(database, name, source) : createMemoryBudget({ clock, limit, windowMs });
+  const reachable = { check: 'source', ok: true, found: `answers at ${new URL(source.url).host}` };
+  const client = openClient({ ...source, budget, noWait: true, clock, log });
+  try {
+    const path = [...jobs.values()][0]?.path ?? '/';
+    const context = { lane: 'live' as const, purpose: 'doctor', attempts: 1, signal };
+    const answer = await client.list(path, {}, { page: 1, limit: 1 }, context);
+    const total = answer.kind === 'rows' ? answer.meta?.totalRecords : undefined;
+    note(reachable);
+    note({ check: 'key', ok: true, found: `accepted${total === undefined ? '' : `; ${path} has ${total} records`}` });
+    if (answer.kind === 'gone')
+      note({
+        check: 'list',
+        ok: false,
+        found: `the source has no ${path}`,
+        next: 'Set SOURCE_URL to the part of the address before /api/v2.',
+      });
+  } catch (error) {
+    if (!(error instanceof SluiceError) || error.kind === 'stopped') throw error;
+    // A source that rejects the key has been reached.
+    const isReached = error.kind === 'unauthorized' || error.kind === 'refused';
+    if (isReached) note(reachable);
+    const check = error.kind === 'quota' ? 'quota' : isReached ? 'key' : 'source';
+    note({ check, ok: false, found: error.message, next: error.next });
+  } finally {
+    await client.close();
+  }
 }

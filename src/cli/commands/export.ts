@@ -1,16 +1,15 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { SECOND } from '../../clock.ts';
-import { SluiceError } from '../../errors.ts';
+import { codeOf, SluiceError } from '../../errors.ts';
 import { plural } from '../../service/format.ts';
 import { csv, csvSafe } from '../../service/query/csv.ts';
 import { type Ask, type ColumnInfo, readQuery } from '../../warehouse/reports/read-query.ts';
-import { type ParquetColumn, parquetColumns } from '../export/parquet-columns.ts';
-import { openFolder, openPartitions, type Partitioning, partitioned, partitioningOf } from '../export/partitions.ts';
-import { openParquetFile, openTextFile, type RowFile } from '../export/row-files.ts';
+import { openParquetFile, type ParquetColumn, parquetColumns } from '../export/parquet.ts';
 import { ndjson } from '../output/query-formats.ts';
-import { newCommand } from '../session/new-command.ts';
-import { openQueryLogin } from '../session/open-query-login.ts';
-import type { Cli, Session } from '../session/session.ts';
+import { openTextFile, type RowFile } from '../output/result-file.ts';
+import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
 
 const EXAMPLES = `sluice export invoices --out invoices.parquet
 sluice export receivables_ageing --out ageing.csv
@@ -108,10 +107,7 @@ function formatOf(path: string): FormatName {
 function queryOf(what: string): string {
   const text = what.trim().replace(/;$/, '');
   if (!/^[\w.]+$/.test(text)) return text;
-  return `select * from ${text
-    .split('.')
-    .map(part => `"${part}"`)
-    .join('.')}`;
+  return `select * from "${text.replaceAll('.', '"."')}"`;
 }
 
 function checkNames(columns: readonly ColumnInfo[], partitioning: Partitioning | null): void {
@@ -125,4 +121,92 @@ function checkNames(columns: readonly ColumnInfo[], partitioning: Partitioning |
     throw new SluiceError('usage', `There is no column ${partitioning.column} to partition by.`, {
       next: `Columns: ${names.join(', ')}.`,
     });
+}
+
+interface Partitioning {
+  readonly column: string;
+  readonly unit: keyof typeof UNITS;
+}
+
+const UNITS = { day: 'YYYY-MM-DD', month: 'YYYY-MM', year: 'YYYY' } as const;
+/** As Hive names the folder of rows without a value; DuckDB, Spark and Athena know it. */
+const WITHOUT = '__HIVE_DEFAULT_PARTITION__';
+
+/** `date`, or `date:year`. Kind `usage` for another unit. */
+function partitioningOf(text: string): Partitioning {
+  const [column = '', unit = 'month', more] = text.split(':');
+  if (column !== '' && unit in UNITS && more === undefined) return { column, unit: unit as Partitioning['unit'] };
+  throw new SluiceError(
+    'usage',
+    `--partition-by is "${text}"; expected a column, with :day, :month or :year behind it.`,
+    {
+      next: 'Example: sluice export invoices --partition-by date:month --out invoices',
+    },
+  );
+}
+
+/** The query with the partition of each row as its first column, in the order of partitions. */
+const partitioned = (query: string, selected: string, { column, unit }: Partitioning): string => {
+  const name = `"${column.replaceAll('"', '""')}"`;
+  return `select to_char(${name}, '${UNITS[unit]}'), ${selected} from (${query}\n) q order by date_trunc('${unit}', ${name}), ${name}`;
+};
+
+/** Opens the file of each partition below the folder, `date_month=2026-01/data.csv`: rows have to come in the order of partitions. */
+function openPartitions(
+  folder: string,
+  { column, unit }: Partitioning,
+  open: (path: string) => Promise<RowFile>,
+  extension: string,
+): RowFile & { readonly files: number } {
+  let files = 0;
+  let current: { readonly partition: string; readonly file: RowFile } | null = null;
+  const next = async (partition: string): Promise<RowFile> => {
+    await current?.file.complete();
+    const place = join(folder, `${column}_${unit}=${partition}`);
+    await mkdir(place, { recursive: true });
+    const file = await open(join(place, `data.${extension}`));
+    current = { partition, file };
+    files++;
+    return file;
+  };
+  return {
+    get files() {
+      return files;
+    },
+    async write(columns, rows) {
+      for (let start = 0; start < rows.length; ) {
+        const partition = rows[start]?.[0] ?? WITHOUT;
+        let end = start;
+        while (end < rows.length && (rows[end]?.[0] ?? WITHOUT) === partition) end++;
+        const file = current?.partition === partition ? current.file : await next(partition);
+        await file.write(
+          columns.slice(1),
+          rows.slice(start, end).map(row => row.slice(1)),
+        );
+        start = end;
+      }
+    },
+    async complete() {
+      await current?.file.complete();
+    },
+    async close() {
+      await current?.file.close();
+    },
+  };
+}
+
+/** Files of an earlier export would be taken for some of this one. Kind `usage` unless the folder is empty or new. */
+async function openFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    if ((await readdir(folder)).length === 0) return;
+  } catch (cause) {
+    throw new SluiceError('usage', `The folder ${folder} cannot be created or read (${codeOf(cause)}).`, {
+      cause,
+      next: 'Name another folder with --out.',
+    });
+  }
+  throw new SluiceError('usage', `The folder ${folder} is not empty.`, {
+    next: 'Name a new folder with --out, or delete this one.',
+  });
 }

@@ -1,16 +1,26 @@
+import { hostname, userInfo } from 'node:os';
 import type { Command } from 'commander';
-import type { Job } from '../../engine/job.ts';
-import { SluiceError } from '../../errors.ts';
+import { type Job, slicingOf } from '../../engine/job.ts';
+import { deletionMark } from '../../engine/profile/observe-address.ts';
+import { openResource } from '../../engine/resource.ts';
+import { isKind, SluiceError } from '../../errors.ts';
+import { PUSH_TARGETS } from '../../push/targets.ts';
 import { count, plural } from '../../service/format.ts';
-import type { Database } from '../../warehouse/database/database.ts';
+import { isObject } from '../../source/answers/json.ts';
+import { openClient } from '../../source/client.ts';
+import type { Database, Transaction } from '../../warehouse/database/database.ts';
 import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source-lock.ts';
-import { eraseRecord, type Forgotten } from '../forget/erase-record.ts';
-import { momentWithZone } from '../output/moments.ts';
-import { applyMigrations } from '../run/pending-migrations.ts';
-import { selectResources } from '../session/cli-options.ts';
-import { NO_WAIT, newCommand } from '../session/new-command.ts';
-import type { Cli, Outcome, Session } from '../session/session.ts';
-import { isOpen, type OpenSource, recognise } from '../session/source-settings.ts';
+import { eraseLines } from '../../warehouse/erasure/erase-lines.ts';
+import { type Counts, eraseMentions, eraseRow } from '../../warehouse/erasure/erase-row.ts';
+import { lastErased, writeReceipt } from '../../warehouse/erasure/receipts.ts';
+import { type RecordState, readCopies, readRecordState } from '../../warehouse/erasure/record-copies.ts';
+import { findMentions, findReferences } from '../../warehouse/erasure/references.ts';
+import { readTraits } from '../../warehouse/ledgers/traits.ts';
+import { storedKey, type Table } from '../../warehouse/rows/tables.ts';
+import { createWaitNote, momentWithZone } from '../output/moments.ts';
+import { openMigrated } from '../run/pending-migrations.ts';
+import { type Cli, NO_WAIT, newCommand, type Outcome, type Session, selectResources } from '../session/session.ts';
+import { isOpen, type OpenSource, openLedger, recognise, underLock } from '../session/source-settings.ts';
 
 const EXAMPLES = `sluice forget customers 17 --dry-run   what would be erased
 sluice forget customers 17             erase it, once the source does not show it any more`;
@@ -38,10 +48,9 @@ async function forget(session: Session, name: string, key: string, options: Opti
   selectResources(jobs, [name]);
   const { sourceName } = settings;
   const source = settings.sources.find(isOpen) as OpenSource;
-  const database = await session.openDatabase();
-  await applyMigrations(session, database);
+  const database = await openMigrated(session);
   await recognise(database, source);
-  const forgotten = await withLocks(database, { source: sourceName, name }, () =>
+  const forgotten = await withLocks(database, sourceName, name, () =>
     eraseRecord({ session, database, source, name, job: jobs.get(name) as Job, key, noWait: !options.wait, dryRun }),
   );
   const { receipt, erasedBefore, refersTo, mentions } = forgotten;
@@ -62,28 +71,12 @@ async function forget(session: Session, name: string, key: string, options: Opti
 }
 
 /** Nobody may read the list or push to it meanwhile: a reading holds rows in memory, and a push lines. */
-async function withLocks<T>(
-  database: Database,
-  at: { source: string; name: string },
-  work: () => Promise<T>,
-): Promise<T> {
-  const busy = (who: string) =>
-    new SluiceError('failed', `Another process is ${who}, so nothing was erased.`, {
-      next: 'Stop that process or wait until it has finished, then run this command again.',
-    });
-  const reading = await acquireSourceLock(database, at.source, 'forget', { waitMs: LOCK_WAIT_MS });
-  if (!reading) throw busy('reading the source');
-  try {
-    const pushing = await acquireSourceLock(database, `${at.source}, push of ${at.name}`);
-    if (!pushing) throw busy(`pushing ${at.name}`);
-    try {
-      return await work();
-    } finally {
-      await pushing.release();
-    }
-  } finally {
-    await reading.release();
-  }
+async function withLocks<T>(database: Database, source: string, name: string, work: () => Promise<T>): Promise<T> {
+  const reading = await acquireSourceLock(database, source, 'forget', { waitMs: LOCK_WAIT_MS });
+  return underLock(reading, 'reading the source, so nothing was erased', async () => {
+    const pushing = await acquireSourceLock(database, `${source}, push of ${name}`);
+    return underLock(pushing, `pushing ${name}, so nothing was erased`, work);
+  });
 }
 
 function describe(
@@ -105,4 +98,171 @@ function describe(
     ...mentions.map(({ table, rows }) => `  ${table}: ${plural(rows, 'row')}`),
     ...(receipt ? ['', BACKUPS] : []),
   ].join('\n');
+}
+
+type Forgotten = Awaited<ReturnType<typeof eraseRecord>>;
+
+/** Erases a record that its source does not show any more. With `dryRun` nothing is changed, and the receipt says what would be erased. */
+async function eraseRecord(request: ForgetRequest) {
+  const { database, source, name, job, dryRun } = request;
+  const { kysely } = database;
+  const place = { source: source.name, resource: name };
+  const { table } = await openResource(database, { ...place, name, job, schema: source.schema });
+  const key = storedKey(table, request.key);
+  const marks = marksOf(await readCopies(kysely, table, place, key));
+  const erasedBefore = await lastErased(kysely, place, key);
+  await checkGone({ ...request, key }, await readRecordState(kysely, table, place, key));
+  const receipt = await inTransaction(request, async tx => {
+    const counts = await eraseAll(tx, { ...request, key }, table, marks);
+    if (Object.keys(counts).length > 0) return writeReceipt(tx, place, { key, counts, by: whoRuns() });
+    if (erasedBefore !== null) return null;
+    throw new SluiceError('usage', `Nothing is stored of ${name} ${key}.`, {
+      next: `A key is the id, or what "select * from ${name}" shows as _key.`,
+    });
+  });
+  const { schema } = source;
+  return {
+    // Null if nothing was stored any more: it was erased before.
+    receipt,
+    erasedBefore,
+    refersTo: await findReferences(kysely, { schema, column: `${name.replace(/s$/, '')}_id`, id: key }),
+    mentions: dryRun ? [] : await findMentions(kysely, { source: source.name, schema, texts: marks.contacts }),
+  };
+}
+
+async function eraseAll(
+  tx: Transaction,
+  { session, source, name, job, key }: ForgetRequest,
+  table: Table,
+  marks: Marks,
+): Promise<Counts> {
+  const place = { source: source.name, resource: name };
+  const counts = await eraseRow(tx, table, place, key);
+  // Resources that can be pushed and not listed.
+  const unlisted = Object.keys(PUSH_TARGETS).filter(target => !session.jobs.has(target));
+  const lines = await eraseLines(tx, place, { key, ...marks, unlisted });
+  if (lines > 0) counts['sluice.push_items'] = lines;
+  const all = [...marks.contacts, ...marks.names];
+  for (const [named, rows] of Object.entries(await eraseMentions(tx, place, { keyField: job.key, key, marks: all })))
+    counts[named] = (counts[named] ?? 0) + rows;
+  return counts;
+}
+
+/** Runs `work` in a transaction, which a dry run rolls back. */
+async function inTransaction<T>(
+  { database, dryRun }: ForgetRequest,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  if (!dryRun) return database.transaction(work);
+  let result: { value: T } | undefined;
+  const undo = new Error('dry run');
+  await database
+    .transaction(async tx => {
+      result = { value: await work(tx) };
+      throw undo;
+    })
+    .catch((error: unknown) => {
+      if (error !== undo) throw error;
+    });
+  return (result as { value: T }).value;
+}
+
+function whoRuns(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`;
+  } catch {
+    // Containers may run under a number without a name.
+    return `uid ${process.getuid?.() ?? 'unknown'}@${hostname()}`;
+  }
+}
+
+interface ForgetRequest {
+  readonly session: Session;
+  readonly database: Database;
+  readonly source: OpenSource;
+  readonly name: string;
+  readonly job: Job;
+  readonly key: string;
+  readonly noWait: boolean;
+  readonly dryRun: boolean;
+}
+
+/** Throws the kind `failed` while the source shows the record: the next reading would bring it back. */
+async function checkGone(request: ForgetRequest, state: RecordState): Promise<void> {
+  const { database, source, name, key } = request;
+  const answer = await askAddress(request);
+  // The addresses were seen to answer for deleted records as well, or to deny others, so that only the list tells.
+  const isKnownToLie = (await readTraits(database.kysely, source.name)).some(
+    ({ resource, trait, value }) => resource === name && trait === 'address' && value === 'no 404',
+  );
+  if (answer === 'deleted' || (answer === '404' && !isKnownToLie)) return;
+  if (answer === 'shown' && !isKnownToLie) {
+    throw new SluiceError('failed', `The source still shows ${name} ${key}, so nothing was erased.`, {
+      next: 'Delete the record at the source, then run this command again.',
+    });
+  }
+  if ((!state.isStored || state.isMissing) && !state.isQuarantined) return;
+  throw new SluiceError('failed', `The last reading of ${name} still showed ${key}, so nothing was erased.`, {
+    next: `Delete the record at the source, run "sluice sync ${name} --full", then run this command again.`,
+  });
+}
+
+/** Asks the record's own address, where its list has such; `unknown`: it has none, or it says nothing of the record. */
+async function askAddress(request: ForgetRequest): Promise<'404' | 'deleted' | 'shown' | 'unknown'> {
+  const { session, database, source, name, job, key, noWait } = request;
+  const { terminal, clock, log, signal } = session;
+  const slicing = slicingOf(job, 'one');
+  if (!slicing) return 'unknown';
+  const { settings } = source;
+  const note = createWaitNote(terminal, clock, 'forget', source.timeZone);
+  const budget = openLedger(database, source.name, settings);
+  const client = openClient({ ...settings, ...note, budget, noWait, clock, log });
+  try {
+    // The ledger of requests must not name what is being erased.
+    const context = { lane: 'live', purpose: `forget ${name}`, signal } as const;
+    const answer = await client.get(slicing.path.replace('{key}', encodeURIComponent(key)), context);
+    if (answer.kind === 'gone' && answer.instead === undefined) return '404';
+    return answer.kind === 'one' && deletionMark(answer.record) === null ? 'shown' : 'deleted';
+  } catch (error) {
+    if (isKind(error, 'refused') && error.status !== 403) return 'unknown';
+    throw error;
+  } finally {
+    await client.close();
+  }
+}
+
+const EMAIL = /^[^\s@]+@[^\s@]+$/;
+const PHONE_FIELD = /phone|mobile|fax/i;
+const NAME_FIELD = /^(?:account|name|full_?name|display_?name|company)$/i;
+/** A shorter text may stand in other people's records and in messages of ours. */
+const SHORTEST = 5;
+
+type Marks = ReturnType<typeof marksOf>;
+
+/**
+ * The values by which a person is recognised elsewhere: e-mail addresses and phone numbers, and names. `copies`: all versions of a
+ * record, as JSON or as text that holds JSON.
+ */
+export function marksOf(copies: readonly unknown[]) {
+  const contacts = new Set<string>();
+  const names = new Set<string>();
+  const collect = (value: unknown, field: string): void => {
+    if (Array.isArray(value)) for (const item of value) collect(item, field);
+    else if (isObject(value)) for (const [name, item] of Object.entries(value)) collect(item, name);
+    else if (typeof value === 'string' && value.trim().length >= SHORTEST) {
+      const text = value.trim();
+      if (EMAIL.test(text) || (PHONE_FIELD.test(field) && /\d{3}/.test(text))) contacts.add(text);
+      else if (NAME_FIELD.test(field)) names.add(text);
+    }
+  };
+  for (const copy of copies) collect(typeof copy === 'string' ? parsed(copy) : copy, '');
+  return { contacts: [...contacts], names: [...names] };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
 }

@@ -1,13 +1,8 @@
 import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
 import { grantReading, type ReadingLogin } from '../../warehouse/database/grant-reading.ts';
-import { applyMigrations } from '../run/pending-migrations.ts';
-import { newCommand } from '../session/new-command.ts';
-import type { Cli, Session, Warehouse } from '../session/session.ts';
-
-interface Options {
-  readonly newPassword?: boolean;
-}
+import { openMigrated } from '../run/pending-migrations.ts';
+import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
 
 export function grantCommand(cli: Cli): Command {
   return newCommand(
@@ -20,15 +15,14 @@ export function grantCommand(cli: Cli): Command {
     .action(cli.action({ source: false }, grant));
 }
 
-async function grant(session: Session, login: string | undefined, options: Options): Promise<0> {
+async function grant(session: Session, login: string | undefined, options: { newPassword?: boolean }): Promise<0> {
   const { settings, terminal } = session;
   const isEmbedded = settings.databaseUrl === null;
   if (isEmbedded && (login !== undefined || options.newPassword))
     throw new SluiceError('usage', 'The embedded Postgres has one login that may only read, which Sluice creates.', {
       next: 'sluice status prints its address.',
     });
-  const database = await session.openDatabase();
-  await applyMigrations(session, database);
+  const database = await openMigrated(session);
   const name = login ?? (isEmbedded && database.readerUrl ? new URL(database.readerUrl).username : undefined);
   const granted = await grantReading(database, {
     ...(name === undefined ? {} : { login: name }),
@@ -40,7 +34,6 @@ async function grant(session: Session, login: string | undefined, options: Optio
   return 0;
 }
 
-/** The service's address with another login. */
 function addressOf({ url }: Warehouse, login: string, password: string): string {
   const address = new URL(url);
   address.username = encodeURIComponent(login);

@@ -1,14 +1,12 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { text as readAll } from 'node:stream/consumers';
 import { parseEnv } from 'node:util';
+import { isCancel, password, text } from '@clack/prompts';
 import type { Command } from 'commander';
 import { capitalized, codeOf, SluiceError, sentence } from '../../errors.ts';
-import { type Answers, ask } from '../init/ask.ts';
-import { withSettings } from '../init/env-text.ts';
-import { type Check, checkAnswer } from '../run/check-answer.ts';
-import { newCommand } from '../session/new-command.ts';
-import type { Cli, Session } from '../session/session.ts';
+import { type Cli, newCommand, type Session } from '../session/session.ts';
+import { type Check, checkAnswer } from './doctor.ts';
 
 const EXAMPLES = `sluice init
 sluice init --url https://books.example.com < key.txt`;
@@ -56,18 +54,26 @@ async function init(session: Session, options: Options): Promise<0> {
   return 0;
 }
 
-async function readAnswers({ url }: Options): Promise<Answers> {
-  const given = url === undefined ? {} : { url };
-  if (process.stdin.isTTY) return ask(given);
-  const key = (await text(process.stdin)).trim();
+async function readAnswers({ url }: Options): Promise<{ url: string; key: string }> {
+  if (process.stdin.isTTY) return ask(url);
+  const key = (await readAll(process.stdin)).trim();
   if (url !== undefined && key !== '') return { url, key };
-  throw new SluiceError(
-    'usage',
-    `${url === undefined ? '--url' : 'The key'} is missing, and there is no terminal to ask on.`,
-    {
-      next: 'Example: sluice init --url https://books.example.com < key.txt',
-    },
-  );
+  const missing = url === undefined ? '--url' : 'The key';
+  throw new SluiceError('usage', `${missing} is missing, and there is no terminal to ask on.`, {
+    next: 'Example: sluice init --url https://books.example.com < key.txt',
+  });
+}
+
+/** Asks on the terminal for the key, which is not shown as it is typed, and for the address unless it is given. */
+async function ask(given: string | undefined): Promise<{ url: string; key: string }> {
+  const validate = (value: string | undefined) => (value?.trim() ? undefined : 'Needed to read the source.');
+  const cancelled = () => new SluiceError('stopped', 'Stopped; nothing was written.');
+  const placeholder = 'https://books.example.com';
+  const url = given ?? (await text({ message: 'Address of the installation', placeholder, validate }));
+  if (isCancel(url)) throw cancelled();
+  const key = await password({ message: 'API key (Settings, API Access)', mask: '*', validate });
+  if (isCancel(key)) throw cancelled();
+  return { url: url.trim(), key: key.trim() };
 }
 
 function refuseReplacing(before: string, settings: Readonly<Record<string, string>>, { force }: Options): void {
@@ -87,4 +93,26 @@ function write(file: string, content: string): void {
   } catch (cause) {
     throw new SluiceError('failed', `${file} cannot be written (${codeOf(cause)}).`, { cause });
   }
+}
+
+/** The text of a `.env` file with these settings: lines that set them are replaced, all others stay as they are. */
+export function withSettings(text: string, settings: Readonly<Record<string, string>>): string {
+  const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
+  for (const [name, value] of Object.entries(settings)) {
+    const line = `${name}=${quoted(name, value)}`;
+    const at = lines.findIndex(each => new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=`).test(each));
+    if (at >= 0) lines[at] = line;
+    else lines.push(line);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** As Node reads it: without quotes, `#` begins a comment; within double quotes, `\n` is a line end. */
+function quoted(name: string, value: string): string {
+  if (/^[\w.:/@%+~-]*$/.test(value)) return value;
+  const quote = ["'", '`', '"'].find(each => !value.includes(each));
+  if (quote !== undefined && !(quote === '"' && value.includes('\\'))) return `${quote}${value}${quote}`;
+  throw new SluiceError('usage', `${name} holds all three kinds of quotes, which .env cannot hold.`, {
+    next: `Set it in the environment: export ${name}=...`,
+  });
 }

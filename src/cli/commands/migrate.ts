@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { applyMigrations } from '../run/pending-migrations.ts';
-import { newCommand } from '../session/new-command.ts';
-import type { Cli } from '../session/session.ts';
+import { type Cli, newCommand } from '../session/session.ts';
 
 export function migrateCommand(cli: Cli): Command {
   return newCommand('migrate', 'Bring the tables of the warehouse up to date', 'sluice migrate').action(

@@ -1,13 +1,12 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { SluiceError } from '../../errors.ts';
+import { capitalized, SluiceError } from '../../errors.ts';
+import { isObject } from '../../source/answers/json.ts';
+import { BadValue, dateText, decimalText, integerText, stampText } from '../../source/answers/values.ts';
 import { openClient } from '../../source/client.ts';
-import { jobFile, migrationFile, type NewResource } from '../new/resource-files.ts';
-import { sampleFields } from '../new/sample-fields.ts';
-import { applyMigrations } from '../run/pending-migrations.ts';
-import { newCommand } from '../session/new-command.ts';
-import type { Cli, Session } from '../session/session.ts';
+import { openMigrated } from '../run/pending-migrations.ts';
+import { type Cli, newCommand, type Session } from '../session/session.ts';
 import { openLedger } from '../session/source-settings.ts';
 
 export function newResourceCommand(cli: Cli): Command {
@@ -69,8 +68,7 @@ async function readPage(session: Session, name: string, path: string): Promise<r
   const { settings, clock, log, signal } = session;
   const { source, sourceName } = settings;
   if (!source) throw new SluiceError('configuration', 'No source is set.', { next: 'Set it: sluice init' });
-  const database = await session.openDatabase();
-  await applyMigrations(session, database);
+  const database = await openMigrated(session);
   const budget = openLedger(database, sourceName, source);
   const client = openClient({ ...source, budget, noWait: true, clock, log });
   try {
@@ -89,3 +87,111 @@ function nextNumber(folder: string): string {
   const numbers = readdirSync(join(folder, 'migrations/warehouse')).map(file => Number(file.slice(0, 4)) || 0);
   return String(Math.max(...numbers) + 1).padStart(4, '0');
 }
+
+type FieldType = 'integer' | 'decimal' | 'date' | 'timestamp' | 'text';
+
+interface SampledField {
+  readonly name: string;
+  readonly type: FieldType;
+}
+
+const PLAIN = /^[a-z_][a-z0-9_]{0,62}$/;
+const DIGITS = /^-?\d/;
+
+/** The fields of these rows, in the order in which they first appear, each with the narrowest type that holds all its values. */
+export function sampleFields(rows: readonly unknown[]) {
+  const values = new Map<string, unknown[]>();
+  for (const row of rows)
+    if (isObject(row))
+      for (const [name, value] of Object.entries(row)) values.set(name, [...(values.get(name) ?? []), value]);
+  const named = [...values].filter(([name]) => PLAIN.test(name) && !name.startsWith('_'));
+  const isNested = (all: readonly unknown[]) => all.some(value => typeof value === 'object' && value !== null);
+  return {
+    fields: named.filter(([, all]) => !isNested(all)).map(([name, all]) => ({ name, type: typeOf(all) })),
+    // Fields that hold lists or objects: they are kept in `_extra`.
+    nested: named.filter(([, all]) => isNested(all)).map(([name]) => name),
+    // Names that no column can have.
+    odd: [...values.keys()].filter(name => !PLAIN.test(name) || name.startsWith('_')),
+  };
+}
+
+function typeOf(values: readonly unknown[]): FieldType {
+  const known = values.filter(value => value !== null && value !== '');
+  const all = (holds: (value: unknown) => boolean) => known.length > 0 && known.every(holds);
+  // A phone number or a postal code such as 01234 is text.
+  const isNumber = (value: unknown) =>
+    typeof value === 'number' || (typeof value === 'string' && !/^[+-]?0\d|^\+/.test(value));
+  if (all(value => isNumber(value) && reads(integerText, value))) return 'integer';
+  if (all(value => isNumber(value) && reads(decimalText, value))) return 'decimal';
+  if (all(value => typeof value === 'string' && value.length === 10 && reads(dateText, value))) return 'date';
+  if (all(value => typeof value === 'string' && DIGITS.test(value) && value.length > 10 && reads(stampText, value)))
+    return 'timestamp';
+  return 'text';
+}
+
+function reads(read: (value: unknown) => string | null, value: unknown): boolean {
+  try {
+    return read(value) !== null;
+  } catch (error) {
+    if (error instanceof BadValue) return false;
+    throw error;
+  }
+}
+
+interface NewResource {
+  readonly name: string;
+  readonly path: string;
+  /** Without the key. */
+  readonly fields: readonly SampledField[];
+}
+
+const COLUMN: Readonly<Record<FieldType, string>> = {
+  integer: 'bigint',
+  decimal: 'numeric',
+  date: 'date',
+  timestamp: 'timestamptz',
+  text: 'text',
+};
+
+const imported = (what: string, from: string): string => `import ${what} from '${from}';`;
+
+/** The job of the list: `jobs/<name>.ts`. */
+function jobFile({ name, path, fields }: NewResource): string {
+  const types = [...new Set(['integer', ...fields.map(({ type }) => type)])].sort();
+  return `${imported('{ z }', 'zod')}
+${imported(`{ defineJob, idRange, ${types.join(', ')} }`, '../src/engine/job.ts')}
+
+export default defineJob({
+  path: '${path}',
+  description: 'One of the ${name}.',
+  key: 'id',
+  record: z.object({
+    id: integer('The id at the source; null if it gives none.'),
+${fields.map(field => `    ${field.name}: ${field.type}('${wordsOf(field.name)}.'),\n`).join('')}  }),
+  slicings: [idRange()],
+});
+`;
+}
+
+/** The migration that creates its table: `migrations/warehouse/<number>_<name>.ts`. */
+const migrationFile = ({ name, fields }: NewResource): string => `${imported('type { Kysely }', 'kysely')}
+${imported('{ createHistoryView }', '../create-history-view.ts')}
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  const { schema } = db;
+
+  await schema
+    .createTable('${name}')
+    .addColumn('_key', 'text', column => column.primaryKey())
+    .addColumn('id', 'bigint')
+${fields.map(field => `    .addColumn('${field.name}', '${COLUMN[field.type]}')\n`).join('')}    .addColumn('_extra', 'jsonb')
+    .addColumn('_synced_at', 'timestamptz', column => column.notNull())
+    .addColumn('_read_at', 'timestamptz', column => column.notNull())
+    .execute();
+  await schema.createIndex('${name}_id').on('${name}').column('id').execute();
+  await schema.createIndex('${name}_synced').on('${name}').column('_synced_at').execute();
+  await createHistoryView(db, '${name}');
+}
+`;
+
+const wordsOf = (name: string): string => capitalized(name.replaceAll('_', ' '));

@@ -1,20 +1,24 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
-import { checkLines, type Line } from '../../push/check-lines.ts';
-import { PUSH_TARGETS } from '../../push/targets.ts';
-import type { Database } from '../../warehouse/database/database.ts';
+import { sourceOption } from '../../next-steps.ts';
+import {
+  checkLines,
+  groupRequests,
+  type Line,
+  type Problem,
+  PUSH_TARGETS,
+  type PushTarget,
+} from '../../push/targets.ts';
+import { count, plural } from '../../service/format.ts';
 import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
 import { knownStates, type PushState } from '../../warehouse/pushes/pushes.ts';
-import { readLines } from '../push/input-file.ts';
-import { showProblems, showPushed } from '../push/report.ts';
+import { readLines } from '../push/read-lines.ts';
 import { sendLines } from '../push/send-lines.ts';
-import { BATCH, showPlan } from '../push/show-plan.ts';
 import { applyMigrations, hasBookkeeping } from '../run/pending-migrations.ts';
-import { wholeNumber } from '../session/cli-options.ts';
-import { NO_WAIT, newCommand } from '../session/new-command.ts';
-import type { Cli, Outcome, Session } from '../session/session.ts';
-import { isOpen, type OpenSource, recognise } from '../session/source-settings.ts';
+import { type Cli, NO_WAIT, newCommand, type Outcome, type Session, wholeNumber } from '../session/session.ts';
+import { isOpen, type OpenSource, recognise, underLock } from '../session/source-settings.ts';
+import type { Terminal } from '../session/terminal.ts';
 
 const EXAMPLES = `sluice push customers new.csv            check the file and count the requests
 sluice push customers new.csv --yes      create the lines that are not created yet
@@ -57,33 +61,157 @@ async function push(session: Session, name: string, path: string, options: Optio
   const database = await session.openDatabase();
   const place = { source: sourceName, resource: name };
   if (!options.yes) {
-    const states = await statesOf(session, database, place, lines);
-    const plan = { ...place, path, lines, states, target, listed: jobs.has(name), ...options };
-    return showPlan(terminal, plan);
+    const hashes = [...new Set(lines.map(line => line.hash))];
+    // A dry run migrates nothing: a database without tables has no states.
+    const hasStates = await hasBookkeeping(session, database);
+    const states = hasStates ? await knownStates(database.kysely, place, hashes) : new Map<string, PushState>();
+    return showPlan(terminal, { ...place, path, lines, states, target, listed: jobs.has(name), ...options });
   }
   await applyMigrations(session, database);
   await recognise(database, source);
-  const lock = await acquireSourceLock(database, `${sourceName}, push of ${name}`);
-  if (!lock)
-    throw new SluiceError('failed', `Another process is pushing ${name} to this source, so nothing was sent.`, {
-      next: 'Wait until it has finished or stop it, then run this command again.',
-    });
-  try {
-    const given = { session, database, source, lost: lock.lost, name, target, file, lines, options };
-    return showPushed(terminal, await sendLines(given));
-  } finally {
-    await lock.release();
-  }
+  return underLock(
+    await acquireSourceLock(database, `${sourceName}, push of ${name}`),
+    `pushing ${name} to this source, so nothing was sent`,
+    async ({ lost }) =>
+      showPushed(terminal, await sendLines({ session, database, source, lost, name, target, file, lines, options })),
+    'Wait until it has finished or stop it, then run this command again.',
+  );
 }
 
-/** The recorded states of the lines. A dry run migrates nothing: a database without tables has no states. */
-async function statesOf(
-  session: Session,
-  database: Database,
-  place: { source: string; resource: string },
-  lines: readonly Line[],
-): Promise<ReadonlyMap<string, PushState>> {
-  if (!(await hasBookkeeping(session, database))) return new Map();
-  const hashes = [...new Set(lines.map(line => line.hash))];
-  return knownStates(database.kysely, place, hashes);
+/** How many lines a section shows; `--json` shows all. */
+const MOST_SHOWN = 50;
+
+function showProblems(
+  terminal: Terminal,
+  { file, resource, good, problems }: { file: string; resource: string; good: number; problems: readonly Problem[] },
+): Outcome {
+  const message = `${file}: ${plural(problems.length, 'line')} of ${count(good + problems.length)} cannot be sent to ${resource}, so nothing was sent.`;
+  terminal.show({ error: { kind: 'failed', message }, file, resource, problems }, () =>
+    [message, ...problems.map(({ line, reason }) => `  line ${line}: ${reason}`)].join('\n'),
+  );
+  return 1;
 }
+
+function showPushed(terminal: Terminal, pushed: Awaited<ReturnType<typeof sendLines>>): Outcome {
+  const { source, resource, file, items, requests, listed } = pushed;
+  const linesIn = (state: PushState) =>
+    items
+      .filter(item => item.state === state)
+      .map(({ line, message }) => ({ line, message: message ?? 'no reason was given' }));
+  const created = items.filter(item => item.state === 'created');
+  const refused = linesIn('refused');
+  const unknown = linesIn('unknown');
+  const unseen = listed
+    ? created.filter(item => item.rowKey === null).map(({ line, sourceId }) => ({ line, id: sourceId }))
+    : [];
+  const good = refused.length + unknown.length + unseen.length === 0;
+  const summary = `${file}: ${count(created.length)} of ${plural(items.length, 'line')} created; ${plural(requests, 'request')} sent in this run.`;
+  const document = {
+    source,
+    resource,
+    file,
+    lines: items.length,
+    created: created.length,
+    inWarehouse: listed ? created.length - unseen.length : null,
+    requests,
+    refused,
+    unknown,
+    unseen,
+    ...(good ? {} : { error: { kind: 'failed', message: summary } }),
+  };
+  terminal.show(document, () =>
+    [
+      summary,
+      listed
+        ? `  ${count(created.length - unseen.length)} of them ${created.length - unseen.length === 1 ? 'is' : 'are'} in the warehouse.`
+        : `  The API has no list of ${resource}, so created records cannot be read back.`,
+      ...section('refused by the source; the next push sends them again:', refused),
+      ...section('with unknown outcome; check the source, or retry with --resend-unknown:', unknown),
+      ...section(
+        'created according to the source, but not in its list:',
+        unseen.map(({ line, id }) => ({ line, message: id === null ? 'no id was returned' : `id ${id}` })),
+      ),
+    ].join('\n'),
+  );
+  return good ? 0 : 1;
+}
+
+function section(title: string, lines: readonly { line: number; message: string }[]): string[] {
+  if (lines.length === 0) return [];
+  const shown = lines.slice(0, MOST_SHOWN).map(({ line, message }) => `  line ${line}: ${message}`);
+  const more = lines.length - shown.length;
+  return [
+    `${plural(lines.length, 'line')} ${title}`,
+    ...shown,
+    ...(more > 0 ? [`  and ${count(more)} more (--json shows all)`] : []),
+  ];
+}
+
+/** Lines per batch by default. The API documents no maximum. */
+const BATCH = 100;
+
+function showPlan(
+  terminal: Terminal,
+  plan: {
+    source: string;
+    resource: string;
+    path: string;
+    lines: readonly Line[];
+    states: ReadonlyMap<string, PushState>;
+    target: PushTarget;
+    /** The API has a list of them, so created records can be read back. */
+    listed: boolean;
+    batch: number;
+    resendUnknown?: boolean;
+  },
+): Outcome {
+  const { source, resource, path, lines, states, target, listed, resendUnknown = false } = plan;
+  const stateOf = (line: Line) => states.get(`${line.hash} ${line.ordinal}`);
+  const isUnknown = (line: Line) => ['sent', 'unknown'].includes(stateOf(line) ?? '');
+  const created = lines.filter(line => stateOf(line) === 'created').length;
+  const unknown = resendUnknown && !listed ? 0 : lines.filter(isUnknown).length;
+  const toSend = lines.filter(line => stateOf(line) !== 'created' && (unknown === 0 || !isUnknown(line)));
+  const parcels = groupRequests(target, toSend, plan.batch);
+  const batches = parcels.filter(parcel => parcel.batch).length;
+  const single = parcels.length - batches;
+  const fate = listed
+    ? 'would be looked up at the source, and sent if absent'
+    : 'cannot be looked up, so they are sent only with --resend-unknown';
+  const document = {
+    dryRun: true,
+    source,
+    resource,
+    file: path,
+    lines: lines.length,
+    toSend: toSend.length,
+    requests: parcels.length,
+    batches,
+    created,
+    unknown,
+    readBack: listed,
+  };
+  terminal.show(document, () =>
+    [
+      `${path}: ${plural(lines.length, 'line')}, all valid. Dry run: nothing was sent.`,
+      `  ${count(toSend.length)} would be created at source ${source}, with ${plural(parcels.length, 'request')}${
+        batches > 0 ? ` (${batches} with up to ${plan.batch} lines, ${single} with one)` : ''
+      }`,
+      ...(created > 0
+        ? [`  ${count(created)} ${created === 1 ? 'is' : 'are'} already created and would not be sent`]
+        : []),
+      ...(unknown > 0 ? [`  ${count(unknown)} may already be created: ${fate}`] : []),
+      ...(toSend.length + unknown === 0
+        ? ['Nothing is left to send.']
+        : [
+            listed
+              ? `Afterwards ${resource} are synced, which costs further requests, so that the created records are in the warehouse.`
+              : `The API has no list of ${resource}, so created records cannot be read back.`,
+            `To send: sluice push ${resource} ${path} --yes${optionsAgain(plan)}`,
+          ]),
+    ].join('\n'),
+  );
+  return 0;
+}
+
+const optionsAgain = ({ source, batch, resendUnknown }: { source: string; batch: number; resendUnknown?: boolean }) =>
+  `${batch === BATCH ? '' : ` --batch ${batch}`}${resendUnknown ? ' --resend-unknown' : ''}${sourceOption(source)}`;

@@ -4,8 +4,7 @@ import { countCleaned, listQuarantine } from '../../warehouse/rows/quarantine.ts
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { hasBookkeeping } from '../run/pending-migrations.ts';
-import { newCommand } from '../session/new-command.ts';
-import type { Cli, Session } from '../session/session.ts';
+import { type Cli, newCommand, type Session } from '../session/session.ts';
 
 const MOST = 1000;
 

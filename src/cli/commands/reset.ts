@@ -6,10 +6,9 @@ import { plural } from '../../service/format.ts';
 import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source-lock.ts';
 import { forgetSource, refuseOthersRows } from '../../warehouse/ledgers/sources.ts';
 import { resetResource } from '../../warehouse/rows/reset.ts';
-import { applyMigrations } from '../run/pending-migrations.ts';
-import { selectResources } from '../session/cli-options.ts';
-import { newCommand } from '../session/new-command.ts';
-import type { Cli, Outcome, Session } from '../session/session.ts';
+import { openMigrated } from '../run/pending-migrations.ts';
+import { type Cli, newCommand, type Outcome, type Session, selectResources } from '../session/session.ts';
+import { underLock } from '../session/source-settings.ts';
 
 interface Options {
   readonly yes?: boolean;
@@ -32,15 +31,9 @@ async function reset(session: Session, name: string, options: Options): Promise<
   selectResources(jobs, [name]);
   const { sourceName, schema } = settings;
   if (!options.yes) await confirm(session, name, options.source);
-  const database = await session.openDatabase();
-  await applyMigrations(session, database);
+  const database = await openMigrated(session);
   const lock = await acquireSourceLock(database, sourceName, 'reset', { waitMs: LOCK_WAIT_MS });
-  if (!lock) {
-    throw new SluiceError('failed', 'Another process is reading the source, so nothing was reset.', {
-      next: 'Stop that process or wait until it has finished, then run this command again.',
-    });
-  }
-  try {
+  return underLock(lock, 'reading the source, so nothing was reset', async () => {
     const job = jobs.get(name);
     if (!job) return 1;
     const { name: table, children } = tableDeclaration(name, job, schema);
@@ -55,10 +48,8 @@ async function reset(session: Session, name: string, options: Options): Promise<
       { resource: name, rows },
       () => `Deleted ${plural(rows, 'row')} of ${name} here. To read them again: sluice sync ${name}`,
     );
-  } finally {
-    await lock.release();
-  }
-  return 0;
+    return 0;
+  });
 }
 
 async function confirm({ terminal, signal }: Session, name: string, source?: string): Promise<void> {

@@ -7,9 +7,7 @@ import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
 import { openSandbox, SANDBOX_KEY } from '../../../sandbox/sandbox.ts';
 import { describeVariants } from '../../../sandbox/variants/variants.ts';
 import { SluiceError } from '../../errors.ts';
-import { wholeNumber } from '../session/cli-options.ts';
-import { newCommand } from '../session/new-command.ts';
-import type { Cli, Session } from '../session/session.ts';
+import { type Cli, newCommand, type Session, wholeNumber } from '../session/session.ts';
 
 const EXAMPLES = `sluice sandbox --size medium --activity 30 --port 4010
 sluice sandbox --variant order=shuffled,limit-max=1000

@@ -6,13 +6,9 @@ import { SluiceError } from '../../errors.ts';
 import { plural } from '../../service/format.ts';
 import { csv, csvSafe, type Format } from '../../service/query/csv.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';
-import { queryExpanded } from '../output/query-expanded.ts';
-import { json, ndjson } from '../output/query-formats.ts';
-import { queryTable } from '../output/query-table.ts';
-import { openResultFile } from '../output/result-file.ts';
-import { newCommand } from '../session/new-command.ts';
-import { openQueryLogin } from '../session/open-query-login.ts';
-import type { Cli, Session } from '../session/session.ts';
+import { json, ndjson, queryExpanded, queryTable } from '../output/query-formats.ts';
+import { openTextFile } from '../output/result-file.ts';
+import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
 import { PLAIN, type Terminal } from '../session/terminal.ts';
 
 const EXAMPLES = `sluice sql "select status, count(*), sum(amount) from invoices group by status"
@@ -75,11 +71,8 @@ function chooseFormat(isJson: boolean, { format, expanded }: Options): CreateFor
   if (isJson && format !== undefined && format !== 'json') refuse(`--json and --format ${format}`);
   if (expanded && (isJson || (format !== undefined && format !== 'table')))
     refuse(`--expanded and ${isJson ? '--json' : `--format ${format}`}`);
-  if (isJson || format === 'json') return json;
-  if (format === 'csv') return csv;
-  if (format === 'csv-safe') return csvSafe;
-  if (format === 'ndjson') return ndjson;
-  return expanded ? ({ colors }) => queryExpanded(colors) : queryTable;
+  const named: Partial<Record<string, CreateFormat>> = { json, csv, 'csv-safe': csvSafe, ndjson };
+  return named[isJson ? 'json' : (format ?? '')] ?? (expanded ? ({ colors }) => queryExpanded(colors) : queryTable);
 }
 
 async function writeFile(
@@ -88,16 +81,15 @@ async function writeFile(
   create: CreateFormat,
   path: string,
 ): Promise<0> {
-  const format = create({ colors: PLAIN, width: null });
   const database = await openQueryLogin(session);
-  const file = await openResultFile(path);
+  const file = await openTextFile(path, create({ colors: PLAIN, width: null }));
   let rowCount = 0;
   try {
-    await readQuery(database, query, (columns, rows) => {
+    await readQuery(database, query, async (columns, rows) => {
       rowCount += rows.length;
-      return file.write(format.write(columns, rows));
+      await file.write(columns, rows);
+      return true;
     });
-    await file.write(format.end());
     await file.complete();
   } finally {
     await file.close();

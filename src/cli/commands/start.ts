@@ -1,29 +1,35 @@
 import type { Command } from 'commander';
 import { withAnySignal } from '../../any-signal.ts';
-import type { SourceConfig } from '../../config/config.ts';
+import { MINUTE, SECOND } from '../../clock.ts';
+import { embeddedStatus, openEmbedded } from '../../embedded-postgres/embedded-server.ts';
+import { limitServerLog } from '../../embedded-postgres/server-process.ts';
 import { type AgendaMemory, newMemory } from '../../engine/run/agenda/agenda.ts';
+import { explain, isKind } from '../../errors.ts';
 import { refuseUnprotectedHost } from '../../service/access/token-guard.ts';
+import { createPulse, type Pulse } from '../../service/health/pulse.ts';
 import { watchEventLoop } from '../../service/health/watch-event-loop.ts';
-import { type Planned, startSchedule } from '../../service/schedule/schedule.ts';
+import { monitorIncidents } from '../../service/incidents/incident-monitor.ts';
+import { startSchedule } from '../../service/schedule/schedule.ts';
+import { createTicks } from '../../service/schedule/ticks.ts';
 import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
 import { startWakeUps } from '../../service/schedule/wake-ups.ts';
+import { openService } from '../../service/service.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { findPowers, POWERS_NEXT } from '../../warehouse/reports/login-powers.ts';
-import { TARGET_NEXT } from '../agenda/describe-targets.ts';
-import { readTargets } from '../agenda/read-targets.ts';
-import { limitConnections } from '../run/limit-connections.ts';
-import { applyMigrations } from '../run/pending-migrations.ts';
-import { serviceName } from '../run/running-service.ts';
-import { describeTls, TLS_NEXT } from '../session/describe-tls.ts';
-import { newCommand } from '../session/new-command.ts';
-import type { Cli, Session } from '../session/session.ts';
-import { describeShared, SHARED_NEXT } from '../session/shared-sources.ts';
-import { isOpen, type OpenSource, schedulesOf } from '../session/source-settings.ts';
-import { checkSources } from '../start/check-sources.ts';
-import { keepEmbedded } from '../start/keep-embedded.ts';
-import { readDue } from '../start/read-due.ts';
-import { serveBeside } from '../start/serve-beside.ts';
-import { aborted, stopAfterDraining, unlessStopped } from '../start/stop-signals.ts';
+import { applyMigrations, listPending } from '../run/pending-migrations.ts';
+import { limitConnections } from '../run/read-source.ts';
+import { readTargets, TARGET_NEXT } from '../run/targets.ts';
+import { describeShared, describeTls, SHARED_NEXT, TLS_NEXT } from '../session/check-settings.ts';
+import { type Cli, newCommand, type Session } from '../session/session.ts';
+import {
+  agendaRules,
+  isOpen,
+  type OpenSource,
+  openLedger,
+  schedulesOf,
+  serviceName,
+} from '../session/source-settings.ts';
+import { checkSources, readDue } from '../start/read-due.ts';
 
 export function startCommand(cli: Cli): Command {
   return newCommand(
@@ -41,7 +47,10 @@ async function start(session: Session): Promise<0> {
   const unprotected = describeTls(database.url);
   if (unprotected !== null) log.warn(`${unprotected}. ${TLS_NEXT}`);
   const atOnce = await limitConnections(database, sources.length);
-  const applied = await unlessStopped(draining, applyMigrations(session, database));
+  const applied = await applyMigrations(session, database).catch((error: unknown) => {
+    if (draining.aborted && isKind(error, 'stopped')) return null;
+    throw error;
+  });
   if (applied === null) {
     log.info('sluice has stopped before its tables were migrated; the next start migrates them');
     return 0;
@@ -90,29 +99,33 @@ async function startParts(
   atOnce: number,
   closing: (() => Promise<void>)[],
 ): Promise<void> {
-  const { clock, log, draining } = session;
+  const { jobs, clock, log, draining } = session;
   const stopping = stopAfterDraining(session);
   closing.push(watchEventLoop(session));
   closing.push(keepEmbedded(session));
   const beside = await serveBeside(session, database, sources);
   closing.push(() => beside.close());
-  const planned = sources.flatMap(source => plan(source, session));
+  const planned = sources.flatMap(source =>
+    [...schedulesOf(source, jobs)].map(([resource, schedule]) => ({
+      ...{ source: source.name, resource, schedule },
+      timeZone: source.scheduleTimeZone,
+    })),
+  );
   const onSlot = (source: string) => wakeUp(database, source);
   const schedule = await startSchedule({ planned, database, clock, log, onSlot });
   closing.push(() => schedule.stop());
-  const byName = new Map(sources.map(source => [source.name, source]));
-  const memories = new Map(sources.map(({ name }) => [name, newMemory()]));
+  const byName = new Map(sources.map(source => [source.name, { source, memory: newMemory() }]));
   const wakeUps = await startWakeUps({
     database,
     sources: [...byName.keys()],
     most: atOnce,
     wake: async (name, turn) => {
-      const source = byName.get(name) as OpenSource;
+      const { source, memory } = byName.get(name) as { source: OpenSource; memory: AgendaMemory };
       try {
         return await withAnySignal([draining, turn.signal], ({ signal }) =>
           readDue({ ...session, signal: stopping, draining: signal }, database, source, {
             pulse: beside.pulse,
-            memory: memories.get(name) as AgendaMemory,
+            memory,
             othersWait: () => turn.isAwaited(),
           }),
         );
@@ -126,7 +139,116 @@ async function startParts(
   closing.splice(-1, 0, () => wakeUps.stop());
 }
 
-function plan(source: SourceConfig, { jobs }: Session): Planned[] {
-  const { name, scheduleTimeZone: timeZone } = source;
-  return [...schedulesOf(source, jobs)].map(([resource, schedule]) => ({ source: name, resource, schedule, timeZone }));
+/** A request has six attempts; the seventh time-out and the spare time cover the pauses between them and a slow machine. */
+const ATTEMPTS = 7;
+const SPARE_MS = 10 * MINUTE;
+
+/** Starts the HTTP port and the incident monitor of a service. The caller beats `pulse` whenever a loop makes progress. */
+async function serveBeside(
+  session: Session,
+  database: Database,
+  sources: readonly OpenSource[],
+): Promise<{ pulse: Pulse; close(): Promise<void> }> {
+  const { settings, jobs, clock, log, terminal } = session;
+  // A source may ask for a wait of a whole window before the next attempt.
+  const longestMs = Math.max(0, ...sources.map(({ settings }) => settings.windowMs + ATTEMPTS * settings.timeoutMs));
+  const pulse = createPulse(longestMs + SPARE_MS);
+  const served = sources.map(source => {
+    const { name, schema, timeZone, settings } = source;
+    const ledger = openLedger(database, name, settings);
+    const schedules = schedulesOf(source, jobs);
+    const ticks = [...new Set(schedules.values())].map(schedule => createTicks(schedule, timeZone));
+    const nextTickAt = (now: number) => {
+      const nexts = ticks.flatMap(each => each.next(now) ?? []);
+      return nexts.length === 0 ? null : Math.min(...nexts);
+    };
+    const rules = agendaRules(source);
+    const scheduled = [...schedules.keys()];
+    return { name, schema, timeZone, jobs, scheduled, rules, usage: () => ledger.usage(), nextTickAt };
+  });
+  const { alertWebhookUrl: alertUrl, freshnessLimitMs } = settings;
+  const common = { database, sources: served, hide: terminal.hidden, clock, log };
+  // The start has migrated all of them. Each probe checks one, in turn: checking 200 took longer than a probe waits.
+  let probes = 0;
+  const service = await openService({
+    ...common,
+    ...{ host: settings.host, port: settings.port, token: settings.token },
+    openReader: readerOf(session),
+    pending: () => listPending(session, database, sources.slice(probes++ % sources.length).slice(0, 1)),
+    pulse,
+    onHints: source => wakeUp(database, source),
+  });
+  const stopping = new AbortController();
+  const watching = monitorIncidents({ ...common, alertUrl, freshnessLimitMs }, stopping.signal);
+  log.info({ url: service.url }, 'console');
+  return {
+    pulse,
+    async close() {
+      stopping.abort();
+      await watching;
+      await service.close();
+    },
+  };
+}
+
+/** Opened when it is first asked for; closed with the session. */
+function readerOf(session: Session): () => Promise<Database | null> {
+  let opening: Promise<Database | null> | undefined;
+  const open = async () => {
+    const reader = await session.openReader();
+    // Else it would be the owner, who may write.
+    return reader.readerUrl === null ? null : reader;
+  };
+  return () => {
+    opening ??= open().catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  };
+}
+
+const CHECK_EVERY_MS = 5 * SECOND;
+
+/** While a service runs, restarts the embedded Postgres if it stops, after a crash or `sluice stop-db`, and limits its log. Returns what ends that. */
+function keepEmbedded({ settings, log, clock }: Session): () => Promise<void> {
+  if (settings.databaseUrl) return async () => undefined;
+  const { dataDir } = settings;
+  const over = new AbortController();
+  async function watch(): Promise<void> {
+    while (!over.signal.aborted) {
+      try {
+        await clock.sleep(CHECK_EVERY_MS, over.signal);
+        const { state, home } = await embeddedStatus(dataDir);
+        await limitServerLog(home);
+        if (state !== 'stopped') continue;
+        log.warn('the embedded Postgres server has stopped; starting it again');
+        await openEmbedded({ dataDir, log });
+      } catch (error) {
+        if (!over.signal.aborted)
+          log.error({ reason: explain(error) }, 'could not check or start the embedded Postgres server; trying again');
+      }
+    }
+  }
+  const watching = watch();
+  return async () => {
+    over.abort();
+    await watching;
+  };
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise(resolve => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+/** Aborts at the second signal, or at the end of the drain period after the first. */
+function stopAfterDraining({ settings, clock, signal, draining }: Session): AbortSignal {
+  const stopping = new AbortController();
+  void aborted(draining)
+    .then(() => clock.sleep(settings.drainMs, signal))
+    .catch(() => undefined)
+    .then(() => stopping.abort(draining.reason));
+  return stopping.signal;
 }

@@ -16,10 +16,8 @@ import type { Spending } from '../../warehouse/reports/report.ts';
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
-import { isServiceRunning } from '../run/running-service.ts';
-import { newCommand } from '../session/new-command.ts';
-import type { Cli, Session, Warehouse } from '../session/session.ts';
-import { agendaRules, openLedger, paceOf, schedulesOf } from '../session/source-settings.ts';
+import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
+import { agendaRules, isServiceRunning, openLedger, paceOf, schedulesOf } from '../session/source-settings.ts';
 
 export function statusCommand(cli: Cli): Command {
   return newCommand(
@@ -68,16 +66,9 @@ async function readState(session: Session, database: Warehouse) {
   return { database: url, sources };
 }
 
-interface SourceState {
-  readonly source: SourceConfig;
-  /** A service reads it. */
-  readonly service: boolean;
-  /** As of which tick all that was due was read (epoch ms); null while that is not known. */
-  readonly upToDateAt: number | null;
-  readonly status: SourceStatus;
-}
+type SourceState = Awaited<ReturnType<typeof readSource>>;
 
-async function readSource(session: Session, database: Database, source: SourceConfig): Promise<SourceState> {
+async function readSource(session: Session, database: Database, source: SourceConfig) {
   const { name, schema, settings } = source;
   const { jobs } = session;
   const scheduled = [...schedulesOf(source, jobs).keys()];
@@ -85,7 +76,9 @@ async function readSource(session: Session, database: Database, source: SourceCo
   const service = await isServiceRunning(database, name);
   const rules = agendaRules(source);
   const status = await readSourceStatus(database, { name, schema, jobs, scheduled, rules, isServed: service, usage });
-  return { source, service, status, upToDateAt: await readUpToDate(database, { name, scheduled }) };
+  // As of which tick all that was due was read; null while that is not known.
+  const upToDateAt = await readUpToDate(database, { name, scheduled });
+  return { source, service, status, upToDateAt };
 }
 
 /** The open orders, each with what it still needs. */
@@ -171,11 +164,13 @@ function drawSource(session: Session, state: SourceState): string[] {
   if (status.usage) parts.push(`${colors.bold('Requests')}  ${budgetLine(status.usage, at => moment(at, timeZone))}`);
   if (status.lastHour.length > 0) parts.push(`${colors.bold('Last hour')} ${spentLine(status.lastHour)}`);
   parts.push('', drawTable(resourceTable(status, timeZone)));
-  for (const { resource, apart } of status.resources.filter(each => each.apart.length > 0))
+  for (const { resource, apart } of status.resources.filter(each => each.apart.length > 0)) {
+    const some = `${apart.slice(-3).join(', ')}${apart.length > 3 ? ` and ${apart.length - 3} more months` : ''}`;
     parts.push(
       '',
-      `The source's monthly report disagrees with the rows of ${resource} for ${someOf(apart)}; see sluice.coverage.`,
+      `The source's monthly report disagrees with the rows of ${resource} for ${some}; see sluice.coverage.`,
     );
+  }
   const delays = delayTable(status);
   if (delays) parts.push('', drawTable(delays));
   if (status.runs.length > 0) parts.push('', drawTable(runTable(status, timeZone)));
@@ -190,9 +185,6 @@ function serviceText(service: boolean, reader: SourceStatus['reader']): string {
   if (service) return command ? `running; now ${command}` : 'running';
   return command ? `none; ${command}` : 'not running (start it: sluice start)';
 }
-
-const someOf = (months: readonly string[]): string =>
-  `${months.slice(-3).join(', ')}${months.length > 3 ? ` and ${months.length - 3} more months` : ''}`;
 
 function orderTable(state: SourceState): StatusTable {
   const at = (value: number | string) => minute(value, state.source.timeZone);

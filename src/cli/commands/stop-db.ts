@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { stopEmbedded } from '../../embedded-postgres/embedded-server.ts';
-import { newCommand } from '../session/new-command.ts';
-import type { Cli } from '../session/session.ts';
+import { type Cli, newCommand } from '../session/session.ts';
 
 export function stopDbCommand(cli: Cli): Command {
   return newCommand(

@@ -1,11 +1,19 @@
 import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
-import { showDryRun } from '../estimate/show-dry-run.ts';
+import { showDryRun } from '../run/estimate-work.ts';
 import { readSources } from '../run/read-sources.ts';
 import { showSummary } from '../run/summary.ts';
-import { selectResources, wholeNumber } from '../session/cli-options.ts';
-import { DRY_RUN, MAX_REQUESTS, NO_WAIT, newCommand } from '../session/new-command.ts';
-import type { Cli, Outcome, Session } from '../session/session.ts';
+import {
+  type Cli,
+  DRY_RUN,
+  MAX_REQUESTS,
+  NO_WAIT,
+  newCommand,
+  type Outcome,
+  type Session,
+  selectResources,
+  wholeNumber,
+} from '../session/session.ts';
 
 const EXAMPLES = `sluice sync                       every resource
 sluice sync invoices              one resource

@@ -1,13 +1,21 @@
 import type { Command } from 'commander';
 import { count, plural } from '../../service/format.ts';
 import { isUnreadableKey } from '../../source/paging/row-key.ts';
-import { showDryRun } from '../estimate/show-dry-run.ts';
 import { table } from '../output/table.ts';
+import { showDryRun } from '../run/estimate-work.ts';
 import { type ReadResult, readSources } from '../run/read-sources.ts';
 import { endNote, failuresOf, outcomeOf, resourceNames, showSummary, summarise } from '../run/summary.ts';
-import { selectResources, wholeNumber } from '../session/cli-options.ts';
-import { DRY_RUN, MAX_REQUESTS, NO_WAIT, newCommand } from '../session/new-command.ts';
-import type { Cli, Outcome, Session } from '../session/session.ts';
+import {
+  type Cli,
+  DRY_RUN,
+  MAX_REQUESTS,
+  NO_WAIT,
+  newCommand,
+  type Outcome,
+  type Session,
+  selectResources,
+  wholeNumber,
+} from '../session/session.ts';
 
 const EXAMPLES = `sluice verify                     report differences; change nothing
 sluice verify invoices --repair   make the warehouse equal to the source`;
@@ -21,13 +29,7 @@ interface Options {
   readonly maxRequests?: number;
 }
 
-interface Report {
-  readonly absent: readonly string[];
-  readonly different: readonly string[];
-  readonly extra: readonly string[];
-  readonly unreadable: readonly string[];
-  readonly unproven: readonly string[];
-}
+type Report = Record<'absent' | 'different' | 'extra' | 'unreadable' | 'unproven', readonly string[]>;
 
 export function verifyCommand(cli: Cli): Command {
   return newCommand('verify', 'Compare every slice with the source; exit with 1 if anything differs', EXAMPLES)
@@ -74,7 +76,7 @@ function showReport({ terminal }: Session, read: ReadResult): Outcome {
         { right: [4, 5], wrap: { 1: 21, 2: 21, 3: 21 } },
       ),
       '',
-      ...notCompared(unproven),
+      ...(unproven.length > 0 ? [NOT_COMPARED, `  ${namesText(unproven)}`] : []),
       ...(quarantined > 0
         ? [
             `${plural(quarantined, 'record')} could not be parsed and ${quarantined === 1 ? 'is' : 'are'} not in the warehouse. See: sluice quarantine`,
@@ -91,6 +93,8 @@ function showReport({ terminal }: Session, read: ReadResult): Outcome {
   return differs ? 1 : outcomeOf(error, read);
 }
 
+const NOT_COMPARED =
+  'Not compared, because never read in full (next: sluice sync) or because the answers contradict each other:';
 const EQUALS_SHOWN =
   'Every row that the source shows is equal in the warehouse. Rows beyond the end of a list were not compared.';
 
@@ -120,13 +124,10 @@ function differenceRow(name: string, each: ReturnType<typeof compare>): string[]
   ];
 }
 
-function notCompared(slices: readonly string[]): string[] {
-  if (slices.length === 0) return [];
-  const more = slices.length - MOST_NAMED;
-  return [
-    'Not compared, because never read in full (next: sluice sync) or because the answers contradict each other:',
-    `  ${slices.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${count(more)} more` : ''}`,
-  ];
+/** The first few names, of `all` in number. */
+function namesText(names: readonly string[], all = names.length): string {
+  const more = all - Math.min(names.length, MOST_NAMED);
+  return `${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${count(more)} more` : ''}`;
 }
 
 /** The first few records of each resource that did not parse, by the keys that `sluice quarantine` shows. */
@@ -136,17 +137,12 @@ function quarantinedLines(
 ): string[] {
   return resources
     .filter(({ quarantinedKeys }) => quarantinedKeys.length > 0)
-    .map(each => {
-      const named = each.quarantinedKeys.slice(0, MOST_NAMED).map(shortKey);
-      const more = each.quarantined - named.length;
-      return `  ${nameOf(each)} ${named.join(', ')}${more > 0 ? ` and ${count(more)} more` : ''}`;
-    });
+    .map(each => `  ${nameOf(each)} ${namesText(each.quarantinedKeys.map(shortKey), each.quarantined)}`);
 }
 
 /** A record whose id cannot be read is known by a hash, of which the beginning is enough to find it in the quarantine. */
 const shortKey = (key: string): string => (isUnreadableKey(key) ? `${key.slice(0, 9)}..` : key);
 
-/** How many, and the first few. */
 function keysText(keys: readonly string[]): string {
   if (keys.length === 0) return '0';
   const rest = keys.length > MOST_NAMED ? ', ..' : '';

@@ -12,14 +12,11 @@ import {
   renewSecret,
   type Webhook,
 } from '../../warehouse/ledgers/receivers.ts';
-import { momentWithZone } from '../output/moments.ts';
+import { createWaitNote, momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
-import { createWaitNote } from '../output/wait-note.ts';
-import { applyMigrations, hasBookkeeping } from '../run/pending-migrations.ts';
-import { isServiceRunning } from '../run/running-service.ts';
-import { NO_WAIT, newCommand } from '../session/new-command.ts';
-import type { Cli, Session } from '../session/session.ts';
-import { openLedger } from '../session/source-settings.ts';
+import { hasBookkeeping, openMigrated } from '../run/pending-migrations.ts';
+import { type Cli, NO_WAIT, newCommand, type Session } from '../session/session.ts';
+import { isServiceRunning, openLedger } from '../session/source-settings.ts';
 
 const PATH = '/api/v2/webhooks';
 const CANNOT_UNREGISTER =
@@ -73,8 +70,7 @@ async function registerAddress(session: Session, options: Options): Promise<0> {
     );
     return 0;
   }
-  const database = await session.openDatabase();
-  await applyMigrations(session, database);
+  const database = await openMigrated(session);
   if (options.newSecret) await renewSecret(database.kysely, name);
   const secret = await receiverSecret(database.kysely, name);
   // The source may repeat the address in its messages; only the result may show it.

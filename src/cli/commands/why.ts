@@ -7,9 +7,7 @@ import { recordVerdict } from '../../service/record/record-verdict.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { hasBookkeeping, listPending, pendingText } from '../run/pending-migrations.ts';
-import { selectResources } from '../session/cli-options.ts';
-import { newCommand } from '../session/new-command.ts';
-import type { Cli, Session } from '../session/session.ts';
+import { type Cli, newCommand, type Session, selectResources } from '../session/session.ts';
 
 const EXAMPLES = `sluice why invoices 4711
 sluice why customers 17 --json`;

@@ -7,32 +7,21 @@ import type { Task } from '../../engine/task/task.ts';
 import { count, plural } from '../../service/format.ts';
 import { visibleText } from '../../visible-text.ts';
 import type { Terminal } from '../session/terminal.ts';
-import { crowdedText, limitText, NOTICED_MS, pauseText, retryText, SAME_WAIT_MS } from './wait-note.ts';
+import { crowdedText, limitText, NOTICED_MS, pauseText, retryText, SAME_WAIT_MS } from './moments.ts';
 
 /** Progress of one resource. `share`: the part of its rows that has been read, 0 to 1; null if unknown. */
-export interface Standing {
+interface Standing {
   readonly resource: string;
   readonly rows: number;
   readonly requests: number;
   readonly share: number | null;
 }
 
-/** Shows the progress of one source. */
 export interface Progress {
   readonly onEvent: (event: LoopEvent) => void;
   update(standing: Standing): void;
   /** `until`: epoch milliseconds. */
   waiting(until: number): void;
-}
-
-interface Shown {
-  update(standing: Standing): void;
-  /** Applies to every resource whose name starts with `prefix`. */
-  waiting(text: string, prefix: string, until: number): void;
-  ended(resource: string, state: string): void;
-  /** A line that stays. */
-  note(text: string): void;
-  stop(): void;
 }
 
 const LINE_EVERY_MS = 10 * SECOND;
@@ -53,18 +42,15 @@ export function createProgress(options: { terminal: Terminal; clock: Clock }): {
       update,
       waiting,
       onEvent(event) {
-        if (event.kind === 'waiting') return waiting(clock.now() + event.waitMs);
+        const at = clock.now() + ('waitMs' in event ? event.waitMs : 0);
+        if (event.kind === 'waiting') return waiting(at);
         if (event.kind === 'crowded') return shown.note(`${prefix}${crowdedText(event.allowed, event.concurrency)}`);
         if (event.kind === 'retrying') {
-          const at = clock.now() + event.waitMs;
           if (event.waitMs >= NOTICED_MS) shown.waiting(retryText(event.came, at, timeZone), prefix, at);
           return;
         }
         const { task } = event;
-        if (event.kind === 'pausing') {
-          const at = clock.now() + event.waitMs;
-          return shown.note(`${prefix}${task.resource.name}: ${pauseText(at, timeZone)}`);
-        }
+        if (event.kind === 'pausing') return shown.note(`${prefix}${task.resource.name}: ${pauseText(at, timeZone)}`);
         const { rowsRead, requests } = task.counts;
         update({ resource: task.resource.name, rows: rowsRead, requests, share: shareOf(task) });
         if (event.kind === 'ended') shown.ended(`${prefix}${task.resource.name}`, event.state ?? 'done');
@@ -88,11 +74,11 @@ function shareOf(task: Task): number | null {
   return Math.min((task.reportOnly ? task.counts.rowsRead : proven) / wanted, 1);
 }
 
-function createLines(terminal: Terminal, clock: Clock): Shown {
+function createLines(terminal: Terminal, clock: Clock) {
   const last = new Map<string, number>();
   const reported = new Map<string, number>();
   return {
-    update({ resource, rows, requests }) {
+    update({ resource, rows, requests }: Standing) {
       const before = last.get(resource);
       if (before === undefined) terminal.note(`${resource}: reading`);
       else if (clock.now() - before >= LINE_EVERY_MS)
@@ -100,21 +86,22 @@ function createLines(terminal: Terminal, clock: Clock): Shown {
       else return;
       last.set(resource, clock.now());
     },
-    waiting(text, prefix, until) {
+    /** Applies to every resource whose name starts with `prefix`. */
+    waiting(text: string, prefix: string, until: number) {
       if (Math.abs(until - (reported.get(prefix) ?? 0)) < SAME_WAIT_MS) return;
       reported.set(prefix, until);
       terminal.note(`${prefix}${text}`);
     },
-    ended(resource, state) {
+    ended(resource: string, state: string) {
       last.delete(resource);
       terminal.note(`${resource}: ${state}`);
     },
-    note: text => terminal.note(text),
-    stop: () => undefined,
+    note: (text: string) => terminal.note(text),
+    stop: (): void => undefined,
   };
 }
 
-function createBars(): Shown {
+function createBars(): ReturnType<typeof createLines> {
   const multi = new cliProgress.MultiBar({
     format: '{resource} {bar} {rows} rows  {requests} requests  {note}',
     barCompleteChar: '█',

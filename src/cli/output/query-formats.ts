@@ -1,7 +1,12 @@
+import stringWidth from 'string-width';
+import { plural } from '../../service/format.ts';
 import { isoText } from '../../service/iso-times.ts';
 import type { Format } from '../../service/query/csv.ts';
 import { NUMBERS } from '../../service/query/numbers.ts';
+import { visibleLines, visibleText } from '../../visible-text.ts';
 import type { ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';
+import type { Colors, Terminal } from '../session/terminal.ts';
+import { draw, GAP } from './table.ts';
 
 const BOOLEAN = 16;
 const TIMESTAMP = 1114;
@@ -26,7 +31,6 @@ export const ndjson = (): Format => ({
   end: () => '',
 });
 
-/** An array of objects. */
 export function json(): Format {
   let begun = false;
   return {
@@ -37,5 +41,121 @@ export function json(): Format {
       return start + objects.join(',\n');
     },
     end: () => '\n]\n',
+  };
+}
+
+const NARROWEST = 4;
+const CUT = '; values ending in … are cut, --expanded or --format csv shows them in full';
+
+/**
+ * A table. On a terminal it fits the width: the first batch sets the column widths, and longer values are cut. Elsewhere nothing is cut,
+ * and a longer value of a later batch moves the rest of its line.
+ */
+export function queryTable({ colors, width }: Pick<Terminal, 'colors' | 'width'>): Format {
+  let widths: number[] | undefined;
+  let rowCount = 0;
+  let cut = false;
+  return {
+    write(columns, rows) {
+      rowCount += rows.length;
+      const first = widths === undefined;
+      widths ??= measureColumns(columns, rows, width ?? Number.POSITIVE_INFINITY);
+      if (columns.length === 0 || (rows.length === 0 && !first)) return '';
+      const shown = (value: string, at: number) => (width === null ? value : cutTo(value, widths?.[at] ?? 0));
+      const cells = rows.map(row =>
+        row.map((value, at) => (value === null ? colors.dim('NULL') : shown(visibleText(value), at))),
+      );
+      const head = first ? [columns.map(({ name }, at) => colors.bold(shown(visibleText(name), at)))] : [];
+      const aligns = columns.map(column => (NUMBERS.has(column.oid) ? ('right' as const) : ('left' as const)));
+      if (width === null) return drawWhole([...head, ...cells], widths, aligns);
+      cut ||= rows.some(row =>
+        row.some((value, at) => displayWidth(visibleText(value ?? 'NULL')) > (widths?.[at] ?? 0)),
+      );
+      const drawn = draw(cells, {
+        colWidths: widths,
+        colAligns: aligns,
+        truncate: '…',
+        ...(head[0] ? { head: head[0] } : {}),
+      });
+      return `${drawn}\n`;
+    },
+    end: () => colors.dim(`(${plural(rowCount, 'row')}${cut ? CUT : ''})`).concat('\n'),
+  };
+}
+
+/** Without cutting; cli-table3 cuts whatever exceeds a column. */
+function drawWhole(
+  rows: readonly string[][],
+  widths: readonly number[],
+  aligns: readonly ('left' | 'right')[],
+): string {
+  const drawn = (cell: string, at: number) => {
+    const fill = ' '.repeat(Math.max((widths[at] ?? 0) - displayWidth(cell), 0));
+    return aligns[at] === 'right' ? fill + cell : cell + fill;
+  };
+  return rows.map(row => `${row.map(drawn).join(' '.repeat(GAP)).trimEnd()}\n`).join('');
+}
+
+/** cli-table3 would shorten a text by one character at a time and measure the rest each time: seconds for 2000 wide characters. */
+function cutTo(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  let kept = '';
+  let used = 0;
+  for (const { segment } of GRAPHEMES.segment(text.slice(0, MOST_MEASURED))) {
+    used += displayWidth(segment);
+    if (used >= width) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}
+
+const GRAPHEMES = new Intl.Segmenter();
+
+/** Shrinks the widest columns first. */
+function measureColumns(columns: readonly ColumnInfo[], rows: readonly TextRow[], width: number): number[] {
+  const widths = columns.map(({ name }, index) =>
+    rows.reduce(
+      (widest, row) => Math.max(widest, Math.min(displayWidth(visibleText(row[index] ?? 'NULL')), MOST_MEASURED)),
+      Math.max(displayWidth(visibleText(name)), NARROWEST),
+    ),
+  );
+  const most = width - GAP * (columns.length - 1);
+  for (let sum = widths.reduce((a, b) => a + b, 0); sum > most; sum--) {
+    const widest = widths.indexOf(Math.max(...widths));
+    if ((widths[widest] as number) <= NARROWEST) break;
+    widths[widest] = (widths[widest] as number) - 1;
+  }
+  return widths;
+}
+
+/** No line is as long, so its exact width does not matter: string-width would take seconds for a megabyte. */
+const MOST_MEASURED = 2000;
+
+/** string-width takes 60 µs for a cell of 24 characters, which is too long for 100,000 rows of plain ASCII. */
+const displayWidth = (text: string): number =>
+  text.length > MOST_MEASURED || /^[\x20-\x7e]*$/.test(text) ? text.length : stringWidth(text);
+
+/** One column a line, for rows that are wider than a screen. Nothing is cut; further lines of a value are indented. */
+export function queryExpanded(colors: Colors): Format {
+  let rowCount = 0;
+  return {
+    write(columns, rows) {
+      const names = columns.map(column => visibleText(column.name));
+      const width = Math.max(0, ...names.map(displayWidth));
+      const indent = `\n${' '.repeat(width + 2)}`;
+      const lines = rows.flatMap(row => [
+        colors.dim(`-- row ${++rowCount}`),
+        ...names.map((name, at) => {
+          const value = row[at] ?? null;
+          const shown =
+            value === null
+              ? colors.dim('NULL')
+              : visibleLines(value.replaceAll(/\r\n|\r/g, '\n')).replaceAll('\n', indent);
+          return `${colors.bold(name)}${' '.repeat(width + 2 - displayWidth(name))}${shown}`.trimEnd();
+        }),
+      ]);
+      return lines.map(line => `${line}\n`).join('');
+    },
+    end: () => colors.dim(`(${plural(rowCount, 'row')})`).concat('\n'),
   };
 }

@@ -1,9 +1,11 @@
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { codeOf, SluiceError } from '../../errors.ts';
+import type { Format } from '../../service/query/csv.ts';
+import type { ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';
 
 /** A file that appears under its name only once it is complete. */
-export interface ResultFile {
-  write(part: string | Uint8Array): Promise<boolean>;
+interface ResultFile {
+  write(part: string | Uint8Array): Promise<void>;
   complete(): Promise<void>;
   /** Removes what was written, unless it is complete. */
   close(): Promise<void>;
@@ -11,6 +13,22 @@ export interface ResultFile {
 
 /** Rows of a warehouse are nobody else's business, unless a file that is replaced was shared. */
 const OWN = 0o600;
+
+export interface RowFile extends Pick<ResultFile, 'complete' | 'close'> {
+  write(columns: readonly ColumnInfo[], rows: readonly TextRow[]): Promise<void>;
+}
+
+export async function openTextFile(path: string, { write, end }: Format): Promise<RowFile> {
+  const file = await openResultFile(path);
+  return {
+    write: (columns, rows) => file.write(write(columns, rows)),
+    async complete() {
+      await file.write(end());
+      await file.complete();
+    },
+    close: () => file.close(),
+  };
+}
 
 /** Kind `usage` where the file cannot be created. */
 export async function openResultFile(path: string): Promise<ResultFile> {
@@ -27,12 +45,10 @@ export async function openResultFile(path: string): Promise<ResultFile> {
   }
   let isComplete = false;
   return {
-    async write(part) {
-      await file.appendFile(part).catch((cause: unknown) => {
+    write: part =>
+      file.appendFile(part).catch((cause: unknown) => {
         throw unwritable(path, cause);
-      });
-      return true;
-    },
+      }),
     async complete() {
       await file.close();
       await rename(part, path).catch((cause: unknown) => {

@@ -2,10 +2,9 @@ import Table from 'cli-table3';
 import { visibleText } from '../../visible-text.ts';
 import type { Colors } from '../session/terminal.ts';
 
-/** Spaces between columns. */
 export const GAP = 2;
 
-export interface TableOptions {
+interface TableOptions {
   /** Columns aligned right: counts and amounts. */
   readonly right?: readonly number[];
   /** Column to the width at which it wraps. */

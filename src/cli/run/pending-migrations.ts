@@ -3,7 +3,14 @@ import { SluiceError } from '../../errors.ts';
 import { writeComments } from '../../warehouse/database/comments.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { migrate, pendingBookkeeping, pendingMigrations } from '../../warehouse/database/migrate.ts';
-import type { Session } from '../session/session.ts';
+import type { Session, Warehouse } from '../session/session.ts';
+
+/** Opens the warehouse as its owner, with its tables up to date. */
+export async function openMigrated(session: Session): Promise<Warehouse> {
+  const database = await session.openDatabase();
+  await applyMigrations(session, database);
+  return database;
+}
 
 /** Migrates the bookkeeping and these schemas, and comments their tables; returns the migrations applied. Default: of all sources of the command. */
 export async function applyMigrations(

@@ -4,8 +4,7 @@ import { count, plural } from '../../service/format.ts';
 import type { UnprovenEnd } from '../../warehouse/reports/report.ts';
 import { table } from '../output/table.ts';
 import type { Outcome, Session } from '../session/session.ts';
-import type { OrderResult } from './complete-orders.ts';
-import { problemOf } from './judge-order.ts';
+import type { OrderResult } from './read-source.ts';
 import type { ReadResult } from './read-sources.ts';
 
 /** One order as `--json` shows it. */
@@ -26,8 +25,10 @@ export function summarise({ order, work, progress }: OrderResult) {
     // A sync shows the new ones; after a repair, what still is there counts.
     quarantined: (order.kind === 'verify' ? work?.quarantinedNow : work?.quarantined) ?? 0,
     replaced: work?.replaced ?? 0,
+    // Records read, some of them several times, and how many of them could not be parsed.
     read: work?.rowsRead ?? 0,
     unreadable: work?.quarantinedSince ?? 0,
+    // Rows of the list; null while parts of it were never read.
     listed: work?.listed ?? null,
     end: work?.end ?? null,
     slices: progress.slices,
@@ -58,12 +59,6 @@ function legend(all: readonly OrderSummary[]): string[] {
     ...(some('missing') ? ['missing: no longer shown by the source; kept until their deletion is proven'] : []),
     ...(some('quarantined') ? ['quarantined: cannot be stored; sluice quarantine shows why'] : []),
   ];
-}
-
-/** What is true now, and the next step. */
-function conclusion(all: readonly OrderSummary[]): string {
-  const rows = all.reduce((sum, { listed, end }) => sum + (end === null ? (listed ?? 0) : 0), 0);
-  return `${plural(rows, 'row')} proven equal to the source. Next: sluice sql "select * from freshness"`;
 }
 
 /** What is not proven of a list whose end nothing agrees with, and what to do if rows behind that end are gone. */
@@ -122,7 +117,6 @@ function failureText(summary: OrderSummary): string {
   return `${state}: ${reason ?? 'no reason was recorded'}`;
 }
 
-/** Prints the summary of a sync, backfill or repair. */
 export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult): Outcome {
   const { terminal } = session;
   const resources = read.results.map(summarise);
@@ -130,28 +124,28 @@ export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult
   terminal.show({ resources, ...(error ? { error } : {}) }, () =>
     [summaryTable(session, resources), ...legend(resources)].join('\n'),
   );
-  const unread = unreadLines(read.results);
-  if (!terminal.json) for (const line of unread) terminal.note(line);
+  if (terminal.json) return outcomeOf(error, read);
   const nameOf = resourceNames(resources);
-  for (const each of resources)
-    if (each.state === 'done' && each.reason !== null && !terminal.json)
-      terminal.note(`${nameOf(each)}: ${each.reason}`);
-  for (const each of resources)
-    if (each.replaced > 0 && !terminal.json)
-      terminal.note(
-        `${nameOf(each)}: ${plural(each.replaced, 'row')} came with bytes that are invalid in the encoding of the answer; U+FFFD replaces them. To find the rows: select * from ${each.resource} where _extra ? '(replaced)'`,
-      );
-  for (const each of resources) {
-    const { end } = each;
-    if (end !== null && each.state === 'done' && !terminal.json) terminal.note(endNote(nameOf(each), { ...each, end }));
-  }
-  if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
-  if (!error && unread.length === 0 && !terminal.json) terminal.note(conclusion(resources));
+  const unread = unreadLines(read.results);
+  const done = resources.filter(({ state }) => state === 'done');
+  const rows = resources.reduce((sum, { listed, end }) => sum + (end === null ? (listed ?? 0) : 0), 0);
+  const equalNote = `${plural(rows, 'row')} proven equal to the source. Next: sluice sql "select * from freshness"`;
+  const notes = [
+    ...unread,
+    ...done.flatMap(each => (each.reason === null ? [] : [`${nameOf(each)}: ${each.reason}`])),
+    ...resources.flatMap(each => (each.replaced > 0 ? [`${nameOf(each)}: ${replacedNote(each)}`] : [])),
+    ...done.flatMap(each => (each.end ? [endNote(nameOf(each), { ...each, end: each.end })] : [])),
+    ...(error ? [terminal.noteColors.red(error.message)] : unread.length === 0 ? [equalNote] : []),
+  ];
+  for (const line of notes) terminal.note(line);
   return outcomeOf(error, read);
 }
 
+const replacedNote = ({ resource, replaced }: OrderSummary): string =>
+  `${plural(replaced, 'row')} came with bytes that are invalid in the encoding of the answer; U+FFFD replaces them. To find the rows: select * from ${resource} where _extra ? '(replaced)'`;
+
 /** What syncs that did not read everything left unread, and what that would cost; a line for each source. */
-export function unreadLines(results: readonly OrderResult[]): string[] {
+function unreadLines(results: readonly OrderResult[]): string[] {
   const bySource = new Map<string, OrderResult[]>();
   for (const result of results) {
     const { kind, state, reason, source } = result.order;
@@ -172,4 +166,27 @@ export function unreadLines(results: readonly OrderResult[]): string[] {
     const command = `sluice sync --full${sourceOption(source)}`;
     return `Not read again, so not proven as of now: ${count(unread)} of ${plural(slices, 'part')} of ${names}. To read them too: ${command} (about ${cost}; waits as long as it takes)`;
   });
+}
+
+/** A sync fails if more than one of this many records could not be parsed: then something else than a few bad records is wrong. */
+const ONE_IN = 10;
+
+const SEE = 'See: sluice quarantine';
+
+type Leftover = Pick<OrderSummary, 'kind' | 'state' | 'read' | 'unreadable' | 'listed' | 'missing' | 'quarantined'>;
+
+/** Why a command fails although its order is done; to follow the resource's name. Null if it does not. */
+export function problemOf(order: Leftover): string | null {
+  const { kind, state, read, unreadable, listed, missing, quarantined } = order;
+  if (state !== 'done') return null;
+  // A list that is read in passes shows each record several times.
+  const records = listed === null ? read : Math.min(read, listed + unreadable);
+  if (kind === 'sync' && unreadable * ONE_IN > records)
+    return `failed: ${count(unreadable)} of ${plural(records, 'record')} that were read could not be parsed and ${unreadable === 1 ? 'is' : 'are'} in quarantine. ${SEE}`;
+  if (kind !== 'verify' || missing + quarantined === 0) return null;
+  const rest = [
+    ...(quarantined > 0 ? [`${plural(quarantined, 'record')} could not be parsed`] : []),
+    ...(missing > 0 ? [`the deletion of ${plural(missing, 'missing row')} is not proven`] : []),
+  ];
+  return `still differs from the source: ${rest.join(', and ')}.${quarantined > 0 ? ` ${SEE}` : ''}`;
 }

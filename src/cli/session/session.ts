@@ -1,13 +1,17 @@
+import { readdir } from 'node:fs/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { Command } from 'commander';
 import type { Clock } from '../../clock.ts';
 import type { Config, SourceConfig, SourceSettings } from '../../config/config.ts';
 import type { Job } from '../../engine/job.ts';
+import { SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { didYouMean } from '../../nearest-name.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { MigrationOptions } from '../../warehouse/database/migrate.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The settings as commands see them. */
-export interface Settings extends Omit<Config, 'secrets' | 'logLevel' | 'logLevelWords'> {
+interface Settings extends Omit<Config, 'secrets' | 'logLevel' | 'logLevelWords'> {
   /** The source that `--source` names, otherwise all of them. */
   readonly sources: readonly SourceConfig[];
   // The next four belong to a single source; reading one throws the kind `usage` if there are several.
@@ -27,7 +31,6 @@ export interface Warehouse extends Database {
 
 /** What a command works with. Its databases are closed when the command ends, whether or not it succeeds. */
 export interface Session {
-  /** Name of the command, such as `sync`. */
   readonly command: string;
   readonly terminal: Terminal;
   readonly settings: Settings;
@@ -59,3 +62,103 @@ export interface Cli {
     work: (session: Session, ...given: A) => Promise<Outcome>,
   ): (...given: A) => Promise<void>;
 }
+
+type Given = Omit<Settings, 'source' | 'sourceName' | 'timeZone' | 'schema'>;
+
+/** The settings for one command: those of the source that `--source` names, otherwise of all. Kind `usage` for an unknown name. */
+export function selectSettings(given: Given, named: string | undefined): Settings {
+  const known = given.sources.map(source => source.name);
+  const names = known.join(', ');
+  const sources = given.sources.filter(source => named === undefined || source.name === named);
+  if (sources.length === 0) {
+    const near = didYouMean(named ?? '', known);
+    throw new SluiceError('usage', `Unknown source "${named}"${near}.`, { next: `Sources: ${names}.` });
+  }
+  const single = (): SourceConfig => {
+    const [source] = sources;
+    if (source && sources.length === 1) return source;
+    throw new SluiceError('usage', 'This command works on one source, and there are several.', {
+      next: `Name one with --source: ${names}.`,
+    });
+  };
+  return {
+    ...given,
+    sources,
+    get source() {
+      return single().settings;
+    },
+    get sourceName() {
+      return single().name;
+    },
+    get timeZone() {
+      return single().timeZone;
+    },
+    get schema() {
+      return single().schema;
+    },
+  };
+}
+
+/** The jobs declared in `folder`, one per file; the file name is the resource. */
+export async function loadJobs(folder: URL): Promise<Map<string, Job>> {
+  const path = fileURLToPath(folder);
+  const files = (await readdir(path)).filter(file => /^[a-z][a-z0-9_]*\.(ts|js)$/.test(file)).sort();
+  const jobs = new Map<string, Job>();
+  for (const file of files) {
+    const loaded = (await import(pathToFileURL(`${path}/${file}`).href)) as { default?: Partial<Job> };
+    const job = loaded.default;
+    if (!job?.path || !job.record || !job.slicings) {
+      throw new SluiceError('failed', `${path}/${file} does not export a job as its default.`, {
+        next: 'Add: export default defineJob({ .. }).',
+      });
+    }
+    jobs.set(file.slice(0, -3), job as Job);
+  }
+  return jobs;
+}
+
+/** The login that may only read. Says so where queries run with all rights of DATABASE_URL. */
+export async function openQueryLogin(session: Session): Promise<Database> {
+  const database = await session.openReader();
+  if (database.readerUrl === null)
+    session.terminal.note(
+      'This query runs with the rights of DATABASE_URL, because no login that may only read is set. Create one: sluice grant',
+    );
+  return database;
+}
+
+/** The named resources, each once; all resources if none is named. Kind `usage` for an unknown one. */
+export function selectResources(jobs: ReadonlyMap<string, Job>, names: readonly string[]): string[] {
+  for (const name of names) {
+    if (jobs.has(name)) continue;
+    throw new SluiceError('usage', `Unknown resource "${name}"${didYouMean(name, jobs.keys())}.`, {
+      next: `Resources: ${[...jobs.keys()].join(', ')}.`,
+    });
+  }
+  return names.length === 0 ? [...jobs.keys()] : [...new Set(names)];
+}
+
+/** A parser for a numeric option. It throws the kind `usage` for anything but a whole number in the range. */
+export function wholeNumber(flag: string, least: number, most: number): (text: string) => number {
+  return text => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+    throw new SluiceError('usage', `${flag} ${text} is not valid.`, {
+      next: `Expected: a whole number from ${least} to ${most}.`,
+    });
+  };
+}
+
+/** A command with the options that all commands share. `examples`: one command line each, shown by `--help`. */
+export function newCommand(name: string, description: string, examples: string): Command {
+  return new Command(name)
+    .description(description)
+    .option('--json', 'print one JSON document to stdout; logs and progress go to stderr')
+    .option('--no-color', 'disable colours (or set NO_COLOR=1)')
+    .option('--source <name>', 'use only this source of the sources file')
+    .addHelpText('after', `\nExamples:\n${examples.replaceAll(/^/gm, '  ')}`);
+}
+
+export const NO_WAIT = 'at the request limit, stop with exit code 75 instead of waiting; progress is kept';
+export const DRY_RUN = 'print what it would cost and when it would be done; send no request and change nothing';
+export const MAX_REQUESTS = 'stop with exit code 75 after <n> requests; progress is kept';

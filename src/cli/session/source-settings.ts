@@ -4,9 +4,13 @@ import { HOUR, MINUTE } from '../../clock.ts';
 import type { SourceConfig, SourceSettings } from '../../config/config.ts';
 import type { AgendaRules } from '../../engine/agenda/list-facts.ts';
 import type { Job } from '../../engine/job.ts';
+import { SluiceError } from '../../errors.ts';
 import type { Database } from '../../warehouse/database/database.ts';
+import type { SourceLock } from '../../warehouse/database/source-lock.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import { recogniseSource } from '../../warehouse/ledgers/sources.ts';
+import { isConnected } from '../../warehouse/reports/report.ts';
+import type { Session } from './session.ts';
 
 /** A source whose address and key are set. */
 export type OpenSource = SourceConfig & { readonly settings: SourceSettings };
@@ -58,3 +62,29 @@ export const paceOf = ({ limit, windowMs }: Pick<SourceConfig, 'limit' | 'window
   windowMs,
   nextFreeAt: usage?.nextFreeAt ? stampMs(usage.nextFreeAt) : null,
 });
+
+const NAME = 'sluice start';
+/** Postgres cuts an application name at 63 bytes. */
+const nameOf = (source: string): string => `${NAME} ${source}`.slice(0, 63);
+
+/** The application name of the service's connections, by which other commands see that it runs: for one source, or for all. */
+export const serviceName = ({ settings: { sources } }: Session): string =>
+  sources.length === 1 && sources[0] ? nameOf(sources[0].name) : NAME;
+
+export const isServiceRunning = (database: Database, source: string): Promise<boolean> =>
+  isConnected(database.kysely, [NAME, nameOf(source)]);
+
+/** Runs `work` under the lock; kind `failed` if another process has it. `busy`: what that one does, and the consequence. */
+export async function underLock<T>(
+  lock: SourceLock | null,
+  busy: string,
+  work: (lock: SourceLock) => Promise<T>,
+  next = 'Stop that process or wait until it has finished, then run this command again.',
+): Promise<T> {
+  if (!lock) throw new SluiceError('failed', `Another process is ${busy}.`, { next });
+  try {
+    return await work(lock);
+  } finally {
+    await lock.release();
+  }
+}

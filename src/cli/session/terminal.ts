@@ -38,11 +38,9 @@ export interface Terminal {
   write(text: string): Promise<boolean>;
   /** Part of the result has been written. */
   readonly begun: boolean;
-  /** Prints a line to stderr. */
   note(line: string): void;
   /** Replaces these values in everything written to stderr from now on. */
   hide(secrets: readonly string[]): void;
-  /** The text without secrets. */
   readonly hidden: (text: string) => string;
   /** Resolves when everything written has been handed to the operating system. */
   flush(): Promise<void>;

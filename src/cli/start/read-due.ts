@@ -2,7 +2,7 @@ import { MINUTE } from '../../clock.ts';
 import type { AgendaMemory } from '../../engine/run/agenda/agenda.ts';
 import type { LoopEvent } from '../../engine/run/engine.ts';
 import type { Serves } from '../../engine/run/serves.ts';
-import { explain, isKind } from '../../errors.ts';
+import { explain, isKind, type SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Pulse } from '../../service/health/pulse.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -10,32 +10,24 @@ import { databaseNow } from '../../warehouse/database/now.ts';
 import type { SourceLock } from '../../warehouse/database/source-lock.ts';
 import { dueHints } from '../../warehouse/ledgers/hints.ts';
 import { whatIsDue } from '../../warehouse/reports/due.ts';
-import { crowdedText } from '../output/wait-note.ts';
-import { openSourceEngine } from '../run/open-source-engine.ts';
-import { readUnderLock } from '../run/read-under-lock.ts';
+import { crowdedText } from '../output/moments.ts';
+import { openSourceEngine, readUnderLock } from '../run/read-source.ts';
 import type { Session } from '../session/session.ts';
-import type { OpenSource } from '../session/source-settings.ts';
-import { findRefusal } from './check-sources.ts';
+import { type OpenSource, recognise } from '../session/source-settings.ts';
 
 /** How often one wake-up reads work that became due meanwhile; the next wake-up comes within a minute. */
 const MOST_TURNS = 10;
-
-interface ReadDueOptions {
-  readonly pulse: Pulse;
-  readonly memory: AgendaMemory;
-  readonly othersWait: () => boolean;
-}
 
 /** Reads one source while something is due and no other process reads it; returns when it should be woken next. */
 export async function readDue(
   session: Session,
   database: Database,
   source: OpenSource,
-  { pulse, memory, othersWait }: ReadDueOptions,
+  { pulse, memory, othersWait }: { pulse: Pulse; memory: AgendaMemory; othersWait: () => boolean },
 ): Promise<Date | null> {
-  const { settings, jobs, clock, signal, draining } = session;
+  const { settings, clock, signal, draining } = session;
   const log = session.log.child({ source: source.name });
-  const { retention, pace } = settings;
+  const { pace } = settings;
   const onEvent = (event: LoopEvent) => {
     pulse.beat(source.name);
     logEvent(log, event);
@@ -43,7 +35,7 @@ export async function readDue(
   // Checked each time: sync --moved or reset may have resolved it.
   const openEngine = async () => {
     const refusal = await findRefusal(database, source);
-    return openSourceEngine({ database, source, jobs, retention, clock, log, noWait: false, refusal, onEvent });
+    return openSourceEngine({ ...session, log }, { database, source, noWait: false, refusal, onEvent });
   };
   const servesUnder = (lock: SourceLock): Serves => ({
     orders: () => true,
@@ -65,7 +57,11 @@ export async function readDue(
     const hinted = due.now ? [] : await dueHints(database.kysely, source.name, source);
     // The agenda always has a question. One whose turn was short has nothing to ask for now, or others wait.
     const asks = pace === 'even' && (turn === 0 || (!othersWait() && clock.now() - begunAt > MINUTE));
-    if (!due.now && hinted.length === 0 && !asks) return await nextWakeUp(database, due.at);
+    if (!due.now && hinted.length === 0 && !asks) {
+      const { at } = due;
+      // The regular wake-up comes within a minute.
+      return at !== null && at - (await databaseNow(database)) < MINUTE ? new Date(at + 1) : null;
+    }
     begunAt = clock.now();
     try {
       const hasRead = await readUnderLock(
@@ -79,12 +75,6 @@ export async function readDue(
     }
   }
   return null;
-}
-
-/** Null if the regular wake-up, at most a minute away, comes soon enough. */
-async function nextWakeUp(database: Database, at: number | null): Promise<Date | null> {
-  if (at === null) return null;
-  return at - (await databaseNow(database)) < MINUTE ? new Date(at + 1) : null;
 }
 
 function logEvent(log: Log, event: LoopEvent): void {
@@ -107,3 +97,26 @@ function logEvent(log: Log, event: LoopEvent): void {
 }
 
 const isoIn = (waitMs: number): string => new Date(Date.now() + waitMs).toISOString();
+
+/** Throws if every source is a different installation than before. If only some are, it logs them, and their runs fail. */
+export async function checkSources(database: Database, sources: readonly OpenSource[], log: Log): Promise<void> {
+  const refusals: SluiceError[] = [];
+  for (const source of sources) {
+    const refusal = await findRefusal(database, source);
+    if (!refusal) continue;
+    refusals.push(refusal);
+    if (refusals.length === sources.length) throw refusal;
+    log.error({ source: source.name }, explain(refusal));
+  }
+}
+
+/** Why the source may not be read: it is a different installation than before. Null if it may. */
+async function findRefusal(database: Database, source: OpenSource): Promise<SluiceError | null> {
+  try {
+    await recognise(database, source);
+    return null;
+  } catch (error) {
+    if (isKind(error, 'configuration')) return error;
+    throw error;
+  }
+}

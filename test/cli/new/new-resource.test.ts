@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { sampleFields } from '../../../src/cli/new/sample-fields.ts';
+import { sampleFields } from '../../../src/cli/commands/new.ts';
 import type { Job } from '../../../src/engine/job.ts';
 import { openResource } from '../../../src/engine/resource.ts';
 import { migrate } from '../../../src/warehouse/database/migrate.ts';

@@ -1,0 +1,159 @@
+import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
+import type { Ask, ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';
+import { openResultFile, type RowFile } from '../output/result-file.ts';
+
+/** Rows that are compressed together; they are in memory until then. */
+const ROW_GROUP = 20_000;
+
+export async function openParquetFile(path: string, columns: readonly ParquetColumn[]): Promise<RowFile> {
+  const file = await openResultFile(path);
+  const bytes = new ByteWriter();
+  const parquet = new ParquetWriter({
+    writer: bytes,
+    schema: [{ name: 'root', num_children: columns.length }, ...columns.map(({ element }) => element)],
+    createdBy: 'sluice',
+  });
+  let group: TextRow[] = [];
+
+  async function writeGroup(): Promise<void> {
+    const columnData = columns.map(({ element, value }, index) => ({
+      name: element.name,
+      data: group.map(row => {
+        const text = row[index] ?? null;
+        return text === null ? null : value(text);
+      }),
+    }));
+    await parquet.write({ columnData, rowGroupSize: group.length });
+    group = [];
+    await writeBytes();
+  }
+
+  async function writeBytes(): Promise<void> {
+    await file.write(bytes.getBytes());
+    // The writer counts on from here.
+    bytes.index = 0;
+  }
+
+  return {
+    async write(_columns, rows) {
+      group.push(...rows);
+      if (group.length >= ROW_GROUP) await writeGroup();
+    },
+    async complete() {
+      if (group.length > 0) await writeGroup();
+      await parquet.finish();
+      await writeBytes();
+      await file.complete();
+    },
+    close: () => file.close(),
+  };
+}
+
+export interface ParquetColumn {
+  readonly element: SchemaElement;
+  /** SQL for the value as text; `column` is its quoted name. */
+  readonly select: (column: string) => string;
+  readonly value: (text: string) => unknown;
+}
+
+interface Facts {
+  /** No value is infinite or not a number. */
+  readonly isFinite: boolean;
+  /** Most digits before and after the point. */
+  readonly whole: number;
+  readonly scale: number;
+}
+
+const MOST_DIGITS = 38;
+const NUMERIC = 1700;
+const DATE = 1082;
+const TIMESTAMP = 1114;
+const TIMESTAMPTZ = 1184;
+const WITH_FACTS = new Set([NUMERIC, DATE, TIMESTAMP, TIMESTAMPTZ]);
+
+/**
+ * The columns of a file that holds the result of the query. Parquet fixes the digits of a decimal for the whole file, and knows no infinite
+ * dates, so the values are looked at first; what does not fit becomes text.
+ */
+export async function parquetColumns(
+  ask: Ask,
+  query: string,
+  columns: readonly ColumnInfo[],
+): Promise<ParquetColumn[]> {
+  const facts = await readFacts(ask, query, columns);
+  return columns.map(({ name, oid }, index) => ofType(name, oid, facts[index]));
+}
+
+async function readFacts(ask: Ask, query: string, columns: readonly ColumnInfo[]): Promise<(Facts | undefined)[]> {
+  if (!columns.some(({ oid }) => WITH_FACTS.has(oid))) return [];
+  const selected = columns.map(({ oid }, index) => {
+    const column = `c${index}`;
+    if (oid === NUMERIC)
+      return `concat_ws(' ', coalesce(bool_and(${column} not in ('NaN', 'Infinity', '-Infinity')), true),
+        coalesce(max(length(trunc(abs(${column}))::text)), 1), coalesce(max(scale(${column})), 0))`;
+    return WITH_FACTS.has(oid) ? `concat_ws(' ', coalesce(bool_and(isfinite(${column})), true), 0, 0)` : "''";
+  });
+  const names = columns.map((_, index) => `c${index}`);
+  const { rows } = await ask(`select ${selected.join()} from (${query}\n) as q(${names.join()})`);
+  return (rows[0] ?? []).map(text => {
+    if (!text) return undefined;
+    const [finite, whole, scale] = text.split(' ');
+    return { isFinite: finite === 't', whole: Number(whole), scale: Number(scale) };
+  });
+}
+
+function ofType(name: string, oid: number, facts: Facts | undefined): ParquetColumn {
+  const column = (
+    type: Omit<SchemaElement, 'name'>,
+    value: ParquetColumn['value'],
+    select: ParquetColumn['select'] = quoted => `${quoted}::text`,
+  ): ParquetColumn => ({ element: { name, repetition_type: 'OPTIONAL', ...type }, select, value });
+  const asText = () => column({ type: 'BYTE_ARRAY', converted_type: 'UTF8' }, text => text);
+  const fits = facts?.isFinite === true;
+  switch (oid) {
+    case 16:
+      return column({ type: 'BOOLEAN' }, text => text === 'true');
+    case 17:
+      return column(
+        { type: 'BYTE_ARRAY' },
+        text => Buffer.from(text, 'hex'),
+        quoted => `encode(${quoted}, 'hex')`,
+      );
+    case 20:
+      return column({ type: 'INT64' }, BigInt);
+    case 21:
+    case 23:
+      return column({ type: 'INT32' }, Number);
+    case 700:
+      return column({ type: 'FLOAT' }, Number);
+    case 701:
+      return column({ type: 'DOUBLE' }, Number);
+    case NUMERIC: {
+      if (!fits || facts.whole + facts.scale > MOST_DIGITS) return asText();
+      const { scale } = facts;
+      const type = { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, converted_type: 'DECIMAL' } as const;
+      // An exact decimal: its digits without the point.
+      return column(
+        { ...type, precision: MOST_DIGITS, scale },
+        BigInt,
+        quoted => `trunc(${quoted} * 1e${scale})::text`,
+      );
+    }
+    case DATE:
+      if (!fits) return asText();
+      return column(
+        { type: 'INT32', converted_type: 'DATE' },
+        Number,
+        quoted => `(${quoted} - date '1970-01-01')::text`,
+      );
+    case TIMESTAMP:
+    case TIMESTAMPTZ: {
+      if (!fits) return asText();
+      const logical = { type: 'TIMESTAMP', isAdjustedToUTC: oid === TIMESTAMPTZ, unit: 'MICROS' } as const;
+      const select = (quoted: string) => `(extract(epoch from ${quoted}) * 1000000)::bigint::text`;
+      return column({ type: 'INT64', logical_type: logical }, BigInt, select);
+    }
+    default:
+      return asText();
+  }
+}

@@ -1,0 +1,79 @@
+import type { Config, SourceConfig } from '../../config/config.ts';
+import { groupBy } from '../../engine/group-by.ts';
+import type { Job } from '../../engine/job.ts';
+import { childShape } from '../../engine/records/parse-record.ts';
+import { plainName } from '../../engine/records/secret-names.ts';
+import { SluiceError } from '../../errors.ts';
+import { count } from '../../service/format.ts';
+import { plainHostOf } from '../../warehouse/database/plain-host.ts';
+import type { OpenSource } from './source-settings.ts';
+
+/** Throws the kind `configuration` if a field that must not be stored has a column: it would be stored. */
+export function checkNever({ sources }: Pick<Config, 'sources'>, jobs: ReadonlyMap<string, Job>): void {
+  for (const { name: source, settings } of sources) {
+    for (const field of settings?.never ?? []) {
+      const resources = [...jobs].filter(([, job]) => columnsOf(job).has(plainName(field))).map(([name]) => name);
+      if (resources.length === 0) continue;
+      throw new SluiceError(
+        'configuration',
+        `SOURCE_NEVER (never in the sources file) of the source ${source} names "${field}", which is a column of ${resources.join(', ')}.`,
+        { next: 'Name only fields without a column of their own. Nothing was started.' },
+      );
+    }
+  }
+}
+
+function columnsOf(job: Job): ReadonlySet<string> {
+  const children = Object.keys(job.children).flatMap(field => Object.keys(childShape(job, field)));
+  return new Set([...Object.keys(job.record.shape), ...children].map(plainName));
+}
+
+/** Which file decides where the keys are sent: one sentence for each, none for addresses that the environment sets. */
+export function describeAddresses(sources: readonly SourceConfig[]): string[] {
+  const files = new Map<string, string[]>();
+  for (const { addressFile, settings } of sources)
+    if (addressFile !== null && settings !== null)
+      files.set(addressFile, [...(files.get(addressFile) ?? []), new URL(settings.url).origin]);
+  return [...files].map(([file, [first, ...others]]) =>
+    others.length === 0
+      ? `The address ${first} comes from ${file}`
+      : `The addresses of ${others.length + 1} sources come from ${file}`,
+  );
+}
+
+/** One sentence about a database that others on the network may listen to; null for any other. */
+export function describeTls(url: string): string | null {
+  const host = plainHostOf(url);
+  return host === null
+    ? null
+    : `DATABASE_URL leads to ${host} without requiring TLS, so others on the network may read the password and the data, and change them`;
+}
+
+export const TLS_NEXT = 'Add sslmode=verify-full to DATABASE_URL. See docs/security.md, "TLS to the database".';
+
+/** The sources that share a key, and those that also have one address, so that they are one installation under several names. One sentence for each. */
+export function describeShared(sources: readonly OpenSource[]): string[] {
+  const found: string[] = [];
+  for (const sharing of groupBy(sources, ({ settings }) => settings.apiKey).values()) {
+    if (sharing.length === 1) continue;
+    // The ledger grants what the lowest limit in use allows.
+    const limits = sharing.map(({ settings }) => settings.limit);
+    const lowest = count(Math.min(...limits));
+    const limit = new Set(limits).size > 1 ? `, the lowest of theirs: ${lowest}` : ` of ${lowest}`;
+    const places = [...groupBy(sharing, ({ settings }) => new URL(settings.url).href.replace(/\/+$/, '')).values()];
+    for (const same of places.filter(({ length }) => length > 1))
+      found.push(
+        `${namesOf(same)} have the same address and key: each reads the same data, and they share one request limit${limit}`,
+      );
+    if (places.length > 1)
+      found.push(`${namesOf(sharing)} have the same key for different addresses: they share one request limit${limit}`);
+  }
+  return found;
+}
+
+function namesOf(sources: readonly OpenSource[]): string {
+  const names = sources.map(({ name }) => name);
+  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}
+
+export const SHARED_NEXT = 'If this is not intended, correct url or api_key_from in the sources file.';
