@@ -1,7 +1,7 @@
 import { count, moment } from '../../service/format.ts';
 import { rangeText } from '../../service/orders/range-text.ts';
 import { estimateRemaining, type Pace, remainingText } from '../../service/orders/remaining-work.ts';
-import { shownOrderState } from '../../service/status/shown-state.ts';
+import { shownOrderState } from '../../service/status/source-state.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { findReader } from '../../warehouse/database/source-lock.ts';

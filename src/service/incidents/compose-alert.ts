@@ -1,6 +1,6 @@
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { Incident } from '../../warehouse/ledgers/incidents.ts';
-import { INCIDENT_TITLES } from './incident-titles.ts';
+import { INCIDENT_TITLES } from '../status/condition.ts';
 
 /**
  * The body of an alert: `text`, which everything that accepts Slack's incoming webhooks shows, and the same facts as fields of an

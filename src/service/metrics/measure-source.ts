@@ -1,15 +1,12 @@
 import type { Usage } from '../../budget/ledger/usage.ts';
 import type { Database, Db } from '../../warehouse/database/database.ts';
-import { findReader } from '../../warehouse/database/source-lock.ts';
-import { freshness, openIncidents } from '../../warehouse/ledgers/incidents.ts';
-import { openOrders } from '../../warehouse/ledgers/orders.ts';
-import { resourceMeasures, runMeasures, waitingSeconds } from '../../warehouse/reports/measures.ts';
+import { freshness } from '../../warehouse/ledgers/incidents.ts';
+import { runMeasures, waitingSeconds } from '../../warehouse/reports/measures.ts';
 import { orderProgress } from '../../warehouse/reports/report.ts';
-import { INCIDENT_TITLES } from '../incidents/incident-titles.ts';
+import { INCIDENT_TITLES } from '../status/condition.ts';
 import { readDelays } from '../status/resource-delays.ts';
-import type { RowCounts } from '../status/row-counts.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { shownRunState } from '../status/shown-state.ts';
+import { type SourceState, shownRunState } from '../status/source-state.ts';
 import type { GaugeName } from './metric-definitions.ts';
 
 export interface Measurement {
@@ -21,40 +18,42 @@ export interface Measurement {
 /** Null: there is no value, and the series is left out. */
 type Add = (name: GaugeName, labels: Record<string, string>, value: number | null) => void;
 
-/** The values of all gauges of one source. */
+/** The values of all gauges of one source, in this state. */
 export async function measureSource(
   database: Database,
   source: ServedSource,
-  rowCounts: RowCounts,
+  state: SourceState,
 ): Promise<Measurement[]> {
   const { kysely } = database;
   const measured: Measurement[] = [];
   const add: Add = (name, labels, value) => {
     if (value !== null) measured.push({ name, labels: { source: source.name, ...labels }, value });
   };
-  for (const [resource, rows] of await rowCounts(kysely, source)) add('sluice_rows', { resource }, rows);
-  await measureResources(kysely, source, add);
+  measureResources(state, add);
+  await measureFreshness(kysely, source, add);
   const usage = await source.usage();
   measureRequests(usage, add);
   await measureDelays(database, source, usage, add);
-  await measureRuns(database, source, add);
-  await measureOrders(kysely, source, add);
-  await measureIncidents(kysely, source, add);
+  await measureRuns(kysely, source, state, add);
+  await measureOrders(kysely, state, add);
+  measureIncidents(state, add);
   return measured;
 }
 
-async function measureResources(db: Db, { name, jobs, scheduled }: ServedSource, add: Add): Promise<void> {
-  const resources = [...jobs.keys()];
-  for (const each of await resourceMeasures(db, name, resources)) {
-    const { resource } = each;
-    add('sluice_oldest_proof_seconds', { resource }, each.oldestProofSeconds);
-    add('sluice_slices', { resource, state: 'proven_in_a_day' }, each.provenInADay);
-    add('sluice_slices', { resource, state: 'older' }, each.older);
-    add('sluice_slices', { resource, state: 'never_read' }, each.neverRead);
+function measureResources({ resources }: SourceState, add: Add): void {
+  for (const { resource, rows, slices, oldestProofSeconds, provenInADay, neverRead, ...each } of resources) {
+    add('sluice_rows', { resource }, rows);
+    add('sluice_oldest_proof_seconds', { resource }, oldestProofSeconds);
+    add('sluice_slices', { resource, state: 'proven_in_a_day' }, provenInADay);
+    add('sluice_slices', { resource, state: 'older' }, slices - provenInADay - neverRead);
+    add('sluice_slices', { resource, state: 'never_read' }, neverRead);
     add('sluice_missing_rows', { resource }, each.missing);
     add('sluice_quarantined_records', { resource }, each.quarantined);
   }
-  for (const { resource, ageSeconds, overdueSeconds } of await freshness(db, name, resources)) {
+}
+
+async function measureFreshness(db: Db, { name, jobs, scheduled }: ServedSource, add: Add): Promise<void> {
+  for (const { resource, ageSeconds, overdueSeconds } of await freshness(db, name, [...jobs.keys()])) {
     add('sluice_freshness_seconds', { resource }, ageSeconds);
     add('sluice_overdue_seconds', { resource }, scheduled.includes(resource) ? (overdueSeconds ?? 0) : 0);
   }
@@ -76,10 +75,9 @@ function measureRequests(usage: Usage, add: Add): void {
 
 const CHANGES = ['inserted', 'updated', 'deleted'] as const;
 
-async function measureRuns(database: Database, { name, jobs }: ServedSource, add: Add): Promise<void> {
-  const db = database.kysely;
+async function measureRuns(db: Db, { name, jobs }: ServedSource, { reader }: SourceState, add: Add): Promise<void> {
   // The process that answers is the service. A run whose process died is under way only in its row.
-  const presence = { isRead: (await findReader(database, name)) !== null, isServed: true };
+  const presence = { isRead: reader !== null, isServed: true };
   const underWay = { running: 0, waiting: 0 };
   const changes = new Map([...jobs.keys()].map(resource => [resource, { inserted: 0, updated: 0, deleted: 0 }]));
   for (const { resource, kind, state, runs, ...changed } of await runMeasures(db, name)) {
@@ -95,16 +93,16 @@ async function measureRuns(database: Database, { name, jobs }: ServedSource, add
     for (const change of CHANGES) add('sluice_changes_in_a_day', { resource, change }, sum[change]);
 }
 
-async function measureOrders(db: Db, { name }: ServedSource, add: Add): Promise<void> {
-  for (const { id, kind, resource } of await openOrders(db, name)) {
+async function measureOrders(db: Db, { orders }: SourceState, add: Add): Promise<void> {
+  for (const { id, kind, resource } of orders) {
     const { slices, proven } = await orderProgress(db, id);
     add('sluice_order_slices', { order: id, kind, resource, state: 'proven' }, proven);
     add('sluice_order_slices', { order: id, kind, resource, state: 'left' }, slices - proven);
   }
 }
 
-async function measureIncidents(db: Db, { name }: ServedSource, add: Add): Promise<void> {
+function measureIncidents({ incidents }: SourceState, add: Add): void {
   const kinds = new Map<string, number>();
-  for (const { kind } of await openIncidents(db, name)) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+  for (const { kind } of incidents) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
   for (const kind of Object.keys(INCIDENT_TITLES)) add('sluice_incidents_open', { kind }, kinds.get(kind) ?? 0);
 }

@@ -2,6 +2,7 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { RowCounts } from '../status/row-counts.ts';
 import { mapSources, type ServedSource } from '../status/served-source.ts';
+import { readStates, type SourceState } from '../status/source-state.ts';
 import { WEBHOOK_RESULTS, type WebhookResult } from '../webhooks/webhook-receiver.ts';
 import { measureSource } from './measure-source.ts';
 import { METRICS } from './metric-definitions.ts';
@@ -30,15 +31,28 @@ export function createMetrics(options: {
   // Prometheus misses the first increase of a series that does not start at 0.
   for (const result of WEBHOOK_RESULTS) received.inc({ result }, 0);
 
+  const measureAll = async () => {
+    const states = await readStates(database, sources, {
+      isServed: true,
+      countRows: (source, versions) => rowCounts(database.kysely, source, versions),
+      onUnreadable: (_, error) => {
+        throw error;
+      },
+    });
+    const measured = await mapSources(sources, (source, place) =>
+      measureSource(database, source, states[place] as SourceState),
+    );
+    return measured.flat();
+  };
   let scraping: Promise<string> | undefined;
   return {
     contentType: registry.contentType,
     countWebhook: result => received.inc({ result }),
     scrape() {
-      scraping ??= mapSources(sources, source => measureSource(database, source, rowCounts))
+      scraping ??= measureAll()
         .then(measured => {
           for (const gauge of gauges.values()) gauge.reset();
-          for (const { name, labels, value } of measured.flat()) gauges.get(name)?.set(labels, value);
+          for (const { name, labels, value } of measured) gauges.get(name)?.set(labels, value);
           return registry.metrics();
         })
         .finally(() => {

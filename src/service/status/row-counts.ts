@@ -19,7 +19,8 @@ export function createRowCounts(): RowCounts {
   return async (db, { name, schema, jobs }, given) => {
     const counts = new Map<string, number>();
     // The versions come first: what is committed after them is counted again.
-    const versions = given ?? (await cursorVersions(db, name));
+    const versions =
+      given ?? new Map((await cursorVersions(db, [name])).map(({ resource, version }) => [resource, version]));
     const changed = [];
     for (const resource of jobs.keys()) {
       const version = versions.get(resource);

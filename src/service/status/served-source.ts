@@ -6,13 +6,15 @@ import type { Job } from '../../engine/job.ts';
 const MOST_AT_ONCE = 4;
 
 /** The results of `inspect`, in the order of `sources`. */
-export async function mapSources<T>(
-  sources: readonly ServedSource[],
-  inspect: (source: ServedSource) => Promise<T>,
+export async function mapSources<S, T>(
+  sources: readonly S[],
+  inspect: (source: S, place: number) => Promise<T>,
 ): Promise<T[]> {
   const found: T[] = [];
-  for (let first = 0; first < sources.length; first += MOST_AT_ONCE)
-    found.push(...(await Promise.all(sources.slice(first, first + MOST_AT_ONCE).map(inspect))));
+  for (let first = 0; first < sources.length; first += MOST_AT_ONCE) {
+    const some = sources.slice(first, first + MOST_AT_ONCE);
+    found.push(...(await Promise.all(some.map((source, place) => inspect(source, first + place)))));
+  }
   return found;
 }
 

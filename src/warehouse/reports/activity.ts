@@ -63,3 +63,46 @@ export async function requestsByHour(db: Db, source: string): Promise<HourOfRequ
     group by s.at order by s.at`.execute(db);
   return rows;
 }
+
+/** A tick of a resource, and when everything due at it had been read; both in epoch milliseconds. */
+export interface TickServed {
+  readonly resource: string;
+  readonly at: number;
+  readonly endedAt: number;
+}
+
+/** Those that ended within the last `hours`, and the last before them, oldest first. SQL: two scans by an index per resource. */
+export async function ticksServedWithin(
+  db: Db,
+  source: string,
+  resources: readonly string[],
+  hours: number,
+): Promise<TickServed[]> {
+  const since = sql`sluice.now() - make_interval(hours => ${hours}::int)`;
+  const served = sql`r.source = ${source} and r.resource = name and r.kind = 'slot' and r.state = 'done' and r.slot_at is not null`;
+  const columns = sql`r.resource, ${epochMs('r.slot_at')} as at, ${epochMs('r.ended_at')} as "endedAt"`;
+  const { rows } = await sql<TickServed>`
+    select f.* from unnest(cast(${resources} as text[])) as of_resource(name), lateral (
+      (select ${columns} from sluice.runs r where ${served} and r.ended_at < ${since} order by r.ended_at desc limit 1)
+      union all select ${columns} from sluice.runs r where ${served} and r.ended_at >= ${since}) f
+    order by f."endedAt"`.execute(db);
+  return rows;
+}
+
+/**
+ * Mean seconds between the change of a row, by its column `updatedAt`, and its arrival, over the rows that arrived in the last 24 hours;
+ * null where none did. What was there before the first run ended is left out: it was only read late. SQL: a table known at run time; the
+ * index on `_synced_at` finds the rows.
+ */
+export async function measuredDelay(
+  db: Db,
+  { source, resource, schema }: { source: string; resource: string; schema: string },
+  updatedAt: string,
+): Promise<number | null> {
+  const { rows } = await sql<{ seconds: number | null }>`
+    select extract(epoch from avg(greatest(_synced_at - ${sql.id(updatedAt)}, interval '0')))::float8 as seconds
+    from ${sql.id(schema, resource)}
+    where _synced_at > sluice.now() - interval '1 day' and ${sql.id(updatedAt)} > (select min(ended_at) from sluice.runs
+      where source = ${source} and resource = ${resource} and state = 'done')`.execute(db);
+  return rows[0]?.seconds ?? null;
+}

@@ -1,21 +1,9 @@
 import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
 import { daysAgo } from '../database/now.ts';
-import { covering } from '../ledgers/coverage.ts';
 import type { RunState } from '../ledgers/runs.ts';
 
 // Measured at every scrape, from the bookkeeping; tables of the source's rows are counted only when they have changed.
-
-export interface ResourceMeasures {
-  readonly resource: string;
-  readonly provenInADay: number;
-  readonly older: number;
-  readonly neverRead: number;
-  /** Null while a slice was never read. */
-  readonly oldestProofSeconds: number | null;
-  readonly missing: number;
-  readonly quarantined: number;
-}
 
 /** In the order of `tables`. SQL: tables known at run time. */
 export async function countTables(db: Db, schema: string, tables: readonly string[]): Promise<number[]> {
@@ -23,26 +11,6 @@ export async function countTables(db: Db, schema: string, tables: readonly strin
   const counts = tables.map(table => sql`(select count(*) from ${sql.id(schema, table)})`);
   const { rows } = await sql<{ counts: number[] }>`select array[${sql.join(counts)}]::float8[] as counts`.execute(db);
   return rows[0]?.counts ?? [];
-}
-
-/** SQL: a lateral aggregate per resource. */
-export async function resourceMeasures(
-  db: Db,
-  source: string,
-  resources: readonly string[],
-): Promise<ResourceMeasures[]> {
-  const { rows } = await sql<ResourceMeasures>`
-    select name as resource, c.*,
-      (select count(*)::float8 from sluice.missing where source = ${source} and resource = name) as missing,
-      (select count(*)::float8 from sluice.quarantine where source = ${source} and resource = name and resolved_at is null) as quarantined
-    from unnest(cast(${resources} as text[])) with ordinality as of_resource(name, place)
-    cross join lateral (select count(*) filter (where proven_at > sluice.now() - interval '1 day')::float8 as "provenInADay",
-      count(*) filter (where proven_at <= sluice.now() - interval '1 day')::float8 as older,
-      count(*) filter (where proven_at is null)::float8 as "neverRead",
-      case when bool_and(proven_at is not null) then extract(epoch from sluice.now() - min(proven_at))::float8 end as "oldestProofSeconds"
-      from sluice.coverage where source = ${source} and resource = name and ${covering}) c
-    order by place`.execute(db);
-  return rows;
 }
 
 export interface RunMeasures {

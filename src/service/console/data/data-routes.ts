@@ -4,7 +4,8 @@ import { openResource, placeOf } from '../../../engine/resource.ts';
 import { databaseNow } from '../../../warehouse/database/now.ts';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
 import { listColumns, listTables, listViews, newestRows } from '../../../warehouse/reports/data-tables.ts';
-import { countTables, resourceMeasures } from '../../../warehouse/reports/measures.ts';
+import { countTables } from '../../../warehouse/reports/measures.ts';
+import { resourceProofs } from '../../../warehouse/reports/source-state.ts';
 import { listMissing } from '../../../warehouse/rows/missing-rows.ts';
 import { listQuarantine } from '../../../warehouse/rows/quarantine.ts';
 import { whyMissing } from '../../record/why-missing.ts';
@@ -61,14 +62,17 @@ async function readTables(parts: ConsoleParts, source: ServedSource): Promise<So
   const others = tables.filter(table => !counted.has(table.name)).map(table => table.name);
   const rest = await countTables(kysely, schema, others);
   const rowsOf = (table: string) => counted.get(table) ?? rest[others.indexOf(table)] ?? 0;
-  const measures = await resourceMeasures(kysely, name, [...jobs.keys()]);
+  const proofs = await resourceProofs(
+    kysely,
+    [...jobs.keys()].map(resource => ({ source: name, resource })),
+  );
   return {
     source: name,
     schema,
     tables: tables.map(table => ({ ...table, rows: rowsOf(table.name) })),
     views: await listViews(kysely, schema),
-    quarantined: measures.reduce((sum, each) => sum + each.quarantined, 0),
-    missing: measures.reduce((sum, each) => sum + each.missing, 0),
+    quarantined: proofs.reduce((sum, each) => sum + each.quarantined, 0),
+    missing: proofs.reduce((sum, each) => sum + each.missing, 0),
     reader: await readerAddress(parts),
   };
 }

@@ -1,4 +1,5 @@
 import { html, raw } from 'hono/html';
+import type { Badge, Verdict } from '../../status/condition.ts';
 import type { Html } from './html.ts';
 
 /** Shapes of 16 x 16, drawn in the colour of their text. */
@@ -25,3 +26,10 @@ export const iconShapes = (): Html =>
 /** Silent: a word stands beside each icon. `tone`: a class that colours it. */
 export const icon = (name: Icon, tone = ''): Html =>
   html`<svg class="i ${tone}" aria-hidden="true"><use href="#${name}"/></svg>`;
+
+export const badge = ({ icon: shape, tone, text }: Badge): Html =>
+  html`<span class="state ${tone}">${icon(shape)}${text}</span>`;
+
+/** The sentence that a page begins with. */
+export const verdictSection = ({ icon: shape, tone, text, rest }: Verdict): Html =>
+  html`<section class="verdict" aria-label="Verdict" aria-live="polite">${icon(shape, tone)}<div><h1>${text}</h1>${rest === '' ? '' : html`<p class="soft">${rest}</p>`}</div></section>`;

@@ -4,11 +4,12 @@ import type { ListedOrder } from '../../../warehouse/reports/run-history.ts';
 import { count, plural } from '../../format.ts';
 import { allows, CHANGES, type OrderChange } from '../../orders/change-order.ts';
 import { rangeText } from '../../orders/range-text.ts';
+import type { Badge } from '../../status/condition.ts';
 import type { Html } from '../layout/html.ts';
+import { badge } from '../layout/icons.ts';
 import { ago, type Now } from '../parts/age.ts';
 import { press } from '../parts/form.ts';
 import { meter } from '../parts/meter.ts';
-import { type State, stateBadge } from '../parts/state.ts';
 import { table } from '../parts/table.ts';
 import type { ShownOrder } from './read-orders.ts';
 
@@ -25,7 +26,7 @@ export function orderTitle({
   return `${what} of ${resource}${range}`;
 }
 
-const STATES: Readonly<Record<OrderState, State>> = {
+const STATES: Readonly<Record<OrderState, Badge>> = {
   waiting: { icon: 'wait', tone: '', text: 'waiting' },
   running: { icon: 'busy', tone: 'busy', text: 'running' },
   paused: { icon: 'off', tone: '', text: 'paused' },
@@ -34,7 +35,7 @@ const STATES: Readonly<Record<OrderState, State>> = {
   cancelled: { icon: 'off', tone: '', text: 'cancelled' },
 };
 
-export const orderState = (state: OrderState): State => STATES[state];
+export const orderState = (state: OrderState): Badge => STATES[state];
 
 export function openOrderList(
   orders: readonly ShownOrder[],
@@ -42,7 +43,7 @@ export function openOrderList(
   { several, csrf }: { several: boolean; csrf: Html },
 ): Html {
   return html`<ul class="queue">${orders.map(
-    order => html`<li><div class="head"><h3><a href="/orders/${order.id}">${several ? `${order.source} ` : ''}${orderTitle(order)}</a></h3>${stateBadge(orderState(order.state))}</div>
+    order => html`<li><div class="head"><h3><a href="/orders/${order.id}">${several ? `${order.source} ` : ''}${orderTitle(order)}</a></h3>${badge(orderState(order.state))}</div>
 ${orderProgressBar(order, now)}${orderButtons(order, csrf)}</li>`,
   )}</ul>`;
 }
@@ -83,7 +84,7 @@ export function endedOrders(
       html`<a href="/orders/${order.id}">${order.id}: ${several ? `${order.source} ` : ''}${orderTitle(order)}</a>`,
       order.endedAt === null ? '–' : ago(order.endedAt, now),
       count(order.requests),
-      html`${stateBadge(orderState(order.state))}${order.reason === null ? '' : html`<p class="soft reason">${hide(order.reason)}</p>`}`,
+      html`${badge(orderState(order.state))}${order.reason === null ? '' : html`<p class="soft reason">${hide(order.reason)}</p>`}`,
     ]),
   });
 }

@@ -6,7 +6,7 @@ import { type Order, openOrders } from '../../../warehouse/ledgers/orders.ts';
 import { type OrderProgress, orderProgress } from '../../../warehouse/reports/report.ts';
 import { estimateRemaining, type Pace, type RemainingWork } from '../../orders/remaining-work.ts';
 import type { ServedSource } from '../../status/served-source.ts';
-import { shownOrderState } from '../../status/shown-state.ts';
+import { shownOrderState } from '../../status/source-state.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 
 /** An order that has not ended, with its progress and what is left of it. */

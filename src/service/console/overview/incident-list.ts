@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
 import type { Incident } from '../../../warehouse/ledgers/incidents.ts';
-import { INCIDENT_TITLES } from '../../incidents/incident-titles.ts';
+import { INCIDENT_TITLES } from '../../status/condition.ts';
 import type { Html } from '../layout/html.ts';
 import { icon } from '../layout/icons.ts';
 import { age, type Now } from '../parts/age.ts';

@@ -2,8 +2,7 @@ import { Hono } from 'hono';
 import { databaseNow } from '../../../warehouse/database/now.ts';
 import { listRuns } from '../../../warehouse/reports/run-history.ts';
 import type { ConsoleParts } from '../console-parts.ts';
-import { readSourceFacts } from '../source-facts.ts';
-import { readFleet } from './fleet.ts';
+import { readSource, readSources } from '../read-sources.ts';
 import { cardsPage, fleetPage, type OnlySource } from './overview-page.ts';
 import { createCards } from './read-cards.ts';
 
@@ -17,11 +16,11 @@ export function overviewRoutes(parts: ConsoleParts): Hono {
   const readCards = createCards(parts);
   const render = async () => {
     const at = await databaseNow(database);
-    const fleet = await readFleet(parts);
-    if (sources.length > MOST_CARDS) return String(await fleetPage(fleet, at, parts));
+    const states = await readSources(parts);
+    if (sources.length > MOST_CARDS) return String(await fleetPage(states, at, parts));
     const [source, ...others] = sources;
     const only = source !== undefined && others.length === 0 ? await readOnly(parts, source) : null;
-    return String(await cardsPage(await readCards(fleet, at), only, at, parts));
+    return String(await cardsPage(await readCards(states, at), only, at, parts));
   };
   let rendering: Promise<string> | undefined;
   return new Hono().get('/', async c => {
@@ -33,6 +32,6 @@ export function overviewRoutes(parts: ConsoleParts): Hono {
 }
 
 async function readOnly(parts: ConsoleParts, source: ConsoleParts['sources'][number]): Promise<OnlySource> {
-  const facts = await readSourceFacts(parts, source);
-  return { facts, runs: await listRuns(parts.database.kysely, { sources: [source.name] }, LATEST_RUNS) };
+  const state = await readSource(parts, source);
+  return { state, runs: await listRuns(parts.database.kysely, { sources: [source.name] }, LATEST_RUNS) };
 }

@@ -1,16 +1,20 @@
 import type { Usage } from '../../../budget/ledger/usage.ts';
 import { MINUTE } from '../../../clock.ts';
-import { explain } from '../../../errors.ts';
-import { ticksServedWithin } from '../../../warehouse/reports/served-ticks.ts';
+import { ticksServedWithin } from '../../../warehouse/reports/activity.ts';
 import { readDelays } from '../../status/resource-delays.ts';
 import { mapSources, type ServedSource } from '../../status/served-source.ts';
+import { type SourceState, unreadableState } from '../../status/source-state.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { ageTrend } from '../parts/age-trend.ts';
-import type { FleetSource } from './fleet.ts';
+import { noteUnreadable } from '../read-sources.ts';
+
+export interface Card {
+  readonly source: SourceState;
+  /** Null where the source cannot be read. */
+  readonly detail: CardDetail | null;
+}
 
 /** What a card shows beyond the table of many sources. */
-export type CardSource = FleetSource & { readonly detail: CardDetail | null };
-
 export interface CardDetail {
   readonly usage: Usage;
   readonly nextTickAt: number | null;
@@ -27,9 +31,10 @@ const POINTS = 2 * TREND_HOURS;
 /** An expected delay changes slowly, and takes longer to compute than all else on a card. */
 const DELAY_KEPT_MS = MINUTE;
 
-export type ReadCards = (fleet: readonly FleetSource[], now: number) => Promise<CardSource[]>;
+export type ReadCards = (states: readonly SourceState[], now: number) => Promise<Card[]>;
 
-export function createCards({ database, sources, hide, log }: ConsoleParts): ReadCards {
+export function createCards(parts: ConsoleParts): ReadCards {
+  const { database, sources } = parts;
   const delays = new Map<string, { readonly at: number; readonly seconds: number | null }>();
   const delayOf = async (source: ServedSource, usage: Usage, now: number) => {
     const kept = delays.get(source.name);
@@ -39,20 +44,19 @@ export function createCards({ database, sources, hide, log }: ConsoleParts): Rea
     delays.set(source.name, { at: now, seconds });
     return seconds;
   };
-  return (fleet, now) =>
-    mapSources(sources, async (source): Promise<CardSource> => {
-      const { name, scheduled, timeZone } = source;
-      const gist = fleet.find(each => each.name === name) ?? { name, timeZone, unreadable: 'It is not configured.' };
-      if ('unreadable' in gist) return { ...gist, detail: null };
+  return (states, now) =>
+    mapSources(sources, async (source): Promise<Card> => {
+      const state = states.find(({ name }) => name === source.name);
+      if (state === undefined || state.unreadable !== null)
+        return { source: state ?? unreadableState(source, 'It is not configured.'), detail: null };
       try {
         const usage = await source.usage();
-        const ticks = await ticksServedWithin(database.kysely, name, scheduled, TREND_HOURS);
-        const ages = ageTrend(ticks, scheduled, { now, hours: TREND_HOURS, points: POINTS });
+        const ticks = await ticksServedWithin(database.kysely, source.name, source.scheduled, TREND_HOURS);
+        const ages = ageTrend(ticks, source.scheduled, { now, hours: TREND_HOURS, points: POINTS });
         const delaySeconds = await delayOf(source, usage, now);
-        return { ...gist, detail: { usage, nextTickAt: source.nextTickAt(now), delaySeconds, ages } };
+        return { source: state, detail: { usage, nextTickAt: source.nextTickAt(now), delaySeconds, ages } };
       } catch (error) {
-        log.warn({ source: name, err: error }, 'could not read the state of a source');
-        return { name, timeZone, unreadable: hide(explain(error)), detail: null };
+        return { source: unreadableState(source, noteUnreadable(parts, source, error)), detail: null };
       }
     });
 }

@@ -1,31 +1,31 @@
 import { html } from 'hono/html';
 import type { Usage } from '../../../budget/ledger/usage.ts';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
-import type { SourceGist } from '../../../warehouse/reports/fleet-report.ts';
-import { count, durationText, plural } from '../../format.ts';
+import { count, durationText, plural, shortDuration } from '../../format.ts';
+import { badgeOf } from '../../status/condition.ts';
+import type { SourceState } from '../../status/source-state.ts';
 import type { Html } from '../layout/html.ts';
-import { ago, type Now, shortDuration, timeElement } from '../parts/age.ts';
+import { badge } from '../layout/icons.ts';
+import { ago, type Now, timeElement } from '../parts/age.ts';
 import { meter } from '../parts/meter.ts';
 import { sparkline } from '../parts/sparkline.ts';
-import { stateBadge } from '../parts/state.ts';
-import type { ReadableSource } from './fleet.ts';
-import { type CardDetail, type CardSource, TREND_HOURS } from './read-cards.ts';
-import { stateOf } from './source-state.ts';
+import { type Card, type CardDetail, TREND_HOURS } from './read-cards.ts';
 
 /** One source in a few lines: how old it is, what is left of its limit, what it does now. `top`: the scale of all trends (milliseconds). */
-export function sourceCard(source: CardSource, top: number, at: number): Html {
+export function sourceCard({ source, detail }: Card, top: number, at: number): Html {
   const { name, timeZone } = source;
   const id = `source-${name}`;
-  const head = html`<div class="head"><h2 id="${id}"><a href="/sources/${encodeURIComponent(name)}">${name}</a></h2>${stateBadge(stateOf(source))}</div>`;
+  const head = html`<div class="head"><h2 id="${id}"><a href="/sources/${encodeURIComponent(name)}">${name}</a></h2>${badge(badgeOf(source))}</div>`;
   const body =
-    'unreadable' in source
-      ? html`<p>${source.unreadable}</p>`
-      : cardBody(source, source.detail, { tone: stateOf(source).tone, top }, { at, timeZone });
+    source.unreadable === null
+      ? cardBody(source, detail, { tone: badgeOf(source).tone, top }, { at, timeZone })
+      : html`<p>${source.unreadable}</p>`;
   return html`<article class="card" aria-labelledby="${id}">${head}${body}</article>`;
 }
 
-function cardBody(source: ReadableSource, detail: CardDetail | null, look: Look, now: Now): Html {
-  const { status, upToDateAt, rows, isRead } = source;
+function cardBody(source: SourceState, detail: CardDetail | null, look: Look, now: Now): Html {
+  const { upToDateAt, resources } = source;
+  const sum = (figure: 'rows' | 'missing' | 'quarantined') => resources.reduce((all, each) => all + each[figure], 0);
   const { usage, nextTickAt = null, delaySeconds = null, ages = [] } = detail ?? {};
   const delay =
     delaySeconds === null
@@ -36,9 +36,9 @@ function cardBody(source: ReadableSource, detail: CardDetail | null, look: Look,
 <hr>
 <div>${usage ? usageSection(usage, now) : ''}</div>
 <hr>
-<dl class="kv"><dt>Now</dt><dd>${nowText(status, isRead)}</dd><dt>Next tick</dt><dd>${nextTickAt === null ? 'None: no schedule' : ago(nextTickAt, now)}</dd><dt>Delay</dt><dd>${delay}</dd></dl>
+<dl class="kv"><dt>Now</dt><dd>${nowText(source)}</dd><dt>Next tick</dt><dd>${nextTickAt === null ? 'None: no schedule' : ago(nextTickAt, now)}</dd><dt>Delay</dt><dd>${delay}</dd></dl>
 <hr>
-${figuresLine({ rows, missing: status.missing, quarantined: status.quarantined })}`;
+${figuresLine({ rows: sum('rows'), missing: sum('missing'), quarantined: sum('quarantined') })}`;
 }
 
 interface Look {
@@ -79,9 +79,9 @@ export function usageSection(usage: Usage, now: Now): Html {
   return html`<p>${text}</p>${meter(shares, limit, text)}<p class="soft">${left}</p>`;
 }
 
-function nowText({ runs }: SourceGist, isRead: boolean): string {
+function nowText({ runs, reader }: SourceState): string {
   const [run] = runs;
-  if (run === undefined) return isRead ? 'Keeping it fresh' : 'Nothing';
+  if (run === undefined) return reader !== null ? 'Keeping it fresh' : 'Nothing';
   const more = runs.length > 1 ? ` and ${plural(runs.length - 1, 'other run')}` : '';
   const what = run.kind === 'slot' ? 'tick' : run.kind;
   return `${run.resource}: ${what}${run.state === 'running' ? '' : `, ${run.state}`}${more}`;

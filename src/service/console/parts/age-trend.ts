@@ -1,4 +1,4 @@
-import type { TickServed } from '../../../warehouse/reports/served-ticks.ts';
+import type { TickServed } from '../../../warehouse/reports/activity.ts';
 
 /**
  * How long ago the source had last been up to date at each of `points` moments of the last `hours`, in milliseconds, oldest first: the age of the

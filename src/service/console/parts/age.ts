@@ -1,20 +1,11 @@
 import { html } from 'hono/html';
-import { DAY, HOUR, MINUTE, SECOND } from '../../../clock.ts';
-import { moment } from '../../format.ts';
+import { moment, shortDuration } from '../../format.ts';
 import type { Html } from '../layout/html.ts';
 
 /** What ages are told by: when the page is made (epoch ms), and the zone in which people read its moments. */
 export interface Now {
   readonly at: number;
   readonly timeZone: string;
-}
-
-/** `11 s`, `4 min`, `3 h`, `2 days`: to the unit of which there are a few. */
-export function shortDuration(ms: number): string {
-  if (ms < 90 * SECOND) return `${Math.max(Math.round(ms / SECOND), 0)} s`;
-  if (ms < 90 * MINUTE) return `${Math.round(ms / MINUTE)} min`;
-  if (ms < 36 * HOUR) return `${Math.round(ms / HOUR)} h`;
-  return `${Math.round(ms / DAY)} days`;
 }
 
 /** A `<time>` with `text`; the exact moment and zone are in its title. `at` is in epoch milliseconds. */

@@ -1,11 +1,11 @@
 import { html } from 'hono/html';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
 import type { PastRun, SentRequest } from '../../../warehouse/reports/run-history.ts';
-import { count, moment, plural } from '../../format.ts';
+import { count, moment, plural, shortDuration } from '../../format.ts';
 import { documentOf } from '../layout/document.ts';
 import type { Html } from '../layout/html.ts';
 import { icon } from '../layout/icons.ts';
-import { ago, type Now, shortDuration } from '../parts/age.ts';
+import { ago, type Now } from '../parts/age.ts';
 import { card } from '../parts/card.ts';
 import { nextStep } from '../parts/next-step.ts';
 import { table } from '../parts/table.ts';

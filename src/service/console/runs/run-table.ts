@@ -1,10 +1,10 @@
 import { html } from 'hono/html';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
 import type { PastRun } from '../../../warehouse/reports/run-history.ts';
-import { count } from '../../format.ts';
+import { count, shortDuration } from '../../format.ts';
 import type { Html } from '../layout/html.ts';
-import { ago, type Now, shortDuration } from '../parts/age.ts';
-import { stateBadge } from '../parts/state.ts';
+import { badge } from '../layout/icons.ts';
+import { ago, type Now } from '../parts/age.ts';
 import { changesText, kindWord, runState } from './run-words.ts';
 
 /** Runs, one a row; on a phone, one a block. `several`: their source is named. */
@@ -22,7 +22,7 @@ export function runTable(
 <td class="num" data-l="requests">${count(requests)}</td>
 <td class="num" data-l="rows read">${count(rowsRead)}</td>
 <td data-l="changes">${changesText(run) || html`<span class="soft">none</span>`}</td>
-<td class="last">${stateBadge(runState(state))}${reason === null ? '' : html`<p class="soft reason">${hide(reason)}</p>`}</td></tr>`;
+<td class="last">${badge(runState(state))}${reason === null ? '' : html`<p class="soft reason">${hide(reason)}</p>`}</td></tr>`;
   });
   return html`<table class="stack"><caption class="sr">Runs, newest first</caption>
 <thead><tr><th scope="col">run</th><th scope="col">began</th><th scope="col" class="num">took</th><th scope="col" class="num">requests</th><th scope="col" class="num">rows read</th><th scope="col">changes</th><th scope="col" class="last">outcome</th></tr></thead>

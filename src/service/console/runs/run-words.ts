@@ -1,13 +1,13 @@
 import type { RunState } from '../../../warehouse/ledgers/runs.ts';
 import type { PastRun } from '../../../warehouse/reports/run-history.ts';
-import type { State } from '../parts/state.ts';
+import type { Badge } from '../../status/condition.ts';
 
 const KINDS: Readonly<Record<string, string>> = { slot: 'tick', hint: 'webhook' };
 
 /** What a run was for, in one word. */
 export const kindWord = (kind: string): string => KINDS[kind] ?? kind;
 
-const STATES: Readonly<Record<RunState, State>> = {
+const STATES: Readonly<Record<RunState, Badge>> = {
   running: { icon: 'busy', tone: 'busy', text: 'running' },
   waiting: { icon: 'wait', tone: '', text: 'waiting' },
   done: { icon: 'ok', tone: 'good', text: 'done' },
@@ -15,7 +15,7 @@ const STATES: Readonly<Record<RunState, State>> = {
   stopped: { icon: 'off', tone: '', text: 'stopped' },
 };
 
-export const runState = (state: RunState): State => STATES[state];
+export const runState = (state: RunState): Badge => STATES[state];
 
 /** `3 new, 12 changed, 1 deleted`; empty where nothing changed. */
 export function changesText({ inserted, updated, deleted }: Pick<PastRun, 'inserted' | 'updated' | 'deleted'>): string {

@@ -1,9 +1,8 @@
 import { html } from 'hono/html';
 import { SECOND } from '../../../clock.ts';
-import { count, durationText, plural } from '../../format.ts';
+import { count, durationText, plural, shortDuration } from '../../format.ts';
 import type { ShownAgenda, ShownQuestion } from '../../status/next-questions.ts';
 import type { Html } from '../layout/html.ts';
-import { shortDuration } from '../parts/age.ts';
 
 /** What is asked next, and why. `secondsPerRequest`: at the pace of the limit. */
 export function agendaSection({ questions, unread }: ShownAgenda, secondsPerRequest: number): Html {

@@ -1,8 +1,8 @@
 import { html } from 'hono/html';
 import { DAY, HOUR } from '../../../clock.ts';
-import { moment } from '../../format.ts';
+import { moment, shortDuration } from '../../format.ts';
 import type { Html } from '../layout/html.ts';
-import { type Now, shortDuration } from '../parts/age.ts';
+import type { Now } from '../parts/age.ts';
 import { tabs } from '../parts/tabs.ts';
 import type { Calendar, MonthProof } from './calendar.ts';
 

@@ -1,19 +1,18 @@
 import { html } from 'hono/html';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
-import type { ResourceState } from '../../../warehouse/reports/report.ts';
 import { count, durationText, END_WORDS, plural } from '../../format.ts';
+import { type Badge, resourceBadge } from '../../status/condition.ts';
 import type { ResourceDelay } from '../../status/resource-delays.ts';
+import type { FullState, ResourceState } from '../../status/source-state.ts';
 import type { Html } from '../layout/html.ts';
+import { badge } from '../layout/icons.ts';
 import { ago, type Now } from '../parts/age.ts';
-import { type State, stateBadge } from '../parts/state.ts';
-import type { KnownSource } from '../source-facts.ts';
-import { resourceWords } from './resource-words.ts';
 
 /** One row a resource; on a phone, one block. */
-export function resourceList(source: KnownSource, now: Now): Html {
-  const delayOf = new Map(source.status.delays.map(each => [each.resource, each]));
-  const rows = source.status.resources.map(each =>
-    resourceRow(each, delayOf.get(each.resource), stateOf(each, source, now), now),
+export function resourceList(source: FullState, now: Now): Html {
+  const delayOf = new Map(source.delays.map(each => [each.resource, each]));
+  const rows = source.resources.map(each =>
+    resourceRow(each, delayOf.get(each.resource), resourceBadge(each, source), now),
   );
   return html`<table class="stack"><caption class="sr">Resources</caption>
 <thead><tr><th scope="col">resource</th><th scope="col" class="num">rows</th><th scope="col">newest change</th><th scope="col">a change arrives after</th><th scope="col">measured</th><th scope="col">oldest proof</th><th scope="col" class="num">missing</th><th scope="col" class="num">quarantined</th><th scope="col" class="last">state</th></tr></thead>
@@ -21,13 +20,13 @@ export function resourceList(source: KnownSource, now: Now): Html {
 }
 
 /** The same in the columns that matter most. */
-export function briefList(source: KnownSource, now: Now): Html {
-  const rows = source.status.resources.map(
+export function briefList(source: FullState, now: Now): Html {
+  const rows = source.resources.map(
     each => html`<tr><th scope="row">${each.resource}</th>
 <td data-l="oldest proof">${proofOf(each, now)}</td>
 ${changeCell(each, now)}
 <td class="num" data-l="rows">${count(each.rows)}</td>
-<td class="last">${stateBadge(stateOf(each, source, now))}</td></tr>`,
+<td class="last">${badge(resourceBadge(each, source))}</td></tr>`,
   );
   return html`<table class="stack"><caption class="sr">Resources</caption>
 <thead><tr><th scope="col">resource</th><th scope="col">oldest proof</th><th scope="col">newest change</th><th scope="col" class="num">rows</th><th scope="col" class="last">state</th></tr></thead>
@@ -37,12 +36,7 @@ ${changeCell(each, now)}
 const changeCell = ({ newestChange }: ResourceState, now: Now): Html =>
   html`<td data-l="newest change">${newestChange === null ? '–' : ago(stampMs(newestChange), now)}</td>`;
 
-function stateOf(row: ResourceState, { status, ticks }: KnownSource, { timeZone }: Now): State {
-  const tick = ticks.find(({ resource }) => resource === row.resource);
-  return resourceWords(row, status, { isScheduled: tick !== undefined, servedAt: tick?.at ?? null, timeZone });
-}
-
-function resourceRow(row: ResourceState, delay: ResourceDelay | undefined, state: State, now: Now): Html {
+function resourceRow(row: ResourceState, delay: ResourceDelay | undefined, state: Badge, now: Now): Html {
   const { resource, rows, missing, quarantined } = row;
   const expected = delay?.expected ?? null;
   const measured = delay?.measuredSeconds ?? null;
@@ -54,7 +48,7 @@ ${changeCell(row, now)}
 <td data-l="oldest proof">${proofOf(row, now)}</td>
 <td class="num${missing === 0 ? ' nil' : ''}" data-l="missing">${count(missing)}</td>
 <td class="num${quarantined === 0 ? ' nil' : ''}" data-l="quarantined">${count(quarantined)}</td>
-<td class="last">${stateBadge(state)}</td></tr>`;
+<td class="last">${badge(state)}</td></tr>`;
 }
 
 function proofOf({ absent, neverRead, oldestProof, end }: ResourceState, now: Now): Html | string {

@@ -13,8 +13,9 @@ import {
 import { describeProfile } from '../../status/describe-profile.ts';
 import { nextQuestions, type ShownAgenda } from '../../status/next-questions.ts';
 import type { ServedSource } from '../../status/served-source.ts';
+import type { FullState } from '../../status/source-state.ts';
 import type { ConsoleParts } from '../console-parts.ts';
-import { type KnownSource, readSourceFacts, type SourceFacts } from '../source-facts.ts';
+import { readSource } from '../read-sources.ts';
 import { type Calendar, calendarOf } from './calendar.ts';
 
 /** What only the page of one source shows, and the overview does not. */
@@ -27,32 +28,27 @@ export interface SourceDetail {
   readonly hourlyLimit: number;
   readonly agenda: ShownAgenda;
   readonly profile: readonly { readonly list: string; readonly words: string }[];
+  /** Epoch milliseconds; null without a schedule. */
+  readonly nextTickAt: number | null;
 }
-
-/** A source whose state can be read, with everything that its page shows. */
-export type DetailedSource = { readonly name: string; readonly timeZone: string } & KnownSource & {
-    readonly detail: SourceDetail;
-  };
 
 const DAYS = 30;
 const MOST_QUESTIONS = 8;
 
-/** `now`: epoch milliseconds. */
+/** Everything that the page of a source shows; no detail where the source cannot be read. `now`: epoch milliseconds. */
 export async function readDetailedSource(
   parts: ConsoleParts,
   source: ServedSource,
   now: number,
-): Promise<DetailedSource | Extract<SourceFacts, { unreadable: string }>> {
-  const facts = await readSourceFacts(parts, source);
-  if ('unreadable' in facts) return facts;
-  const limit = facts.status.usage?.limit ?? source.rules.limit;
-  return { ...facts, detail: await readSourceDetail(parts.database, source, limit, now) };
+): Promise<{ readonly state: FullState; readonly detail: SourceDetail | null }> {
+  const state = await readSource(parts, source);
+  return { state, detail: state.unreadable === null ? await readDetail(parts.database, source, state, now) : null };
 }
 
-async function readSourceDetail(
+async function readDetail(
   database: Database,
   source: ServedSource,
-  limit: number,
+  { usage, readAt }: FullState,
   now: number,
 ): Promise<SourceDetail> {
   const { kysely } = database;
@@ -63,7 +59,7 @@ async function readSourceDetail(
     const calendar = source.jobs.has(resource) ? calendarOf(entries, today) : null;
     if (calendar !== null) calendars.set(resource, calendar);
   }
-  const rules = { ...source.rules, limit };
+  const rules = { ...source.rules, limit: usage?.limit ?? source.rules.limit };
   return {
     calendars,
     changes: await changesByDay(kysely, { source: name, resources: [...source.jobs.keys()], timeZone }, DAYS),
@@ -71,5 +67,6 @@ async function readSourceDetail(
     hourlyLimit: hourlyLimit(rules),
     agenda: nextQuestions(await readAgenda(database, { ...source, rules }, schema), MOST_QUESTIONS),
     profile: describeProfile(await readTraits(kysely, name)),
+    nextTickAt: source.nextTickAt(readAt),
   };
 }

@@ -1,51 +1,50 @@
 import { html } from 'hono/html';
 import { MINUTE, SECOND } from '../../../clock.ts';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
-import { count, durationText, moment, plural } from '../../format.ts';
+import { count, durationText, moment, plural, shortDuration } from '../../format.ts';
+import { verdictOf } from '../../status/condition.ts';
+import type { FullState } from '../../status/source-state.ts';
 import { runTable, type StatusTable } from '../../status/status-tables.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { documentOf } from '../layout/document.ts';
 import type { Html } from '../layout/html.ts';
-import { icon } from '../layout/icons.ts';
+import { icon, verdictSection } from '../layout/icons.ts';
 import { incidentList } from '../overview/incident-list.ts';
 import { usageSection } from '../overview/source-card.ts';
-import { verdictOf } from '../overview/verdict.ts';
-import { ago, type Now, shortDuration, timeOfDay } from '../parts/age.ts';
+import { ago, type Now, timeOfDay } from '../parts/age.ts';
 import { card } from '../parts/card.ts';
 import { table } from '../parts/table.ts';
-import { verdictSection } from '../parts/verdict-section.ts';
-import type { KnownSource, SourceFacts } from '../source-facts.ts';
 import { changesChart, requestsChart } from './activity-section.ts';
 import { agendaNote, agendaSection } from './agenda-section.ts';
 import { calendarSection } from './calendar-section.ts';
 import { orderSection } from './order-section.ts';
 import { profileSection } from './profile-section.ts';
 import { resourceList } from './resource-list.ts';
-import type { DetailedSource } from './source-detail.ts';
+import type { SourceDetail } from './source-detail.ts';
 
 /** Which resource lags, which months are unproven, where do the requests go, what is asked next? `months`: the list of the calendar. */
 export function sourcePage(
-  facts: DetailedSource | Extract<SourceFacts, { unreadable: string }>,
+  { state, detail }: { state: FullState; detail: SourceDetail | null },
   now: Now,
   { hide, months }: Pick<ConsoleParts, 'hide'> & { months: string | undefined },
 ): Html {
-  const { name } = facts;
+  const { name } = state;
   const main = html`<p class="crumb"><a href="/">Overview</a> / ${name}</p>
-${verdictSection(verdictOf([facts], now.at))}
-${'unreadable' in facts ? html`<p>${facts.unreadable}</p>` : sections(facts, now, { hide, months })}`;
+${verdictSection(verdictOf([state], now.at))}
+${detail === null ? html`<p>${state.unreadable}</p>` : sections(state, detail, now, { hide, months })}`;
   return documentOf({ title: name, section: '/', ...now, main });
 }
 
 function sections(
-  source: DetailedSource,
+  source: FullState,
+  detail: SourceDetail,
   now: Now,
   { hide, months }: { hide: (text: string) => string; months: string | undefined },
 ): Html {
-  const { name, status, detail } = source;
-  return html`${incidentList(status.incidents, now, hide)}
-${figures(source, now)}
+  return html`${incidentList(source.incidents, now, hide)}
+${figures(source, detail, now)}
 ${card('Resources', [resourceList(source, now), html`<p class="soft after">Missing: the source no longer shows them; they are kept until their deletion is proven. Oldest proof: the part that was read in full and made equal longest ago.</p>`])}
-<section class="card" id="months"><div class="head"><h2>When each month was last proven equal</h2><span class="soft">A cell leads to what reading that month again costs</span></div>${calendarSection(detail.calendars, { source: name, chosen: months }, now)}</section>
+<section class="card" id="months"><div class="head"><h2>When each month was last proven equal</h2><span class="soft">A cell leads to what reading that month again costs</span></div>${calendarSection(detail.calendars, { source: source.name, chosen: months }, now)}</section>
 <div class="grid two">
 <div class="col">
 ${card('Changes of the last 30 days', changesChart(detail.changes))}
@@ -53,9 +52,9 @@ ${card('What it asks next', agendaSection(detail.agenda, 3600 / detail.hourlyLim
 </div>
 <div class="col">
 ${card('Requests of the last 24 hours', requestsChart(detail.requests, detail.hourlyLimit, now.timeZone))}
-${card('Requests of this window', status.usage ? [usageSection(status.usage, now), spendingTable(source)] : html`<p class="soft">Its address or key is not set.</p>`)}
-${card('Runs in progress', status.runs.length > 0 ? drawn('Runs in progress', runTable(status, now.timeZone)) : html`<p class="soft">None.</p>`)}
-${card('Orders', orderSection(status, now))}
+${card('Requests of this window', source.usage ? [usageSection(source.usage, now), spendingTable(source)] : html`<p class="soft">Its address or key is not set.</p>`)}
+${card('Runs in progress', source.runs.length > 0 ? drawn('Runs in progress', runTable(source, now.timeZone)) : html`<p class="soft">None.</p>`)}
+${card('Orders', orderSection(source, now))}
 ${card('What this source was found to do', profileSection(detail.profile))}
 ${card('Failures of the last week', failureSection(source, now, hide))}
 </div>
@@ -63,17 +62,16 @@ ${card('Failures of the last week', failureSection(source, now, hide))}
 }
 
 /** Four figures that a glance takes in. */
-function figures({ status, nextTickAt, timeZone }: DetailedSource, now: Now): Html {
-  const means = status.delays.flatMap(({ expected }) => expected?.meanSeconds ?? []);
-  const measured = status.delays.flatMap(({ measuredSeconds }) => measuredSeconds ?? []);
+function figures({ delays, resources, usage, timeZone }: FullState, { nextTickAt }: SourceDetail, now: Now): Html {
+  const means = delays.flatMap(({ expected }) => expected?.meanSeconds ?? []);
+  const measured = delays.flatMap(({ measuredSeconds }) => measuredSeconds ?? []);
   const delay =
     means.length === 0 ? '–' : `${means.length > 1 ? 'up to ' : ''}${shortDuration(Math.max(...means) * SECOND)}`;
-  const proofs = status.resources.flatMap(each =>
+  const proofs = resources.flatMap(each =>
     each.oldestProof === null ? [] : [{ resource: each.resource, at: stampMs(each.oldestProof) }],
   );
   const oldest = proofs.sort((a, b) => a.at - b.at)[0];
-  const unread = status.resources.filter(each => each.neverRead > 0 && !each.absent).length;
-  const { usage } = status;
+  const unread = resources.filter(each => each.neverRead > 0 && !each.absent).length;
   return html`<section class="grid four" aria-label="Figures">
 ${figure('A change arrives after', delay, measured.length === 0 ? 'expected, on average' : `up to ${durationText(Math.max(...measured))} measured`)}
 ${figure('Oldest proof', oldest === undefined ? '–' : shortDuration(now.at - oldest.at), unread > 0 ? `${plural(unread, 'resource')} not read in full yet` : (oldest?.resource ?? 'nothing was read yet'))}
@@ -87,15 +85,15 @@ const figure = (name: string, value: Html | string, note: Html | string): Html =
 
 const drawn = (caption: string, { head, right, rows }: StatusTable): Html => table({ caption, head, right, rows });
 
-function spendingTable({ status: { lastHour } }: KnownSource): Html | string {
+function spendingTable({ lastHour }: FullState): Html | string {
   if (lastHour.length === 0) return '';
   const rows = lastHour.map(each => [each.kind, each.resource, count(each.requests)]);
   return table({ caption: 'Requests of the last hour', head: ['for', 'resource', 'last hour'], right: [2], rows });
 }
 
-function failureSection({ status }: KnownSource, now: Now, hide: (text: string) => string): Html {
-  if (status.recentFailures.length === 0) return html`<p class="soft">None.</p>`;
-  return html`<ul class="story">${status.recentFailures.map(
+function failureSection({ recentFailures }: FullState, now: Now, hide: (text: string) => string): Html {
+  if (recentFailures.length === 0) return html`<p class="soft">None.</p>`;
+  return html`<ul class="story">${recentFailures.map(
     run => html`<li>${icon('bad', 'bad')}<p><b>${run.resource}</b>, ${run.kind}, ${moment(run.endedAt, now.timeZone)}</p>
 <p>${hide(run.reason ?? '')}</p>${run.next ? html`<p class="soft">Next: ${hide(run.next)}</p>` : ''}</li>`,
   )}</ul>`;

@@ -10,6 +10,6 @@ export const sourceRoutes = (parts: ConsoleParts): Hono =>
     if (source === undefined) return next();
     const { database, hide } = parts;
     const now = { at: await databaseNow(database), timeZone: source.timeZone };
-    const facts = await readDetailedSource(parts, source, now.at);
-    return c.html(String(await sourcePage(facts, now, { hide, months: c.req.query('months') })));
+    const found = await readDetailedSource(parts, source, now.at);
+    return c.html(String(await sourcePage(found, now, { hide, months: c.req.query('months') })));
   });

@@ -6,7 +6,7 @@ import { csrfField } from '../../access/csrf.ts';
 import { type QueryResult, runBounded } from '../../query/bounded-query.ts';
 import { COOKBOOK } from '../../query/cookbook.ts';
 import { csvSafe } from '../../query/csv.ts';
-import { readUpToDate } from '../../status/up-to-date.ts';
+import { readUpToDate } from '../../status/source-state.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { type SqlShown, sqlPage } from './sql-page.ts';
 

@@ -2,13 +2,10 @@ import { stampMs } from '../../../warehouse/database/stamp.ts';
 import type { Incident } from '../../../warehouse/ledgers/incidents.ts';
 import type { Run } from '../../../warehouse/ledgers/runs.ts';
 import { PURPOSES } from '../../../warehouse/reports/activity.ts';
-import type { SourceGist } from '../../../warehouse/reports/fleet-report.ts';
-import { conditionOf } from '../../status/condition.ts';
-import type { FleetSource } from '../overview/fleet.ts';
-import { verdictOf } from '../overview/verdict.ts';
+import { conditionOf, resourceBadge, verdictOf } from '../../status/condition.ts';
+import type { FullState, SourceState } from '../../status/source-state.ts';
 import type { MonthProof } from '../source/calendar.ts';
-import { resourceWords } from '../source/resource-words.ts';
-import type { DetailedSource } from '../source/source-detail.ts';
+import type { SourceDetail } from '../source/source-detail.ts';
 import type { OverviewDocument, SourceDocument } from './status-schema.ts';
 
 type Hide = (text: string) => string;
@@ -18,30 +15,27 @@ const isoOrNull = (at: number | null): string | null => (at === null ? null : is
 const isoOfStamp = (stamp: string | null): string | null => (stamp === null ? null : iso(stampMs(stamp)));
 
 /** All that the overview shows. `at`: epoch milliseconds. */
-export function overviewDocument(sources: readonly FleetSource[], at: number, hide: Hide): OverviewDocument {
+export function overviewDocument(sources: readonly SourceState[], at: number, hide: Hide): OverviewDocument {
   const { text, rest } = verdictOf(sources, at);
   return { asOf: iso(at), verdict: { text, rest }, sources: sources.map(source => gistOf(source, hide)) };
 }
 
-function gistOf(source: FleetSource, hide: Hide): OverviewDocument['sources'][number] {
-  const state = conditionOf(source);
-  const none = { isRead: false, rows: 0, missing: 0, quarantined: 0, requestsLastHour: 0, openOrders: 0 };
-  if ('unreadable' in source)
-    return { ...none, name: source.name, state, reason: source.unreadable, upToDateAt: null, incidents: [], runs: [] };
-  const { status, upToDateAt, isRead, rows } = source;
+function gistOf(source: SourceState, hide: Hide): OverviewDocument['sources'][number] {
+  const sum = (figure: 'rows' | 'missing' | 'quarantined') =>
+    source.resources.reduce((all, each) => all + each[figure], 0);
   return {
     name: source.name,
-    state,
-    reason: null,
-    upToDateAt: isoOrNull(upToDateAt),
-    isRead,
-    rows,
-    missing: status.missing,
-    quarantined: status.quarantined,
-    requestsLastHour: status.requests,
-    incidents: status.incidents.map(incident => incidentOf(incident, hide)),
-    runs: status.runs.map(run => runOf(run, hide)),
-    openOrders: status.orders.length,
+    state: conditionOf(source),
+    reason: source.unreadable,
+    upToDateAt: isoOrNull(source.upToDateAt),
+    isRead: source.reader !== null,
+    rows: sum('rows'),
+    missing: sum('missing'),
+    quarantined: sum('quarantined'),
+    requestsLastHour: source.requests,
+    incidents: source.incidents.map(incident => incidentOf(incident, hide)),
+    runs: source.runs.map(run => runOf(run, hide)),
+    openOrders: source.orders.length,
   };
 }
 
@@ -54,7 +48,7 @@ const incidentOf = ({ source, resource, kind, message, next, openedAt }: Inciden
   openedAt: iso(stampMs(openedAt)),
 });
 
-const runOf = ({ resource, kind, state, reason }: SourceGist['runs'][number], hide: Hide) => ({
+const runOf = ({ resource, kind, state, reason }: Run, hide: Hide) => ({
   resource,
   kind,
   state,
@@ -62,10 +56,9 @@ const runOf = ({ resource, kind, state, reason }: SourceGist['runs'][number], hi
 });
 
 /** All that the page of a source shows. `at`: epoch milliseconds. */
-export function sourceDocument(source: DetailedSource, at: number, hide: Hide): SourceDocument {
-  const { name, timeZone, status, ticks, upToDateAt, nextTickAt, detail } = source;
+export function sourceDocument(source: FullState, detail: SourceDetail, at: number, hide: Hide): SourceDocument {
+  const { name, timeZone, upToDateAt, usage } = source;
   const { text, rest } = verdictOf([source], at);
-  const { usage } = status;
   return {
     asOf: iso(at),
     verdict: { text, rest },
@@ -73,7 +66,7 @@ export function sourceDocument(source: DetailedSource, at: number, hide: Hide): 
     timeZone,
     state: conditionOf(source),
     upToDateAt: isoOrNull(upToDateAt),
-    nextTickAt: isoOrNull(nextTickAt),
+    nextTickAt: isoOrNull(detail.nextTickAt),
     budget: usage && {
       limit: usage.limit,
       used: usage.used,
@@ -83,14 +76,12 @@ export function sourceDocument(source: DetailedSource, at: number, hide: Hide): 
       blockedUntil: isoOfStamp(usage.blockedUntil),
       byLane: usage.byLane,
     },
-    incidents: status.incidents.map(incident => incidentOf(incident, hide)),
-    resources: status.resources.map(row => {
-      const tick = ticks.find(each => each.resource === row.resource);
-      const given = status.delays.find(each => each.resource === row.resource);
-      const schedule = { isScheduled: tick !== undefined, servedAt: tick?.at ?? null, timeZone };
+    incidents: source.incidents.map(incident => incidentOf(incident, hide)),
+    resources: source.resources.map(row => {
+      const given = source.delays.find(each => each.resource === row.resource);
       return {
         resource: row.resource,
-        state: resourceWords(row, status, schedule).text,
+        state: resourceBadge(row, source).text,
         rows: row.rows,
         newestChangeAt: isoOfStamp(row.newestChange),
         oldestProofAt: isoOfStamp(row.oldestProof),
@@ -109,8 +100,8 @@ export function sourceDocument(source: DetailedSource, at: number, hide: Hide): 
           : null,
       };
     }),
-    runs: status.runs.map(run => runOf(run, hide)),
-    orders: status.orders.map(({ id, kind, resource, dateFrom, dateTo, state, progress }) => ({
+    runs: source.runs.map(run => runOf(run, hide)),
+    orders: source.orders.map(({ id, kind, resource, dateFrom, dateTo, state, progress }) => ({
       id,
       kind,
       resource,
@@ -121,8 +112,8 @@ export function sourceDocument(source: DetailedSource, at: number, hide: Hide): 
       proven: progress.proven,
       requestsLeft: progress.requestsLeft,
     })),
-    failures: status.recentFailures.map(run => failureOf(run, hide)),
-    lastHour: [...status.lastHour],
+    failures: source.recentFailures.map(run => failureOf(run, hide)),
+    lastHour: [...source.lastHour],
     calendar: [...detail.calendars].map(([resource, { years, earlier }]) => ({
       resource,
       years: years.map(({ year, months }) => ({ year, months: months.map(proofOf) })),

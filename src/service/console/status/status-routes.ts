@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { databaseNow } from '../../../warehouse/database/now.ts';
 import type { ConsoleParts } from '../console-parts.ts';
-import { readFleet } from '../overview/fleet.ts';
+import { readSources } from '../read-sources.ts';
 import { readDetailedSource } from '../source/source-detail.ts';
 import { OPEN_API } from './open-api.ts';
 import { overviewDocument, sourceDocument } from './status-documents.ts';
@@ -14,10 +14,11 @@ export function statusRoutes(parts: ConsoleParts): Hono {
     .get('/status.json', async c => {
       const name = c.req.query('source');
       const at = await databaseNow(database);
-      if (name === undefined) return c.json(overviewDocument(await readFleet(parts), at, hide));
+      if (name === undefined) return c.json(overviewDocument(await readSources(parts), at, hide));
       const source = sources.find(each => each.name === name);
       if (source === undefined) return c.text(`There is no source "${name}".\n`, 404);
-      const facts = await readDetailedSource(parts, source, at);
-      return 'unreadable' in facts ? c.text(`${facts.unreadable}\n`, 503) : c.json(sourceDocument(facts, at, hide));
+      const { state, detail } = await readDetailedSource(parts, source, at);
+      if (detail === null) return c.text(`${state.unreadable}\n`, 503);
+      return c.json(sourceDocument(state, detail, at, hide));
     });
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shownOrderState, shownRunState } from '../../../src/service/status/shown-state.ts';
+import { shownOrderState, shownRunState } from '../../../src/service/status/source-state.ts';
 
 test('a run is shown as running only while a process reads its source', () => {
   expect(shownRunState('running', { isRead: true, isServed: false })).toBe('running');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { describeProfile } from '../../src/service/status/describe-profile.ts';
+import { describeProfile } from '../../../src/service/status/describe-profile.ts';
 
 const trait = (resource: string, name: string, value: string) => ({ resource, trait: name, value, evidence: 'seen' });
 

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { MINUTE } from '../../../src/clock.ts';
-import { verdictOf } from '../../../src/service/console/overview/verdict.ts';
-import type { SourceFacts } from '../../../src/service/console/source-facts.ts';
-import type { SourceStatus } from '../../../src/service/status/source-status.ts';
+import { verdictOf } from '../../../src/service/status/condition.ts';
+import { type FullState, type ResourceState, unreadableState } from '../../../src/service/status/source-state.ts';
 import type { Incident } from '../../../src/warehouse/ledgers/incidents.ts';
 import type { Order } from '../../../src/warehouse/ledgers/orders.ts';
 import { noCounts, type Run } from '../../../src/warehouse/ledgers/runs.ts';
-import type { OrderProgress, ResourceState } from '../../../src/warehouse/reports/report.ts';
+import type { OrderProgress } from '../../../src/warehouse/reports/report.ts';
 
 const AT = Date.UTC(2026, 0, 15, 12);
 
@@ -15,6 +14,7 @@ const invoices: ResourceState = {
   rows: 10,
   newestChange: null,
   oldestProof: null,
+  oldestProofSeconds: null,
   slices: 2,
   provenInADay: 2,
   neverRead: 0,
@@ -25,28 +25,25 @@ const invoices: ResourceState = {
   end: null,
 };
 
-const status = (given: Partial<SourceStatus>): SourceStatus => ({
+const source = (name: string, given: Partial<FullState> = {}, minutes: number | null = 2): FullState => ({
+  name,
+  timeZone: 'UTC',
+  unreadable: null,
   resources: [invoices],
   runs: [],
   failed: [],
   recentFailures: [],
   incidents: [],
   orders: [],
+  ticks: [],
+  upToDateAt: minutes === null ? null : AT - minutes * MINUTE,
   reader: null,
+  requests: 0,
   usage: null,
   lastHour: [],
   delays: [],
   readAt: AT,
   ...given,
-});
-
-const source = (name: string, given: Partial<SourceStatus> = {}, minutes: number | null = 2): SourceFacts => ({
-  name,
-  timeZone: 'UTC',
-  status: status(given),
-  ticks: [],
-  upToDateAt: minutes === null ? null : AT - minutes * MINUTE,
-  nextTickAt: null,
 });
 
 const incident = (kind: Incident['kind'], resource: string | null = null): Incident => ({
@@ -73,14 +70,14 @@ const run = (reason: string | null): Run => ({
   ...noCounts(),
 });
 
-const unreadable: SourceFacts = { name: 'wels', timeZone: 'UTC', unreadable: 'no schema' };
+const unreadable = unreadableState({ name: 'wels', timeZone: 'UTC' }, 'no schema');
 const troubled = source('graz', { incidents: [incident('unavailable')] });
 const waiting = source('linz', { runs: [run(null)] });
 const first = source('bonn', { resources: [{ ...invoices, neverRead: 1 }] }, null);
 const order = { state: 'running' } as Order & { progress: OrderProgress };
 const healthy = source('wien');
 
-const said = (...sources: SourceFacts[]) => {
+const said = (...sources: FullState[]) => {
   const { text, rest } = verdictOf(sources, AT);
   return [text, rest];
 };
