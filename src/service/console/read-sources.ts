@@ -13,7 +13,7 @@ import type { ConsoleParts } from './console-parts.ts';
 export const readSources = (parts: ConsoleParts): Promise<SourceState[]> =>
   readStates(parts.database, parts.sources, {
     isServed: true,
-    countRows: (source, versions) => parts.rowCounts(parts.database.kysely, source, versions),
+    countRows: parts.rowCounts,
     onUnreadable: (source, error) => noteUnreadable(parts, source, error),
   });
 

@@ -34,7 +34,7 @@ export function createMetrics(options: {
   const measureAll = async () => {
     const states = await readStates(database, sources, {
       isServed: true,
-      countRows: (source, versions) => rowCounts(database.kysely, source, versions),
+      countRows: rowCounts,
       onUnreadable: (_, error) => {
         throw error;
       },

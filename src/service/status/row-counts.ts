@@ -1,12 +1,11 @@
-import type { Db } from '../../warehouse/database/database.ts';
+import type { Database } from '../../warehouse/database/database.ts';
 import { cursorVersions } from '../../warehouse/ledgers/cursors.ts';
 import { countTables } from '../../warehouse/reports/measures.ts';
 import type { ServedSource } from './served-source.ts';
 
 /** `versions`: those of the source's cursors, where they are known already. */
 export type RowCounts = (
-  db: Db,
-  source: ServedSource,
+  source: Pick<ServedSource, 'name' | 'schema' | 'jobs'>,
   versions?: ReadonlyMap<string, string>,
 ) => Promise<ReadonlyMap<string, number>>;
 
@@ -14,9 +13,9 @@ export type RowCounts = (
  * Counts the rows of tables. A million take 100 ms, so a table is counted again only after a commit has moved its cursor. Rows written by anyone
  * else are seen then.
  */
-export function createRowCounts(): RowCounts {
+export function createRowCounts({ kysely: db }: Database): RowCounts {
   const known = new Map<string, { readonly version: string; readonly rows: number }>();
-  return async (db, { name, schema, jobs }, given) => {
+  return async ({ name, schema, jobs }, given) => {
     const counts = new Map<string, number>();
     // The versions come first: what is committed after them is counted again.
     const versions =

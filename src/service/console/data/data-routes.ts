@@ -57,7 +57,7 @@ async function readTables(parts: ConsoleParts, source: ServedSource): Promise<So
   const { database, rowCounts } = parts;
   const { kysely } = database;
   const { name, schema, jobs } = source;
-  const counted = await rowCounts(kysely, source);
+  const counted = await rowCounts(source);
   const tables = await listTables(kysely, schema);
   const others = tables.filter(table => !counted.has(table.name)).map(table => table.name);
   const rest = await countTables(kysely, schema, others);
@@ -109,7 +109,7 @@ async function readTable({ database, sources, rowCounts }: ConsoleParts, source:
     schema,
     ...info,
     columns,
-    rows: (await rowCounts(kysely, source)).get(name) ?? (await countTables(kysely, schema, [name]))[0] ?? 0,
+    rows: (await rowCounts(source)).get(name) ?? (await countTables(kysely, schema, [name]))[0] ?? 0,
     newest: await newestRows(kysely, { schema, name }, columns, MOST_ROWS),
     pathOf,
   };
