@@ -1,23 +1,21 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
-import { Hono } from 'hono';
+import { Hono, type MiddlewareHandler } from 'hono';
 import { type Clock, SECOND } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database/database.ts';
+import { createTokenAttempts } from './access/attempt-limit.ts';
 import { guardForms } from './access/form-guard.ts';
-import { loginRoutes, logoutRoutes } from './access/login-routes.ts';
-import { secureHeaders } from './access/secure-headers.ts';
-import { createTokenAttempts } from './access/token-attempts.ts';
+import { loginRoutes, logoutRoutes } from './access/login.ts';
 import { guardHost, guardToken } from './access/token-guard.ts';
 import { createConsole } from './console/console.ts';
 import { createLiveUpdates, type LiveUpdates } from './console/live/live-updates.ts';
 import type { Pulse } from './health/pulse.ts';
 import { createReadiness } from './health/readiness.ts';
 import { createMetrics } from './metrics/metrics.ts';
-import { createRowCounts } from './status/row-counts.ts';
-import type { ServedSource } from './status/served-source.ts';
+import { createRowCounts, type ServedSource } from './status/served-source.ts';
 import { createHintInbox, type HintInbox } from './webhooks/hint-inbox.ts';
 import { createWebhookReceiver, type WebhookResult } from './webhooks/webhook-receiver.ts';
 
@@ -155,3 +153,16 @@ function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException):
       : 'Set SLUICE_HOST to an address of this machine, and SLUICE_PORT to a port that this user may open.',
   });
 }
+
+const POLICY =
+  "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/** Pages load from and submit to nothing but this service, run nothing inline, and are neither embedded nor cached. */
+export const secureHeaders = (): MiddlewareHandler => async (c, next) => {
+  await next();
+  c.header('Content-Security-Policy', POLICY);
+  c.header('X-Content-Type-Options', 'nosniff');
+  c.header('X-Frame-Options', 'DENY');
+  c.header('Referrer-Policy', 'no-referrer');
+  c.header('Cache-Control', 'no-store');
+};

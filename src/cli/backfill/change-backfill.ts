@@ -1,5 +1,5 @@
 import { SluiceError } from '../../errors.ts';
-import { allows, CHANGES, changeOrder, type OrderChange } from '../../service/orders/change-order.ts';
+import { allows, CHANGES, changeOrder, type OrderChange } from '../../service/orders/order-requests.ts';
 import { isServiceRunning } from '../run/running-service.ts';
 import type { Session } from '../session/session.ts';
 import { findBackfills } from './list-backfills.ts';

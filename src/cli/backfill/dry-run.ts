@@ -1,8 +1,7 @@
 import { HOUR } from '../../clock.ts';
 import { count, moment, plural } from '../../service/format.ts';
-import { estimateReading, type ReadingEstimate, UNREAD } from '../../service/orders/estimate-reading.ts';
-import type { Range } from '../../service/orders/order-range.ts';
-import { rangeText } from '../../service/orders/range-text.ts';
+import { estimateReading, type ReadingEstimate, UNREAD } from '../../service/orders/order-cost.ts';
+import { type Range, rangeText } from '../../service/orders/order-range.ts';
 import { pendingMigrations } from '../../warehouse/database/migrate.ts';
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';

@@ -1,6 +1,6 @@
 import { count, moment } from '../../service/format.ts';
-import { rangeText } from '../../service/orders/range-text.ts';
-import { estimateRemaining, type Pace, remainingText } from '../../service/orders/remaining-work.ts';
+import { estimateRemaining, type Pace, remainingText } from '../../service/orders/order-cost.ts';
+import { rangeText } from '../../service/orders/order-range.ts';
 import { shownOrderState } from '../../service/status/source-state.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import type { OrderChange } from '../../service/orders/change-order.ts';
 import { parseRange, type Range } from '../../service/orders/order-range.ts';
-import { placeOrder } from '../../service/orders/place-order.ts';
+import { type OrderChange, placeOrder } from '../../service/orders/order-requests.ts';
 import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
 import { changeBackfill } from '../backfill/change-backfill.ts';
 import { dryRun } from '../backfill/dry-run.ts';

@@ -3,7 +3,7 @@ import { withAnySignal } from '../../any-signal.ts';
 import type { SourceConfig } from '../../config/config.ts';
 import { type AgendaMemory, newMemory } from '../../engine/run/agenda/agenda.ts';
 import { refuseUnprotectedHost } from '../../service/access/token-guard.ts';
-import { watchEventLoop } from '../../service/health/watch-event-loop.ts';
+import { watchEventLoop } from '../../service/health/pulse.ts';
 import { type Planned, startSchedule } from '../../service/schedule/schedule.ts';
 import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
 import { startWakeUps } from '../../service/schedule/wake-ups.ts';

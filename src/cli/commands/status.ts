@@ -4,7 +4,7 @@ import type { SourceConfig } from '../../config/config.ts';
 import { embeddedStatus } from '../../embedded-postgres/embedded-server.ts';
 import { SluiceError } from '../../errors.ts';
 import { budgetLine, count, moment } from '../../service/format.ts';
-import { estimateRemaining, remainingText } from '../../service/orders/remaining-work.ts';
+import { estimateRemaining, remainingText } from '../../service/orders/order-cost.ts';
 import { conditionOf, conditionText, INCIDENT_TITLES } from '../../service/status/condition.ts';
 import { type FullState, readFullState } from '../../service/status/source-state.ts';
 import { delayTable, minute, resourceTable, runTable, type StatusTable } from '../../service/status/status-tables.ts';

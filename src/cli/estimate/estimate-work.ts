@@ -3,7 +3,7 @@ import { countUnread, isAffordable, rereadCost } from '../../engine/agenda/affor
 import { monthsHold } from '../../engine/agenda/closed-months.ts';
 import { type Job, slicingOf } from '../../engine/job.ts';
 import { openResource } from '../../engine/resource.ts';
-import { finishTime } from '../../service/orders/remaining-work.ts';
+import { finishTime } from '../../service/orders/order-cost.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import type { Session } from '../session/session.ts';

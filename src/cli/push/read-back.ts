@@ -3,7 +3,7 @@ import { isAffordable, rereadCost } from '../../engine/agenda/affordable.ts';
 import { openResource } from '../../engine/resource.ts';
 import { SluiceError } from '../../errors.ts';
 import type { ReadBack } from '../../push/reconcile.ts';
-import type { OrderRequest } from '../../service/orders/place-order.ts';
+import type { OrderRequest } from '../../service/orders/order-requests.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { createProgress } from '../output/progress.ts';
 import { readSource } from '../run/read-source.ts';

@@ -1,13 +1,13 @@
-import pLimit, { type LimitFunction } from 'p-limit';
+import type { LimitFunction } from 'p-limit';
+import pLimit from 'p-limit';
 import { type Clock, HOUR, MINUTE, SECOND, stopped } from '../../clock.ts';
 import type { Engine } from '../../engine/run/engine.ts';
 import { SluiceError } from '../../errors.ts';
-import { type OrderRequest, placeOrder } from '../../service/orders/place-order.ts';
+import { type OrderRequest, placeOrder } from '../../service/orders/order-requests.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { findReader } from '../../warehouse/database/source-lock.ts';
-import type { Order } from '../../warehouse/ledgers/orders.ts';
-import { readOrders } from '../../warehouse/ledgers/orders.ts';
+import { type Order, readOrders } from '../../warehouse/ledgers/orders.ts';
 import { type OrderProgress, type OrderWork, orderProgress, orderWork } from '../../warehouse/reports/report.ts';
 import { momentWithZone } from '../output/moments.ts';
 import type { Progress } from '../output/progress.ts';

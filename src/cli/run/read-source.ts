@@ -1,7 +1,7 @@
 import type { LimitFunction } from 'p-limit';
 import type { Budget } from '../../budget/budget.ts';
 import type { LoopEvent } from '../../engine/run/engine.ts';
-import type { OrderRequest } from '../../service/orders/place-order.ts';
+import type { OrderRequest } from '../../service/orders/order-requests.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Progress } from '../output/progress.ts';
 import type { Session } from '../session/session.ts';

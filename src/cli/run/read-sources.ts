@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { SluiceError } from '../../errors.ts';
-import type { OrderRequest } from '../../service/orders/place-order.ts';
+import type { OrderRequest } from '../../service/orders/order-requests.ts';
 import { estimateText } from '../estimate/estimate-text.ts';
 import { estimateWork, type Work } from '../estimate/estimate-work.ts';
 import { createProgress } from '../output/progress.ts';

@@ -1,7 +1,6 @@
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import type { RowCounts } from '../status/row-counts.ts';
-import type { ServedSource } from '../status/served-source.ts';
+import type { RowCounts, ServedSource } from '../status/served-source.ts';
 
 /** What the pages are made from. */
 export interface ConsoleParts {

@@ -4,8 +4,7 @@ import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { claimUntold, inTurn, noteTold, noteTroubles } from '../../warehouse/ledgers/incidents.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { composeAlert } from './compose-alert.ts';
-import { deliverAlert } from './deliver-alert.ts';
+import { composeAlert, deliverAlert } from './alerts.ts';
 import { findTroubles } from './find-troubles.ts';
 
 const CHECK_EVERY_MS = 10 * SECOND;

@@ -45,3 +45,6 @@ function parseDate(name: string, text: string | undefined): string | null {
     });
   return text;
 }
+
+export const rangeText = ({ from, to }: { from: string | null; to: string | null }): string =>
+  from === null && to === null ? 'everything' : `${from ?? 'beginning'} .. ${to ?? 'end'}`;

@@ -3,7 +3,7 @@ import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { listReceivers } from '../../warehouse/ledgers/receivers.ts';
-import { isSameSecret } from '../access/same-secret.ts';
+import { isSameSecret } from '../access/session-cookie.ts';
 import type { ServedSource } from '../status/served-source.ts';
 
 export interface SecretLookup {

@@ -4,7 +4,6 @@ import type { Database } from '../../warehouse/database/database.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { changeHintsIn } from './change-hints.ts';
 import type { HintInbox } from './hint-inbox.ts';
-import { readBody } from './read-body.ts';
 import { createSecretLookup } from './secret-lookup.ts';
 
 const MOST_BYTES = 64 * 1024;
@@ -49,4 +48,21 @@ export function createWebhookReceiver(options: {
     return c.text('ok\n');
   });
   return app;
+}
+
+/**
+ * The body of a request as text, or null when it is larger than `mostBytes`; never more than that is kept. hono's `bodyLimit` fails
+ * on chunked bodies unless the server replaces the global Request.
+ */
+export async function readBody(request: Request, mostBytes: number): Promise<string | null> {
+  if (Number(request.headers.get('content-length')) > mostBytes) return null;
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  // Not cancelled when too large: the response still needs the connection.
+  for await (const part of request.body?.values({ preventCancel: true }) ?? []) {
+    size += part.length;
+    if (size > mostBytes) return null;
+    parts.push(part);
+  }
+  return new TextDecoder().decode(Buffer.concat(parts));
 }

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { expect, test } from 'vitest';
-import { csrfField } from '../../../src/service/access/csrf.ts';
+import { csrfField } from '../../../src/service/access/form-guard.ts';
 
 const app = new Hono().get('/', async c => c.html(html`${csrfField(c)}${csrfField(c)}`));
 const fieldsOf = async (response: Response) =>

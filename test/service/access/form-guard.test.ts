@@ -1,8 +1,7 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { expect, test } from 'vitest';
-import { csrfField } from '../../../src/service/access/csrf.ts';
-import { guardForms } from '../../../src/service/access/form-guard.ts';
+import { csrfField, guardForms } from '../../../src/service/access/form-guard.ts';
 import { withDatabase } from '../../support/database.ts';
 import { ask, withService } from '../with-service.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { HOUR, MINUTE } from '../../../src/clock.ts';
-import { estimateRemaining, remainingText } from '../../../src/service/orders/remaining-work.ts';
+import { estimateRemaining, remainingText } from '../../../src/service/orders/order-cost.ts';
 
 const NOW = Date.parse('2026-01-15T10:00:00Z');
 const PACE = { limit: 1000, windowMs: HOUR, nextFreeAt: null };

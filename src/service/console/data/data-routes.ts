@@ -8,7 +8,7 @@ import { countTables } from '../../../warehouse/reports/measures.ts';
 import { resourceProofs } from '../../../warehouse/reports/source-state.ts';
 import { listMissing } from '../../../warehouse/rows/missing-rows.ts';
 import { listQuarantine } from '../../../warehouse/rows/quarantine.ts';
-import { whyMissing } from '../../record/why-missing.ts';
+import { whyMissing } from '../../record/read-story.ts';
 import type { ServedSource } from '../../status/served-source.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { recordPath } from '../record/record-path.ts';

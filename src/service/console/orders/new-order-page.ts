@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { count, durationText, moment, plural } from '../../format.ts';
-import type { KnownPart, ReadingEstimate } from '../../orders/estimate-reading.ts';
-import { rangeText } from '../../orders/range-text.ts';
+import type { KnownPart, ReadingEstimate } from '../../orders/order-cost.ts';
+import { rangeText } from '../../orders/order-range.ts';
 import { documentOf } from '../layout/document.ts';
 import type { Html } from '../layout/html.ts';
 import { ago, type Now } from '../parts/age.ts';

@@ -4,7 +4,7 @@ import { findReader } from '../../../warehouse/database/source-lock.ts';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
 import { type Order, openOrders } from '../../../warehouse/ledgers/orders.ts';
 import { type OrderProgress, orderProgress } from '../../../warehouse/reports/report.ts';
-import { estimateRemaining, type Pace, type RemainingWork } from '../../orders/remaining-work.ts';
+import { estimateRemaining, type Pace, type RemainingWork } from '../../orders/order-cost.ts';
 import type { ServedSource } from '../../status/served-source.ts';
 import { shownOrderState } from '../../status/source-state.ts';
 import type { ConsoleParts } from '../console-parts.ts';

@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import { databaseNow } from '../../../warehouse/database/now.ts';
 import type { RunState } from '../../../warehouse/ledgers/runs.ts';
 import { listEndedOrders, listRuns, readRun, requestsOfRun } from '../../../warehouse/reports/run-history.ts';
-import { csrfField } from '../../access/csrf.ts';
+import { csrfField } from '../../access/form-guard.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { isId } from '../ids.ts';
 import { readOpenOrders } from '../orders/read-orders.ts';

@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import pLimit from 'p-limit';
 import { isKind } from '../../../errors.ts';
 import { databaseNow } from '../../../warehouse/database/now.ts';
-import { csrfField } from '../../access/csrf.ts';
+import { csrfField } from '../../access/form-guard.ts';
 import { type QueryResult, runBounded } from '../../query/bounded-query.ts';
 import { COOKBOOK } from '../../query/cookbook.ts';
 import { csvSafe } from '../../query/csv.ts';

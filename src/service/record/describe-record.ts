@@ -1,3 +1,4 @@
+import type { StoredValues } from '../../warehouse/reports/stored-record.ts';
 import { durationText } from '../format.ts';
 import { wordsOfSlice } from '../status/slice-words.ts';
 import type { RecordStory } from './read-story.ts';
@@ -42,4 +43,27 @@ export function recordVerdict(story: RecordStory, now: number): { text: string; 
         rest: 'It was never read. If the source shows it, the next reading of its part of the list brings it.',
       };
   }
+}
+
+export interface ChangedField {
+  readonly field: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** Columns that tell of Sluice's own work. */
+const OURS = new Set(['_synced_at', '_read_at', '_hash', '_key']);
+
+/** The fields in which two versions of a row differ. */
+export function changedFields(before: StoredValues, after: StoredValues): ChangedField[] {
+  const fields = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...fields]
+    .filter(field => !OURS.has(field) && valueText(before[field]) !== valueText(after[field]))
+    .map(field => ({ field, before: before[field] ?? null, after: after[field] ?? null }));
+}
+
+/** A value as people read it: text as it is, objects as JSON, nothing as an empty text. */
+export function valueText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

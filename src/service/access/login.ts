@@ -1,6 +1,36 @@
-import type { Context } from 'hono';
+import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import { csrfField } from './csrf.ts';
+import { type TokenAttempts, tooManyTokens } from './attempt-limit.ts';
+import { csrfField, guardForms } from './form-guard.ts';
+import { dropSession, isSameSecret, startSession } from './session-cookie.ts';
+
+/** `POST /login`, in front of `guardToken`: turns the token into a session. */
+export function loginRoutes({ token, attempts }: { token: string; attempts: TokenAttempts }): Hono {
+  return new Hono().post('/login', guardForms(), async c => {
+    const { token: given = '', next = '/' } = await c.req.parseBody();
+    const target = pathOnSite(String(next));
+    const waitSeconds = attempts.waitSeconds(c);
+    if (waitSeconds > 0) {
+      c.header('Retry-After', String(waitSeconds));
+      return c.html(loginPage(c, target, tooManyTokens(waitSeconds)), 429);
+    }
+    const isRight = isSameSecret(String(given), token);
+    attempts.count(c, isRight);
+    if (!isRight) return c.html(loginPage(c, target, 'That is not the token.'), 401);
+    startSession(c, token);
+    return c.redirect(target, 303);
+  });
+}
+
+/** `GET /login` and `POST /logout`, behind `guardToken`, which asks browsers without a session to log in. */
+export function logoutRoutes(): Hono {
+  return new Hono()
+    .get('/login', c => c.html(logoutPage(c)))
+    .post('/logout', guardForms(), c => {
+      dropSession(c);
+      return c.redirect('/login', 303);
+    });
+}
 
 type Html = ReturnType<typeof html>;
 
@@ -55,3 +85,9 @@ ${main}
 </main>
 </body>
 </html>`;
+
+/**
+ * Where a redirect may lead: a path of plain segments with its query, else the start page. Browsers drop tabs and line ends and read
+ * backslashes as slashes, so that `/%09/host` or `/\host` would lead to another site.
+ */
+export const pathOnSite = (path: string): string => (/^(\/[\w.~-]+)+\/?(\?[\w.~%=&+-]*)?$/.test(path) ? path : '/');
