@@ -11,7 +11,7 @@ import { guardForms } from './access/form-guard.ts';
 import { loginRoutes, logoutRoutes } from './access/login.ts';
 import { guardHost, guardToken } from './access/token-guard.ts';
 import { createConsole } from './console/console.ts';
-import { createLiveUpdates, type LiveUpdates } from './console/live/live-updates.ts';
+import { createLiveUpdates, type LiveUpdates } from './console/live.ts';
 import type { Pulse } from './health/pulse.ts';
 import { createReadiness } from './health/readiness.ts';
 import { createMetrics } from './metrics/metrics.ts';

@@ -1,6 +1,14 @@
+import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { RowCounts, ServedSource } from '../status/served-source.ts';
+import {
+  type FullState,
+  readFullState,
+  readStates,
+  type SourceState,
+  unreadableState,
+} from '../status/source-state.ts';
 
 /** What the pages are made from. */
 export interface ConsoleParts {
@@ -16,3 +24,26 @@ export interface ConsoleParts {
   readonly hide: (text: string) => string;
   readonly log: Log;
 }
+
+/** All sources, in a few statements; their tables are counted only where they have changed. */
+export const readSources = (parts: ConsoleParts): Promise<SourceState[]> =>
+  readStates(parts.database, parts.sources, {
+    isServed: true,
+    countRows: parts.rowCounts,
+    onUnreadable: (source, error) => noteUnreadable(parts, source, error),
+  });
+
+/** One source in full. */
+export const readSource = (parts: ConsoleParts, source: ServedSource): Promise<FullState> =>
+  readFullState(parts.database, source, true).catch(error =>
+    unreadableState(source, noteUnreadable(parts, source, error)),
+  );
+
+/** Says why a source cannot be read, for people. */
+export function noteUnreadable({ hide, log }: ConsoleParts, { name }: ServedSource, error: unknown): string {
+  log.warn({ source: name, err: error }, 'could not read the state of a source');
+  return hide(explain(error));
+}
+
+/** Whether a part of an address can be the id of a run or an order. */
+export const isId = (text: string): boolean => /^\d{1,18}$/.test(text);

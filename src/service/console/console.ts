@@ -1,17 +1,16 @@
 import { Hono } from 'hono';
 import type { ConsoleParts } from './console-parts.ts';
+import { CONSOLE_SCRIPT } from './console-script.ts';
+import { CONSOLE_STYLE } from './console-style.ts';
 import { dataRoutes } from './data/data-routes.ts';
-import { CONSOLE_SCRIPT } from './layout/console-script.ts';
-import { CONSOLE_STYLE } from './layout/console-style.ts';
-import { liveRoutes } from './live/live-routes.ts';
-import type { LiveUpdates } from './live/live-updates.ts';
+import { type LiveUpdates, liveRoutes } from './live.ts';
 import { orderRoutes } from './orders/order-routes.ts';
-import { overviewRoutes } from './overview/overview-routes.ts';
-import { recordRoutes } from './record/record-routes.ts';
-import { runsRoutes } from './runs/runs-routes.ts';
-import { sourceRoutes } from './source/source-routes.ts';
+import { overviewRoutes } from './overview/overview.ts';
+import { recordRoutes } from './record/record-page.ts';
+import { runsRoutes } from './runs/runs-page.ts';
+import { sourceRoutes } from './source/source-page.ts';
 import { sqlRoutes } from './sql/sql-routes.ts';
-import { statusRoutes } from './status/status-routes.ts';
+import { statusRoutes } from './status/status-documents.ts';
 
 /** The pages for people, with their style and script. */
 export function createConsole(parts: ConsoleParts, live: LiveUpdates): Hono {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 import { parseSlice } from '../../../src/engine/slices/slice.ts';
-import { ageTrend } from '../../../src/service/console/parts/age-trend.ts';
-import { commandsIn } from '../../../src/service/console/parts/next-step.ts';
+import { commandsIn } from '../../../src/service/console/elements.ts';
+import { ageTrend } from '../../../src/service/console/overview/cards.ts';
 import { calendarOf } from '../../../src/service/console/source/calendar.ts';
 
 const proven = (slice: string, provenAt: number | null) => ({ slice: parseSlice(slice), provenAt }) as Entry;

@@ -1,13 +1,8 @@
 import { html } from 'hono/html';
 import type { TableInfo } from '../../../warehouse/reports/data-tables.ts';
 import { count } from '../../format.ts';
-import { documentOf } from '../layout/document.ts';
-import type { Html } from '../layout/html.ts';
-import type { Now } from '../parts/age.ts';
-import { card } from '../parts/card.ts';
-import { choice } from '../parts/form.ts';
-import { commandBox } from '../parts/next-step.ts';
-import { table } from '../parts/table.ts';
+import { documentOf } from '../document.ts';
+import { card, choice, commandBox, type Html, type Now, table } from '../elements.ts';
 
 export interface SourceTables {
   readonly source: string;

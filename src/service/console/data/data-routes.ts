@@ -11,7 +11,7 @@ import { listQuarantine } from '../../../warehouse/rows/quarantine.ts';
 import { whyMissing } from '../../record/read-story.ts';
 import type { ServedSource } from '../../status/served-source.ts';
 import type { ConsoleParts } from '../console-parts.ts';
-import { recordPath } from '../record/record-path.ts';
+import { recordPath } from '../record/record-page.ts';
 import { dataPage, type SourceTables } from './data-page.ts';
 import { missingPage, quarantinePage, type ShownMissing } from './exceptions-page.ts';
 import { tablePage } from './table-page.ts';

@@ -3,11 +3,9 @@ import { stampMs } from '../../../warehouse/database/stamp.ts';
 import type { QuarantinedRecord } from '../../../warehouse/rows/quarantine.ts';
 import { count, plural } from '../../format.ts';
 import { wordsOfSlice } from '../../status/slice-words.ts';
-import { documentOf } from '../layout/document.ts';
-import type { Html } from '../layout/html.ts';
-import { ago, type Now } from '../parts/age.ts';
-import { card } from '../parts/card.ts';
-import { recordPath } from '../record/record-path.ts';
+import { documentOf } from '../document.ts';
+import { ago, card, type Html, type Now } from '../elements.ts';
+import { recordPath } from '../record/record-page.ts';
 
 interface Shown {
   readonly source: string;

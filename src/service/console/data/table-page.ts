@@ -1,11 +1,8 @@
 import { html } from 'hono/html';
 import type { ColumnOfTable } from '../../../warehouse/reports/data-tables.ts';
 import { count, plural } from '../../format.ts';
-import { documentOf } from '../layout/document.ts';
-import type { Html } from '../layout/html.ts';
-import type { Now } from '../parts/age.ts';
-import { card } from '../parts/card.ts';
-import { table } from '../parts/table.ts';
+import { documentOf } from '../document.ts';
+import { card, type Html, type Now, table } from '../elements.ts';
 
 export interface TableShown {
   readonly source: string;

@@ -2,12 +2,8 @@ import { html } from 'hono/html';
 import { count, durationText, moment, plural } from '../../format.ts';
 import type { KnownPart, ReadingEstimate } from '../../orders/order-cost.ts';
 import { rangeText } from '../../orders/order-range.ts';
-import { documentOf } from '../layout/document.ts';
-import type { Html } from '../layout/html.ts';
-import { ago, type Now } from '../parts/age.ts';
-import { card } from '../parts/card.ts';
-import { choice, day } from '../parts/form.ts';
-import { table } from '../parts/table.ts';
+import { documentOf } from '../document.ts';
+import { ago, card, choice, day, type Html, type Now, table } from '../elements.ts';
 
 /** What an order can do, by the value of its field. */
 export const WORK = {

@@ -2,10 +2,7 @@ import { html } from 'hono/html';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
 import type { Incident } from '../../../warehouse/ledgers/incidents.ts';
 import { INCIDENT_TITLES } from '../../status/condition.ts';
-import type { Html } from '../layout/html.ts';
-import { icon } from '../layout/icons.ts';
-import { age, type Now } from '../parts/age.ts';
-import { nextStep } from '../parts/next-step.ts';
+import { age, type Html, icon, type Now, nextStep } from '../elements.ts';
 
 /** Open incidents, each with its next step. From the second on they are folded, so that a phone shows the sources too. */
 export function incidentList(incidents: readonly Incident[], now: Now, hide: (text: string) => string): Html | string {

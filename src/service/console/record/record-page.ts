@@ -1,22 +1,41 @@
+import { Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Job } from '../../../engine/job.ts';
+import { isKind } from '../../../errors.ts';
+import { databaseNow } from '../../../warehouse/database/now.ts';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
-import type { Reference } from '../../../warehouse/erasure/references.ts';
+import { findReferences, type Reference } from '../../../warehouse/erasure/references.ts';
 import type { EndedVersion, StoredValues } from '../../../warehouse/reports/stored-record.ts';
 import { plural } from '../../format.ts';
 import { changedFields, recordVerdict, valueText } from '../../record/describe-record.ts';
-import type { RecordStory } from '../../record/read-story.ts';
+import { type RecordStory, readStory } from '../../record/read-story.ts';
 import type { Tone } from '../../status/condition.ts';
 import { wordsOfSlice } from '../../status/slice-words.ts';
-import { documentOf } from '../layout/document.ts';
-import type { Html } from '../layout/html.ts';
-import { type Icon, icon } from '../layout/icons.ts';
-import { ago, type Now } from '../parts/age.ts';
-import { card } from '../parts/card.ts';
-import { commandBox } from '../parts/next-step.ts';
-import { table } from '../parts/table.ts';
-import { kindWord } from '../runs/run-words.ts';
-import { recordPath } from './record-path.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import { documentOf } from '../document.ts';
+import { ago, card, commandBox, type Html, type Icon, icon, type Now, table } from '../elements.ts';
+import { kindWord } from '../runs/run-table.ts';
+
+export const recordRoutes = ({ database, sources, hide }: ConsoleParts): Hono =>
+  new Hono().get('/record/:resource/:key', async (c, next) => {
+    const { resource: name, key } = c.req.param();
+    const asked = c.req.query('source');
+    const source = sources.find(each => (asked === undefined || each.name === asked) && each.jobs.has(name));
+    const job = source?.jobs.get(name);
+    if (source === undefined || job === undefined) return next();
+    try {
+      const { schema, jobs, timeZone } = source;
+      const story = await readStory(database, { source: source.name, schema, name, job }, key);
+      const column = `${name.replace(/s$/, '')}_id`;
+      const references = await findReferences(database.kysely, { schema, column, id: story.key });
+      const now = { at: await databaseNow(database), timeZone };
+      const page = { story, jobs, several: sources.length > 1, references, hide };
+      return c.html(String(await recordPage(page, now)), story.state === 'unknown' ? 404 : 200);
+    } catch (error) {
+      if (isKind(error, 'usage')) return next();
+      throw error;
+    }
+  });
 
 export interface RecordShown {
   readonly story: RecordStory;
@@ -170,4 +189,20 @@ function childTable(field: string, rows: readonly StoredValues[]): Html {
     }),
     String(rows.length),
   );
+}
+
+/** The address of a record's page; it names the source where there are several. */
+export function recordPath({
+  resource,
+  key,
+  source,
+  several,
+}: {
+  readonly resource: string;
+  readonly key: string;
+  readonly source: string;
+  readonly several: boolean;
+}): string {
+  const path = `/record/${encodeURIComponent(resource)}/${encodeURIComponent(key)}`;
+  return several ? `${path}?source=${encodeURIComponent(source)}` : path;
 }

@@ -2,14 +2,9 @@ import { html } from 'hono/html';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
 import type { PastRun, SentRequest } from '../../../warehouse/reports/run-history.ts';
 import { count, moment, plural, shortDuration } from '../../format.ts';
-import { documentOf } from '../layout/document.ts';
-import type { Html } from '../layout/html.ts';
-import { icon } from '../layout/icons.ts';
-import { ago, type Now } from '../parts/age.ts';
-import { card } from '../parts/card.ts';
-import { nextStep } from '../parts/next-step.ts';
-import { table } from '../parts/table.ts';
-import { kindWord, runState } from './run-words.ts';
+import { documentOf } from '../document.ts';
+import { ago, card, type Html, icon, type Now, nextStep, table } from '../elements.ts';
+import { kindWord, runState } from './run-table.ts';
 
 /** What one run did, request by request as long as they are kept. */
 export function runPage(

@@ -1,11 +1,10 @@
 import { html } from 'hono/html';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
+import type { RunState } from '../../../warehouse/ledgers/runs.ts';
 import type { PastRun } from '../../../warehouse/reports/run-history.ts';
 import { count, shortDuration } from '../../format.ts';
-import type { Html } from '../layout/html.ts';
-import { badge } from '../layout/icons.ts';
-import { ago, type Now } from '../parts/age.ts';
-import { changesText, kindWord, runState } from './run-words.ts';
+import type { Badge } from '../../status/condition.ts';
+import { ago, badge, type Html, type Now } from '../elements.ts';
 
 /** Runs, one a row; on a phone, one a block. `several`: their source is named. */
 export function runTable(
@@ -27,4 +26,32 @@ export function runTable(
   return html`<table class="stack"><caption class="sr">Runs, newest first</caption>
 <thead><tr><th scope="col">run</th><th scope="col">began</th><th scope="col" class="num">took</th><th scope="col" class="num">requests</th><th scope="col" class="num">rows read</th><th scope="col">changes</th><th scope="col" class="last">outcome</th></tr></thead>
 <tbody>${rows}</tbody></table>`;
+}
+
+const KINDS: Readonly<Record<string, string>> = { slot: 'tick', hint: 'webhook' };
+
+/** What a run was for, in one word. */
+export const kindWord = (kind: string): string => KINDS[kind] ?? kind;
+
+const STATES: Readonly<Record<RunState, Badge>> = {
+  running: { icon: 'busy', tone: 'busy', text: 'running' },
+  waiting: { icon: 'wait', tone: '', text: 'waiting' },
+  done: { icon: 'ok', tone: 'good', text: 'done' },
+  failed: { icon: 'bad', tone: 'bad', text: 'failed' },
+  stopped: { icon: 'off', tone: '', text: 'stopped' },
+};
+
+export const runState = (state: RunState): Badge => STATES[state];
+
+/** `3 new, 12 changed, 1 deleted`; empty where nothing changed. */
+export function changesText({ inserted, updated, deleted }: Pick<PastRun, 'inserted' | 'updated' | 'deleted'>): string {
+  const parts = [
+    [inserted, 'new'],
+    [updated, 'changed'],
+    [deleted, 'deleted'],
+  ] as const;
+  return parts
+    .filter(([count]) => count > 0)
+    .map(([count, word]) => `${count.toLocaleString('en-US')} ${word}`)
+    .join(', ');
 }

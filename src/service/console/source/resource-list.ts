@@ -4,9 +4,7 @@ import { count, durationText, END_WORDS, plural } from '../../format.ts';
 import { type Badge, resourceBadge } from '../../status/condition.ts';
 import type { ResourceDelay } from '../../status/resource-delays.ts';
 import type { FullState, ResourceState } from '../../status/source-state.ts';
-import type { Html } from '../layout/html.ts';
-import { badge } from '../layout/icons.ts';
-import { ago, type Now } from '../parts/age.ts';
+import { ago, badge, type Html, type Now } from '../elements.ts';
 
 /** One row a resource; on a phone, one block. */
 export function resourceList(source: FullState, now: Now): Html {

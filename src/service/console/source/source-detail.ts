@@ -14,8 +14,7 @@ import { describeProfile } from '../../status/describe-profile.ts';
 import { nextQuestions, type ShownAgenda } from '../../status/next-questions.ts';
 import type { ServedSource } from '../../status/served-source.ts';
 import type { FullState } from '../../status/source-state.ts';
-import type { ConsoleParts } from '../console-parts.ts';
-import { readSource } from '../read-sources.ts';
+import { type ConsoleParts, readSource } from '../console-parts.ts';
 import { type Calendar, calendarOf } from './calendar.ts';
 
 /** What only the page of one source shows, and the overview does not. */

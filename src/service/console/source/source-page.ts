@@ -1,26 +1,32 @@
+import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { MINUTE, SECOND } from '../../../clock.ts';
+import { databaseNow } from '../../../warehouse/database/now.ts';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
 import { count, durationText, moment, plural, shortDuration } from '../../format.ts';
 import { verdictOf } from '../../status/condition.ts';
 import type { FullState } from '../../status/source-state.ts';
 import { runTable, type StatusTable } from '../../status/status-tables.ts';
+import { meter } from '../charts.ts';
 import type { ConsoleParts } from '../console-parts.ts';
-import { documentOf } from '../layout/document.ts';
-import type { Html } from '../layout/html.ts';
-import { icon, verdictSection } from '../layout/icons.ts';
+import { documentOf } from '../document.ts';
+import { ago, card, type Html, icon, type Now, table, timeOfDay, verdictSection } from '../elements.ts';
+import { usageSection } from '../overview/cards.ts';
 import { incidentList } from '../overview/incident-list.ts';
-import { usageSection } from '../overview/source-card.ts';
-import { ago, type Now, timeOfDay } from '../parts/age.ts';
-import { card } from '../parts/card.ts';
-import { table } from '../parts/table.ts';
-import { changesChart, requestsChart } from './activity-section.ts';
-import { agendaNote, agendaSection } from './agenda-section.ts';
-import { calendarSection } from './calendar-section.ts';
-import { orderSection } from './order-section.ts';
-import { profileSection } from './profile-section.ts';
+import { agendaNote, agendaSection, changesChart, requestsChart } from './activity.ts';
+import { calendarSection } from './calendar.ts';
 import { resourceList } from './resource-list.ts';
-import type { SourceDetail } from './source-detail.ts';
+import { readDetailedSource, type SourceDetail } from './source-detail.ts';
+
+export const sourceRoutes = (parts: ConsoleParts): Hono =>
+  new Hono().get('/sources/:source', async (c, next) => {
+    const source = parts.sources.find(({ name }) => name === c.req.param('source'));
+    if (source === undefined) return next();
+    const { database, hide } = parts;
+    const now = { at: await databaseNow(database), timeZone: source.timeZone };
+    const found = await readDetailedSource(parts, source, now.at);
+    return c.html(String(await sourcePage(found, now, { hide, months: c.req.query('months') })));
+  });
 
 /** Which resource lags, which months are unproven, where do the requests go, what is asked next? `months`: the list of the calendar. */
 export function sourcePage(
@@ -98,3 +104,18 @@ function failureSection({ recentFailures }: FullState, now: Now, hide: (text: st
 <p>${hide(run.reason ?? '')}</p>${run.next ? html`<p class="soft">Next: ${hide(run.next)}</p>` : ''}</li>`,
   )}</ul>`;
 }
+
+/** Orders that have not ended, with their progress. */
+export function orderSection({ orders }: FullState, now: Now): Html | Html[] {
+  if (orders.length === 0) return html`<p class="soft">None under way.</p>`;
+  return orders.map(({ id, kind, resource, state, progress: { proven, slices }, createdAt }) => {
+    const text = `${count(proven)} of ${count(slices)} slices proven`;
+    return html`<p><a href="/orders/${id}">Order ${id}</a>: ${kind} of ${resource}, ${state}, created ${ago(createdAt, now)}</p>${meter([{ name: '', colour: 'q5', value: proven }], slices, text)}<p class="soft">${text}</p>`;
+  });
+}
+
+/** What was observed of each list, one sentence a list. */
+export const profileSection = (profile: readonly { readonly list: string; readonly words: string }[]): Html =>
+  profile.length === 0
+    ? html`<p class="soft">Nothing yet: the first answers tell.</p>`
+    : html`<dl class="kv">${profile.map(({ list, words }) => html`<dt>${list === '' ? 'all lists' : list}</dt><dd>${words}</dd>`)}</dl>`;

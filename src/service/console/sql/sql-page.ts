@@ -3,12 +3,9 @@ import { plural } from '../../format.ts';
 import type { QueryResult } from '../../query/bounded-query.ts';
 import { COOKBOOK, type Recipe } from '../../query/cookbook.ts';
 import { NUMBERS } from '../../query/numbers.ts';
-import { documentOf } from '../layout/document.ts';
-import type { Html } from '../layout/html.ts';
-import { ago, type Now } from '../parts/age.ts';
-import { choice } from '../parts/form.ts';
-import { table } from '../parts/table.ts';
-import { chartable, resultChart } from './result-chart.ts';
+import { bars } from '../charts.ts';
+import { documentOf } from '../document.ts';
+import { ago, choice, type Html, type Now, table } from '../elements.ts';
 
 export interface SqlShown {
   readonly sources: readonly string[];
@@ -80,3 +77,27 @@ function cookbook(query: string): Html[] {
 
 const pick = ({ question, sql }: Recipe, query: string): Html =>
   html`<li><button name="recipe" value="${question}"${sql === query ? html` aria-current="true"` : ''}>${question}</button></li>`;
+
+/** More bars than this cannot be told apart. */
+const MOST_BARS = 60;
+
+/** The columns that can be drawn over the first one: numbers, none of them negative. */
+export function chartable({ columns, rows }: QueryResult): string[] {
+  if (rows.length < 2 || rows.length > MOST_BARS) return [];
+  return columns
+    .filter((column, place) => place > 0 && NUMBERS.has(column.oid))
+    .filter(column => rows.every(row => Number(row[columns.indexOf(column)] ?? 0) >= 0))
+    .map(({ name }) => name);
+}
+
+/** One column of the result as bars over the first one. */
+export function resultChart({ columns, rows }: QueryResult, column: string): Html {
+  const place = columns.findIndex(({ name }) => name === column);
+  return bars({
+    label: `${column} by ${columns[0]?.name ?? ''}`,
+    unit: columns[0]?.name ?? '',
+    series: [{ name: column, colour: 'q1' }],
+    columns: rows.map(row => ({ name: row[0] ?? 'null', values: [Number(row[place] ?? 0)] })),
+    hasTable: true,
+  });
+}

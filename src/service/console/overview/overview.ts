@@ -1,19 +1,47 @@
+import { Hono } from 'hono';
 import { html } from 'hono/html';
-import type { PastRun } from '../../../warehouse/reports/run-history.ts';
+import { databaseNow } from '../../../warehouse/database/now.ts';
+import { listRuns, type PastRun } from '../../../warehouse/reports/run-history.ts';
 import { count } from '../../format.ts';
 import { badgeOf, CONDITIONS, conditionOf, verdictOf } from '../../status/condition.ts';
 import type { FullState, SourceState } from '../../status/source-state.ts';
-import type { ConsoleParts } from '../console-parts.ts';
-import { documentOf } from '../layout/document.ts';
-import type { Html } from '../layout/html.ts';
-import { badge, verdictSection } from '../layout/icons.ts';
-import { ago, type Now } from '../parts/age.ts';
-import { table } from '../parts/table.ts';
+import { type ConsoleParts, readSource, readSources } from '../console-parts.ts';
+import { documentOf } from '../document.ts';
+import { ago, badge, type Html, type Now, table, verdictSection } from '../elements.ts';
 import { runTable } from '../runs/run-table.ts';
 import { briefList } from '../source/resource-list.ts';
+import { type Card, createCards, sourceCard } from './cards.ts';
 import { incidentList } from './incident-list.ts';
-import type { Card } from './read-cards.ts';
-import { sourceCard } from './source-card.ts';
+
+/** From so many sources on, a table shows more of them at once than cards. */
+const MOST_CARDS = 12;
+const LATEST_RUNS = 5;
+
+/** Concurrent requests share one rendering, so that many open pages cost no more than one. */
+export function overviewRoutes(parts: ConsoleParts): Hono {
+  const { database, sources } = parts;
+  const readCards = createCards(parts);
+  const render = async () => {
+    const at = await databaseNow(database);
+    const states = await readSources(parts);
+    if (sources.length > MOST_CARDS) return String(await fleetPage(states, at, parts));
+    const [source, ...others] = sources;
+    const only = source !== undefined && others.length === 0 ? await readOnly(parts, source) : null;
+    return String(await cardsPage(await readCards(states, at), only, at, parts));
+  };
+  let rendering: Promise<string> | undefined;
+  return new Hono().get('/', async c => {
+    rendering ??= render().finally(() => {
+      rendering = undefined;
+    });
+    return c.html(await rendering);
+  });
+}
+
+async function readOnly(parts: ConsoleParts, source: ConsoleParts['sources'][number]): Promise<OnlySource> {
+  const state = await readSource(parts, source);
+  return { state, runs: await listRuns(parts.database.kysely, { sources: [source.name] }, LATEST_RUNS) };
+}
 
 /** Is something wrong, what to do, how old is each source, how many requests are left? `body`: the sources. `at` is in epoch milliseconds. */
 function overviewPage(

@@ -1,7 +1,6 @@
 import { html, raw } from 'hono/html';
-import { count } from '../../format.ts';
-import type { Html } from '../layout/html.ts';
-import { table } from './table.ts';
+import { count } from '../format.ts';
+import { type Html, table } from './elements.ts';
 
 export interface Bars {
   /** What the chart shows; the table below it has the numbers. */
@@ -55,4 +54,53 @@ ${
         rows: columns.map(({ name, values }, place) => [name, ...values.map(count), count(sums[place] ?? 0)]).reverse(),
       })}</details>`
 }`;
+}
+
+/** A part of a meter, and the class of its colour. Without a name, the key leaves it out. */
+export interface Share {
+  readonly name: string;
+  readonly colour: string;
+  readonly value: number;
+}
+
+/** Parts of a whole side by side, with a key beneath. `label` says all of it in words. */
+export function meter(shares: readonly Share[], whole: number, label: string): Html {
+  const shown = shares.filter(({ value }) => value > 0);
+  const percent = (value: number) => `${Math.min((100 * value) / Math.max(whole, 1), 100).toFixed(1)}%`;
+  let before = 0;
+  const bars = shown.map(({ colour, value }) => {
+    const bar = html`<rect class="${colour}" x="${percent(before)}" width="${percent(value)}" height="8"/>`;
+    before += value;
+    return bar;
+  });
+  const key = shown
+    .filter(({ name }) => name !== '')
+    .map(
+      ({ name, colour, value }) =>
+        html`<span><svg aria-hidden="true"><rect class="${colour}" width="12" height="12" rx="2"/></svg>${name} ${value.toLocaleString('en-US')}</span>`,
+    );
+  return html`<svg class="meter" role="img" aria-label="${label}">${bars}</svg>${key.length > 0 ? html`<p class="key">${key}</p>` : ''}`;
+}
+
+const LINE = { width: 100, height: 34 };
+
+/** A line from zero, broken where a value is not known; its last point takes the colour of `tone`. `label` says it in words. */
+export function sparkline(
+  values: readonly (number | null)[],
+  { label, tone, top }: { label: string; tone: string; top: number },
+): Html {
+  const x = (place: number) => ((place * LINE.width) / Math.max(values.length - 1, 1)).toFixed(1);
+  const y = (value: number) =>
+    (LINE.height - 1 - (Math.min(value, top) / Math.max(top, 1)) * (LINE.height - 5)).toFixed(1);
+  let isDrawing = false;
+  let path = '';
+  values.forEach((value, place) => {
+    if (value !== null) path += `${isDrawing ? 'L' : 'M'}${x(place)} ${y(value)}`;
+    isDrawing = value !== null;
+  });
+  const last = values.at(-1) ?? null;
+  const end = last === null ? '' : `<path class="now" d="M${LINE.width} ${y(last)}h0"/>`;
+  return html`<svg class="spark ${tone}" viewBox="0 0 ${LINE.width} ${LINE.height}" preserveAspectRatio="none" role="img" aria-label="${label}">${raw(
+    `<path class="base" d="M0 ${LINE.height - 1}H${LINE.width}"/><path d="${path}"/>${end}`,
+  )}</svg>`;
 }

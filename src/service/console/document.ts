@@ -1,7 +1,5 @@
 import { html } from 'hono/html';
-import { timeOfDay } from '../parts/age.ts';
-import type { Html } from './html.ts';
-import { iconShapes } from './icons.ts';
+import { type Html, iconShapes, timeOfDay } from './elements.ts';
 
 const SECTIONS = [
   { path: '/', name: 'Overview' },

@@ -1,8 +1,29 @@
-import { type Clock, SECOND } from '../../../clock.ts';
-import { explain } from '../../../errors.ts';
-import type { Log } from '../../../log.ts';
-import type { Database } from '../../../warehouse/database/database.ts';
-import { readStateMark } from '../../../warehouse/reports/source-state.ts';
+import { Hono } from 'hono';
+import { streamSSE } from 'hono/streaming';
+import { type Clock, SECOND } from '../../clock.ts';
+import { explain } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { readStateMark } from '../../warehouse/reports/source-state.ts';
+
+/** `/live`: server-sent events, one `change` whenever an open page should load again. */
+export const liveRoutes = (live: LiveUpdates): Hono =>
+  new Hono().get('/live', c => {
+    let send: () => unknown = () => undefined;
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>(resolve => {
+      end = resolve;
+    });
+    const stop = live.listen({ onChange: () => void send(), onEnd: () => end() });
+    if (stop === null) return c.text('Too many pages are open.\n', 503);
+    return streamSSE(c, async stream => {
+      send = () => stream.writeSSE({ event: 'change', data: '' });
+      stream.onAbort(() => end());
+      await stream.writeSSE({ event: 'begin', data: '', retry: 5000 });
+      await ended;
+      stop();
+    });
+  });
 
 /** How often the state is looked at while a page is open. */
 const LOOK_MS = 2 * SECOND;
