@@ -1,6 +1,7 @@
 import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
+import { databaseNow } from '../../warehouse/database/now.ts';
 import type { RowCounts, ServedSource } from '../status/served-source.ts';
 import {
   type FullState,
@@ -9,6 +10,8 @@ import {
   type SourceState,
   unreadableState,
 } from '../status/source-state.ts';
+
+import type { Now } from './elements.ts';
 
 /** What the pages are made from. */
 export interface ConsoleParts {
@@ -44,6 +47,12 @@ export function noteUnreadable({ hide, log }: ConsoleParts, { name }: ServedSour
   log.warn({ source: name, err: error }, 'could not read the state of a source');
   return hide(explain(error));
 }
+
+/** This moment, in the zone of a source. */
+export const nowIn = async ({ database }: Pick<ConsoleParts, 'database'>, source?: ServedSource): Promise<Now> => ({
+  at: await databaseNow(database),
+  timeZone: source?.timeZone ?? 'UTC',
+});
 
 /** Whether a part of an address can be the id of a run or an order. */
 export const isId = (text: string): boolean => /^\d{1,18}$/.test(text);

@@ -2,6 +2,9 @@ import { html, raw } from 'hono/html';
 import { moment, shortDuration } from '../format.ts';
 import type { Badge, Verdict } from '../status/condition.ts';
 
+/** A piece of a page whose values are escaped. */
+export type Html = ReturnType<typeof html>;
+
 /** Shapes of 16 x 16, drawn in the colour of their text. */
 const SHAPES = {
   ok: '<path fill="currentColor" d="M8 0a8 8 0 1 1 0 16A8 8 0 0 1 8 0Zm3.2 4.9-4.3 4.4-2-2-1.2 1.2 3.2 3.2 5.5-5.6-1.2-1.2Z"/>',
@@ -33,9 +36,6 @@ export const badge = ({ icon: shape, tone, text }: Badge): Html =>
 /** The sentence that a page begins with. */
 export const verdictSection = ({ icon: shape, tone, text, rest }: Verdict): Html =>
   html`<section class="verdict" aria-label="Verdict" aria-live="polite">${icon(shape, tone)}<div><h1>${text}</h1>${rest === '' ? '' : html`<p class="soft">${rest}</p>`}</div></section>`;
-
-/** A piece of a page whose values are escaped. */
-export type Html = ReturnType<typeof html>;
 
 /** A titled box. `note`: a few words at the right of its title. */
 export const card = (title: string, body: Html | string | readonly (Html | string)[], note: Html | string = ''): Html =>
@@ -70,6 +70,10 @@ export function table({ caption, head, right, rows }: Table): Html {
 <tbody>${rows.map(row)}</tbody></table></div>`;
 }
 
+/** Names, and what stands beside each. */
+export const facts = (list: readonly (readonly [name: Html | string, value: Html | string])[], style = 'kv'): Html =>
+  html`<dl class="${style}">${list.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+
 /** A labelled choice; the empty value is shown as `none`. */
 export const choice = (
   name: string,
@@ -89,8 +93,8 @@ export const day = (name: string, label: string, value: string): Html =>
   html`<label class="field"><span>${label}</span><input type="date" name="${name}" value="${value}"></label>`;
 
 /** A form that is one button. */
-export const press = (action: string, label: string, csrf: Html, kind = ''): Html =>
-  html`<form method="post" action="${action}">${csrf}<button class="${kind}">${label}</button></form>`;
+export const press = (action: string, label: string, csrf: Html): Html =>
+  html`<form method="post" action="${action}">${csrf}<button class="">${label}</button></form>`;
 
 /** A command within a sentence, as in `To migrate now: sluice migrate.` or `Run "sluice doctor" once.` */
 const COMMAND = /(?::|\b[Rr]un) "?(sluice (?:[^";,.]|\.(?! |$))+)/g;

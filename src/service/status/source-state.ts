@@ -67,6 +67,10 @@ export interface FullState extends SourceState {
   readonly readAt: number;
 }
 
+/** A figure of all resources together. */
+export const sumOf = <F extends string>(resources: readonly Readonly<Record<F, number>>[], figure: F): number =>
+  resources.reduce((sum, each) => sum + each[figure], 0);
+
 /** A source of which only this is known. */
 export const unreadableState = (
   { name, timeZone }: Pick<SourceState, 'name' | 'timeZone'>,

@@ -7,7 +7,7 @@ import { count, durationText, plural, shortDuration } from '../../format.ts';
 import { badgeOf } from '../../status/condition.ts';
 import { readDelays } from '../../status/resource-delays.ts';
 import { mapSources, type ServedSource } from '../../status/served-source.ts';
-import { type SourceState, unreadableState } from '../../status/source-state.ts';
+import { type SourceState, sumOf, unreadableState } from '../../status/source-state.ts';
 import { meter, sparkline } from '../charts.ts';
 import { type ConsoleParts, noteUnreadable } from '../console-parts.ts';
 import { ago, badge, type Html, type Now, timeElement } from '../elements.ts';
@@ -26,7 +26,6 @@ export function sourceCard({ source, detail }: Card, top: number, at: number): H
 
 function cardBody(source: SourceState, detail: CardDetail | null, look: Look, now: Now): Html {
   const { upToDateAt, resources } = source;
-  const sum = (figure: 'rows' | 'missing' | 'quarantined') => resources.reduce((all, each) => all + each[figure], 0);
   const { usage, nextTickAt = null, delaySeconds = null, ages = [] } = detail ?? {};
   const delay =
     delaySeconds === null
@@ -39,7 +38,7 @@ function cardBody(source: SourceState, detail: CardDetail | null, look: Look, no
 <hr>
 <dl class="kv"><dt>Now</dt><dd>${nowText(source)}</dd><dt>Next tick</dt><dd>${nextTickAt === null ? 'None: no schedule' : ago(nextTickAt, now)}</dd><dt>Delay</dt><dd>${delay}</dd></dl>
 <hr>
-${figuresLine({ rows: sum('rows'), missing: sum('missing'), quarantined: sum('quarantined') })}`;
+${figuresLine({ rows: sumOf(resources, 'rows'), missing: sumOf(resources, 'missing'), quarantined: sumOf(resources, 'quarantined') })}`;
 }
 
 interface Look {

@@ -4,7 +4,7 @@ import { databaseNow } from '../../../warehouse/database/now.ts';
 import { listRuns, type PastRun } from '../../../warehouse/reports/run-history.ts';
 import { count } from '../../format.ts';
 import { badgeOf, CONDITIONS, conditionOf, verdictOf } from '../../status/condition.ts';
-import type { FullState, SourceState } from '../../status/source-state.ts';
+import { type FullState, type SourceState, sumOf } from '../../status/source-state.ts';
 import { type ConsoleParts, readSource, readSources } from '../console-parts.ts';
 import { documentOf } from '../document.ts';
 import { ago, badge, type Html, type Now, table, verdictSection } from '../elements.ts';
@@ -109,5 +109,5 @@ export function fleetPage(
 const figuresOf = ({ requests, upToDateAt, resources }: SourceState, now: Now): (string | Html)[] => [
   upToDateAt === null ? '–' : ago(upToDateAt, now),
   count(requests),
-  count(resources.reduce((sum, each) => sum + each.rows, 0)),
+  count(sumOf(resources, 'rows')),
 ];

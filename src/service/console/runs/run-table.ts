@@ -21,7 +21,7 @@ export function runTable(
 <td class="num" data-l="requests">${count(requests)}</td>
 <td class="num" data-l="rows read">${count(rowsRead)}</td>
 <td data-l="changes">${changesText(run) || html`<span class="soft">none</span>`}</td>
-<td class="last">${badge(runState(state))}${reason === null ? '' : html`<p class="soft reason">${hide(reason)}</p>`}</td></tr>`;
+<td class="last">${badge(RUN_BADGES[state])}${reason === null ? '' : html`<p class="soft reason">${hide(reason)}</p>`}</td></tr>`;
   });
   return html`<table class="stack"><caption class="sr">Runs, newest first</caption>
 <thead><tr><th scope="col">run</th><th scope="col">began</th><th scope="col" class="num">took</th><th scope="col" class="num">requests</th><th scope="col" class="num">rows read</th><th scope="col">changes</th><th scope="col" class="last">outcome</th></tr></thead>
@@ -33,7 +33,7 @@ const KINDS: Readonly<Record<string, string>> = { slot: 'tick', hint: 'webhook' 
 /** What a run was for, in one word. */
 export const kindWord = (kind: string): string => KINDS[kind] ?? kind;
 
-const STATES: Readonly<Record<RunState, Badge>> = {
+export const RUN_BADGES: Readonly<Record<RunState, Badge>> = {
   running: { icon: 'busy', tone: 'busy', text: 'running' },
   waiting: { icon: 'wait', tone: '', text: 'waiting' },
   done: { icon: 'ok', tone: 'good', text: 'done' },
@@ -41,17 +41,9 @@ const STATES: Readonly<Record<RunState, Badge>> = {
   stopped: { icon: 'off', tone: '', text: 'stopped' },
 };
 
-export const runState = (state: RunState): Badge => STATES[state];
-
 /** `3 new, 12 changed, 1 deleted`; empty where nothing changed. */
-export function changesText({ inserted, updated, deleted }: Pick<PastRun, 'inserted' | 'updated' | 'deleted'>): string {
-  const parts = [
-    [inserted, 'new'],
-    [updated, 'changed'],
-    [deleted, 'deleted'],
-  ] as const;
-  return parts
-    .filter(([count]) => count > 0)
-    .map(([count, word]) => `${count.toLocaleString('en-US')} ${word}`)
+const changesText = ({ inserted, updated, deleted }: PastRun): string =>
+  Object.entries({ new: inserted, changed: updated, deleted })
+    .filter(([, rows]) => rows > 0)
+    .map(([word, rows]) => `${count(rows)} ${word}`)
     .join(', ');
-}

@@ -5,7 +5,7 @@ import type { Incident } from '../../../warehouse/ledgers/incidents.ts';
 import type { Run } from '../../../warehouse/ledgers/runs.ts';
 import { PURPOSES } from '../../../warehouse/reports/activity.ts';
 import { conditionOf, resourceBadge, verdictOf } from '../../status/condition.ts';
-import type { FullState, SourceState } from '../../status/source-state.ts';
+import { type FullState, type SourceState, sumOf } from '../../status/source-state.ts';
 import { type ConsoleParts, readSources } from '../console-parts.ts';
 import type { MonthProof } from '../source/calendar.ts';
 import { readDetailedSource, type SourceDetail } from '../source/source-detail.ts';
@@ -42,17 +42,15 @@ export function overviewDocument(sources: readonly SourceState[], at: number, hi
 }
 
 function gistOf(source: SourceState, hide: Hide): OverviewDocument['sources'][number] {
-  const sum = (figure: 'rows' | 'missing' | 'quarantined') =>
-    source.resources.reduce((all, each) => all + each[figure], 0);
   return {
     name: source.name,
     state: conditionOf(source),
     reason: source.unreadable,
     upToDateAt: isoOrNull(source.upToDateAt),
     isRead: source.reader !== null,
-    rows: sum('rows'),
-    missing: sum('missing'),
-    quarantined: sum('quarantined'),
+    rows: sumOf(source.resources, 'rows'),
+    missing: sumOf(source.resources, 'missing'),
+    quarantined: sumOf(source.resources, 'quarantined'),
     requestsLastHour: source.requests,
     incidents: source.incidents.map(incident => incidentOf(incident, hide)),
     runs: source.runs.map(run => runOf(run, hide)),
