@@ -90,7 +90,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
 function createApp(options: ServiceOptions, inbox: HintInbox, live: LiveUpdates): Hono {
   const { database, sources, pulse, hide, clock, log } = options;
   const rowCounts = createRowCounts(database);
-  const metrics = createMetrics({ database, sources, rowCounts });
+  const metrics = createMetrics(database, sources, rowCounts);
   const readiness = createReadiness({ database, pending: options.pending, clock, log });
 
   const app = new Hono();

@@ -7,7 +7,7 @@ import { orderProgress } from '../../warehouse/reports/report.ts';
 import { INCIDENT_TITLES } from '../status/condition.ts';
 import { readDelays } from '../status/resource-delays.ts';
 import { mapSources, type RowCounts, type ServedSource } from '../status/served-source.ts';
-import { readStates, type SourceState, shownRunState } from '../status/source-state.ts';
+import { readStates, type SourceState } from '../status/source-state.ts';
 import { WEBHOOK_RESULTS, type WebhookResult } from '../webhooks/webhook-receiver.ts';
 import { type GaugeName, METRICS } from './metric-definitions.ts';
 
@@ -18,12 +18,7 @@ export interface Metrics {
   countWebhook(result: WebhookResult): void;
 }
 
-export function createMetrics(options: {
-  database: Database;
-  sources: readonly ServedSource[];
-  rowCounts: RowCounts;
-}): Metrics {
-  const { database, sources, rowCounts } = options;
+export function createMetrics(database: Database, sources: readonly ServedSource[], rowCounts: RowCounts): Metrics {
   const registry = new Registry();
   const gauges = new Map<string, Gauge>();
   for (const [name, [help, ...labelNames]] of Object.entries(METRICS)) {
@@ -35,39 +30,29 @@ export function createMetrics(options: {
   // Prometheus misses the first increase of a series that does not start at 0.
   for (const result of WEBHOOK_RESULTS) received.inc({ result }, 0);
 
-  const measureAll = async () => {
-    const states = await readStates(database, sources, {
-      isServed: true,
-      countRows: rowCounts,
-      onUnreadable: (_, error) => {
-        throw error;
-      },
-    });
+  const scrape = async () => {
+    const states = await readStates(database, sources, { isServed: true, countRows: rowCounts });
     const measured = await mapSources(sources, (source, place) =>
       measureSource(database, source, states[place] as SourceState),
     );
-    return measured.flat();
+    for (const gauge of gauges.values()) gauge.reset();
+    for (const { name, labels, value } of measured.flat()) gauges.get(name)?.set(labels, value);
+    return registry.metrics();
   };
   let scraping: Promise<string> | undefined;
   return {
     contentType: registry.contentType,
     countWebhook: result => received.inc({ result }),
     scrape() {
-      scraping ??= measureAll()
-        .then(measured => {
-          for (const gauge of gauges.values()) gauge.reset();
-          for (const { name, labels, value } of measured) gauges.get(name)?.set(labels, value);
-          return registry.metrics();
-        })
-        .finally(() => {
-          scraping = undefined;
-        });
+      scraping ??= scrape().finally(() => {
+        scraping = undefined;
+      });
       return scraping;
     },
   };
 }
 
-export interface Measurement {
+interface Measurement {
   readonly name: GaugeName;
   readonly labels: Record<string, string>;
   readonly value: number;
@@ -77,11 +62,7 @@ export interface Measurement {
 type Add = (name: GaugeName, labels: Record<string, string>, value: number | null) => void;
 
 /** The values of all gauges of one source, in this state. */
-export async function measureSource(
-  database: Database,
-  source: ServedSource,
-  state: SourceState,
-): Promise<Measurement[]> {
+async function measureSource(database: Database, source: ServedSource, state: SourceState): Promise<Measurement[]> {
   const { kysely } = database;
   const measured: Measurement[] = [];
   const add: Add = (name, labels, value) => {
@@ -133,19 +114,16 @@ function measureRequests(usage: Usage, add: Add): void {
 
 const CHANGES = ['inserted', 'updated', 'deleted'] as const;
 
-async function measureRuns(db: Db, { name, jobs }: ServedSource, { reader }: SourceState, add: Add): Promise<void> {
-  // The process that answers is the service. A run whose process died is under way only in its row.
-  const presence = { isRead: reader !== null, isServed: true };
-  const underWay = { running: 0, waiting: 0 };
+async function measureRuns(db: Db, { name, jobs }: ServedSource, { runs: open }: SourceState, add: Add): Promise<void> {
   const changes = new Map([...jobs.keys()].map(resource => [resource, { inserted: 0, updated: 0, deleted: 0 }]));
   for (const { resource, kind, state, runs, ...changed } of await runMeasures(db, name)) {
-    const shown = shownRunState(state, presence);
-    if (shown === 'running' || shown === 'waiting') underWay[shown] += runs;
-    else if (shown === state) add('sluice_runs_in_a_day', { resource, kind, outcome: state }, runs);
+    if (state !== 'running' && state !== 'waiting')
+      add('sluice_runs_in_a_day', { resource, kind, outcome: state }, runs);
     const sum = changes.get(resource);
     if (sum) for (const change of CHANGES) sum[change] += changed[change];
   }
-  for (const [state, runs] of Object.entries(underWay)) add('sluice_runs_under_way', { state }, runs);
+  for (const state of ['running', 'waiting'])
+    add('sluice_runs_under_way', { state }, open.filter(run => run.state === state).length);
   add('sluice_waiting_seconds', {}, await waitingSeconds(db, name));
   for (const [resource, sum] of changes)
     for (const change of CHANGES) add('sluice_changes_in_a_day', { resource, change }, sum[change]);
@@ -160,7 +138,6 @@ async function measureOrders(db: Db, { orders }: SourceState, add: Add): Promise
 }
 
 function measureIncidents({ incidents }: SourceState, add: Add): void {
-  const kinds = new Map<string, number>();
-  for (const { kind } of incidents) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-  for (const kind of Object.keys(INCIDENT_TITLES)) add('sluice_incidents_open', { kind }, kinds.get(kind) ?? 0);
+  for (const kind of Object.keys(INCIDENT_TITLES))
+    add('sluice_incidents_open', { kind }, incidents.filter(each => each.kind === kind).length);
 }

@@ -89,8 +89,8 @@ export interface StateReading<S extends Asked> {
   readonly isServed: boolean;
   /** The rows of the tables of a source, by resource. `versions`: those of its cursors. */
   readonly countRows: (source: S, versions: ReadonlyMap<string, string>) => Promise<ReadonlyMap<string, number>>;
-  /** Says why a source cannot be read, or throws. */
-  readonly onUnreadable: (source: S, error: unknown) => string;
+  /** Says why a source cannot be read. Without it, the reading rejects. */
+  readonly onUnreadable?: (source: S, error: unknown) => string;
 }
 
 /** In the order of `sources`. Statements: ten, however many sources there are, and what `countRows` needs. */
@@ -145,6 +145,7 @@ export async function readStates<S extends Asked>(
         requests: requests.get(name) ?? 0,
       };
     } catch (error) {
+      if (onUnreadable === undefined) throw error;
       return unreadableState(source, onUnreadable(source, error));
     }
   });
@@ -171,9 +172,6 @@ export async function readFullState(
   const [state] = (await readStates(database, [source], {
     isServed,
     countRows: async () => new Map([...tables].map(([resource, { rows }]) => [resource, rows])),
-    onUnreadable: (_, error) => {
-      throw error;
-    },
   })) as [SourceState];
   const orders = [];
   for (const order of state.orders) orders.push({ ...order, progress: await orderProgress(kysely, order.id) });

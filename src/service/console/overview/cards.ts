@@ -10,7 +10,7 @@ import { mapSources, type ServedSource } from '../../status/served-source.ts';
 import { type SourceState, sumOf, unreadableState } from '../../status/source-state.ts';
 import { meter, sparkline } from '../charts.ts';
 import { type ConsoleParts, noteUnreadable } from '../console-parts.ts';
-import { ago, badge, type Html, type Now, timeElement } from '../elements.ts';
+import { ago, badge, facts, type Html, type Now, timeElement } from '../elements.ts';
 
 /** One source in a few lines: how old it is, what is left of its limit, what it does now. `top`: the scale of all trends (milliseconds). */
 export function sourceCard({ source, detail }: Card, top: number, at: number): Html {
@@ -18,13 +18,13 @@ export function sourceCard({ source, detail }: Card, top: number, at: number): H
   const id = `source-${name}`;
   const head = html`<div class="head"><h2 id="${id}"><a href="/sources/${encodeURIComponent(name)}">${name}</a></h2>${badge(badgeOf(source))}</div>`;
   const body =
-    source.unreadable === null
-      ? cardBody(source, detail, { tone: badgeOf(source).tone, top }, { at, timeZone })
-      : html`<p>${source.unreadable}</p>`;
+    source.unreadable === null ? cardBody(source, detail, top, { at, timeZone }) : html`<p>${source.unreadable}</p>`;
   return html`<article class="card" aria-labelledby="${id}">${head}${body}</article>`;
 }
 
-function cardBody(source: SourceState, detail: CardDetail | null, look: Look, now: Now): Html {
+const FIGURES = ['rows', 'missing', 'quarantined'] as const;
+
+function cardBody(source: SourceState, detail: CardDetail | null, top: number, now: Now): Html {
   const { upToDateAt, resources } = source;
   const { usage, nextTickAt = null, delaySeconds = null, ages = [] } = detail ?? {};
   const delay =
@@ -32,21 +32,20 @@ function cardBody(source: SourceState, detail: CardDetail | null, look: Look, no
       ? 'Not known yet'
       : `A change arrives after ${durationText(delaySeconds)} on average, or sooner`;
   return html`
-<div class="pair"><div><p class="soft">Last up to date</p><p class="big">${upToDateAt === null ? '–' : ageInBig(upToDateAt, now)}</p></div>${trendFigure(ages, look)}</div>
+<div class="pair"><div><p class="soft">Last up to date</p><p class="big">${upToDateAt === null ? '–' : html`${timeElement(upToDateAt, now.timeZone, shortDuration(now.at - upToDateAt))} <small>ago</small>`}</p></div>${trendFigure(ages, { tone: badgeOf(source).tone, top })}</div>
 <hr>
 <div>${usage ? usageSection(usage, now) : ''}</div>
 <hr>
-<dl class="kv"><dt>Now</dt><dd>${nowText(source)}</dd><dt>Next tick</dt><dd>${nextTickAt === null ? 'None: no schedule' : ago(nextTickAt, now)}</dd><dt>Delay</dt><dd>${delay}</dd></dl>
+${facts([
+  ['Now', nowText(source)],
+  ['Next tick', nextTickAt === null ? 'None: no schedule' : ago(nextTickAt, now)],
+  ['Delay', delay],
+])}
 <hr>
-${figuresLine({ rows: sumOf(resources, 'rows'), missing: sumOf(resources, 'missing'), quarantined: sumOf(resources, 'quarantined') })}`;
+<p class="foot">${FIGURES.map(figure => html`<span><b>${count(sumOf(resources, figure))}</b> ${figure}</span>`)}</p>`;
 }
 
-interface Look {
-  readonly tone: string;
-  readonly top: number;
-}
-
-function trendFigure(ages: readonly (number | null)[], { tone, top }: Look): Html | string {
+function trendFigure(ages: readonly (number | null)[], { tone, top }: { tone: string; top: number }): Html | string {
   const known = ages.flatMap(each => each ?? []);
   if (known.length < 2) return '';
   const [least, most] = [shortDuration(Math.min(...known)), shortDuration(Math.max(...known))];
@@ -54,9 +53,6 @@ function trendFigure(ages: readonly (number | null)[], { tone, top }: Look): Htm
   const label = `Age in the last ${TREND_HOURS} hours: ${words}`;
   return html`<figure>${sparkline(ages, { label, tone, top })}<figcaption>${TREND_HOURS} h · ${words}</figcaption></figure>`;
 }
-
-const ageInBig = (at: number, now: Now): Html =>
-  html`${timeElement(at, now.timeZone, shortDuration(now.at - at))} <small>ago</small>`;
 
 /** Used by lane, what others used, and when a request frees. */
 export function usageSection(usage: Usage, now: Now): Html {
@@ -87,9 +83,6 @@ function nowText({ runs, reader }: SourceState): string {
   return `${run.resource}: ${what}${run.state === 'running' ? '' : `, ${run.state}`}${more}`;
 }
 
-const figuresLine = (figures: Readonly<Record<string, number>>): Html =>
-  html`<p class="foot">${Object.entries(figures).map(([word, value]) => html`<span><b>${count(value)}</b> ${word}</span>`)}</p>`;
-
 export interface Card {
   readonly source: SourceState;
   /** Null where the source cannot be read. */
@@ -97,7 +90,7 @@ export interface Card {
 }
 
 /** What a card shows beyond the table of many sources. */
-export interface CardDetail {
+interface CardDetail {
   readonly usage: Usage;
   readonly nextTickAt: number | null;
   /** Of the slowest of its lists, on average; null while it is not known. */
@@ -107,15 +100,13 @@ export interface CardDetail {
 }
 
 /** The time that the ages of a card cover. */
-export const TREND_HOURS = 24;
+const TREND_HOURS = 24;
 /** One each half hour. */
 const POINTS = 2 * TREND_HOURS;
 /** An expected delay changes slowly, and takes longer to compute than all else on a card. */
 const DELAY_KEPT_MS = MINUTE;
 
-export type ReadCards = (states: readonly SourceState[], now: number) => Promise<Card[]>;
-
-export function createCards(parts: ConsoleParts): ReadCards {
+export function createCards(parts: ConsoleParts) {
   const { database, sources } = parts;
   const delays = new Map<string, { readonly at: number; readonly seconds: number | null }>();
   const delayOf = async (source: ServedSource, usage: Usage, now: number) => {
@@ -126,7 +117,7 @@ export function createCards(parts: ConsoleParts): ReadCards {
     delays.set(source.name, { at: now, seconds });
     return seconds;
   };
-  return (states, now) =>
+  return (states: readonly SourceState[], now: number): Promise<Card[]> =>
     mapSources(sources, async (source): Promise<Card> => {
       const state = states.find(({ name }) => name === source.name);
       if (state === undefined || state.unreadable !== null)

@@ -1,10 +1,10 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { databaseNow } from '../../../warehouse/database/now.ts';
-import { listRuns, type PastRun } from '../../../warehouse/reports/run-history.ts';
+import { listRuns } from '../../../warehouse/reports/run-history.ts';
 import { count } from '../../format.ts';
 import { badgeOf, CONDITIONS, conditionOf, verdictOf } from '../../status/condition.ts';
-import { type FullState, type SourceState, sumOf } from '../../status/source-state.ts';
+import { type SourceState, sumOf } from '../../status/source-state.ts';
 import { type ConsoleParts, readSource, readSources } from '../console-parts.ts';
 import { documentOf } from '../document.ts';
 import { ago, badge, type Html, type Now, table, verdictSection } from '../elements.ts';
@@ -25,9 +25,7 @@ export function overviewRoutes(parts: ConsoleParts): Hono {
     const at = await databaseNow(database);
     const states = await readSources(parts);
     if (sources.length > MOST_CARDS) return String(await fleetPage(states, at, parts));
-    const [source, ...others] = sources;
-    const only = source !== undefined && others.length === 0 ? await readOnly(parts, source) : null;
-    return String(await cardsPage(await readCards(states, at), only, at, parts));
+    return String(await cardsPage(await readCards(states, at), at, parts));
   };
   let rendering: Promise<string> | undefined;
   return new Hono().get('/', async c => {
@@ -38,18 +36,14 @@ export function overviewRoutes(parts: ConsoleParts): Hono {
   });
 }
 
-async function readOnly(parts: ConsoleParts, source: ConsoleParts['sources'][number]): Promise<OnlySource> {
-  const state = await readSource(parts, source);
-  return { state, runs: await listRuns(parts.database.kysely, { sources: [source.name] }, LATEST_RUNS) };
-}
-
 /** Is something wrong, what to do, how old is each source, how many requests are left? `body`: the sources. `at` is in epoch milliseconds. */
 function overviewPage(
   sources: readonly SourceState[],
   body: Html,
-  { at, timeZone }: Now,
-  { hide, isGuarded }: Pick<ConsoleParts, 'hide' | 'isGuarded'>,
+  at: number,
+  { hide, isGuarded }: ConsoleParts,
 ): Html {
+  const timeZone = sources[0]?.timeZone ?? 'UTC';
   const verdict = verdictOf(sources, at);
   const incidents = sources.flatMap(each => each.incidents);
   const main = html`${verdictSection(verdict)}
@@ -58,41 +52,31 @@ ${body}${isGuarded ? html`<p><a href="/login">Log out</a></p>` : ''}`;
   return documentOf({ title: verdict.text, section: '/', at, timeZone, main });
 }
 
-/** The one source, if there is no other, with its latest runs: they find room beside its card. */
-export interface OnlySource {
-  readonly state: FullState;
-  readonly runs: readonly PastRun[];
-}
-
 /** A card for each source. */
-export function cardsPage(
-  cards: readonly Card[],
-  only: OnlySource | null,
-  at: number,
-  parts: Pick<ConsoleParts, 'hide' | 'isGuarded'>,
-): Html {
+async function cardsPage(cards: readonly Card[], at: number, parts: ConsoleParts): Promise<Html> {
   const top = Math.max(0, ...cards.flatMap(({ detail }) => (detail?.ages ?? []).flatMap(age => age ?? [])));
-  const beside = only === null ? null : besideCard(only, at, parts.hide);
+  const beside = await besideCard(parts, at);
   const all = html`<section class="grid ${beside ? '' : 'three '}sources" aria-label="Sources">${cards.map(each => sourceCard(each, top, at))}</section>`;
   const body = beside ? html`<div class="grid alone">${all}${beside}</div>` : all;
   const sources = cards.map(({ source }) => source);
-  return overviewPage(sources, body, { at, timeZone: sources[0]?.timeZone ?? 'UTC' }, parts);
+  return overviewPage(sources, body, at, parts);
 }
 
-function besideCard({ state, runs }: OnlySource, at: number, hide: ConsoleParts['hide']): Html | null {
+/** The resources and the latest runs of the one source, if there is no other: they find room beside its card. */
+async function besideCard(parts: ConsoleParts, at: number): Promise<Html | null> {
+  const [source, ...others] = parts.sources;
+  if (source === undefined || others.length > 0) return null;
+  const state = await readSource(parts, source);
   if (state.unreadable !== null) return null;
+  const runs = await listRuns(parts.database.kysely, { sources: [source.name] }, LATEST_RUNS);
   const now = { at, timeZone: state.timeZone };
   return html`<div class="grid">
 <section class="card"><div class="head"><h2>Resources</h2><a href="/sources/${encodeURIComponent(state.name)}">Months, changes, requests</a></div>${briefList(state, now)}</section>
-${runs.length === 0 ? '' : html`<section class="card"><div class="head"><h2>Latest runs</h2><a href="/runs">All runs</a></div>${runTable(runs, now, { several: false, hide })}</section>`}</div>`;
+${runs.length === 0 ? '' : html`<section class="card"><div class="head"><h2>Latest runs</h2><a href="/runs">All runs</a></div>${runTable(runs, now, { several: false, hide: parts.hide })}</section>`}</div>`;
 }
 
 /** A table, which shows more sources at once than cards; troubles first. */
-export function fleetPage(
-  sources: readonly SourceState[],
-  at: number,
-  parts: Pick<ConsoleParts, 'hide' | 'isGuarded'>,
-): Html {
+function fleetPage(sources: readonly SourceState[], at: number, parts: ConsoleParts): Html {
   const rank = (source: SourceState) => CONDITIONS.indexOf(conditionOf(source));
   const rows = [...sources]
     .sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name, 'en', { numeric: true }))
@@ -103,7 +87,7 @@ export function fleetPage(
     ]);
   const head = ['source', 'state', 'up to date', 'requests, last hour', 'rows'];
   const body = html`<section class="card">${table({ caption: 'Sources, troubles first', head, right: [3, 4], rows })}</section>`;
-  return overviewPage(sources, body, { at, timeZone: sources[0]?.timeZone ?? 'UTC' }, parts);
+  return overviewPage(sources, body, at, parts);
 }
 
 const figuresOf = ({ requests, upToDateAt, resources }: SourceState, now: Now): (string | Html)[] => [

@@ -1,16 +1,15 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { MINUTE, SECOND } from '../../../clock.ts';
-import { databaseNow } from '../../../warehouse/database/now.ts';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
 import { count, durationText, moment, plural, shortDuration } from '../../format.ts';
 import { verdictOf } from '../../status/condition.ts';
 import type { FullState } from '../../status/source-state.ts';
-import { runTable, type StatusTable } from '../../status/status-tables.ts';
+import { runTable } from '../../status/status-tables.ts';
 import { meter } from '../charts.ts';
-import type { ConsoleParts } from '../console-parts.ts';
+import { type ConsoleParts, nowIn } from '../console-parts.ts';
 import { documentOf } from '../document.ts';
-import { ago, card, type Html, icon, type Now, table, timeOfDay, verdictSection } from '../elements.ts';
+import { ago, card, facts, type Html, icon, type Now, table, timeOfDay, verdictSection } from '../elements.ts';
 import { usageSection } from '../overview/cards.ts';
 import { incidentList } from '../overview/incident-list.ts';
 import { agendaNote, agendaSection, changesChart, requestsChart } from './activity.ts';
@@ -18,29 +17,24 @@ import { calendarSection } from './calendar.ts';
 import { resourceList } from './resource-list.ts';
 import { readDetailedSource, type SourceDetail } from './source-detail.ts';
 
+/** Which resource lags, which months are unproven, where do the requests go, what is asked next? */
 export const sourceRoutes = (parts: ConsoleParts): Hono =>
   new Hono().get('/sources/:source', async (c, next) => {
     const source = parts.sources.find(({ name }) => name === c.req.param('source'));
     if (source === undefined) return next();
-    const { database, hide } = parts;
-    const now = { at: await databaseNow(database), timeZone: source.timeZone };
-    const found = await readDetailedSource(parts, source, now.at);
-    return c.html(String(await sourcePage(found, now, { hide, months: c.req.query('months') })));
+    const now = await nowIn(parts, source);
+    const { state, detail } = await readDetailedSource(parts, source, now.at);
+    const shown =
+      detail === null
+        ? html`<p>${state.unreadable}</p>`
+        : sections(state, detail, now, { hide: parts.hide, months: c.req.query('months') });
+    const main = html`<p class="crumb"><a href="/">Overview</a> / ${source.name}</p>
+${verdictSection(verdictOf([state], now.at))}
+${shown}`;
+    return c.html(documentOf({ title: source.name, section: '/', ...now, main }));
   });
 
-/** Which resource lags, which months are unproven, where do the requests go, what is asked next? `months`: the list of the calendar. */
-export function sourcePage(
-  { state, detail }: { state: FullState; detail: SourceDetail | null },
-  now: Now,
-  { hide, months }: Pick<ConsoleParts, 'hide'> & { months: string | undefined },
-): Html {
-  const { name } = state;
-  const main = html`<p class="crumb"><a href="/">Overview</a> / ${name}</p>
-${verdictSection(verdictOf([state], now.at))}
-${detail === null ? html`<p>${state.unreadable}</p>` : sections(state, detail, now, { hide, months })}`;
-  return documentOf({ title: name, section: '/', ...now, main });
-}
-
+/** `months`: the list of the calendar. */
 function sections(
   source: FullState,
   detail: SourceDetail,
@@ -59,7 +53,7 @@ ${card('What it asks next', agendaSection(detail.agenda, 3600 / detail.hourlyLim
 <div class="col">
 ${card('Requests of the last 24 hours', requestsChart(detail.requests, detail.hourlyLimit, now.timeZone))}
 ${card('Requests of this window', source.usage ? [usageSection(source.usage, now), spendingTable(source)] : html`<p class="soft">Its address or key is not set.</p>`)}
-${card('Runs in progress', source.runs.length > 0 ? drawn('Runs in progress', runTable(source, now.timeZone)) : html`<p class="soft">None.</p>`)}
+${card('Runs in progress', source.runs.length > 0 ? table({ caption: 'Runs in progress', ...runTable(source, now.timeZone) }) : html`<p class="soft">None.</p>`)}
 ${card('Orders', orderSection(source, now))}
 ${card('What this source was found to do', profileSection(detail.profile))}
 ${card('Failures of the last week', failureSection(source, now, hide))}
@@ -89,8 +83,6 @@ ${figure('Next tick', nextTickAt === null ? '–' : shortDuration(Math.max(nextT
 const figure = (name: string, value: Html | string, note: Html | string): Html =>
   html`<div class="card"><p class="soft">${name}</p><p class="big">${value}</p><p class="soft">${note}</p></div>`;
 
-const drawn = (caption: string, { head, right, rows }: StatusTable): Html => table({ caption, head, right, rows });
-
 function spendingTable({ lastHour }: FullState): Html | string {
   if (lastHour.length === 0) return '';
   const rows = lastHour.map(each => [each.kind, each.resource, count(each.requests)]);
@@ -106,7 +98,7 @@ function failureSection({ recentFailures }: FullState, now: Now, hide: (text: st
 }
 
 /** Orders that have not ended, with their progress. */
-export function orderSection({ orders }: FullState, now: Now): Html | Html[] {
+function orderSection({ orders }: FullState, now: Now): Html | Html[] {
   if (orders.length === 0) return html`<p class="soft">None under way.</p>`;
   return orders.map(({ id, kind, resource, state, progress: { proven, slices }, createdAt }) => {
     const text = `${count(proven)} of ${count(slices)} slices proven`;
@@ -115,7 +107,7 @@ export function orderSection({ orders }: FullState, now: Now): Html | Html[] {
 }
 
 /** What was observed of each list, one sentence a list. */
-export const profileSection = (profile: readonly { readonly list: string; readonly words: string }[]): Html =>
+const profileSection = (profile: readonly { readonly list: string; readonly words: string }[]): Html =>
   profile.length === 0
     ? html`<p class="soft">Nothing yet: the first answers tell.</p>`
-    : html`<dl class="kv">${profile.map(({ list, words }) => html`<dt>${list === '' ? 'all lists' : list}</dt><dd>${words}</dd>`)}</dl>`;
+    : facts(profile.map(({ list, words }) => [list === '' ? 'all lists' : list, words]));
