@@ -11,7 +11,7 @@ import { overviewRoutes } from './overview/overview.ts';
 import { recordRoutes } from './record/record-page.ts';
 import { runsRoutes } from './runs/runs-page.ts';
 import { sourceRoutes } from './source/source-page.ts';
-import { sqlRoutes } from './sql/sql-routes.ts';
+import { sqlRoutes } from './sql.ts';
 import { statusRoutes } from './status/status-documents.ts';
 
 /** The pages for people, with their style and script. */

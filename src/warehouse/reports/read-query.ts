@@ -12,6 +12,9 @@ export interface ColumnInfo {
   readonly oid: number;
 }
 
+/** OIDs of the numeric types. */
+export const NUMBERS = new Set([20, 21, 23, 26, 700, 701, 1700]);
+
 /** Values as Postgres writes them; null for NULL. */
 export type TextRow = readonly (string | null)[];
 
