@@ -1,7 +1,6 @@
 import type { Usage } from '../budget/ledger/usage.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../clock.ts';
 import { stampMs } from '../warehouse/database/stamp.ts';
-import type { ResourceProof, UnprovenEnd } from '../warehouse/reports/source-state.ts';
 
 /** 12345 as `12,345`. */
 export const count = (value: number): string => value.toLocaleString('en-US');
@@ -31,22 +30,6 @@ export function moment(at: number | string | null, timeZone: string): string {
   const atMs = typeof at === 'number' ? at : stampMs(at);
   return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }).format(atMs);
 }
-
-/** The oldest proof of a resource, or why there is none. */
-export const provenText = (
-  state: Pick<ResourceProof, 'absent' | 'neverRead' | 'oldestProof'> & { readonly end: UnprovenEnd | null },
-  at: (value: string | null) => string,
-): string => {
-  if (state.absent) return 'not offered';
-  if (state.neverRead > 0) return `${plural(state.neverRead, 'part')} unread`;
-  return state.end === null ? at(state.oldestProof) : END_WORDS[state.end.verdict](state.end.rows);
-};
-
-/** How far a list is proven whose end is not. */
-export const END_WORDS = {
-  open: (rows: number) => `${plural(rows, 'row')}, end unproven`,
-  cut: (rows: number) => `cut at ${plural(rows, 'row')}`,
-} as const;
 
 /** The request limit in one line: used, left, and when requests become free. */
 export function budgetLine(usage: Usage, at: (value: string | null) => string): string {

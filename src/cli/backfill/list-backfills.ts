@@ -6,7 +6,7 @@ import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { findReader } from '../../warehouse/database/source-lock.ts';
 import { listOrders, type Order, openOrders } from '../../warehouse/ledgers/orders.ts';
-import { orderProgress } from '../../warehouse/reports/report.ts';
+import { orderProgress } from '../../warehouse/reports/order-progress.ts';
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { hasBookkeeping } from '../run/pending-migrations.ts';

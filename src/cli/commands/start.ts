@@ -8,7 +8,7 @@ import { type Planned, startSchedule } from '../../service/schedule/schedule.ts'
 import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
 import { startWakeUps } from '../../service/schedule/wake-ups.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { findPowers, POWERS_NEXT } from '../../warehouse/reports/login-powers.ts';
+import { findPowers, POWERS_NEXT } from '../../warehouse/reports/server.ts';
 import { TARGET_NEXT } from '../agenda/describe-targets.ts';
 import { readTargets } from '../agenda/read-targets.ts';
 import { limitConnections } from '../run/limit-connections.ts';

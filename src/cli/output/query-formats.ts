@@ -1,7 +1,6 @@
 import { isoText } from '../../service/iso-times.ts';
 import type { Format } from '../../service/query/csv.ts';
-import type { ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';
-import { NUMBERS } from '../../warehouse/reports/read-query.ts';
+import { type ColumnInfo, NUMBERS, type TextRow } from '../../warehouse/reports/read-query.ts';
 
 const BOOLEAN = 16;
 const TIMESTAMP = 1114;

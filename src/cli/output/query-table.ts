@@ -2,8 +2,7 @@ import stringWidth from 'string-width';
 import { plural } from '../../service/format.ts';
 import type { Format } from '../../service/query/csv.ts';
 import { visibleText } from '../../visible-text.ts';
-import type { ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';
-import { NUMBERS } from '../../warehouse/reports/read-query.ts';
+import { type ColumnInfo, NUMBERS, type TextRow } from '../../warehouse/reports/read-query.ts';
 import type { Terminal } from '../session/terminal.ts';
 import { draw, GAP } from './table.ts';
 

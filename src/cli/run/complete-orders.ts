@@ -8,7 +8,12 @@ import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { findReader } from '../../warehouse/database/source-lock.ts';
 import { type Order, readOrders } from '../../warehouse/ledgers/orders.ts';
-import { type OrderProgress, type OrderWork, orderProgress, orderWork } from '../../warehouse/reports/report.ts';
+import {
+  type OrderProgress,
+  type OrderWork,
+  orderProgress,
+  orderWork,
+} from '../../warehouse/reports/order-progress.ts';
 import { momentWithZone } from '../output/moments.ts';
 import type { Progress } from '../output/progress.ts';
 import type { Terminal } from '../session/terminal.ts';

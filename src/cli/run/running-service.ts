@@ -1,5 +1,5 @@
 import type { Database } from '../../warehouse/database/database.ts';
-import { isConnected } from '../../warehouse/reports/report.ts';
+import { isConnected } from '../../warehouse/reports/server.ts';
 import type { Session } from '../session/session.ts';
 
 const NAME = 'sluice start';

@@ -34,7 +34,7 @@ const MOST_IN_ALL = 100;
 const MOST_KNOWN = 1000;
 
 /** Counts wrong tokens, in this process. Within a minute, 10 from one address and 100 from all are looked at. */
-export interface AttemptLimit {
+interface AttemptLimit {
   /** Seconds until a token from this address is looked at again; 0: now. */
   readonly waitSeconds: (address: string) => number;
   /** Returns true if this was the last attempt that is looked at. */

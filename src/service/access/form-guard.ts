@@ -57,7 +57,7 @@ export function csrfField(c: Context): ReturnType<typeof html> {
 }
 
 /** Whether `given` is the field's value that this browser got. */
-export function isCsrfOf(c: Context, given: string): boolean {
+function isCsrfOf(c: Context, given: string): boolean {
   const browser = browserOf(c);
   return browser !== undefined && isSameSecret(given, valueFor(browser));
 }

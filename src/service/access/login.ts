@@ -52,7 +52,7 @@ ${trouble === null ? '' : html`<p class="bad" role="alert" id="trouble">${troubl
   );
 
 /** For a browser that has a session. */
-export const logoutPage = (c: Context): Html =>
+const logoutPage = (c: Context): Html =>
   bareDocument(
     'Logged in',
     html`<h1>You are logged in</h1>

@@ -2,7 +2,7 @@ import { html, raw } from 'hono/html';
 import { count } from '../format.ts';
 import { type Html, table } from './elements.ts';
 
-export interface Bars {
+interface Bars {
   /** What the chart shows; the table below it has the numbers. */
   readonly label: string;
   /** Of the first column of the table. */
@@ -57,7 +57,7 @@ ${
 }
 
 /** A part of a meter, and the class of its colour. Without a name, the key leaves it out. */
-export interface Share {
+interface Share {
   readonly name: string;
   readonly colour: string;
   readonly value: number;

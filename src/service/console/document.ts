@@ -8,7 +8,7 @@ const SECTIONS = [
   { path: '/sql', name: 'SQL' },
 ] as const;
 
-export interface Page {
+interface Page {
   /** Without the name of the product. */
   readonly title: string;
   /** The section it belongs to. */

@@ -50,7 +50,7 @@ export const tabs = (
     ({ name, path, isCurrent }) => html`<a href="${path}"${isCurrent ? html` aria-current="true"` : ''}>${name}</a>`,
   )}</nav>`;
 
-export interface Table {
+interface Table {
   /** Says what the table holds; for screen readers. */
   readonly caption: string;
   readonly head: readonly string[];

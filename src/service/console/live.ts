@@ -31,7 +31,7 @@ const LOOK_MS = 2 * SECOND;
 const REFRESH_MS = 10 * SECOND;
 const MOST_LISTENERS = 100;
 
-export interface Listener {
+interface Listener {
   /** There is something new to see. */
   readonly onChange: () => void;
   /** Nothing more will come. */

@@ -2,8 +2,8 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import type { Usage } from '../../budget/ledger/usage.ts';
 import type { Database, Db } from '../../warehouse/database/database.ts';
 import { freshness } from '../../warehouse/ledgers/incidents.ts';
-import { runMeasures, waitingSeconds } from '../../warehouse/reports/measures.ts';
-import { orderProgress } from '../../warehouse/reports/report.ts';
+import { runMeasures, waitingSeconds } from '../../warehouse/reports/activity.ts';
+import { orderProgress } from '../../warehouse/reports/order-progress.ts';
 import { INCIDENT_TITLES } from '../status/condition.ts';
 import { readDelays } from '../status/resource-delays.ts';
 import { mapSources, type RowCounts, type ServedSource } from '../status/served-source.ts';
@@ -11,7 +11,7 @@ import { readStates, type SourceState } from '../status/source-state.ts';
 import { WEBHOOK_RESULTS, type WebhookResult } from '../webhooks/webhook-receiver.ts';
 import { type GaugeName, METRICS } from './metric-definitions.ts';
 
-export interface Metrics {
+interface Metrics {
   readonly contentType: string;
   /** Concurrent scrapes share one look at the database. */
   scrape(): Promise<string>;

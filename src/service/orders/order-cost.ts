@@ -5,7 +5,7 @@ import type { Job } from '../../engine/job.ts';
 import { openResource } from '../../engine/resource.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import type { OrderProgress } from '../../warehouse/reports/report.ts';
+import type { OrderProgress } from '../../warehouse/reports/order-progress.ts';
 import { count, plural } from '../format.ts';
 import type { Range } from './order-range.ts';
 

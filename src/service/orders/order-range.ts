@@ -8,7 +8,7 @@ export interface Range {
 }
 
 /** What people call the two days: the flags of a command, or the fields of a form. */
-export interface RangeNames {
+interface RangeNames {
   readonly from: string;
   readonly to: string;
 }

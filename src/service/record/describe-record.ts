@@ -45,7 +45,7 @@ export function recordVerdict(story: RecordStory, now: number): { text: string; 
   }
 }
 
-export interface ChangedField {
+interface ChangedField {
   readonly field: string;
   readonly before: unknown;
   readonly after: unknown;

@@ -44,7 +44,7 @@ export interface RecordStory {
   readonly quarantined: QuarantinedRecord | null;
 }
 
-export interface CurrentVersion {
+interface CurrentVersion {
   readonly row: StoredValues;
   /** When it last changed here, and when the request that brought it was granted (epoch ms). */
   readonly since: number;

@@ -32,7 +32,7 @@ interface Awake {
   done: Promise<void>;
 }
 
-export interface ReadingTurnOptions {
+interface ReadingTurnOptions {
   readonly sources: readonly string[];
   readonly most: number;
   readonly wake: (source: string, turn: Turn) => Promise<Date | null>;

@@ -11,7 +11,7 @@ const RESTART_MS = 5 * SECOND;
 /** A source that the queue has not woken for so long, as may happen after a database outage, is woken by its own process. */
 const FORGOTTEN_MS = 2 * MINUTE;
 
-export interface WakeUpOptions {
+interface WakeUpOptions {
   readonly database: Database;
   readonly sources: readonly string[];
   /** Sources awake at the same time; the others wait for their turn, oldest wake-up first. */

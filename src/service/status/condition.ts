@@ -56,7 +56,7 @@ const RULES = {
   'up to date': { ...{ icon: 'ok', tone: 'good', text: 'up to date' }, holds: () => true, say: null },
 } as const satisfies Record<string, Rule>;
 
-export type Condition = keyof typeof RULES;
+type Condition = keyof typeof RULES;
 
 /** The worst first. */
 export const CONDITIONS = Object.keys(RULES) as readonly Condition[];
@@ -171,6 +171,18 @@ export function resourceBadge(
   if (end?.verdict === 'cut') return { icon: 'wait', tone: '', text: 'cut off by the source' };
   if (tick.at === null) return { icon: 'wait', tone: '', text: 'no tick yet' };
   return { icon: 'ok', tone: 'good', text: 'up to date' };
+}
+
+/** The oldest proof of a resource, or why there is none. */
+export function proofText<T>(
+  { absent, neverRead, oldestProof, end }: ResourceState,
+  at: (stamp: string | null) => T,
+): T | string {
+  if (absent) return 'not offered';
+  if (neverRead > 0) return `${plural(neverRead, 'part')} unread`;
+  if (end === null) return at(oldestProof);
+  // How far a list is proven whose end is not.
+  return end.verdict === 'cut' ? `cut at ${plural(end.rows, 'row')}` : `${plural(end.rows, 'row')}, end unproven`;
 }
 
 /** What people read for each kind of incident. */

@@ -3,7 +3,7 @@ import type { AgendaRules } from '../../engine/agenda/list-facts.ts';
 import type { Job } from '../../engine/job.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { cursorVersions } from '../../warehouse/ledgers/cursors.ts';
-import { countTables } from '../../warehouse/reports/measures.ts';
+import { countTables } from '../../warehouse/reports/data-tables.ts';
 
 /** Sources inspected at the same time. More would take database connections from the readers. */
 const MOST_AT_ONCE = 4;

@@ -7,7 +7,7 @@ import { cursorVersions } from '../../warehouse/ledgers/cursors.ts';
 import { allOpenIncidents, type Incident } from '../../warehouse/ledgers/incidents.ts';
 import { allOpenOrders, type Order, type OrderState } from '../../warehouse/ledgers/orders.ts';
 import type { Run, RunState } from '../../warehouse/ledgers/runs.ts';
-import { type OrderProgress, orderProgress } from '../../warehouse/reports/report.ts';
+import { type OrderProgress, orderProgress } from '../../warehouse/reports/order-progress.ts';
 import {
   failedLast,
   lastFailures,
@@ -84,7 +84,7 @@ export const unreadableState = (
 type Asked = Pick<ServedSource, 'name' | 'schema' | 'timeZone' | 'jobs' | 'scheduled'>;
 
 /** What the readings of a state depend on. */
-export interface StateReading<S extends Asked> {
+interface StateReading<S extends Asked> {
   /** A service runs for these sources. */
   readonly isServed: boolean;
   /** The rows of the tables of a source, by resource. `versions`: those of its cursors. */
@@ -213,7 +213,7 @@ function oldestTick(ticks: readonly ServedTick[]): number | null {
 }
 
 /** Which processes work for a source at this moment. */
-export interface Presence {
+interface Presence {
   /** A process holds the source's lock. */
   readonly isRead: boolean;
   /** A service is running that will read it again. */

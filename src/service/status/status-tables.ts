@@ -1,5 +1,6 @@
 import type { RunState } from '../../warehouse/ledgers/runs.ts';
-import { count, durationText, moment, provenText } from '../format.ts';
+import { count, durationText, moment } from '../format.ts';
+import { proofText } from './condition.ts';
 import type { FullState } from './source-state.ts';
 
 /** A table that the command draws as text and the page as HTML. */
@@ -22,7 +23,7 @@ export function resourceTable({ resources }: FullState, timeZone: string): Statu
       each.resource,
       count(each.rows),
       at(each.newestChange),
-      provenText(each, at),
+      proofText(each, at),
       each.slices === 0 ? '' : `${Math.floor((100 * each.provenInADay) / each.slices)}%`,
       count(each.missing),
       count(each.quarantined),

@@ -6,7 +6,7 @@ import { listReceivers } from '../../warehouse/ledgers/receivers.ts';
 import { isSameSecret } from '../access/session-cookie.ts';
 import type { ServedSource } from '../status/served-source.ts';
 
-export interface SecretLookup {
+interface SecretLookup {
   /** The served source whose webhooks carry `secret`. */
   findSource(secret: string): Promise<ServedSource | undefined>;
   /** The last look into the database failed, so that a new secret may be unknown here. */

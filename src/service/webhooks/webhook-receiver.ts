@@ -54,7 +54,7 @@ export function createWebhookReceiver(options: {
  * The body of a request as text, or null when it is larger than `mostBytes`; never more than that is kept. hono's `bodyLimit` fails
  * on chunked bodies unless the server replaces the global Request.
  */
-export async function readBody(request: Request, mostBytes: number): Promise<string | null> {
+async function readBody(request: Request, mostBytes: number): Promise<string | null> {
   if (Number(request.headers.get('content-length')) > mostBytes) return null;
   const parts: Uint8Array[] = [];
   let size = 0;

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
-import { epochMs } from '../database/now.ts';
+import { daysAgo, epochMs } from '../database/now.ts';
+import type { RunState } from '../ledgers/runs.ts';
 
 /** Changes that runs brought on one day of `timeZone`. */
 export interface DayOfChanges {
@@ -105,4 +106,48 @@ export async function measuredDelay(
     where _synced_at > sluice.now() - interval '1 day' and ${sql.id(updatedAt)} > (select min(ended_at) from sluice.runs
       where source = ${source} and resource = ${resource} and state = 'done')`.execute(db);
   return rows[0]?.seconds ?? null;
+}
+
+interface RunMeasures {
+  readonly resource: string;
+  readonly kind: string;
+  readonly state: RunState;
+  readonly runs: number;
+  readonly inserted: number;
+  readonly updated: number;
+  readonly deleted: number;
+}
+
+/** Runs that ended in the last 24 hours, and open ones. */
+export function runMeasures(db: Db, source: string): Promise<RunMeasures[]> {
+  const work = ['resource', 'kind', 'state'] as const;
+  return db
+    .selectFrom('sluice.runs')
+    .select(work)
+    .select([
+      sql<number>`count(*)::float8`.as('runs'),
+      sql<number>`sum(inserted)::float8`.as('inserted'),
+      sql<number>`sum(updated)::float8`.as('updated'),
+      sql<number>`sum(deleted)::float8`.as('deleted'),
+    ])
+    .where('source', '=', source)
+    .where(eb => eb.or([eb('ended_at', 'is', null), eb('ended_at', '>', daysAgo(1))]))
+    .groupBy(work)
+    .orderBy('resource')
+    .orderBy('kind')
+    .orderBy('state')
+    .execute();
+}
+
+/** Seconds until the first run that waits for the request limit may continue; null when none waits. */
+export async function waitingSeconds(db: Db, source: string): Promise<number | null> {
+  const first = await db
+    .selectFrom('sluice.runs')
+    .select(sql<number>`greatest(extract(epoch from min(waiting_until) - sluice.now()), 0)::float8`.as('seconds'))
+    .where('source', '=', source)
+    .where('state', '=', 'waiting')
+    .where('reason', 'is', null)
+    .having(eb => eb.fn.min('waiting_until'), 'is not', null)
+    .executeTakeFirst();
+  return first?.seconds ?? null;
 }

@@ -44,7 +44,7 @@ export interface PastRun extends Run {
 
 const columns = [...runColumns, 'source', 'order_id as orderId', epochMs('slot_at').as('slotAt')] as const;
 
-export interface RunFilter {
+interface RunFilter {
   readonly sources: readonly string[];
   readonly resource?: string | undefined;
   readonly state?: RunState | undefined;

@@ -5,7 +5,7 @@ import { type FullState, type ResourceState, unreadableState } from '../../../sr
 import type { Incident } from '../../../src/warehouse/ledgers/incidents.ts';
 import type { Order } from '../../../src/warehouse/ledgers/orders.ts';
 import { noCounts, type Run } from '../../../src/warehouse/ledgers/runs.ts';
-import type { OrderProgress } from '../../../src/warehouse/reports/report.ts';
+import type { OrderProgress } from '../../../src/warehouse/reports/order-progress.ts';
 
 const AT = Date.UTC(2026, 0, 15, 12);
 

@@ -2,12 +2,12 @@ import { Hono } from 'hono';
 import { html } from 'hono/html';
 import {
   type ColumnOfTable,
+  countTables,
   listColumns,
   listTables,
   listViews,
   newestRows,
 } from '../../../warehouse/reports/data-tables.ts';
-import { countTables } from '../../../warehouse/reports/measures.ts';
 import { resourceProofs } from '../../../warehouse/reports/source-state.ts';
 import { count, plural } from '../../format.ts';
 import type { ServedSource } from '../../status/served-source.ts';

@@ -5,7 +5,7 @@ import { databaseNow } from '../../../warehouse/database/now.ts';
 import { findReader } from '../../../warehouse/database/source-lock.ts';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
 import { allOpenOrders, type Order, type OrderState } from '../../../warehouse/ledgers/orders.ts';
-import { type OrderProgress, orderProgress } from '../../../warehouse/reports/report.ts';
+import { type OrderProgress, orderProgress } from '../../../warehouse/reports/order-progress.ts';
 import type { ListedOrder } from '../../../warehouse/reports/run-history.ts';
 import { count, plural } from '../../format.ts';
 import { estimateRemaining, type Pace, type RemainingWork } from '../../orders/order-cost.ts';

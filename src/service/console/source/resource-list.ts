@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
-import { count, durationText, END_WORDS, plural } from '../../format.ts';
-import { type Badge, resourceBadge } from '../../status/condition.ts';
+import { count, durationText } from '../../format.ts';
+import { type Badge, proofText, resourceBadge } from '../../status/condition.ts';
 import type { ResourceDelay } from '../../status/resource-delays.ts';
 import type { FullState, ResourceState } from '../../status/source-state.ts';
 import { ago, badge, type Html, type Now } from '../elements.ts';
@@ -49,9 +49,5 @@ ${changeCell(row, now)}
 <td class="last">${badge(state)}</td></tr>`;
 }
 
-function proofOf({ absent, neverRead, oldestProof, end }: ResourceState, now: Now): Html | string {
-  if (absent) return 'not offered';
-  if (neverRead > 0) return `${plural(neverRead, 'part')} unread`;
-  if (end !== null) return END_WORDS[end.verdict](end.rows);
-  return oldestProof === null ? '–' : ago(stampMs(oldestProof), now);
-}
+const proofOf = (resource: ResourceState, now: Now): Html | string =>
+  proofText(resource, stamp => (stamp === null ? '–' : ago(stampMs(stamp), now)));

@@ -36,7 +36,7 @@ const isoOrNull = (at: number | null): string | null => (at === null ? null : is
 const isoOfStamp = (stamp: string | null): string | null => (stamp === null ? null : iso(stampMs(stamp)));
 
 /** All that the overview shows. `at`: epoch milliseconds. */
-export function overviewDocument(sources: readonly SourceState[], at: number, hide: Hide): OverviewDocument {
+function overviewDocument(sources: readonly SourceState[], at: number, hide: Hide): OverviewDocument {
   const { text, rest } = verdictOf(sources, at);
   return { asOf: iso(at), verdict: { text, rest }, sources: sources.map(source => gistOf(source, hide)) };
 }
@@ -75,7 +75,7 @@ const runOf = ({ resource, kind, state, reason }: Run, hide: Hide) => ({
 });
 
 /** All that the page of a source shows. `at`: epoch milliseconds. */
-export function sourceDocument(source: FullState, detail: SourceDetail, at: number, hide: Hide): SourceDocument {
+function sourceDocument(source: FullState, detail: SourceDetail, at: number, hide: Hide): SourceDocument {
   const { name, timeZone, upToDateAt, usage } = source;
   const { text, rest } = verdictOf([source], at);
   return {

@@ -6,8 +6,6 @@ import type { Counts } from '../ledgers/runs.ts';
 import { eachCounter } from './run-history.ts';
 import { type UnprovenEnd, unprovenEnd } from './source-state.ts';
 
-// Read-only reports for people about the work and its state; no decision is based on them.
-
 /** The work of the runs of one order. */
 export interface OrderWork extends Counts {
   readonly orderId: string;
@@ -66,17 +64,4 @@ export async function orderProgress(db: Db, id: string): Promise<OrderProgress> 
       and (c.date_from is null or ((o.date_to is null or c.date_from <= o.date_to) and (o.date_from is null or c.date_to >= o.date_from)))
     where o.id = cast(${id} as bigint)`.execute(db);
   return rows[0] ?? { slices: 0, proven: 0, requestsLeft: 0, neverRead: 0 };
-}
-
-/** Whether a process with one of these names is connected; a running service is recognised by its connections. */
-export async function isConnected(db: Db, applicationNames: readonly string[]): Promise<boolean> {
-  const { rows } = await sql<{ connected: boolean }>`
-    select exists (select from pg_stat_activity where datname = current_database()
-      and application_name = any(cast(${applicationNames} as text[]))) as connected`.execute(db);
-  return rows[0]?.connected ?? false;
-}
-
-export async function serverVersion(db: Db): Promise<string> {
-  const { rows } = await sql<{ version: string }>`select current_setting('server_version') as version`.execute(db);
-  return rows[0]?.version ?? '';
 }

@@ -1,4 +1,5 @@
-import type { Queryable } from '../database/database.ts';
+import { sql } from 'kysely';
+import type { Db, Queryable } from '../database/database.ts';
 
 export const POWERS_NEXT = 'Give Sluice a login of its own: docs/security.md, "Logins".';
 
@@ -19,3 +20,16 @@ const POWERS = `
         and pg_has_role(login.oid, each.oid, 'member')
       order by 1) as groups
   from pg_roles login where rolname = session_user`;
+
+/** Whether a process with one of these names is connected; a running service is recognised by its connections. */
+export async function isConnected(db: Db, applicationNames: readonly string[]): Promise<boolean> {
+  const { rows } = await sql<{ connected: boolean }>`
+    select exists (select from pg_stat_activity where datname = current_database()
+      and application_name = any(cast(${applicationNames} as text[]))) as connected`.execute(db);
+  return rows[0]?.connected ?? false;
+}
+
+export async function serverVersion(db: Db): Promise<string> {
+  const { rows } = await sql<{ version: string }>`select current_setting('server_version') as version`.execute(db);
+  return rows[0]?.version ?? '';
+}
