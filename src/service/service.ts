@@ -17,7 +17,7 @@ import { createReadiness } from './health/readiness.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { createRowCounts, type ServedSource } from './status/served-source.ts';
 import { createHintInbox, type HintInbox } from './webhooks/hint-inbox.ts';
-import { createWebhookReceiver, type WebhookResult } from './webhooks/webhook-receiver.ts';
+import { createWebhookReceiver } from './webhooks/webhook-receiver.ts';
 
 export interface ServiceOptions {
   readonly host: string;
@@ -100,8 +100,7 @@ function createApp(options: ServiceOptions, inbox: HintInbox, live: LiveUpdates)
     const stalled = pulse.stalled();
     return stalled.length === 0 ? c.text('ok\n') : c.text(`Sync loop stalled: ${stalled.join(', ')}\n`, 503);
   });
-  const onWebhook = (result: WebhookResult) => metrics.countWebhook(result);
-  app.route('/webhooks', createWebhookReceiver({ database, sources, inbox, onWebhook, log }));
+  app.route('/webhooks', createWebhookReceiver({ database, sources, inbox, onWebhook: metrics.countWebhook, log }));
   // What comes from the source is never taken for a form.
   app.all('/webhooks/*', c => c.notFound());
   app.use(guardHost(options.token));

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { parseRange, type Range } from '../../service/orders/order-range.ts';
 import { type OrderChange, placeOrder } from '../../service/orders/order-requests.ts';
-import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
+import { wakeUp } from '../../service/schedule/wake-ups.ts';
 import { changeBackfill } from '../backfill/change-backfill.ts';
 import { dryRun } from '../backfill/dry-run.ts';
 import { listBackfills } from '../backfill/list-backfills.ts';

@@ -5,8 +5,7 @@ import { type AgendaMemory, newMemory } from '../../engine/run/agenda/agenda.ts'
 import { refuseUnprotectedHost } from '../../service/access/token-guard.ts';
 import { watchEventLoop } from '../../service/health/pulse.ts';
 import { type Planned, startSchedule } from '../../service/schedule/schedule.ts';
-import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
-import { startWakeUps } from '../../service/schedule/wake-ups.ts';
+import { startWakeUps, wakeUp } from '../../service/schedule/wake-ups.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { findPowers, POWERS_NEXT } from '../../warehouse/reports/server.ts';
 import { TARGET_NEXT } from '../agenda/describe-targets.ts';

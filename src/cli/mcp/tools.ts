@@ -9,7 +9,7 @@ import { placeOrder } from '../../service/orders/order-requests.ts';
 import { runBounded } from '../../service/query/bounded-query.ts';
 import { recordVerdict } from '../../service/record/describe-record.ts';
 import { readStory } from '../../service/record/read-story.ts';
-import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
+import { wakeUp } from '../../service/schedule/wake-ups.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { isServiceRunning } from '../run/running-service.ts';

@@ -2,7 +2,7 @@ import { MINUTE } from '../../clock.ts';
 import { createPulse, type Pulse } from '../../service/health/pulse.ts';
 import { monitorIncidents } from '../../service/incidents/incident-monitor.ts';
 import { createTicks } from '../../service/schedule/ticks.ts';
-import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
+import { wakeUp } from '../../service/schedule/wake-ups.ts';
 import { openService } from '../../service/service.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { listPending } from '../run/pending-migrations.ts';

@@ -51,7 +51,6 @@ ${trouble === null ? '' : html`<p class="bad" role="alert" id="trouble">${troubl
 </form>`,
   );
 
-/** For a browser that has a session. */
 const logoutPage = (c: Context): Html =>
   bareDocument(
     'Logged in',

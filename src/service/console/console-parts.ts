@@ -23,7 +23,6 @@ export interface ConsoleParts {
   readonly isGuarded: boolean;
   /** Shared with the metrics, so that a table is counted once. */
   readonly rowCounts: RowCounts;
-  /** Removes secrets from a text. */
   readonly hide: (text: string) => string;
   readonly log: Log;
 }
@@ -36,7 +35,6 @@ export const readSources = (parts: ConsoleParts): Promise<SourceState[]> =>
     onUnreadable: (source, error) => noteUnreadable(parts, source, error),
   });
 
-/** One source in full. */
 export const readSource = (parts: ConsoleParts, source: ServedSource): Promise<FullState> =>
   readFullState(parts.database, source, true).catch(error =>
     unreadableState(source, noteUnreadable(parts, source, error)),

@@ -21,7 +21,6 @@ interface Page {
   readonly isStill?: boolean;
 }
 
-/** A whole page of the console. */
 export const documentOf = ({ title, section, at, timeZone, main, isStill = false }: Page): Html => html`<!doctype html>
 <html lang="en">
 <head>

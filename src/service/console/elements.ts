@@ -88,7 +88,6 @@ export const choice = (
       html`<option value="${value}"${value === chosen ? html` selected` : ''}>${value === '' ? none : words(value)}</option>`,
   )}</select></label>`;
 
-/** A labelled day. */
 export const day = (name: string, label: string, value: string): Html =>
   html`<label class="field"><span>${label}</span><input type="date" name="${name}" value="${value}"></label>`;
 
@@ -99,7 +98,6 @@ export const press = (action: string, label: string, csrf: Html): Html =>
 /** A command within a sentence, as in `To migrate now: sluice migrate.` or `Run "sluice doctor" once.` */
 const COMMAND = /(?::|\b[Rr]un) "?(sluice (?:[^";,.]|\.(?! |$))+)/g;
 
-/** The commands that a sentence names. */
 export const commandsIn = (text: string): string[] =>
   [...text.matchAll(COMMAND)].map(([, command = '']) => command.trim());
 

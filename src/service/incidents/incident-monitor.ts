@@ -17,7 +17,6 @@ export interface MonitorOptions {
   /** Null: incidents are recorded and shown, but no alert is sent. */
   readonly alertUrl: string | null;
   readonly freshnessLimitMs: number;
-  /** Removes secrets from a text. */
   readonly hide: (text: string) => string;
   readonly clock: Clock;
   readonly log: Log;

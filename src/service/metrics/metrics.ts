@@ -11,14 +11,7 @@ import { readStates, type SourceState } from '../status/source-state.ts';
 import { WEBHOOK_RESULTS, type WebhookResult } from '../webhooks/webhook-receiver.ts';
 import { type GaugeName, METRICS } from './metric-definitions.ts';
 
-interface Metrics {
-  readonly contentType: string;
-  /** Concurrent scrapes share one look at the database. */
-  scrape(): Promise<string>;
-  countWebhook(result: WebhookResult): void;
-}
-
-export function createMetrics(database: Database, sources: readonly ServedSource[], rowCounts: RowCounts): Metrics {
+export function createMetrics(database: Database, sources: readonly ServedSource[], rowCounts: RowCounts) {
   const registry = new Registry();
   const gauges = new Map<string, Gauge>();
   for (const [name, [help, ...labelNames]] of Object.entries(METRICS)) {
@@ -42,8 +35,9 @@ export function createMetrics(database: Database, sources: readonly ServedSource
   let scraping: Promise<string> | undefined;
   return {
     contentType: registry.contentType,
-    countWebhook: result => received.inc({ result }),
-    scrape() {
+    countWebhook: (result: WebhookResult) => received.inc({ result }),
+    /** Concurrent scrapes share one look at the database. */
+    scrape(): Promise<string> {
       scraping ??= scrape().finally(() => {
         scraping = undefined;
       });
@@ -61,7 +55,6 @@ interface Measurement {
 /** Null: there is no value, and the series is left out. */
 type Add = (name: GaugeName, labels: Record<string, string>, value: number | null) => void;
 
-/** The values of all gauges of one source, in this state. */
 async function measureSource(database: Database, source: ServedSource, state: SourceState): Promise<Measurement[]> {
   const { kysely } = database;
   const measured: Measurement[] = [];

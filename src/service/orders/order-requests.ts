@@ -8,7 +8,7 @@ import {
   type OrderState,
   setOrderState,
 } from '../../warehouse/ledgers/orders.ts';
-import { wakeUp } from '../schedule/wake-up-queue.ts';
+import { wakeUp } from '../schedule/wake-ups.ts';
 
 /** An order for one resource, as a command asks for it. */
 export interface OrderRequest {

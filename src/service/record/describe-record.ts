@@ -54,7 +54,6 @@ interface ChangedField {
 /** Columns that tell of Sluice's own work. */
 const OURS = new Set(['_synced_at', '_read_at', '_hash', '_key']);
 
-/** The fields in which two versions of a row differ. */
 export function changedFields(before: StoredValues, after: StoredValues): ChangedField[] {
   const fields = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...fields]

@@ -26,7 +26,6 @@ export interface ShownAgenda {
   readonly unread: readonly string[];
 }
 
-/** The first `most` questions of a source. */
 export function nextQuestions(facts: readonly (AgendaFacts & AgendaList)[], most: number): ShownAgenda {
   const questions = facts
     .flatMap(each => questionsOf(each).map(question => ({ ...question, resource: each.list.name })))

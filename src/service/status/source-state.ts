@@ -28,7 +28,6 @@ import { mapSources, type ServedSource } from './served-source.ts';
 /** A source as every output shows it. Of many sources it is read in a few statements. */
 export interface SourceState {
   readonly name: string;
-  /** The zone in which people read its times. */
   readonly timeZone: string;
   /** Why nothing else is known of it, for example because its schema is gone; null where it was read. */
   readonly unreadable: string | null;
@@ -48,7 +47,6 @@ export interface SourceState {
   readonly requests: number;
 }
 
-/** A resource with what its table tells. */
 export type ResourceState = ResourceProof & TableState;
 
 /** The same of one source, with what takes statements of its own for each resource and order. */
@@ -83,7 +81,6 @@ export const unreadableState = (
 
 type Asked = Pick<ServedSource, 'name' | 'schema' | 'timeZone' | 'jobs' | 'scheduled'>;
 
-/** What the readings of a state depend on. */
 interface StateReading<S extends Asked> {
   /** A service runs for these sources. */
   readonly isServed: boolean;

@@ -7,7 +7,7 @@ import { count, durationText, moment, plural } from '../../format.ts';
 import { estimateReading, finishTime, type KnownPart, type ReadingEstimate } from '../../orders/order-cost.ts';
 import { parseRange, rangeText } from '../../orders/order-range.ts';
 import { placeOrder } from '../../orders/order-requests.ts';
-import { wakeUp } from '../../schedule/wake-up-queue.ts';
+import { wakeUp } from '../../schedule/wake-ups.ts';
 import type { ServedSource } from '../../status/served-source.ts';
 import { type ConsoleParts, nowIn } from '../console-parts.ts';
 import { documentOf } from '../document.ts';
@@ -33,7 +33,6 @@ const WORK = {
 
 type Work = keyof typeof WORK;
 
-/** The fields of the form, as they were sent. */
 interface OrderForm {
   readonly source: string;
   readonly resource: string;
@@ -42,7 +41,6 @@ interface OrderForm {
   readonly to: string;
 }
 
-/** What the order would cost, as far as known. */
 interface Price {
   readonly estimate: ReadingEstimate;
   /** Requests left in this window, and the limit. */

@@ -52,7 +52,6 @@ ${body}${isGuarded ? html`<p><a href="/login">Log out</a></p>` : ''}`;
   return documentOf({ title: verdict.text, section: '/', at, timeZone, main });
 }
 
-/** A card for each source. */
 async function cardsPage(cards: readonly Card[], at: number, parts: ConsoleParts): Promise<Html> {
   const top = Math.max(0, ...cards.flatMap(({ detail }) => (detail?.ages ?? []).flatMap(age => age ?? [])));
   const beside = await besideCard(parts, at);

@@ -97,7 +97,6 @@ function failureSection({ recentFailures }: FullState, now: Now, hide: (text: st
   )}</ul>`;
 }
 
-/** Orders that have not ended, with their progress. */
 function orderSection({ orders }: FullState, now: Now): Html | Html[] {
   if (orders.length === 0) return html`<p class="soft">None under way.</p>`;
   return orders.map(({ id, kind, resource, state, progress: { proven, slices }, createdAt }) => {
@@ -106,7 +105,6 @@ function orderSection({ orders }: FullState, now: Now): Html | Html[] {
   });
 }
 
-/** What was observed of each list, one sentence a list. */
 const profileSection = (profile: readonly { readonly list: string; readonly words: string }[]): Html =>
   profile.length === 0
     ? html`<p class="soft">Nothing yet: the first answers tell.</p>`
