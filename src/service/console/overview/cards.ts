@@ -1,16 +1,16 @@
 import { html } from 'hono/html';
 import type { Usage } from '../../../budget/ledger/usage.ts';
 import { MINUTE } from '../../../clock.ts';
-import { stampMs } from '../../../warehouse/database/stamp.ts';
 import { type TickServed, ticksServedWithin } from '../../../warehouse/reports/activity.ts';
 import { count, durationText, plural, shortDuration } from '../../format.ts';
 import { badgeOf } from '../../status/condition.ts';
 import { readDelays } from '../../status/resource-delays.ts';
 import { mapSources, type ServedSource } from '../../status/served-source.ts';
 import { type SourceState, sumOf, unreadableState } from '../../status/source-state.ts';
-import { meter, sparkline } from '../charts.ts';
+import { sparkline } from '../charts.ts';
 import { type ConsoleParts, noteUnreadable } from '../console-parts.ts';
 import { ago, badge, facts, type Html, type Now, timeElement } from '../elements.ts';
+import { usageSection } from '../state-sections.ts';
 
 /** One source in a few lines: how old it is, what is left of its limit, what it does now. `top`: the scale of all trends (milliseconds). */
 export function sourceCard({ source, detail }: Card, top: number, at: number): Html {
@@ -52,27 +52,6 @@ function trendFigure(ages: readonly (number | null)[], { tone, top }: { tone: st
   const words = least === most ? most : `${least} to ${most}`;
   const label = `Age in the last ${TREND_HOURS} hours: ${words}`;
   return html`<figure>${sparkline(ages, { label, tone, top })}<figcaption>${TREND_HOURS} h · ${words}</figcaption></figure>`;
-}
-
-/** Used by lane, what others used, and when a request frees. */
-export function usageSection(usage: Usage, now: Now): Html {
-  const { limit, used, withheld, byLane, free, blockedUntil, nextFreeAt, isNew } = usage;
-  const granted = byLane.live + byLane.backfill + byLane.verify;
-  const text = `${count(used)} of ${count(limit)} requests used`;
-  const shares = [
-    { name: 'live', colour: 'q1', value: byLane.live },
-    { name: 'backfill', colour: 'q5', value: byLane.backfill },
-    { name: 'verify', colour: 'q6', value: byLane.verify },
-    { name: 'still counted', colour: 'q3', value: Math.max(used - granted, 0) },
-    { name: isNew ? 'sent before' : 'other programs', colour: 'q4', value: withheld },
-  ];
-  const left =
-    blockedUntil !== null
-      ? html`The source asks to wait; it is asked again ${ago(stampMs(blockedUntil), now)}.`
-      : free === 0 && nextFreeAt !== null
-        ? html`All used. The next is free ${ago(stampMs(nextFreeAt), now)}.`
-        : html`${count(free)} left.`;
-  return html`<p>${text}</p>${meter(shares, limit, text)}<p class="soft">${left}</p>`;
 }
 
 function nowText({ runs, reader }: SourceState): string {

@@ -9,9 +9,8 @@ import { type ConsoleParts, readSource, readSources } from '../console-parts.ts'
 import { documentOf } from '../document.ts';
 import { ago, badge, type Html, type Now, table, verdictSection } from '../elements.ts';
 import { runTable } from '../runs/run-table.ts';
-import { briefList } from '../source/resource-list.ts';
+import { briefList, incidentList } from '../state-sections.ts';
 import { type Card, createCards, sourceCard } from './cards.ts';
-import { incidentList } from './incident-list.ts';
 
 /** From so many sources on, a table shows more of them at once than cards. */
 const MOST_CARDS = 12;

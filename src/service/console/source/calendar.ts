@@ -4,20 +4,9 @@ import type { Entry } from '../../../engine/slices/coverage-entry.ts';
 import { moment, shortDuration } from '../../format.ts';
 import { type Html, type Now, tabs } from '../elements.ts';
 
-const MONTHS = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-];
+const MONTHS = Array.from({ length: 12 }, (_, month) =>
+  new Date(Date.UTC(2000, month)).toLocaleString('en', { month: 'long', timeZone: 'UTC' }),
+);
 
 /** Proof fades as it ages: the class of a cell, and the words of the key. */
 const FADES = [

@@ -10,11 +10,9 @@ import { meter } from '../charts.ts';
 import { type ConsoleParts, nowIn } from '../console-parts.ts';
 import { documentOf } from '../document.ts';
 import { ago, card, facts, type Html, icon, type Now, table, timeOfDay, verdictSection } from '../elements.ts';
-import { usageSection } from '../overview/cards.ts';
-import { incidentList } from '../overview/incident-list.ts';
+import { incidentList, resourceList, usageSection } from '../state-sections.ts';
 import { agendaNote, agendaSection, changesChart, requestsChart } from './activity.ts';
 import { calendarSection } from './calendar.ts';
-import { resourceList } from './resource-list.ts';
 import { readDetailedSource, type SourceDetail } from './source-detail.ts';
 
 /** Which resource lags, which months are unproven, where do the requests go, what is asked next? */
