@@ -4,7 +4,7 @@ import { confirmationOf } from '../../../engine/deletion/is-deleted.ts';
 import { openResource, placeOf } from '../../../engine/resource.ts';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
 import { listMissing } from '../../../warehouse/rows/missing-rows.ts';
-import { listQuarantine, type QuarantinedRecord } from '../../../warehouse/rows/quarantine.ts';
+import { listQuarantine } from '../../../warehouse/rows/quarantine.ts';
 import { count, plural } from '../../format.ts';
 import { whyMissing } from '../../record/read-story.ts';
 import type { ServedSource } from '../../status/served-source.ts';
@@ -17,97 +17,63 @@ import { recordPath } from '../record/record-page.ts';
 const MOST_EXCEPTIONS = 200;
 
 export function exceptionRoutes(parts: ConsoleParts): Hono {
-  const { database, sources, hide } = parts;
-  const several = sources.length > 1;
-  const find = (name: string) => sources.find(each => each.name === name);
-  return new Hono()
-    .get('/quarantine/:source', async (c, next) => {
-      const source = find(c.req.param('source'));
-      if (source === undefined) return next();
-      const records = await listQuarantine(database.kysely, source.name, MOST_EXCEPTIONS);
-      return c.html(quarantinePage(records, { source: source.name, several, hide }, await nowIn(parts, source)));
-    })
-    .get('/missing/:source', async (c, next) => {
-      const source = find(c.req.param('source'));
-      if (source === undefined) return next();
-      const rows = await readMissing(parts, source);
-      return c.html(missingPage(rows, { source: source.name, several, hide }, await nowIn(parts, source)));
+  const app = new Hono();
+  for (const [kind, page] of Object.entries({ quarantine: quarantinePage, missing: missingPage }))
+    app.get(`/${kind}/:source`, async (c, next) => {
+      const source = parts.sources.find(({ name }) => name === c.req.param('source'));
+      return source === undefined ? next() : c.html(await page(parts, source));
     });
-}
-
-interface Shown {
-  readonly source: string;
-  readonly several: boolean;
-  readonly hide: (text: string) => string;
+  return app;
 }
 
 /** Records that could not be stored, each with the reason and as it came. */
-function quarantinePage(records: readonly QuarantinedRecord[], { source, several, hide }: Shown, now: Now): Html {
-  const list = html`<ul class="queue">${records.map(
+async function quarantinePage(parts: ConsoleParts, source: ServedSource): Promise<Html> {
+  const { database, sources, hide } = parts;
+  const of = { source: source.name, several: sources.length > 1 };
+  const records = await listQuarantine(database.kysely, source.name, MOST_EXCEPTIONS);
+  const now = await nowIn(parts, source);
+  const items = records.map(
     ({ resource, key, reasons, payload, slice, firstSeen, lastSeen, attempts }) =>
-      html`<li><div class="head"><h3><a href="${recordPath({ resource, key, source, several })}">${resource} ${key.length > 24 ? `${key.slice(0, 12)}..` : key}</a></h3><span class="soft">seen ${ago(stampMs(lastSeen), now)}</span></div>
+      html`<li><div class="head"><h3><a href="${recordPath({ resource, key, ...of })}">${resource} ${key.length > 24 ? `${key.slice(0, 12)}..` : key}</a></h3><span class="soft">seen ${ago(stampMs(lastSeen), now)}</span></div>
 ${Object.entries(reasons).map(([field, reason]) => html`<p><code>${field}</code>: ${hide(reason)}</p>`)}
 <p class="soft">First seen ${ago(stampMs(firstSeen), now)} in a reading of ${wordsOfSlice(slice)}; tried ${plural(attempts, 'time')}.</p>
 <details><summary>The record as it came</summary><pre class="payload">${hide(payload)}</pre></details></li>`,
-  )}</ul>`;
-  return page(
-    'Quarantine',
-    source,
-    records.length,
-    [
-      html`<p class="soft">A record leaves the quarantine when the source corrects or removes it; each reading tries it again. Its last good version stays in its table.</p>`,
-      records.length === 0 ? html`<p class="after">The quarantine is empty.</p>` : list,
-    ],
-    now,
   );
-}
-
-interface ShownMissing {
-  readonly resource: string;
-  readonly key: string;
-  readonly slice: string;
-  readonly since: number;
-  readonly why: string;
+  const what =
+    'A record leaves the quarantine when the source corrects or removes it; each reading tries it again. Its last good version stays in its table.';
+  return listPage('Quarantine', source, { what, items, none: 'The quarantine is empty.' }, now);
 }
 
 /** Rows that the source no longer shows, and why each is not deleted yet. */
-function missingPage(rows: readonly ShownMissing[], { source, several }: Shown, now: Now): Html {
-  const list = html`<ul class="queue">${rows.map(
-    ({ resource, key, slice, since, why }) =>
-      html`<li><div class="head"><h3><a href="${recordPath({ resource, key, source, several })}">${resource} ${key}</a></h3><span class="soft">missing for ${ago(since, now)}</span></div>
-<p>A reading of ${wordsOfSlice(slice)} no longer shows it.</p><p class="soft">${why}</p></li>`,
-  )}</ul>`;
-  return page(
-    'Missing rows',
-    source,
-    rows.length,
-    [
-      html`<p class="soft">The source no longer shows these rows. They stay in their table until their deletion is proven, since a row may only have moved.</p>`,
-      rows.length === 0 ? html`<p class="after">No row is missing.</p>` : list,
-    ],
-    now,
-  );
-}
-
-const page = (title: string, source: string, found: number, body: readonly (Html | string)[], now: Now): Html =>
-  documentOf({
-    title,
-    section: '/data',
-    ...now,
-    main: html`<p class="crumb"><a href="/data">Data</a> / ${source}</p><h1>${title}</h1>${card(`${count(found)} of ${source}`, body)}`,
-  });
-
-async function readMissing({ database }: ConsoleParts, source: ServedSource): Promise<ShownMissing[]> {
-  const { kysely } = database;
-  const shown: ShownMissing[] = [];
+async function missingPage(parts: ConsoleParts, source: ServedSource): Promise<Html> {
+  const { database, sources } = parts;
+  const of = { source: source.name, several: sources.length > 1 };
+  const now = await nowIn(parts, source);
+  const items: Html[] = [];
   for (const [name, job] of source.jobs) {
     const resource = await openResource(database, { source: source.name, name, job, schema: source.schema });
     const { strategy, table } = resource;
-    for (const row of await listMissing(kysely, placeOf(resource), table, strategy.relatedBy)) {
+    for (const row of await listMissing(database.kysely, placeOf(resource), table, strategy.relatedBy)) {
       const { key, slice, since } = row;
       const why = whyMissing(row, confirmationOf(row, strategy), strategy.relatedBy);
-      shown.push({ resource: name, key, slice, since: stampMs(since), why });
+      if (items.length < MOST_EXCEPTIONS)
+        items.push(html`<li><div class="head"><h3><a href="${recordPath({ resource: name, key, ...of })}">${name} ${key}</a></h3><span class="soft">missing for ${ago(stampMs(since), now)}</span></div>
+<p>A reading of ${wordsOfSlice(slice)} no longer shows it.</p><p class="soft">${why}</p></li>`);
     }
   }
-  return shown.slice(0, MOST_EXCEPTIONS);
+  const what =
+    'The source no longer shows these rows. They stay in their table until their deletion is proven, since a row may only have moved.';
+  return listPage('Missing rows', source, { what, items, none: 'No row is missing.' }, now);
+}
+
+function listPage(
+  title: string,
+  { name }: ServedSource,
+  { what, items, none }: { what: string; items: readonly Html[]; none: string },
+  now: Now,
+): Html {
+  const list = items.length === 0 ? html`<p class="after">${none}</p>` : html`<ul class="queue">${items}</ul>`;
+  const body = card(`${count(items.length)} of ${name}`, [html`<p class="soft">${what}</p>`, list]);
+  const main = html`<p class="crumb"><a href="/data">Data</a> / ${name}</p><h1>${title}</h1>${body}`;
+  return documentOf({ title, section: '/data', ...now, main });
 }

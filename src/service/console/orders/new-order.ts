@@ -4,7 +4,7 @@ import { isKind } from '../../../errors.ts';
 import { databaseNow } from '../../../warehouse/database/now.ts';
 import { csrfField } from '../../access/form-guard.ts';
 import { count, durationText, moment, plural } from '../../format.ts';
-import { estimateReading, finishTime, type KnownPart, type ReadingEstimate } from '../../orders/order-cost.ts';
+import { estimateReading, finishTime, type KnownPart } from '../../orders/order-cost.ts';
 import { parseRange, rangeText } from '../../orders/order-range.ts';
 import { placeOrder } from '../../orders/order-requests.ts';
 import { wakeUp } from '../../schedule/wake-ups.ts';
@@ -33,27 +33,10 @@ const WORK = {
 
 type Work = keyof typeof WORK;
 
-interface OrderForm {
-  readonly source: string;
-  readonly resource: string;
-  readonly work: Work;
-  readonly from: string;
-  readonly to: string;
-}
-
-interface Price {
-  readonly estimate: ReadingEstimate;
-  /** Requests left in this window, and the limit. */
-  readonly free: number;
-  readonly limit: number;
-  /** Epoch milliseconds; null while a part was never read. */
-  readonly finishesAt: number | null;
-}
-
 type Given = (name: string) => string | undefined;
 
 /** The form as it was sent, with the first source and resource where none was named; null for one that does not exist. */
-function readForm({ sources }: ConsoleParts, given: Given): { source: ServedSource; form: OrderForm } | null {
+function readForm({ sources }: ConsoleParts, given: Given) {
   const source = sources.find(({ name }) => name === (given('source') ?? sources[0]?.name));
   const [first] = source?.jobs.keys() ?? [];
   const resource = given('resource') ?? first;
@@ -65,6 +48,8 @@ function readForm({ sources }: ConsoleParts, given: Given): { source: ServedSour
     form: { source: source.name, resource, work: work as Work, from: given('from') ?? '', to: given('to') ?? '' },
   };
 }
+
+type OrderForm = NonNullable<ReturnType<typeof readForm>>['form'];
 
 const DAYS = { from: 'The first day', to: 'The last day' };
 
@@ -142,7 +127,7 @@ const partRow = ({ slice, provenAt, rows, requests }: KnownPart, now: Now): (str
   requests === null ? '?' : count(requests),
 ];
 
-async function priceOf({ database }: ConsoleParts, source: ServedSource, form: OrderForm): Promise<Price> {
+async function priceOf({ database }: ConsoleParts, source: ServedSource, form: OrderForm) {
   const job = source.jobs.get(form.resource);
   if (job === undefined) throw new Error(`There is no resource ${form.resource}.`);
   const list = { source: source.name, schema: source.schema, name: form.resource, job };
@@ -151,6 +136,9 @@ async function priceOf({ database }: ConsoleParts, source: ServedSource, form: O
   const finish = finishTime(estimate.requests, await paceOf(source), await databaseNow(database));
   return { estimate, free, limit, finishesAt: estimate.neverRead > 0 ? null : finish };
 }
+
+/** What the order would cost, as far as known; without a time to finish while a part was never read. */
+type Price = Awaited<ReturnType<typeof priceOf>>;
 
 async function place(parts: ConsoleParts, c: Context, given: Given, next: () => Promise<void>) {
   const read = readForm(parts, given);

@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import { SECOND } from '../../../clock.ts';
 import { type DayOfChanges, type HourOfRequests, PURPOSES } from '../../../warehouse/reports/activity.ts';
 import { count, durationText, moment, plural, shortDuration } from '../../format.ts';
-import type { ShownAgenda, ShownQuestion } from '../../status/next-questions.ts';
+import type { ShownAgenda } from '../../status/next-questions.ts';
 import { bars } from '../charts.ts';
 import type { Html } from '../elements.ts';
 
@@ -60,7 +60,7 @@ export function agendaSection({ questions, unread }: ShownAgenda, secondsPerRequ
 }
 
 function questionRow(
-  { resource, question, requests, ageSeconds, changesAnHour, why }: ShownQuestion,
+  { resource, question, requests, ageSeconds, changesAnHour, why }: ShownAgenda['questions'][number],
   inSeconds: number,
 ): Html {
   const rate = changesAnHour >= 0.1 ? `; ${changesAnHour.toFixed(1)} changes an hour` : '';
