@@ -52,29 +52,16 @@ export type RowCounts = (
 export function createRowCounts({ kysely: db }: Database): RowCounts {
   const known = new Map<string, { readonly version: string; readonly rows: number }>();
   return async ({ name, schema, jobs }, given) => {
-    const counts = new Map<string, number>();
-    // The versions come first: what is committed after them is counted again.
+    const keyOf = (resource: string) => `${name} ${resource}`;
+    // The versions come first: what is committed after them is counted again. A resource without one was never read.
     const versions =
       given ?? new Map((await cursorVersions(db, [name])).map(({ resource, version }) => [resource, version]));
-    const changed = [];
-    for (const resource of jobs.keys()) {
-      const version = versions.get(resource);
-      const kept = known.get(`${name} ${resource}`);
-      // Never read.
-      if (version === undefined) counts.set(resource, 0);
-      else if (kept?.version === version) counts.set(resource, kept.rows);
-      else changed.push({ resource, version });
-    }
-    const counted = await countTables(
-      db,
-      schema,
-      changed.map(({ resource }) => resource),
-    );
-    changed.forEach(({ resource, version }, place) => {
-      const rows = counted[place] ?? 0;
-      known.set(`${name} ${resource}`, { version, rows });
-      counts.set(resource, rows);
-    });
-    return counts;
+    const read = [...jobs.keys()].filter(resource => versions.has(resource));
+    const changed = read.filter(resource => known.get(keyOf(resource))?.version !== versions.get(resource));
+    const counted = await countTables(db, schema, changed);
+    for (const [place, resource] of changed.entries())
+      known.set(keyOf(resource), { version: versions.get(resource) as string, rows: counted[place] ?? 0 });
+    const rowsOf = (resource: string) => (versions.has(resource) ? (known.get(keyOf(resource))?.rows ?? 0) : 0);
+    return new Map([...jobs.keys()].map(resource => [resource, rowsOf(resource)]));
   };
 }
