@@ -13,7 +13,8 @@ export interface Badge {
   readonly text: string;
 }
 
-interface Rule extends Badge {
+interface Rule {
+  readonly badge: Badge;
   readonly holds: (source: SourceState) => boolean;
   /** The sentence about the first of the sources in this condition; null where nothing needs to be said. */
   readonly say: ((first: SourceState, found: readonly SourceState[], at: number) => string) | null;
@@ -22,38 +23,38 @@ interface Rule extends Badge {
 /** How a source may be, the worst first: the first that holds is its condition, and the verdict speaks of the first that is found. */
 const RULES = {
   unreadable: {
-    ...{ icon: 'bad', tone: 'bad', text: 'cannot be read' },
+    badge: { icon: 'bad', tone: 'bad', text: 'cannot be read' },
     holds: ({ unreadable }) => unreadable !== null,
     say: (first, found) => `The state of ${withOthers(first, found)} cannot be read`,
   },
   trouble: {
-    ...{ icon: 'bad', tone: 'bad', text: 'trouble' },
+    badge: { icon: 'bad', tone: 'bad', text: 'trouble' },
     holds: ({ incidents }) => incidents.length > 0,
     say: troubleText,
   },
   waiting: {
-    ...{ icon: 'wait', tone: '', text: 'waiting' },
+    badge: { icon: 'wait', tone: '', text: 'waiting' },
     holds: ({ runs }) => runs.some(run => run.state === 'waiting'),
     say: (first, found, at) => `${withOthers(first, found)} ${waitText(first, at)}`,
   },
   'first sync': {
-    ...{ icon: 'busy', tone: 'busy', text: 'first sync' },
+    badge: { icon: 'busy', tone: 'busy', text: 'first sync' },
     holds: ({ resources }) => resources.some(each => each.neverRead > 0 && !each.absent),
     say: (first, found) =>
       `${withOthers(first, found)} ${found.length === 1 ? 'is' : 'are'} being read for the first time`,
   },
   idle: {
-    ...{ icon: 'off', tone: '', text: 'no tick yet' },
+    badge: { icon: 'off', tone: '', text: 'no tick yet' },
     // Without a tick nothing says that all that is due was read.
     holds: ({ upToDateAt }) => upToDateAt === null,
     say: (first, found) => `${withOthers(first, found)}: no tick was served yet`,
   },
   'order running': {
-    ...{ icon: 'busy', tone: 'busy', text: 'order running' },
+    badge: { icon: 'busy', tone: 'busy', text: 'order running' },
     holds: ({ orders }) => orders.some(order => order.state === 'running'),
     say: null,
   },
-  'up to date': { ...{ icon: 'ok', tone: 'good', text: 'up to date' }, holds: () => true, say: null },
+  'up to date': { badge: { icon: 'ok', tone: 'good', text: 'up to date' }, holds: () => true, say: null },
 } as const satisfies Record<string, Rule>;
 
 type Condition = keyof typeof RULES;
@@ -66,7 +67,7 @@ const ruleOf = (condition: Condition): Rule => RULES[condition];
 export const conditionOf = (source: SourceState): Condition =>
   CONDITIONS.find(each => ruleOf(each).holds(source)) as Condition;
 
-export const badgeOf = (source: SourceState): Badge => ruleOf(conditionOf(source));
+export const badgeOf = (source: SourceState): Badge => ruleOf(conditionOf(source)).badge;
 
 /** For `sluice status`: the condition, and how old it is. */
 export function conditionText(source: FullState): string {
@@ -92,7 +93,7 @@ export function verdictOf(sources: readonly SourceState[], at: number): Verdict 
     const its = found(each => each === rule);
     const [first] = its;
     if (rule.say === null || first === undefined) continue;
-    return { icon: rule.icon, tone: rule.tone, text: rule.say(first, its, at), rest: restOf(healthy, at) };
+    return { ...rule.badge, text: rule.say(first, its, at), rest: restOf(healthy, at) };
   }
   if (sources.length === 0) return { icon: 'off', tone: '', text: 'No source is configured', rest: '' };
   const who = sources.length === 1 ? `${sources[0]?.name} is` : `All ${sources.length} sources are`;

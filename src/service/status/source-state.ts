@@ -98,25 +98,15 @@ export async function readStates<S extends Asked>(
 ): Promise<SourceState[]> {
   const { kysely } = database;
   const names = sources.map(({ name }) => name);
-  const placesOf = (resourcesOf: (source: S) => Iterable<string>) =>
-    sources.flatMap(source => [...resourcesOf(source)].map(resource => ({ source: source.name, resource })));
+  const read = sources.flatMap(({ name, jobs }) => [...jobs.keys()].map(resource => ({ source: name, resource })));
+  const ticking = sources.flatMap(({ name, scheduled }) => scheduled.map(resource => ({ source: name, resource })));
   const incidents = bySource(await allOpenIncidents(kysely, names));
   // Before the readers: a run that begins in between is not taken for one without a process.
   const runs = bySource(await openRuns(kysely, names));
   const orders = bySource(await allOpenOrders(kysely, names));
   const readers = await findReaders(database, names);
-  const proofs = bySource(
-    await resourceProofs(
-      kysely,
-      placesOf(({ jobs }) => jobs.keys()),
-    ),
-  );
-  const ticks = bySource(
-    await servedTicks(
-      kysely,
-      placesOf(({ scheduled }) => scheduled),
-    ),
-  );
+  const proofs = bySource(await resourceProofs(kysely, read));
+  const ticks = bySource(await servedTicks(kysely, ticking));
   const requests = await recentRequests(kysely, names);
   // Before the rows: what is committed after them is counted again.
   const versions = bySource(await cursorVersions(kysely, names));

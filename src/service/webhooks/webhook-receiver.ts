@@ -14,17 +14,19 @@ const MOST_BYTES = 64 * 1024;
 export const WEBHOOK_RESULTS = ['hint', 'nothing', 'refused'] as const;
 export type WebhookResult = (typeof WEBHOOK_RESULTS)[number];
 
+interface ReceiverOptions {
+  readonly database: Database;
+  readonly sources: readonly ServedSource[];
+  readonly inbox: HintInbox;
+  readonly onWebhook: (result: WebhookResult) => void;
+  readonly log: Log;
+}
+
 /**
  * Receives the webhooks of the sources, each at an address with its own secret; other addresses are unknown. The response waits only
  * for the message, and only a change hint of it is kept.
  */
-export function createWebhookReceiver(options: {
-  database: Database;
-  sources: readonly ServedSource[];
-  inbox: HintInbox;
-  onWebhook: (result: WebhookResult) => void;
-  log: Log;
-}): Hono {
+export function createWebhookReceiver(options: ReceiverOptions): Hono {
   const { inbox, onWebhook } = options;
   const secrets = createSecretLookup(options);
   const app = new Hono();
@@ -70,23 +72,11 @@ async function readBody(request: Request, mostBytes: number): Promise<string | n
   return new TextDecoder().decode(Buffer.concat(parts));
 }
 
-interface SecretLookup {
-  /** The served source whose webhooks carry `secret`. */
-  findSource(secret: string): Promise<ServedSource | undefined>;
-  /** The last look into the database failed, so that a new secret may be unknown here. */
-  readonly isStale: boolean;
-}
-
 /**
  * Another process may have registered a secret a moment ago: unknown ones query the database at most once a second. Known ones do
  * once a minute, because a secret that was replaced expires.
  */
-export function createSecretLookup(options: {
-  database: Database;
-  sources: readonly ServedSource[];
-  log: Log;
-}): SecretLookup {
-  const { database, sources, log } = options;
+function createSecretLookup({ database, sources, log }: ReceiverOptions) {
   let known: readonly { source: string; secret: string }[] = [];
   // Monotonic: the time of day may jump.
   let refreshedAt = Number.NEGATIVE_INFINITY;
@@ -111,7 +101,8 @@ export function createSecretLookup(options: {
     return sources.find(source => source.name === match?.source);
   };
   return {
-    async findSource(secret) {
+    /** The served source whose webhooks carry `secret`. */
+    async findSource(secret: string): Promise<ServedSource | undefined> {
       const source = findKnown(secret);
       if (performance.now() - refreshedAt < (source ? MINUTE : SECOND)) return source;
       refreshing ??= refresh().finally(() => {
@@ -122,6 +113,7 @@ export function createSecretLookup(options: {
       await refreshing;
       return findKnown(secret);
     },
+    /** The last look into the database failed, so that a new secret may be unknown here. */
     get isStale() {
       return isStale;
     },

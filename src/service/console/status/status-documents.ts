@@ -131,7 +131,11 @@ function sourceDocument(source: FullState, detail: SourceDetail, at: number, hid
       proven: progress.proven,
       requestsLeft: progress.requestsLeft,
     })),
-    failures: source.recentFailures.map(run => failureOf(run, hide)),
+    failures: source.recentFailures.map(run => ({
+      ...runOf(run, hide),
+      endedAt: isoOfStamp(run.endedAt),
+      next: run.next === null ? null : hide(run.next),
+    })),
     lastHour: [...source.lastHour],
     calendar: [...detail.calendars].map(([resource, { years, earlier }]) => ({
       resource,
@@ -151,11 +155,5 @@ function sourceDocument(source: FullState, detail: SourceDetail, at: number, hid
     profile: [...detail.profile],
   };
 }
-
-const failureOf = (run: Run, hide: Hide) => ({
-  ...runOf(run, hide),
-  endedAt: isoOfStamp(run.endedAt),
-  next: run.next === null ? null : hide(run.next),
-});
 
 const proofOf = (proof: MonthProof): string => (typeof proof === 'number' ? iso(proof) : proof);
