@@ -141,7 +141,10 @@ export async function readStates<S extends Asked>(
 const bySource = <T extends { readonly source: string }>(rows: readonly T[]) => groupBy(rows, ({ source }) => source);
 
 const withoutSource = <T extends { readonly source: string }>(rows: readonly T[] = []): Omit<T, 'source'>[] =>
-  rows.map(({ source: _, ...row }) => row);
+  rows.map(row => {
+    const { source: _, ...rest } = row;
+    return rest;
+  });
 
 const MOST_FAILURES = 5;
 
@@ -166,8 +169,8 @@ export async function readFullState(
   const failed = await failedLast(kysely, name, names);
   return {
     ...state,
-    resources: state.resources.map(({ resource, rows: _, ...proof }) => {
-      const { rows, newestChange, apart, end } = tables.get(resource) as TableState;
+    resources: state.resources.map(({ resource, rows, ...proof }) => {
+      const { newestChange, apart, end } = tables.get(resource) as TableState;
       return { resource, rows, newestChange, ...proof, apart, end };
     }),
     orders,

@@ -29,7 +29,8 @@ export const recordRoutes = (parts: ConsoleParts): Hono =>
       const column = `${name.replace(/s$/, '')}_id`;
       const references = await findReferences(database.kysely, { schema, column, id: story.key });
       const shown = { jobs, several: sources.length > 1, references, hide };
-      return c.html(recordPage(story, shown, await nowIn(parts, source)), story.state === 'unknown' ? 404 : 200);
+      const now = await nowIn(parts, source);
+      return await c.html(recordPage(story, shown, now), story.state === 'unknown' ? 404 : 200);
     } catch (error) {
       if (isKind(error, 'usage')) return next();
       throw error;
