@@ -10,7 +10,6 @@ import {
   type SourceState,
   unreadableState,
 } from '../status/source-state.ts';
-
 import type { Now } from './elements.ts';
 
 /** What the pages are made from. */

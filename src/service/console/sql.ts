@@ -11,8 +11,7 @@ import { csvSafe } from '../query/csv.ts';
 import { readUpToDate } from '../status/source-state.ts';
 import { bars } from './charts.ts';
 import { type ConsoleParts, nowIn } from './console-parts.ts';
-import { documentOf } from './document.ts';
-import { ago, choice, type Html, table } from './elements.ts';
+import { ago, choice, documentOf, type Html, table } from './elements.ts';
 
 const MOST_ROWS = 1000;
 const MOST_CSV_ROWS = 100_000;

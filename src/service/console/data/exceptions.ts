@@ -10,8 +10,7 @@ import { whyMissing } from '../../record/read-story.ts';
 import type { ServedSource } from '../../status/served-source.ts';
 import { wordsOfSlice } from '../../status/slice-words.ts';
 import { type ConsoleParts, nowIn } from '../console-parts.ts';
-import { documentOf } from '../document.ts';
-import { ago, card, type Html, type Now } from '../elements.ts';
+import { ago, card, documentOf, type Html, type Now } from '../elements.ts';
 import { recordPath } from '../record/record-page.ts';
 
 const MOST_EXCEPTIONS = 200;

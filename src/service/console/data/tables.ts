@@ -13,8 +13,7 @@ import { count, plural } from '../../format.ts';
 import type { ServedSource } from '../../status/served-source.ts';
 import { sumOf } from '../../status/source-state.ts';
 import { type ConsoleParts, nowIn } from '../console-parts.ts';
-import { documentOf } from '../document.ts';
-import { card, choice, commandBox, type Html, table } from '../elements.ts';
+import { card, choice, commandBox, documentOf, type Html, table } from '../elements.ts';
 import { recordPath } from '../record/record-page.ts';
 
 const MOST_ROWS = 50;

@@ -10,8 +10,7 @@ import { placeOrder } from '../../orders/order-requests.ts';
 import { wakeUp } from '../../schedule/wake-ups.ts';
 import type { ServedSource } from '../../status/served-source.ts';
 import { type ConsoleParts, nowIn } from '../console-parts.ts';
-import { documentOf } from '../document.ts';
-import { ago, card, choice, day, type Html, type Now, table } from '../elements.ts';
+import { ago, card, choice, day, documentOf, type Html, type Now, table } from '../elements.ts';
 import { paceOf } from './order-list.ts';
 
 /** A form that shows the price of an order, and then places it. */

@@ -7,8 +7,7 @@ import { csrfField } from '../../access/form-guard.ts';
 import { count, moment, plural } from '../../format.ts';
 import { changeOrder, isOrderChange } from '../../orders/order-requests.ts';
 import { type ConsoleParts, isId, nowIn } from '../console-parts.ts';
-import { documentOf } from '../document.ts';
-import { ago, card, facts, type Html, icon, type Now } from '../elements.ts';
+import { ago, card, documentOf, facts, type Html, icon, type Now } from '../elements.ts';
 import { runTable } from '../runs/run-table.ts';
 import {
   ORDER_BADGES,

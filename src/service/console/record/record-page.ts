@@ -11,8 +11,7 @@ import { type RecordStory, readStory } from '../../record/read-story.ts';
 import type { Tone } from '../../status/condition.ts';
 import { wordsOfSlice } from '../../status/slice-words.ts';
 import { type ConsoleParts, nowIn } from '../console-parts.ts';
-import { documentOf } from '../document.ts';
-import { ago, card, commandBox, facts, type Html, type Icon, icon, type Now, table } from '../elements.ts';
+import { ago, card, commandBox, documentOf, facts, type Html, type Icon, icon, type Now, table } from '../elements.ts';
 import { kindWord } from '../runs/run-table.ts';
 
 export const recordRoutes = (parts: ConsoleParts): Hono =>

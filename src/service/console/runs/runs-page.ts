@@ -13,8 +13,7 @@ import {
 import { csrfField } from '../../access/form-guard.ts';
 import { count, moment, plural, shortDuration } from '../../format.ts';
 import { type ConsoleParts, isId, nowIn } from '../console-parts.ts';
-import { documentOf } from '../document.ts';
-import { ago, card, choice, facts, type Html, icon, type Now, nextStep, table } from '../elements.ts';
+import { ago, card, choice, documentOf, facts, type Html, icon, type Now, nextStep, table } from '../elements.ts';
 import { endedOrders, openOrderList, readOpenOrders } from '../orders/order-list.ts';
 import { kindWord, RUN_BADGES, runTable } from './run-table.ts';
 

@@ -8,7 +8,7 @@ import { conditionOf, resourceBadge, verdictOf } from '../../status/condition.ts
 import { type FullState, type SourceState, sumOf } from '../../status/source-state.ts';
 import { type ConsoleParts, readSources } from '../console-parts.ts';
 import type { MonthProof } from '../source/calendar.ts';
-import { readDetailedSource, type SourceDetail } from '../source/source-detail.ts';
+import { readDetailedSource, type SourceDetail } from '../source/source-page.ts';
 import { OPEN_API } from './open-api.ts';
 import type { OverviewDocument, SourceDocument } from './status-schema.ts';
 
