@@ -1,6 +1,6 @@
 import type { Usage } from '../budget/ledger/usage.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../clock.ts';
 import { stampMs } from '../warehouse/database/stamp.ts';
-import type { ResourceState } from '../warehouse/reports/report.ts';
 
 /** 12345 as `12,345`. */
 export const count = (value: number): string => value.toLocaleString('en-US');
@@ -16,28 +16,20 @@ export function durationText(seconds: number): string {
   return plural(Math.round(seconds / 86_400), 'day');
 }
 
+/** `11 s`, `4 min`, `3 h`, `2 days`: to the unit of which there are a few. */
+export function shortDuration(ms: number): string {
+  if (ms < 90 * SECOND) return `${Math.max(Math.round(ms / SECOND), 0)} s`;
+  if (ms < 90 * MINUTE) return `${Math.round(ms / MINUTE)} min`;
+  if (ms < 36 * HOUR) return `${Math.round(ms / HOUR)} h`;
+  return `${Math.round(ms / DAY)} days`;
+}
+
 /** Epoch milliseconds or a Postgres timestamp as `2026-01-15 10:00:05` in `timeZone`. */
 export function moment(at: number | string | null, timeZone: string): string {
   if (at === null) return '';
   const atMs = typeof at === 'number' ? at : stampMs(at);
   return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }).format(atMs);
 }
-
-/** The oldest proof of a resource, or why there is none. */
-export const provenText = (
-  state: Pick<ResourceState, 'absent' | 'neverRead' | 'oldestProof' | 'end'>,
-  at: (value: string | null) => string,
-): string => {
-  if (state.absent) return 'not offered';
-  if (state.neverRead > 0) return `${plural(state.neverRead, 'part')} unread`;
-  return state.end === null ? at(state.oldestProof) : END_WORDS[state.end.verdict](state.end.rows);
-};
-
-/** How far a list is proven whose end is not. */
-export const END_WORDS = {
-  open: (rows: number) => `${plural(rows, 'row')}, end unproven`,
-  cut: (rows: number) => `cut at ${plural(rows, 'row')}`,
-} as const;
 
 /** The request limit in one line: used, left, and when requests become free. */
 export function budgetLine(usage: Usage, at: (value: string | null) => string): string {

@@ -1,25 +1,23 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
-import { Hono } from 'hono';
+import { Hono, type MiddlewareHandler } from 'hono';
 import { type Clock, SECOND } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database/database.ts';
+import { createTokenAttempts } from './access/attempt-limit.ts';
 import { guardForms } from './access/form-guard.ts';
-import { loginRoutes, logoutRoutes } from './access/login-routes.ts';
-import { secureHeaders } from './access/secure-headers.ts';
-import { createTokenAttempts } from './access/token-attempts.ts';
+import { loginRoutes, logoutRoutes } from './access/login.ts';
 import { guardHost, guardToken } from './access/token-guard.ts';
 import { createConsole } from './console/console.ts';
-import { createLiveUpdates, type LiveUpdates } from './console/live/live-updates.ts';
+import { createLiveUpdates, type LiveUpdates } from './console/live.ts';
 import type { Pulse } from './health/pulse.ts';
 import { createReadiness } from './health/readiness.ts';
 import { createMetrics } from './metrics/metrics.ts';
-import { createRowCounts } from './status/row-counts.ts';
-import type { ServedSource } from './status/served-source.ts';
+import { createRowCounts, type ServedSource } from './status/served-source.ts';
 import { createHintInbox, type HintInbox } from './webhooks/hint-inbox.ts';
-import { createWebhookReceiver, type WebhookResult } from './webhooks/webhook-receiver.ts';
+import { createWebhookReceiver } from './webhooks/webhook-receiver.ts';
 
 export interface ServiceOptions {
   readonly host: string;
@@ -91,8 +89,8 @@ export async function openService(options: ServiceOptions): Promise<Service> {
 
 function createApp(options: ServiceOptions, inbox: HintInbox, live: LiveUpdates): Hono {
   const { database, sources, pulse, hide, clock, log } = options;
-  const rowCounts = createRowCounts();
-  const metrics = createMetrics({ database, sources, rowCounts });
+  const rowCounts = createRowCounts(database);
+  const metrics = createMetrics(database, sources, rowCounts);
   const readiness = createReadiness({ database, pending: options.pending, clock, log });
 
   const app = new Hono();
@@ -102,8 +100,7 @@ function createApp(options: ServiceOptions, inbox: HintInbox, live: LiveUpdates)
     const stalled = pulse.stalled();
     return stalled.length === 0 ? c.text('ok\n') : c.text(`Sync loop stalled: ${stalled.join(', ')}\n`, 503);
   });
-  const onWebhook = (result: WebhookResult) => metrics.countWebhook(result);
-  app.route('/webhooks', createWebhookReceiver({ database, sources, inbox, onWebhook, log }));
+  app.route('/webhooks', createWebhookReceiver({ database, sources, inbox, onWebhook: metrics.countWebhook, log }));
   // What comes from the source is never taken for a form.
   app.all('/webhooks/*', c => c.notFound());
   app.use(guardHost(options.token));
@@ -155,3 +152,16 @@ function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException):
       : 'Set SLUICE_HOST to an address of this machine, and SLUICE_PORT to a port that this user may open.',
   });
 }
+
+const POLICY =
+  "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/** Pages load from and submit to nothing but this service, run nothing inline, and are neither embedded nor cached. */
+const secureHeaders = (): MiddlewareHandler => async (c, next) => {
+  await next();
+  c.header('Content-Security-Policy', POLICY);
+  c.header('X-Content-Type-Options', 'nosniff');
+  c.header('X-Frame-Options', 'DENY');
+  c.header('Referrer-Policy', 'no-referrer');
+  c.header('Cache-Control', 'no-store');
+};

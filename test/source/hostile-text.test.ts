@@ -16,7 +16,7 @@ import { jsonText, plainText, rowText } from '../../src/engine/storable-text.ts'
 import { createLog } from '../../src/log.ts';
 import { findSimilarRows } from '../../src/push/match-rows.ts';
 import { parseBatch, parseRefusedEntries } from '../../src/push/parse-response.ts';
-import { commandsIn } from '../../src/service/console/parts/next-step.ts';
+import { commandsIn } from '../../src/service/console/elements.ts';
 import { isoTimes } from '../../src/service/iso-times.ts';
 import { csv, csvSafe } from '../../src/service/query/csv.ts';
 import { changeHintsIn } from '../../src/service/webhooks/change-hints.ts';

@@ -2,20 +2,31 @@ import type { Command } from 'commander';
 import { HOUR } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import { count, moment, plural } from '../../service/format.ts';
-import { allows, CHANGES, changeOrder, type OrderChange } from '../../service/orders/change-order.ts';
-import { estimateReading, type ReadingEstimate, UNREAD } from '../../service/orders/estimate-reading.ts';
-import { parseRange, type Range } from '../../service/orders/order-range.ts';
-import { type OrderRequest, placeOrder } from '../../service/orders/place-order.ts';
-import { rangeText } from '../../service/orders/range-text.ts';
-import { estimateRemaining, type Pace, remainingText } from '../../service/orders/remaining-work.ts';
-import { wakeUp } from '../../service/schedule/wake-up-queue.ts';
-import { shownOrderState } from '../../service/status/shown-state.ts';
+import {
+  estimateReading,
+  estimateRemaining,
+  type Pace,
+  type ReadingEstimate,
+  remainingText,
+  UNREAD,
+} from '../../service/orders/order-cost.ts';
+import { parseRange, type Range, rangeText } from '../../service/orders/order-range.ts';
+import {
+  allows,
+  CHANGES,
+  changeOrder,
+  type OrderChange,
+  type OrderRequest,
+  placeOrder,
+} from '../../service/orders/order-requests.ts';
+import { wakeUp } from '../../service/schedule/wake-ups.ts';
+import { shownOrderState } from '../../service/status/source-state.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { pendingMigrations } from '../../warehouse/database/migrate.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { findReader } from '../../warehouse/database/source-lock.ts';
 import { listOrders, type Order, openOrders } from '../../warehouse/ledgers/orders.ts';
-import { orderProgress } from '../../warehouse/reports/report.ts';
+import { orderProgress } from '../../warehouse/reports/order-progress.ts';
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { hasBookkeeping, openMigrated } from '../run/pending-migrations.ts';

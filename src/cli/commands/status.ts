@@ -3,16 +3,14 @@ import { SECOND } from '../../clock.ts';
 import type { SourceConfig } from '../../config/config.ts';
 import { embeddedStatus } from '../../embedded-postgres/embedded-server.ts';
 import { SluiceError } from '../../errors.ts';
-import { budgetLine, count, durationText, moment } from '../../service/format.ts';
-import { INCIDENT_TITLES } from '../../service/incidents/incident-titles.ts';
-import { estimateRemaining, remainingText } from '../../service/orders/remaining-work.ts';
-import { conditionOf } from '../../service/status/condition.ts';
-import { readSourceStatus, type SourceStatus } from '../../service/status/source-status.ts';
+import { budgetLine, count, moment } from '../../service/format.ts';
+import { estimateRemaining, remainingText } from '../../service/orders/order-cost.ts';
+import { conditionOf, conditionText, INCIDENT_TITLES } from '../../service/status/condition.ts';
+import { type FullState, readFullState } from '../../service/status/source-state.ts';
 import { delayTable, minute, resourceTable, runTable, type StatusTable } from '../../service/status/status-tables.ts';
-import { readUpToDate } from '../../service/status/up-to-date.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Run } from '../../warehouse/ledgers/runs.ts';
-import type { Spending } from '../../warehouse/reports/report.ts';
+import type { Spending } from '../../warehouse/reports/source-state.ts';
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
@@ -69,16 +67,14 @@ async function readState(session: Session, database: Warehouse) {
 type SourceState = Awaited<ReturnType<typeof readSource>>;
 
 async function readSource(session: Session, database: Database, source: SourceConfig) {
-  const { name, schema, settings } = source;
+  const { name, schema, timeZone, settings } = source;
   const { jobs } = session;
   const scheduled = [...schedulesOf(source, jobs).keys()];
   const usage = async () => (settings ? openLedger(database, name, settings).usage() : null);
   const service = await isServiceRunning(database, name);
   const rules = agendaRules(source);
-  const status = await readSourceStatus(database, { name, schema, jobs, scheduled, rules, isServed: service, usage });
-  // As of which tick all that was due was read; null while that is not known.
-  const upToDateAt = await readUpToDate(database, { name, scheduled });
-  return { source, service, status, upToDateAt };
+  const asked = { name, schema, timeZone, jobs, scheduled, rules, usage };
+  return { source, service, status: await readFullState(database, asked, service) };
 }
 
 /** The open orders, each with what it still needs. */
@@ -110,15 +106,18 @@ function documentOf(state: State) {
 }
 
 function sourceDocument(state: SourceState) {
-  const { source, service, status, upToDateAt } = state;
+  const { source, service, status } = state;
   return {
     source: source.name,
-    state: conditionOf({ name: source.name, status, upToDateAt }),
-    upToDateAt,
+    state: conditionOf(status),
+    upToDateAt: status.upToDateAt,
     schema: source.schema,
     service,
     reader: status.reader === null ? null : (status.reader.command ?? 'start'),
-    resources: status.resources,
+    resources: status.resources.map(each => {
+      const { oldestProofSeconds: _, ...shown } = each;
+      return shown;
+    }),
     runs: status.runs,
     failed: status.failed,
     incidents: status.incidents,
@@ -144,21 +143,13 @@ function draw(session: Session, state: State): string {
   return parts.join('\n').trimEnd();
 }
 
-/** The console's word for it, and how old it is. */
-function stateText({ source, status, upToDateAt }: SourceState): string {
-  const condition = conditionOf({ name: source.name, status, upToDateAt });
-  if (upToDateAt === null) return condition;
-  const age = `${durationText(Math.max(status.readAt - upToDateAt, 0) / 1000)} ago`;
-  return condition === 'up to date' ? `up to date as of ${age}` : `${condition}; last up to date ${age}`;
-}
-
 function drawSource(session: Session, state: SourceState): string[] {
   const { colors } = session.terminal;
   const { status, service } = state;
   const { timeZone } = state.source;
   const drawTable = ({ head, right, rows }: StatusTable) => table(colors, head, rows, { right });
   const parts = [
-    `${colors.bold('State')}     ${stateText(state)}`,
+    `${colors.bold('State')}     ${conditionText(status)}`,
     `${colors.bold('Service')}   ${serviceText(service, status.reader)}`,
   ];
   if (status.usage) parts.push(`${colors.bold('Requests')}  ${budgetLine(status.usage, at => moment(at, timeZone))}`);
@@ -180,7 +171,7 @@ function drawSource(session: Session, state: SourceState): string[] {
 }
 
 /** A command that reads is named: what happens now is its doing. */
-function serviceText(service: boolean, reader: SourceStatus['reader']): string {
+function serviceText(service: boolean, reader: FullState['reader']): string {
   const command = reader?.command ? `sluice ${reader.command} is reading this source` : null;
   if (service) return command ? `running; now ${command}` : 'running';
   return command ? `none; ${command}` : 'not running (start it: sluice start)';

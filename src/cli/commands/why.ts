@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
 import { MIGRATE } from '../../next-steps.ts';
-import { changedFields, valueText } from '../../service/record/changed-fields.ts';
+import { changedFields, recordVerdict, valueText } from '../../service/record/describe-record.ts';
 import { type RecordStory, readStory } from '../../service/record/read-story.ts';
-import { recordVerdict } from '../../service/record/record-verdict.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { hasBookkeeping, listPending, pendingText } from '../run/pending-migrations.ts';

@@ -2,9 +2,9 @@ import stringWidth from 'string-width';
 import { plural } from '../../service/format.ts';
 import { isoText } from '../../service/iso-times.ts';
 import type { Format } from '../../service/query/csv.ts';
-import { NUMBERS } from '../../service/query/numbers.ts';
 import { visibleLines, visibleText } from '../../visible-text.ts';
 import type { ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';
+import { NUMBERS } from '../../warehouse/reports/read-query.ts';
 import type { Colors, Terminal } from '../session/terminal.ts';
 import { draw, GAP } from './table.ts';
 

@@ -8,7 +8,7 @@ import { runPush } from '../../push/run-push.ts';
 import { createSender } from '../../push/sender.ts';
 import type { Line, PushTarget } from '../../push/targets.ts';
 import { plural } from '../../service/format.ts';
-import type { OrderRequest } from '../../service/orders/place-order.ts';
+import type { OrderRequest } from '../../service/orders/order-requests.ts';
 import { openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { endPush, readItems, startPush } from '../../warehouse/pushes/pushes.ts';

@@ -4,7 +4,7 @@ import { monthsHold } from '../../engine/agenda/closed-months.ts';
 import { type Job, slicingOf } from '../../engine/job.ts';
 import { openResource } from '../../engine/resource.ts';
 import { count, plural } from '../../service/format.ts';
-import { finishTime } from '../../service/orders/remaining-work.ts';
+import { finishTime } from '../../service/orders/order-cost.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { pendingMigrations } from '../../warehouse/database/migrate.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';

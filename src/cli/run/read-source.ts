@@ -7,12 +7,17 @@ import { runLoop } from '../../engine/run/loop.ts';
 import { openEngine } from '../../engine/run/open-engine.ts';
 import type { Serves } from '../../engine/run/serves.ts';
 import { SluiceError } from '../../errors.ts';
-import { type OrderRequest, placeOrder } from '../../service/orders/place-order.ts';
+import { type OrderRequest, placeOrder } from '../../service/orders/order-requests.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { acquireSourceLock, findReader, type SourceLock } from '../../warehouse/database/source-lock.ts';
 import { type Order, readOrders } from '../../warehouse/ledgers/orders.ts';
-import { type OrderProgress, type OrderWork, orderProgress, orderWork } from '../../warehouse/reports/report.ts';
+import {
+  type OrderProgress,
+  type OrderWork,
+  orderProgress,
+  orderWork,
+} from '../../warehouse/reports/order-progress.ts';
 import { momentWithZone } from '../output/moments.ts';
 import type { Progress } from '../output/progress.ts';
 import type { Session } from '../session/session.ts';

@@ -2,7 +2,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { Budget } from '../../budget/budget.ts';
 import type { LoopEvent } from '../../engine/run/engine.ts';
 import { SluiceError } from '../../errors.ts';
-import type { OrderRequest } from '../../service/orders/place-order.ts';
+import type { OrderRequest } from '../../service/orders/order-requests.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { lagText } from '../output/moments.ts';
 import { createProgress, type Progress } from '../output/progress.ts';

@@ -1,7 +1,7 @@
 import { explain } from '../../errors.ts';
 import { sourceOption } from '../../next-steps.ts';
 import { count, plural } from '../../service/format.ts';
-import type { UnprovenEnd } from '../../warehouse/reports/report.ts';
+import type { UnprovenEnd } from '../../warehouse/reports/source-state.ts';
 import { table } from '../output/table.ts';
 import type { Outcome, Session } from '../session/session.ts';
 import type { OrderResult } from './read-source.ts';

@@ -9,7 +9,7 @@ import type { Database } from '../../warehouse/database/database.ts';
 import type { SourceLock } from '../../warehouse/database/source-lock.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import { recogniseSource } from '../../warehouse/ledgers/sources.ts';
-import { isConnected } from '../../warehouse/reports/report.ts';
+import { isConnected } from '../../warehouse/reports/server.ts';
 import type { Session } from './session.ts';
 
 /** A source whose address and key are set. */

@@ -1,5 +1,32 @@
 import { isIPv6 } from 'node:net';
+import { getConnInfo } from '@hono/node-server/conninfo';
+import type { Context } from 'hono';
 import { type Clock, MINUTE, SECOND } from '../../clock.ts';
+import type { Log } from '../../log.ts';
+
+/** Every place where a token can be tried shares one, so that no place allows more tries than another. */
+export interface TokenAttempts {
+  /** Seconds until a token from the address of this request is looked at again; 0: now. */
+  readonly waitSeconds: (c: Context) => number;
+  readonly count: (c: Context, isRight: boolean) => void;
+}
+
+export function createTokenAttempts({ clock, log }: { clock: Clock; log: Log }): TokenAttempts {
+  const limit = createAttemptLimit(clock);
+  return {
+    waitSeconds: c => limit.waitSeconds(addressOf(c)),
+    count(c, isRight) {
+      const address = addressOf(c);
+      if (isRight) limit.countSuccess(address);
+      else if (limit.countFailure(address))
+        log.warn({ address }, 'too many wrong tokens; no more are looked at for up to a minute');
+    },
+  };
+}
+
+const addressOf = (c: Context) => getConnInfo(c).remote.address ?? '';
+
+export const tooManyTokens = (waitSeconds: number): string => `Too many wrong tokens. Wait ${waitSeconds} seconds.`;
 
 const WINDOW_MS = MINUTE;
 const MOST_BY_ADDRESS = 10;
@@ -7,7 +34,7 @@ const MOST_IN_ALL = 100;
 const MOST_KNOWN = 1000;
 
 /** Counts wrong tokens, in this process. Within a minute, 10 from one address and 100 from all are looked at. */
-export interface AttemptLimit {
+interface AttemptLimit {
   /** Seconds until a token from this address is looked at again; 0: now. */
   readonly waitSeconds: (address: string) => number;
   /** Returns true if this was the last attempt that is looked at. */

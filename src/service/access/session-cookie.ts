@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 
@@ -39,4 +39,10 @@ export function setHiddenCookie(c: Context, name: string, value: string, maxAge?
     secure,
     ...(maxAge === undefined ? {} : { maxAge }),
   });
+}
+
+/** Compares in constant time, whatever the lengths. */
+export function isSameSecret(given: string, secret: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(secret));
 }

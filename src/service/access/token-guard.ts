@@ -1,11 +1,9 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { SluiceError } from '../../errors.ts';
 import { isLoopback } from '../../loopback.ts';
-import { loginPage, openingPage } from './login-page.ts';
-import { pathOnSite } from './path-on-site.ts';
-import { isSameSecret } from './same-secret.ts';
-import { dropSession, sessionCookie, sessionOf, startSession } from './session-cookie.ts';
-import type { TokenAttempts } from './token-attempts.ts';
+import { type TokenAttempts, tooManyTokens } from './attempt-limit.ts';
+import { loginPage, openingPage, pathOnSite } from './login.ts';
+import { dropSession, isSameSecret, sessionCookie, sessionOf, startSession } from './session-cookie.ts';
 
 /** The page to log in needs its style, which holds no secret. */
 const OPEN_PATHS: readonly string[] = ['/console.css'];
@@ -66,8 +64,6 @@ export function guardToken({ token, attempts }: { token: string; attempts: Token
     return refuse(c, 401, fromUrl === '' ? null : 'That is not the token.');
   };
 }
-
-export const tooManyTokens = (waitSeconds: number): string => `Too many wrong tokens. Wait ${waitSeconds} seconds.`;
 
 /** With the page to log in for browsers, else with text. */
 function refuse(c: Context, status: 401 | 429, trouble: string | null) {

@@ -1,31 +1,36 @@
 import { Hono } from 'hono';
 import type { ConsoleParts } from './console-parts.ts';
-import { dataRoutes } from './data/data-routes.ts';
-import { CONSOLE_SCRIPT } from './layout/console-script.ts';
-import { CONSOLE_STYLE } from './layout/console-style.ts';
-import { liveRoutes } from './live/live-routes.ts';
-import type { LiveUpdates } from './live/live-updates.ts';
-import { orderRoutes } from './orders/order-routes.ts';
-import { overviewRoutes } from './overview/overview-routes.ts';
-import { recordRoutes } from './record/record-routes.ts';
-import { runsRoutes } from './runs/runs-routes.ts';
-import { sourceRoutes } from './source/source-routes.ts';
-import { sqlRoutes } from './sql/sql-routes.ts';
-import { statusRoutes } from './status/status-routes.ts';
+import { CONSOLE_SCRIPT } from './console-script.ts';
+import { CONSOLE_STYLE } from './console-style.ts';
+import { exceptionRoutes } from './data/exceptions.ts';
+import { dataRoutes } from './data/tables.ts';
+import { type LiveUpdates, liveRoutes } from './live.ts';
+import { newOrderRoutes } from './orders/new-order.ts';
+import { orderRoutes } from './orders/order-page.ts';
+import { overviewRoutes } from './overview/overview.ts';
+import { recordRoutes } from './record/record-page.ts';
+import { runsRoutes } from './runs/runs-page.ts';
+import { sourceRoutes } from './source/source-page.ts';
+import { sqlRoutes } from './sql.ts';
+import { statusRoutes } from './status/status-documents.ts';
 
 /** The pages for people, with their style and script. */
 export function createConsole(parts: ConsoleParts, live: LiveUpdates): Hono {
   const app = new Hono();
   app.get('/console.css', c => c.body(CONSOLE_STYLE, 200, { 'Content-Type': 'text/css; charset=utf-8' }));
   app.get('/console.js', c => c.body(CONSOLE_SCRIPT, 200, { 'Content-Type': 'text/javascript; charset=utf-8' }));
-  app.route('/', overviewRoutes(parts));
-  app.route('/', sourceRoutes(parts));
-  app.route('/', runsRoutes(parts));
-  app.route('/', orderRoutes(parts));
-  app.route('/', dataRoutes(parts));
-  app.route('/', recordRoutes(parts));
-  app.route('/', sqlRoutes(parts));
+  const pages = [
+    overviewRoutes,
+    sourceRoutes,
+    runsRoutes,
+    newOrderRoutes,
+    orderRoutes,
+    dataRoutes,
+    exceptionRoutes,
+    recordRoutes,
+    sqlRoutes,
+  ];
+  for (const routes of [...pages, statusRoutes]) app.route('/', routes(parts));
   app.route('/', liveRoutes(live));
-  app.route('/', statusRoutes(parts));
   return app;
 }

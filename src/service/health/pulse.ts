@@ -1,3 +1,7 @@
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { type Clock, MINUTE, SECOND } from '../../clock.ts';
+import type { Log } from '../../log.ts';
+
 /** A watchdog over the sync loops of the process. */
 export interface Pulse {
   /** `loop` is alive: it looked for work, committed something, or waits for the request limit. */
@@ -18,5 +22,43 @@ export function createPulse(limitMs: number, now: () => number = () => performan
     beat: loop => void beats.set(loop, now()),
     rest: loop => void beats.delete(loop),
     stalled: () => [...beats].filter(([, at]) => now() - at > limitMs).map(([loop]) => loop),
+  };
+}
+
+const CHECK_EVERY_MS = 5 * SECOND;
+const LONGEST_MS = SECOND;
+const NANOSECONDS = 1e6;
+
+/**
+ * Warns when one piece of work kept the process busy for longer than a second, at most once a minute: meanwhile it served no other source
+ * and answered no probe. Returns what ends that.
+ */
+export function watchEventLoop(options: {
+  clock: Clock;
+  log: Log;
+  delays?: Pick<IntervalHistogram, 'enable' | 'disable' | 'reset' | 'max'>;
+}): () => Promise<void> {
+  const { clock, log, delays = monitorEventLoopDelay({ resolution: 100 }) } = options;
+  const over = new AbortController();
+  delays.enable();
+  async function watch(): Promise<void> {
+    let pauseMs = CHECK_EVERY_MS;
+    for (;;) {
+      await clock.sleep(pauseMs, over.signal);
+      const blockedMs = Math.round(delays.max / NANOSECONDS);
+      delays.reset();
+      const isTooLong = blockedMs > LONGEST_MS;
+      if (isTooLong)
+        log.warn({ blockedMs }, 'the process was busy with one piece of work; other sources and probes had to wait');
+      pauseMs = isTooLong ? MINUTE : CHECK_EVERY_MS;
+    }
+  }
+  const watching = watch().catch(error => {
+    if (!over.signal.aborted) throw error;
+  });
+  return async () => {
+    over.abort();
+    await watching;
+    delays.disable();
   };
 }

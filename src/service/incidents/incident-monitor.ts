@@ -4,8 +4,7 @@ import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { claimUntold, inTurn, noteTold, noteTroubles } from '../../warehouse/ledgers/incidents.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { composeAlert } from './compose-alert.ts';
-import { deliverAlert } from './deliver-alert.ts';
+import { composeAlert, deliverAlert } from './alerts.ts';
 import { findTroubles } from './find-troubles.ts';
 
 const CHECK_EVERY_MS = 10 * SECOND;
@@ -18,7 +17,6 @@ export interface MonitorOptions {
   /** Null: incidents are recorded and shown, but no alert is sent. */
   readonly alertUrl: string | null;
   readonly freshnessLimitMs: number;
-  /** Removes secrets from a text. */
   readonly hide: (text: string) => string;
   readonly clock: Clock;
   readonly log: Log;

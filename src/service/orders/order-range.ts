@@ -7,18 +7,15 @@ export interface Range {
   readonly to: string | null;
 }
 
-/** What people call the two days: the flags of a command, or the fields of a form. */
-export interface RangeNames {
-  readonly from: string;
-  readonly to: string;
-}
-
-/** Kind `usage` for an invalid date, a reversed range or a resource without dates. */
+/**
+ * Kind `usage` for an invalid date, a reversed range or a resource without dates. `names`: what people call the two days, the flags of a
+ * command or the fields of a form.
+ */
 export function parseRange(
   jobs: ReadonlyMap<string, Job>,
   resource: string,
   given: { from?: string | undefined; to?: string | undefined },
-  names: RangeNames = { from: '--from', to: '--to' },
+  names = { from: '--from', to: '--to' },
 ): Range {
   const job = jobs.get(resource);
   const range = { from: parseDate(names.from, given.from), to: parseDate(names.to, given.to) };
@@ -45,3 +42,6 @@ function parseDate(name: string, text: string | undefined): string | null {
     });
   return text;
 }
+
+export const rangeText = ({ from, to }: { from: string | null; to: string | null }): string =>
+  from === null && to === null ? 'everything' : `${from ?? 'beginning'} .. ${to ?? 'end'}`;

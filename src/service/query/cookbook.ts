@@ -5,7 +5,6 @@ export interface Recipe {
   readonly sql: string;
 }
 
-/** Typical questions, by what they are about. */
 export const COOKBOOK: readonly Recipe[] = [
   {
     group: 'Money',
@@ -97,7 +96,6 @@ group by 1, 2, 3 order by 1 desc, 4 desc`,
   },
 ];
 
-/** The recipe for a question of the cookbook. */
 export function recipeFor(question: string): Recipe {
   const recipe = COOKBOOK.find(each => each.question === question);
   if (recipe === undefined) throw new Error(`The cookbook does not answer: ${question}`);

@@ -1,5 +1,5 @@
 import { partition } from '../../engine/coverage/list.ts';
-import { confirmationOf } from '../../engine/deletion/is-deleted.ts';
+import { confirmationOf, READINGS_OF_HALF } from '../../engine/deletion/is-deleted.ts';
 import type { Job } from '../../engine/job.ts';
 import { openResource, placeOf, type Resource } from '../../engine/resource.ts';
 import { overlap, type Slice, sliceText } from '../../engine/slices/slice.ts';
@@ -15,10 +15,10 @@ import {
   readStoredRow,
   type StoredValues,
 } from '../../warehouse/reports/stored-record.ts';
-import { listMissing } from '../../warehouse/rows/missing-rows.ts';
+import { listMissing, type MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { type QuarantinedRecord, readQuarantined } from '../../warehouse/rows/quarantine.ts';
 import { storedKey } from '../../warehouse/rows/tables.ts';
-import { whyMissing } from './why-missing.ts';
+import { plural } from '../format.ts';
 
 /** All that is known of one record. */
 export interface RecordStory {
@@ -44,7 +44,7 @@ export interface RecordStory {
   readonly quarantined: QuarantinedRecord | null;
 }
 
-export interface CurrentVersion {
+interface CurrentVersion {
   readonly row: StoredValues;
   /** When it last changed here, and when the request that brought it was granted (epoch ms). */
   readonly since: number;
@@ -140,3 +140,25 @@ async function proofOf({ kysely }: Database, resource: Resource, key: string, ro
 
 /** An end of a window; null where it is open. */
 const finite = (day: string): string | null => (day.endsWith('infinity') ? null : day);
+
+/** Why a missing row is not deleted yet, in one sentence. `relatedBy`: the field that its related rows share. */
+export function whyMissing(
+  { half = false, readings = 1, unreadable = false, value }: MissingRow,
+  confirmation: ReturnType<typeof confirmationOf>,
+  relatedBy: string | null,
+): string {
+  if (unreadable)
+    return 'A record that cannot be read appeared when it went missing, and may be this row; it stays until that record is corrected.';
+  switch (confirmation) {
+    case 'address':
+      return 'It is deleted as soon as its own address answers that there is no such record.';
+    case 'value':
+      return `It is deleted as soon as the list of rows with ${relatedBy} ${value} lacks it, too; else it has only moved.`;
+    case 'neighbours':
+      return 'It is deleted as soon as a second reading of the ids around it lacks it, too.';
+    case 'cover':
+      return half
+        ? `At least half of its part went missing with it, so ${READINGS_OF_HALF} readings must lack it; ${plural(readings, 'reading')} did so far.`
+        : 'It may have moved to another part, so it is deleted once every part was read again and none shows it.';
+  }
+}

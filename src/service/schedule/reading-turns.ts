@@ -22,7 +22,6 @@ export interface ReadingTurns {
 export interface Turn {
   /** Aborted once it has lasted long enough, and others wait for it. */
   readonly signal: AbortSignal;
-  /** Whether others wait for it. */
   isAwaited(): boolean;
 }
 
@@ -32,19 +31,29 @@ interface Awake {
   done: Promise<void>;
 }
 
-export interface ReadingTurnOptions {
+export interface TurnOptions {
   readonly sources: readonly string[];
+  /** Sources awake at the same time; the others wait for their turn, oldest wake-up first. */
   readonly most: number;
+  /**
+   * Finds out what is due and whether another process reads the source already, and reads it. Never called twice at the same time for
+   * one source. Resolves with when to call again, if known. Once the signal of `turn` aborts, other sources wait: it should finish, and is
+   * called again in its next turn.
+   */
   readonly wake: (source: string, turn: Turn) => Promise<Date | null>;
-  readonly turnMs?: number | undefined;
-  /** Queues the source's next wake-up, at a time or, with null, behind those already due. */
-  readonly queueAgain: (source: string, at: Date | null) => Promise<void>;
+  /** How long a source may keep others waiting. Default: a minute. */
+  readonly turnMs?: number;
   readonly log: Log;
 }
 
-/** Hands out at most `most` turns at a time, at most one for each source, in the order of the wake-ups. */
-export function createReadingTurns(options: ReadingTurnOptions): ReadingTurns {
-  const { sources, most, turnMs = TURN_MS, queueAgain, log } = options;
+/**
+ * Hands out at most `most` turns at a time, at most one for each source, in the order of the wake-ups. `queueAgain` queues a source's next
+ * wake-up, at a time or, with null, behind those already due.
+ */
+export function createReadingTurns(
+  { sources, most, wake, turnMs = TURN_MS, log }: TurnOptions,
+  queueAgain: (source: string, at: Date | null) => Promise<void>,
+): ReadingTurns {
   const inTurn = pLimit(most);
   const turns = new Map<string, Awake>();
   const wokenAt = new Map(sources.map(source => [source, performance.now()]));
@@ -55,7 +64,7 @@ export function createReadingTurns(options: ReadingTurnOptions): ReadingTurns {
       self.again = false;
       const turn = startTurn(turnMs, () => inTurn.pendingCount > 0);
       try {
-        const at = stopped ? null : await options.wake(source, turn);
+        const at = stopped ? null : await wake(source, turn);
         // A process that stops hands its sources over, so that the others need not wait for the next minute.
         const continues = stopped || turn.signal.aborted || (self.again && inTurn.pendingCount > 0);
         if (at || continues) await queueAgain(source, continues ? null : at);

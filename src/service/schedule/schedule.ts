@@ -18,7 +18,7 @@ export interface Planned {
   readonly timeZone: string;
 }
 
-export interface ScheduleOptions {
+interface ScheduleOptions {
   readonly planned: readonly Planned[];
   readonly database: Database;
   readonly clock: Clock;

@@ -1,35 +1,196 @@
+import { MINUTE } from '../../clock.ts';
+import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { Incident } from '../../warehouse/ledgers/incidents.ts';
-import type { OrderState } from '../../warehouse/ledgers/orders.ts';
-import type { RunState } from '../../warehouse/ledgers/runs.ts';
+import { durationText, moment, plural, shortDuration } from '../format.ts';
+import type { FullState, ResourceState, SourceState } from './source-state.ts';
 
-/** As much of a source as its condition depends on. */
-export type JudgedSource = { readonly name: string } & (
-  | {
-      readonly status: {
-        readonly incidents: readonly Incident[];
-        readonly runs: readonly {
-          readonly state: RunState;
-          readonly reason: string | null;
-          readonly waitingUntil: string | null;
-        }[];
-        readonly resources: readonly { readonly neverRead: number; readonly absent: boolean }[];
-        readonly orders: readonly { readonly state: OrderState }[];
-      };
-      readonly upToDateAt: number | null;
-    }
-  | { readonly unreadable: string }
-);
+export type Tone = 'good' | 'busy' | 'warn' | 'bad';
 
-/** How a source is, the worst first: the order in which the verdict looks for trouble. */
-export type Condition = 'unreadable' | 'trouble' | 'waiting' | 'first sync' | 'idle' | 'order running' | 'up to date';
-
-export function conditionOf(facts: JudgedSource): Condition {
-  if ('unreadable' in facts) return 'unreadable';
-  const { incidents, runs, resources, orders } = facts.status;
-  if (incidents.length > 0) return 'trouble';
-  if (runs.some(run => run.state === 'waiting')) return 'waiting';
-  if (resources.some(each => each.neverRead > 0 && !each.absent)) return 'first sync';
-  // Without a tick nothing says that all that is due was read.
-  if (facts.upToDateAt === null) return 'idle';
-  return orders.some(order => order.state === 'running') ? 'order running' : 'up to date';
+/** A condition as people see it: a shape, a word, then a colour. */
+export interface Badge {
+  readonly icon: 'ok' | 'bad' | 'warn' | 'wait' | 'busy' | 'off';
+  readonly tone: Tone | '';
+  readonly text: string;
 }
+
+interface Rule {
+  readonly badge: Badge;
+  readonly holds: (source: SourceState) => boolean;
+  /** The sentence about the first of the sources in this condition; null where nothing needs to be said. */
+  readonly say: ((first: SourceState, found: readonly SourceState[], at: number) => string) | null;
+}
+
+/** How a source may be, the worst first: the first that holds is its condition, and the verdict speaks of the first that is found. */
+const RULES = {
+  unreadable: {
+    badge: { icon: 'bad', tone: 'bad', text: 'cannot be read' },
+    holds: ({ unreadable }) => unreadable !== null,
+    say: (first, found) => `The state of ${withOthers(first, found)} cannot be read`,
+  },
+  trouble: {
+    badge: { icon: 'bad', tone: 'bad', text: 'trouble' },
+    holds: ({ incidents }) => incidents.length > 0,
+    say: troubleText,
+  },
+  waiting: {
+    badge: { icon: 'wait', tone: '', text: 'waiting' },
+    holds: ({ runs }) => runs.some(run => run.state === 'waiting'),
+    say: (first, found, at) => `${withOthers(first, found)} ${waitText(first, at)}`,
+  },
+  'first sync': {
+    badge: { icon: 'busy', tone: 'busy', text: 'first sync' },
+    holds: ({ resources }) => resources.some(each => each.neverRead > 0 && !each.absent),
+    say: (first, found) =>
+      `${withOthers(first, found)} ${found.length === 1 ? 'is' : 'are'} being read for the first time`,
+  },
+  idle: {
+    badge: { icon: 'off', tone: '', text: 'no tick yet' },
+    // Without a tick nothing says that all that is due was read.
+    holds: ({ upToDateAt }) => upToDateAt === null,
+    say: (first, found) => `${withOthers(first, found)}: no tick was served yet`,
+  },
+  'order running': {
+    badge: { icon: 'busy', tone: 'busy', text: 'order running' },
+    holds: ({ orders }) => orders.some(order => order.state === 'running'),
+    say: null,
+  },
+  'up to date': { badge: { icon: 'ok', tone: 'good', text: 'up to date' }, holds: () => true, say: null },
+} as const satisfies Record<string, Rule>;
+
+type Condition = keyof typeof RULES;
+
+/** The worst first. */
+export const CONDITIONS = Object.keys(RULES) as readonly Condition[];
+
+const ruleOf = (condition: Condition): Rule => RULES[condition];
+
+export const conditionOf = (source: SourceState): Condition =>
+  CONDITIONS.find(each => ruleOf(each).holds(source)) as Condition;
+
+export const badgeOf = (source: SourceState): Badge => ruleOf(conditionOf(source)).badge;
+
+/** For `sluice status`: the condition, and how old it is. */
+export function conditionText(source: FullState): string {
+  const condition = conditionOf(source);
+  const { upToDateAt, readAt } = source;
+  if (upToDateAt === null) return condition;
+  const age = `${durationText(Math.max(readAt - upToDateAt, 0) / 1000)} ago`;
+  return condition === 'up to date' ? `up to date as of ${age}` : `${condition}; last up to date ${age}`;
+}
+
+/** One sentence over all sources (its text), and one line about the healthy ones it does not speak of. */
+export interface Verdict extends Badge {
+  readonly rest: string;
+}
+
+/** The worst trouble wins. `at` is in epoch milliseconds. "Up to date": all that was due at the last tick was read. */
+export function verdictOf(sources: readonly SourceState[], at: number): Verdict {
+  const judged = sources.map(source => ({ source, rule: ruleOf(conditionOf(source)) }));
+  const found = (wanted: (rule: Rule) => boolean) =>
+    judged.filter(({ rule }) => wanted(rule)).map(({ source }) => source);
+  const healthy = found(({ say }) => say === null);
+  for (const rule of Object.values<Rule>(RULES)) {
+    const its = found(each => each === rule);
+    const [first] = its;
+    if (rule.say === null || first === undefined) continue;
+    return { ...rule.badge, text: rule.say(first, its, at), rest: restOf(healthy, at) };
+  }
+  if (sources.length === 0) return { icon: 'off', tone: '', text: 'No source is configured', rest: '' };
+  const who = sources.length === 1 ? `${sources[0]?.name} is` : `All ${sources.length} sources are`;
+  return { icon: 'ok', tone: 'good', text: `${who} up to date${asOf(healthy, at)}`, rest: '' };
+}
+
+function withOthers({ name }: SourceState, found: readonly SourceState[]): string {
+  return found.length === 1 ? name : `${name} and ${plural(found.length - 1, 'other source')}`;
+}
+
+function troubleText({ name, incidents: [incident] }: SourceState, found: readonly SourceState[], at: number): string {
+  const what = incident ? incidentText(name, incident, at) : name;
+  return found.length === 1 ? what : `${what}; ${plural(found.length - 1, 'other source')} in trouble`;
+}
+
+/** What is wrong, and since when: what lasts is more pressing. */
+function incidentText(source: string, { resource, kind, openedAt }: Incident, at: number): string {
+  const lastsMs = at - stampMs(openedAt);
+  const lasting = lastsMs < MINUTE ? '' : ` for ${shortDuration(lastsMs)}`;
+  const subject = resource === null ? source : `${resource} of ${source}`;
+  switch (kind) {
+    case 'unavailable':
+      if (resource !== null) return `${subject}: no answer${lasting}`;
+      return lasting === '' ? `${subject} does not answer` : `${subject} has not answered${lasting}`;
+    case 'unauthorized':
+      return `${subject}: the API key is rejected${lasting}`;
+    case 'outdated':
+      return `${subject}: not read as scheduled${lasting}`;
+    case 'fuse':
+      return `${subject}: more rows are missing than a day allows`;
+    case 'failed':
+      return `${subject}: the last run failed`;
+  }
+}
+
+function waitText({ runs }: SourceState, at: number): string {
+  const run = runs.find(each => each.state === 'waiting');
+  const what = run?.reason ? 'waits before asking again' : 'waits for the request limit';
+  const leftMs = run?.waitingUntil ? stampMs(run.waitingUntil) - at : 0;
+  return leftMs < MINUTE ? what : `${what}, for another ${shortDuration(leftMs)}`;
+}
+
+function restOf(healthy: readonly SourceState[], at: number): string {
+  if (healthy.length === 0) return '';
+  const names = healthy.length > 3 ? plural(healthy.length, 'other source') : listed(healthy.map(({ name }) => name));
+  return `${names} ${healthy.length === 1 ? 'is' : 'are'} up to date${asOf(healthy, at)}.`;
+}
+
+const listed = (names: readonly string[]): string =>
+  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+
+/** As of the oldest tick among them. */
+function asOf(sources: readonly SourceState[], at: number): string {
+  const ticks = sources.flatMap(({ upToDateAt }) => upToDateAt ?? []);
+  return ticks.length === 0 ? '' : ` as of ${shortDuration(at - Math.min(...ticks))} ago`;
+}
+
+/** What a resource does now, or why it does nothing. */
+export function resourceBadge(
+  { resource, absent, neverRead, end }: ResourceState,
+  { incidents, runs, ticks, timeZone }: SourceState,
+): Badge {
+  if (absent) return { icon: 'off', tone: '', text: 'not offered' };
+  if (incidents.some(each => each.resource === resource)) return { icon: 'bad', tone: 'bad', text: 'trouble' };
+  const run = runs.find(each => each.resource === resource);
+  if (run?.state === 'waiting') {
+    const until =
+      run.waitingUntil === null ? '' : ` until ${moment(stampMs(run.waitingUntil), timeZone).slice(11, 16)}`;
+    return { icon: 'wait', tone: '', text: `waiting${until}` };
+  }
+  if (run?.state === 'running')
+    return { icon: 'busy', tone: 'busy', text: run.kind === 'slot' ? 'reading' : `reading: ${run.kind}` };
+  const tick = ticks.find(each => each.resource === resource);
+  if (tick === undefined) return { icon: 'off', tone: '', text: 'schedule off' };
+  if (neverRead > 0) return { icon: 'wait', tone: '', text: 'not read in full yet' };
+  if (end?.verdict === 'cut') return { icon: 'wait', tone: '', text: 'cut off by the source' };
+  if (tick.at === null) return { icon: 'wait', tone: '', text: 'no tick yet' };
+  return { icon: 'ok', tone: 'good', text: 'up to date' };
+}
+
+/** The oldest proof of a resource, or why there is none. */
+export function proofText<T>(
+  { absent, neverRead, oldestProof, end }: ResourceState,
+  at: (stamp: string | null) => T,
+): T | string {
+  if (absent) return 'not offered';
+  if (neverRead > 0) return `${plural(neverRead, 'part')} unread`;
+  if (end === null) return at(oldestProof);
+  // How far a list is proven whose end is not.
+  return end.verdict === 'cut' ? `cut at ${plural(end.rows, 'row')}` : `${plural(end.rows, 'row')}, end unproven`;
+}
+
+/** What people read for each kind of incident. */
+export const INCIDENT_TITLES: Readonly<Record<Incident['kind'], string>> = {
+  failed: 'run failed',
+  fuse: 'deletion limit reached',
+  unauthorized: 'API key rejected',
+  unavailable: 'source unavailable',
+  outdated: 'data is stale',
+};

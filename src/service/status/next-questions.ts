@@ -4,44 +4,27 @@ import { foundAbsentAt, oldestProof } from '../../engine/coverage/list.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
 import { questionText } from './slice-words.ts';
 
-/** A question of the agenda as people and `--json` see it. */
-export interface ShownQuestion {
-  readonly resource: string;
-  readonly question: string;
-  readonly slice: string;
-  readonly changesAnHour: number;
-  readonly ageSeconds: number;
-  readonly requests: number;
-  readonly score: number;
-  readonly overdue: boolean;
-  readonly why: string;
-}
-
-export interface ShownAgenda {
-  /** In the order in which they are asked, as far as known now. */
-  readonly questions: readonly ShownQuestion[];
-  /** How many follow those. */
-  readonly more: number;
-  /** Resources that were never read in full; the agenda does not list them. */
-  readonly unread: readonly string[];
-}
-
-/** The first `most` questions of a source. */
-export function nextQuestions(facts: readonly (AgendaFacts & AgendaList)[], most: number): ShownAgenda {
+/** The first `most` questions of a source, in the order in which they are asked, as far as known now. */
+export function nextQuestions(facts: readonly (AgendaFacts & AgendaList)[], most: number) {
   const questions = facts
     .flatMap(each => questionsOf(each).map(question => ({ ...question, resource: each.list.name })))
     .filter(({ score, overdue }) => overdue || score > 0)
     .sort((a, b) => (goesBefore(a, b) ? -1 : goesBefore(b, a) ? 1 : 0));
   return {
     questions: questions.slice(0, most).map(shown),
+    /** How many follow those. */
     more: Math.max(questions.length - most, 0),
+    /** Resources that were never read in full; the agenda does not list them. */
     unread: facts.flatMap(({ list }) =>
       oldestProof(list) === null && foundAbsentAt(list) === null ? [list.name] : [],
     ),
   };
 }
 
-const shown = (question: Question & { resource: string }): ShownQuestion => ({
+export type ShownAgenda = ReturnType<typeof nextQuestions>;
+
+/** As people and `--json` see it. */
+const shown = (question: Question & { resource: string }) => ({
   resource: question.resource,
   question: questionText(question),
   slice: sliceText(question.choice.slice),

@@ -5,7 +5,7 @@ import { hourlyLimit } from '../../engine/agenda/list-facts.ts';
 import { partsOf } from '../../engine/agenda/parts.ts';
 import { readAgenda } from '../../engine/run/agenda/read-agenda.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { measuredDelay } from '../../warehouse/reports/measured-delay.ts';
+import { measuredDelay } from '../../warehouse/reports/activity.ts';
 import type { ServedSource } from './served-source.ts';
 
 /** How long a change of a resource takes to arrive, in seconds. */

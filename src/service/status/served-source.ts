@@ -1,18 +1,23 @@
 import type { Usage } from '../../budget/ledger/usage.ts';
 import type { AgendaRules } from '../../engine/agenda/list-facts.ts';
 import type { Job } from '../../engine/job.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { cursorVersions } from '../../warehouse/ledgers/cursors.ts';
+import { countTables } from '../../warehouse/reports/data-tables.ts';
 
 /** Sources inspected at the same time. More would take database connections from the readers. */
 const MOST_AT_ONCE = 4;
 
 /** The results of `inspect`, in the order of `sources`. */
-export async function mapSources<T>(
-  sources: readonly ServedSource[],
-  inspect: (source: ServedSource) => Promise<T>,
+export async function mapSources<S, T>(
+  sources: readonly S[],
+  inspect: (source: S, place: number) => Promise<T>,
 ): Promise<T[]> {
   const found: T[] = [];
-  for (let first = 0; first < sources.length; first += MOST_AT_ONCE)
-    found.push(...(await Promise.all(sources.slice(first, first + MOST_AT_ONCE).map(inspect))));
+  for (let first = 0; first < sources.length; first += MOST_AT_ONCE) {
+    const some = sources.slice(first, first + MOST_AT_ONCE);
+    found.push(...(await Promise.all(some.map((source, place) => inspect(source, first + place)))));
+  }
   return found;
 }
 
@@ -32,4 +37,31 @@ export interface ServedSource {
   usage(): Promise<Usage>;
   /** The next tick of any of its schedules (epoch ms); null without one. */
   nextTickAt(now: number): number | null;
+}
+
+/** `versions`: those of the source's cursors, where they are known already. */
+export type RowCounts = (
+  source: Pick<ServedSource, 'name' | 'schema' | 'jobs'>,
+  versions?: ReadonlyMap<string, string>,
+) => Promise<ReadonlyMap<string, number>>;
+
+/**
+ * Counts the rows of tables. A million take 100 ms, so a table is counted again only after a commit has moved its cursor. Rows written by anyone
+ * else are seen then.
+ */
+export function createRowCounts({ kysely: db }: Database): RowCounts {
+  const known = new Map<string, { readonly version: string; readonly rows: number }>();
+  return async ({ name, schema, jobs }, given) => {
+    const keyOf = (resource: string) => `${name} ${resource}`;
+    // The versions come first: what is committed after them is counted again. A resource without one was never read.
+    const versions =
+      given ?? new Map((await cursorVersions(db, [name])).map(({ resource, version }) => [resource, version]));
+    const read = [...jobs.keys()].filter(resource => versions.has(resource));
+    const changed = read.filter(resource => known.get(keyOf(resource))?.version !== versions.get(resource));
+    const counted = await countTables(db, schema, changed);
+    for (const [place, resource] of changed.entries())
+      known.set(keyOf(resource), { version: versions.get(resource) as string, rows: counted[place] ?? 0 });
+    const rowsOf = (resource: string) => (versions.has(resource) ? (known.get(keyOf(resource))?.rows ?? 0) : 0);
+    return new Map([...jobs.keys()].map(resource => [resource, rowsOf(resource)]));
+  };
 }

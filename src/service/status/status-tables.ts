@@ -1,6 +1,7 @@
 import type { RunState } from '../../warehouse/ledgers/runs.ts';
-import { count, durationText, moment, provenText } from '../format.ts';
-import type { SourceStatus } from './source-status.ts';
+import { count, durationText, moment } from '../format.ts';
+import { proofText } from './condition.ts';
+import type { FullState } from './source-state.ts';
 
 /** A table that the command draws as text and the page as HTML. */
 export interface StatusTable {
@@ -13,7 +14,7 @@ export interface StatusTable {
 /** To the minute, so that the widest row fits 100 columns. */
 export const minute = (at: number | string | null, timeZone: string): string => moment(at, timeZone).slice(0, 16);
 
-export function resourceTable({ resources }: SourceStatus, timeZone: string): StatusTable {
+export function resourceTable({ resources }: FullState, timeZone: string): StatusTable {
   const at = (value: string | null) => minute(value, timeZone);
   return {
     head: ['resource', 'rows', 'newest change', 'oldest proof', 'proven 24h', 'missing', 'quarantined'],
@@ -22,7 +23,7 @@ export function resourceTable({ resources }: SourceStatus, timeZone: string): St
       each.resource,
       count(each.rows),
       at(each.newestChange),
-      provenText(each, at),
+      proofText(each, at),
       each.slices === 0 ? '' : `${Math.floor((100 * each.provenInADay) / each.slices)}%`,
       count(each.missing),
       count(each.quarantined),
@@ -31,7 +32,7 @@ export function resourceTable({ resources }: SourceStatus, timeZone: string): St
 }
 
 /** How long a change takes to arrive; null while nothing is known of any resource. */
-export function delayTable({ delays }: SourceStatus): StatusTable | null {
+export function delayTable({ delays }: FullState): StatusTable | null {
   const text = (seconds: number | null) => (seconds === null ? '' : durationText(seconds));
   const known = delays.filter(each => each.expected !== null || each.measuredSeconds !== null);
   if (known.length === 0) return null;
@@ -47,7 +48,7 @@ export function delayTable({ delays }: SourceStatus): StatusTable | null {
   };
 }
 
-export function runTable({ runs, readAt }: SourceStatus, timeZone: string): StatusTable {
+export function runTable({ runs, readAt }: FullState, timeZone: string): StatusTable {
   const today = moment(readAt, timeZone).slice(0, 11);
   const until = (at: string | null) => {
     const text = moment(at, timeZone);

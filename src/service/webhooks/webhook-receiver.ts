@@ -1,28 +1,32 @@
 import { Hono } from 'hono';
+import { MINUTE, SECOND } from '../../clock.ts';
+import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
+import { listReceivers } from '../../warehouse/ledgers/receivers.ts';
+import { isSameSecret } from '../access/session-cookie.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { changeHintsIn } from './change-hints.ts';
 import type { HintInbox } from './hint-inbox.ts';
-import { readBody } from './read-body.ts';
-import { createSecretLookup } from './secret-lookup.ts';
 
 const MOST_BYTES = 64 * 1024;
 
 export const WEBHOOK_RESULTS = ['hint', 'nothing', 'refused'] as const;
 export type WebhookResult = (typeof WEBHOOK_RESULTS)[number];
 
+interface ReceiverOptions {
+  readonly database: Database;
+  readonly sources: readonly ServedSource[];
+  readonly inbox: HintInbox;
+  readonly onWebhook: (result: WebhookResult) => void;
+  readonly log: Log;
+}
+
 /**
  * Receives the webhooks of the sources, each at an address with its own secret; other addresses are unknown. The response waits only
  * for the message, and only a change hint of it is kept.
  */
-export function createWebhookReceiver(options: {
-  database: Database;
-  sources: readonly ServedSource[];
-  inbox: HintInbox;
-  onWebhook: (result: WebhookResult) => void;
-  log: Log;
-}): Hono {
+export function createWebhookReceiver(options: ReceiverOptions): Hono {
   const { inbox, onWebhook } = options;
   const secrets = createSecretLookup(options);
   const app = new Hono();
@@ -49,4 +53,69 @@ export function createWebhookReceiver(options: {
     return c.text('ok\n');
   });
   return app;
+}
+
+/**
+ * The body of a request as text, or null when it is larger than `mostBytes`; never more than that is kept. hono's `bodyLimit` fails
+ * on chunked bodies unless the server replaces the global Request.
+ */
+async function readBody(request: Request, mostBytes: number): Promise<string | null> {
+  if (Number(request.headers.get('content-length')) > mostBytes) return null;
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  // Not cancelled when too large: the response still needs the connection.
+  for await (const part of request.body?.values({ preventCancel: true }) ?? []) {
+    size += part.length;
+    if (size > mostBytes) return null;
+    parts.push(part);
+  }
+  return new TextDecoder().decode(Buffer.concat(parts));
+}
+
+/**
+ * Another process may have registered a secret a moment ago: unknown ones query the database at most once a second. Known ones do
+ * once a minute, because a secret that was replaced expires.
+ */
+function createSecretLookup({ database, sources, log }: ReceiverOptions) {
+  let known: readonly { source: string; secret: string }[] = [];
+  // Monotonic: the time of day may jump.
+  let refreshedAt = Number.NEGATIVE_INFINITY;
+  let refreshing: Promise<void> | undefined;
+  let isStale = false;
+
+  const refresh = async () => {
+    try {
+      known = await listReceivers(database.kysely);
+      isStale = false;
+    } catch (error) {
+      // Once per outage, not for each webhook that arrives meanwhile.
+      if (!isStale) log.warn(`could not read the webhook secrets: ${explain(error)}`);
+      isStale = true;
+    } finally {
+      refreshedAt = performance.now();
+    }
+  };
+  const findKnown = (secret: string) => {
+    // Compares all of them, so that the time taken reveals nothing.
+    const [match] = known.filter(each => isSameSecret(secret, each.secret));
+    return sources.find(source => source.name === match?.source);
+  };
+  return {
+    /** The served source whose webhooks carry `secret`. */
+    async findSource(secret: string): Promise<ServedSource | undefined> {
+      const source = findKnown(secret);
+      if (performance.now() - refreshedAt < (source ? MINUTE : SECOND)) return source;
+      refreshing ??= refresh().finally(() => {
+        refreshing = undefined;
+      });
+      // A known one is answered without waiting for the database.
+      if (source) return source;
+      await refreshing;
+      return findKnown(secret);
+    },
+    /** The last look into the database failed, so that a new secret may be unknown here. */
+    get isStale() {
+      return isStale;
+    },
+  };
 }

@@ -100,28 +100,24 @@ export interface SourceReader {
   readonly command: string | null;
 }
 
-/** Who reads `source` now; null if nobody does. Exact at any moment, because the lock ends with its session. */
-export async function findReader(database: Queryable, source: string): Promise<SourceReader | null> {
-  const { rows } = await database.query<{ name: string | null }>(HOLDER, [lockName('source', source), source]);
-  const [holder] = rows;
-  if (!holder) return null;
-  const prefix = sessionName(source, '');
-  return { command: holder.name?.startsWith(prefix) ? holder.name.slice(prefix.length) : null };
-}
+/** Who reads `source` now; null if nobody does. */
+export const findReader = async (database: Queryable, source: string): Promise<SourceReader | null> =>
+  (await findReaders(database, [source])).get(source) ?? null;
 
-/** Those of `sources` that somebody reads now. */
-export async function findRead(database: Queryable, sources: readonly string[]): Promise<Set<string>> {
+/** Those of `sources` that somebody reads now, each with its reader. Exact at any moment, because the lock ends with its session. */
+export async function findReaders(
+  database: Queryable,
+  sources: readonly string[],
+): Promise<ReadonlyMap<string, SourceReader>> {
   const keys = sources.map(source => lockName('source', source));
-  const { rows } = await database.query<{ source: string }>(HELD, [keys, sources]);
-  return new Set(rows.map(({ source }) => source));
+  const { rows } = await database.query<{ source: string; name: string | null }>(HOLDERS, [keys, sources]);
+  return new Map(
+    rows.map(({ source, name }) => {
+      const prefix = sessionName(source, '');
+      return [source, { command: name?.startsWith(prefix) ? name.slice(prefix.length) : null }];
+    }),
+  );
 }
-
-const HELD = `
-  with held as materialized (select classid::bigint << 32 | objid::bigint as key from pg_locks
-    where locktype = 'advisory' and granted and mode = 'ExclusiveLock' and objsubid = 1
-      and database = (select oid from pg_database where datname = current_database()))
-  select source from unnest($1::text[], $2::text[]) as of_source(name, source)
-  where hashtextextended(name, 0) in (select key from held)`;
 
 // How the server notices a vanished client: 15 s idle, as between two heartbeats, then 3 probes 5 s apart.
 const SETTINGS = `
@@ -134,12 +130,16 @@ const OLD_KEY = "1936487779, hashtext('source ' || $2::text)";
 const LOCK = `
   select case when pg_try_advisory_lock(${LOCK_KEY}) then pg_try_advisory_lock_shared(${OLD_KEY}) else false end as locked`;
 // `pg_locks` shows a key of 64 bits as `classid` and `objid` with `objsubid` 1, and two keys of 32 bits with 2; `objid` is unsigned.
-const HOLDER = `
-  select a.application_name as name from pg_locks l left join pg_stat_activity a on a.pid = l.pid
-  where l.locktype = 'advisory' and l.granted and l.mode = 'ExclusiveLock'
-    and l.database = (select oid from pg_database where datname = current_database())
-    and (l.objsubid = 1 and (l.classid::bigint << 32 | l.objid::bigint) = ${LOCK_KEY}
-      or l.objsubid = 2 and l.classid = 1936487779 and l.objid::bigint = hashtext('source ' || $2::text)::bigint & 4294967295)`;
+const HOLDERS = `
+  with held as materialized (
+    select l.objsubid, l.classid::bigint << 32 | l.objid::bigint as key, a.application_name as name
+    from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+    where l.locktype = 'advisory' and l.granted and l.mode = 'ExclusiveLock'
+      and l.database = (select oid from pg_database where datname = current_database()))
+  select of_source.source, held.name from unnest($1::text[], $2::text[]) as of_source(name, source),
+    lateral (values (1, hashtextextended(of_source.name, 0)),
+      (2, 1936487779::bigint << 32 | (hashtext('source ' || of_source.source)::bigint & 4294967295))) as lock(objsubid, key)
+    join held using (objsubid, key)`;
 // The lock of version 0.1 cannot be waited for: it knows no pace.
 const WANTED = `
   select exists (select from pg_locks where locktype = 'advisory' and not granted and objsubid = 1

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { SluiceError } from '../../errors.ts';
+import { anyOf } from '../database/any-of.ts';
 import type { Db } from '../database/database.ts';
 import type { Place } from './place.ts';
 import { addWholeKeys, forgetWholeKeys, readWholeKeys } from './whole-keys.ts';
@@ -78,14 +79,13 @@ export async function takeCursors(
   return cursors;
 }
 
-/** The version of each cursor of a source, by resource. */
-export async function cursorVersions(db: Db, source: string): Promise<Map<string, string>> {
-  const rows = await db
+/** The version of each cursor of these sources. */
+export function cursorVersions(db: Db, sources: readonly string[]): Promise<(Place & { readonly version: string })[]> {
+  return db
     .selectFrom('sluice.cursors')
-    .select(['resource', 'version'])
-    .where('source', '=', source)
+    .select(['source', 'resource', 'version'])
+    .where('source', '=', anyOf(sources))
     .execute();
-  return new Map(rows.map(({ resource, version }) => [resource, version]));
 }
 
 export const stale = ({ resource }: Place): SluiceError =>

@@ -113,11 +113,13 @@ export async function adoptOrder(
 }
 
 /** Orders that have not ended, oldest first. */
-export function openOrders(db: Db, source: string): Promise<Order[]> {
+export const openOrders = (db: Db, source: string): Promise<Order[]> => allOpenOrders(db, [source]);
+
+export function allOpenOrders(db: Db, sources: readonly string[]): Promise<Order[]> {
   return db
     .selectFrom('sluice.orders')
     .select(columns)
-    .where('source', '=', source)
+    .where('source', '=', anyOf(sources))
     .where('state', 'in', OPEN)
     .orderBy('id')
     .execute();

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
-import { epochMs } from '../database/now.ts';
+import { daysAgo, epochMs } from '../database/now.ts';
+import type { RunState } from '../ledgers/runs.ts';
 
 /** Changes that runs brought on one day of `timeZone`. */
 export interface DayOfChanges {
@@ -62,4 +63,91 @@ export async function requestsByHour(db: Db, source: string): Promise<HourOfRequ
     from since, generate_series(since.at, since.at + interval '23 hours', interval '1 hour') as s(at) left join granted g on g.at = s.at
     group by s.at order by s.at`.execute(db);
   return rows;
+}
+
+/** A tick of a resource, and when everything due at it had been read; both in epoch milliseconds. */
+export interface TickServed {
+  readonly resource: string;
+  readonly at: number;
+  readonly endedAt: number;
+}
+
+/** Those that ended within the last `hours`, and the last before them, oldest first. SQL: two scans by an index per resource. */
+export async function ticksServedWithin(
+  db: Db,
+  source: string,
+  resources: readonly string[],
+  hours: number,
+): Promise<TickServed[]> {
+  const since = sql`sluice.now() - make_interval(hours => ${hours}::int)`;
+  const served = sql`r.source = ${source} and r.resource = name and r.kind = 'slot' and r.state = 'done' and r.slot_at is not null`;
+  const columns = sql`r.resource, ${epochMs('r.slot_at')} as at, ${epochMs('r.ended_at')} as "endedAt"`;
+  const { rows } = await sql<TickServed>`
+    select f.* from unnest(cast(${resources} as text[])) as of_resource(name), lateral (
+      (select ${columns} from sluice.runs r where ${served} and r.ended_at < ${since} order by r.ended_at desc limit 1)
+      union all select ${columns} from sluice.runs r where ${served} and r.ended_at >= ${since}) f
+    order by f."endedAt"`.execute(db);
+  return rows;
+}
+
+/**
+ * Mean seconds between the change of a row, by its column `updatedAt`, and its arrival, over the rows that arrived in the last 24 hours;
+ * null where none did. What was there before the first run ended is left out: it was only read late. SQL: a table known at run time; the
+ * index on `_synced_at` finds the rows.
+ */
+export async function measuredDelay(
+  db: Db,
+  { source, resource, schema }: { source: string; resource: string; schema: string },
+  updatedAt: string,
+): Promise<number | null> {
+  const { rows } = await sql<{ seconds: number | null }>`
+    select extract(epoch from avg(greatest(_synced_at - ${sql.id(updatedAt)}, interval '0')))::float8 as seconds
+    from ${sql.id(schema, resource)}
+    where _synced_at > sluice.now() - interval '1 day' and ${sql.id(updatedAt)} > (select min(ended_at) from sluice.runs
+      where source = ${source} and resource = ${resource} and state = 'done')`.execute(db);
+  return rows[0]?.seconds ?? null;
+}
+
+interface RunMeasures {
+  readonly resource: string;
+  readonly kind: string;
+  readonly state: RunState;
+  readonly runs: number;
+  readonly inserted: number;
+  readonly updated: number;
+  readonly deleted: number;
+}
+
+/** Runs that ended in the last 24 hours, and open ones. */
+export function runMeasures(db: Db, source: string): Promise<RunMeasures[]> {
+  const work = ['resource', 'kind', 'state'] as const;
+  return db
+    .selectFrom('sluice.runs')
+    .select(work)
+    .select([
+      sql<number>`count(*)::float8`.as('runs'),
+      sql<number>`sum(inserted)::float8`.as('inserted'),
+      sql<number>`sum(updated)::float8`.as('updated'),
+      sql<number>`sum(deleted)::float8`.as('deleted'),
+    ])
+    .where('source', '=', source)
+    .where(eb => eb.or([eb('ended_at', 'is', null), eb('ended_at', '>', daysAgo(1))]))
+    .groupBy(work)
+    .orderBy('resource')
+    .orderBy('kind')
+    .orderBy('state')
+    .execute();
+}
+
+/** Seconds until the first run that waits for the request limit may continue; null when none waits. */
+export async function waitingSeconds(db: Db, source: string): Promise<number | null> {
+  const first = await db
+    .selectFrom('sluice.runs')
+    .select(sql<number>`greatest(extract(epoch from min(waiting_until) - sluice.now()), 0)::float8`.as('seconds'))
+    .where('source', '=', source)
+    .where('state', '=', 'waiting')
+    .where('reason', 'is', null)
+    .having(eb => eb.fn.min('waiting_until'), 'is not', null)
+    .executeTakeFirst();
+  return first?.seconds ?? null;
 }

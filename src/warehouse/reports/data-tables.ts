@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
 
-export interface TableInfo {
+interface TableInfo {
   readonly name: string;
   readonly comment: string | null;
 }
@@ -19,6 +19,14 @@ async function listRelations(db: Db, schema: string, kinds: readonly string[]): 
     join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = ${schema} and c.relkind::text = any(${kinds}) order by 1`.execute(db);
   return rows;
+}
+
+/** In the order of `tables`. SQL: tables known at run time. */
+export async function countTables(db: Db, schema: string, tables: readonly string[]): Promise<number[]> {
+  if (tables.length === 0) return [];
+  const counts = tables.map(table => sql`(select count(*) from ${sql.id(schema, table)})`);
+  const { rows } = await sql<{ counts: number[] }>`select array[${sql.join(counts)}]::float8[] as counts`.execute(db);
+  return rows[0]?.counts ?? [];
 }
 
 export interface ColumnOfTable {

@@ -4,7 +4,7 @@ import { epochMs } from '../database/now.ts';
 import { rests } from '../ledgers/orders.ts';
 
 /** Whether a source has to be read. */
-export interface Due {
+interface Due {
   readonly now: boolean;
   /** Epoch milliseconds when the first run that waits for the request limit may continue; null when none waits. */
   readonly at: number | null;
@@ -30,7 +30,7 @@ export async function whatIsDue(db: Db, source: string): Promise<Due> {
 }
 
 /** What waits for the loop that reads a source. */
-export interface WaitingWork {
+interface WaitingWork {
   /** The moment of the look (epoch ms). */
   readonly now: number;
   readonly orders: boolean;

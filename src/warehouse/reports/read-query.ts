@@ -3,14 +3,17 @@ import pg from 'pg';
 import Cursor from 'pg-cursor';
 import { SECOND } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
+import { nearestName } from '../../nearest-name.ts';
 import type { Database } from '../database/database.ts';
 import { explainDatabaseError } from '../database/database-errors.ts';
-import { nearRelation } from './near-relation.ts';
 
 export interface ColumnInfo {
   readonly name: string;
   readonly oid: number;
 }
+
+/** OIDs of the numeric types. */
+export const NUMBERS = new Set([20, 21, 23, 26, 700, 701, 1700]);
 
 /** Values as Postgres writes them; null for NULL. */
 export type TextRow = readonly (string | null)[];
@@ -21,7 +24,7 @@ const BATCH = 500;
 /** Runs a query of a few rows that sees the same data as the query that is read. */
 export type Ask = (query: string) => Promise<{ columns: readonly ColumnInfo[]; rows: readonly TextRow[] }>;
 
-export interface ReadOptions {
+interface ReadOptions {
   /** One statement, or what makes it up. */
   readonly query: string | ((ask: Ask) => Promise<string>);
   readonly schema: string;
@@ -202,4 +205,29 @@ function explainQuery(
     ...(next ? { next } : {}),
     cause: error,
   });
+}
+
+/**
+ * The table or view that was probably meant, when Postgres says that the one of the query does not exist: `Did you mean
+ * "invoices"? `, or nothing. Ends the transaction that failed, in which no name can be read.
+ */
+export async function nearRelation(
+  client: pg.PoolClient,
+  { code, message }: pg.DatabaseError,
+  schema: string,
+): Promise<string> {
+  const given = code === '42P01' ? message.split('"')[1] : undefined;
+  if (given === undefined) return '';
+  await client.query('rollback');
+  const { rows } = await client.query<{ name: string }>(
+    `select case when $2 then n.nspname || '.' || c.relname else c.relname end as name
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname in ($1, 'sluice', 'public') and c.relkind in ('r', 'p', 'v', 'm') order by 1`,
+    [schema, given.includes('.')],
+  );
+  const near = nearestName(
+    given,
+    rows.map(({ name }) => name),
+  );
+  return near === undefined ? '' : `Did you mean "${near}"? `;
 }

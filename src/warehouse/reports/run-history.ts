@@ -1,9 +1,38 @@
 import { sql } from 'kysely';
+import type { SluiceTables } from '../database/bookkeeping-tables.ts';
 import type { Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
 import type { OrderKind, OrderState } from '../ledgers/orders.ts';
-import type { Run, RunState } from '../ledgers/runs.ts';
-import { runColumns } from './report.ts';
+import type { Counts, Run, RunState } from '../ledgers/runs.ts';
+
+const COUNTERS = {
+  requests: 'requests',
+  slices: 'slices',
+  rowsRead: 'rows_read',
+  inserted: 'inserted',
+  updated: 'updated',
+  unchanged: 'unchanged',
+  revived: 'revived',
+  missing: 'missing',
+  deleted: 'deleted',
+  quarantined: 'quarantined',
+  replaced: 'replaced',
+} as const satisfies Record<keyof Counts, keyof SluiceTables['sluice.runs']>;
+export const eachCounter = <T>(fn: (name: keyof Counts, column: string) => T): T[] =>
+  Object.entries(COUNTERS).map(([name, column]) => fn(name as keyof Counts, column));
+
+export const runColumns = [
+  'id',
+  'resource',
+  'kind',
+  'state',
+  'reason',
+  'next',
+  'waiting_until as waitingUntil',
+  'started_at as startedAt',
+  'ended_at as endedAt',
+  ...eachCounter((name, column) => sql<number>`${sql.ref(column)}::float8`.as(name)),
+] as const;
 
 /** A run with what it was for. */
 export interface PastRun extends Run {
@@ -15,7 +44,7 @@ export interface PastRun extends Run {
 
 const columns = [...runColumns, 'source', 'order_id as orderId', epochMs('slot_at').as('slotAt')] as const;
 
-export interface RunFilter {
+interface RunFilter {
   readonly sources: readonly string[];
   readonly resource?: string | undefined;
   readonly state?: RunState | undefined;

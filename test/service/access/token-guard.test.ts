@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pathOnSite } from '../../../src/service/access/path-on-site.ts';
+import { pathOnSite } from '../../../src/service/access/login.ts';
 import { withDatabase } from '../../support/database.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 import { ask, withService } from '../with-service.ts';

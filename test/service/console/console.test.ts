@@ -3,7 +3,7 @@ import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { noteTroubles } from '../../../src/warehouse/ledgers/incidents.ts';
 import { createOrder } from '../../../src/warehouse/ledgers/orders.ts';
 import { endRun, startRun } from '../../../src/warehouse/ledgers/runs.ts';
-import { failedLast, runsUnderWay } from '../../../src/warehouse/reports/report.ts';
+import { failedLast, openRuns } from '../../../src/warehouse/reports/source-state.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 import { ask, servedSource, withService } from '../with-service.ts';
@@ -90,7 +90,7 @@ test('a run in progress and the last failure are shown behind any number of newe
       `insert into sluice.runs (source, resource, kind, state, started_at, ended_at)
        select 'main', 'customers', 'slot', 'done', sluice.now(), sluice.now() from generate_series(1, 500)`,
     );
-    expect(await runsUnderWay(kysely, 'main')).toMatchObject([{ resource: 'transactions', state: 'running' }]);
+    expect(await openRuns(kysely, ['main'])).toMatchObject([{ resource: 'transactions', state: 'running' }]);
     expect(await failedLast(kysely, 'main', ['customers', 'invoices', 'transactions'])).toMatchObject([{ id: failed }]);
     await withService(database, {}, async ({ url }) => {
       const { text } = await ask(`${url}/sources/main`);

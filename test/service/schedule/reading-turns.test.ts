@@ -9,22 +9,20 @@ test('a wake-up that arrives while the next one of its source is being queued is
   const finished = new Promise<void>(resolve => {
     finish = resolve;
   });
-  const turns = createReadingTurns({
-    sources: ['a', 'b'],
-    most: 1,
-    wake: async source => {
-      if (source === 'b') await finished;
-      return source === 'a' ? later : null;
-    },
-    queueAgain: async (source, at) => {
+  const wake = async (source: string) => {
+    if (source === 'b') await finished;
+    return source === 'a' ? later : null;
+  };
+  const turns = createReadingTurns(
+    { sources: ['a', 'b'], most: 1, wake, log: createLog({ level: 'silent', secrets: [] }) },
+    async (source, at) => {
       queued.push([source, at]);
       if (source !== 'a' || at === null) return;
       // Another source waits for its turn by now, so this one cannot go on.
       void turns.onWakeUp('b');
       void turns.onWakeUp('a');
     },
-    log: createLog({ level: 'silent', secrets: [] }),
-  });
+  );
   await turns.onWakeUp('a');
   expect(queued).toEqual([
     ['a', later],

@@ -1,7 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { createLog } from '../../../src/log.ts';
-import { wakeUp } from '../../../src/service/schedule/wake-up-queue.ts';
-import { startWakeUps } from '../../../src/service/schedule/wake-ups.ts';
+import { startWakeUps, wakeUp } from '../../../src/service/schedule/wake-ups.ts';
 import { withDatabase } from '../../support/database.ts';
 
 vi.setConfig({ testTimeout: 60_000 });

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { changesByDay, requestsByHour } from '../../../src/warehouse/reports/activity.ts';
-import { ticksServedWithin } from '../../../src/warehouse/reports/served-ticks.ts';
+import { changesByDay, requestsByHour, ticksServedWithin } from '../../../src/warehouse/reports/activity.ts';
 import { withDatabase } from '../../support/database.ts';
 
 test('changes are summed by the day of the zone in which their run ended', async () => {

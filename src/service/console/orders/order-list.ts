@@ -1,31 +1,77 @@
 import { html } from 'hono/html';
-import type { Order, OrderState } from '../../../warehouse/ledgers/orders.ts';
+import { groupBy } from '../../../engine/group-by.ts';
+import type { Database } from '../../../warehouse/database/database.ts';
+import { databaseNow } from '../../../warehouse/database/now.ts';
+import { findReader } from '../../../warehouse/database/source-lock.ts';
+import { stampMs } from '../../../warehouse/database/stamp.ts';
+import { allOpenOrders, type Order, type OrderState } from '../../../warehouse/ledgers/orders.ts';
+import { type OrderProgress, orderProgress } from '../../../warehouse/reports/order-progress.ts';
 import type { ListedOrder } from '../../../warehouse/reports/run-history.ts';
 import { count, plural } from '../../format.ts';
-import { allows, CHANGES, type OrderChange } from '../../orders/change-order.ts';
-import { rangeText } from '../../orders/range-text.ts';
-import type { Html } from '../layout/html.ts';
-import { ago, type Now } from '../parts/age.ts';
-import { press } from '../parts/form.ts';
-import { meter } from '../parts/meter.ts';
-import { type State, stateBadge } from '../parts/state.ts';
-import { table } from '../parts/table.ts';
-import type { ShownOrder } from './read-orders.ts';
+import { estimateRemaining, type Pace, type RemainingWork } from '../../orders/order-cost.ts';
+import { rangeText } from '../../orders/order-range.ts';
+import { allows, CHANGES, type OrderChange } from '../../orders/order-requests.ts';
+import type { Badge } from '../../status/condition.ts';
+import type { ServedSource } from '../../status/served-source.ts';
+import { shownOrderState } from '../../status/source-state.ts';
+import { meter } from '../charts.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import { ago, badge, type Html, type Now, press, table } from '../elements.ts';
+
+/** An order that has not ended, with its progress and what is left of it. */
+export interface ShownOrder extends Order {
+  readonly progress: OrderProgress;
+  /** Null while it is paused. */
+  readonly left: RemainingWork | null;
+}
+
+/** Of all sources, oldest first. */
+export async function readOpenOrders({ database, sources }: ConsoleParts): Promise<ShownOrder[]> {
+  const names = sources.map(({ name }) => name);
+  const bySource = groupBy(await allOpenOrders(database.kysely, names), order => order.source);
+  const shown: ShownOrder[] = [];
+  for (const source of sources) {
+    const open = bySource.get(source.name);
+    if (open) shown.push(...(await withProgress(database, source, open, open.length)));
+  }
+  return shown;
+}
+
+/** `sharing`: open orders of the source, which share its pace. */
+export async function withProgress(
+  database: Database,
+  source: ServedSource,
+  orders: readonly Order[],
+  sharing: number,
+): Promise<ShownOrder[]> {
+  const pace = await paceOf(source);
+  const now = await databaseNow(database);
+  const isRead = (await findReader(database, source.name)) !== null;
+  const shown: ShownOrder[] = [];
+  for (const order of orders) {
+    const progress = await orderProgress(database.kysely, order.id);
+    const isIdle = order.state === 'paused' || order.endedAt !== null;
+    const left = isIdle ? null : estimateRemaining(progress, pace, now, sharing);
+    shown.push({ ...order, state: shownOrderState(order.state, { isRead, isServed: true }), progress, left });
+  }
+  return shown;
+}
+
+/** How fast the source can be read now. */
+export async function paceOf(source: ServedSource): Promise<Pace> {
+  const { limit, nextFreeAt } = await source.usage();
+  return { limit, windowMs: source.rules.windowMs, nextFreeAt: nextFreeAt === null ? null : stampMs(nextFreeAt) };
+}
 
 /** `backfill of`, the resource, and `2024-01-01 .. end`. */
-export function orderTitle({
-  kind,
-  repair,
-  resource,
-  dateFrom,
-  dateTo,
-}: Pick<Order, 'kind' | 'repair' | 'resource' | 'dateFrom' | 'dateTo'>): string {
+export function orderTitle(order: Order | ListedOrder): string {
+  const { kind, repair, resource, dateFrom, dateTo } = order;
   const what = kind === 'verify' && repair ? 'repair' : kind;
   const range = dateFrom === null && dateTo === null ? '' : `, ${rangeText({ from: dateFrom, to: dateTo })}`;
   return `${what} of ${resource}${range}`;
 }
 
-const STATES: Readonly<Record<OrderState, State>> = {
+export const ORDER_BADGES: Readonly<Record<OrderState, Badge>> = {
   waiting: { icon: 'wait', tone: '', text: 'waiting' },
   running: { icon: 'busy', tone: 'busy', text: 'running' },
   paused: { icon: 'off', tone: '', text: 'paused' },
@@ -34,15 +80,13 @@ const STATES: Readonly<Record<OrderState, State>> = {
   cancelled: { icon: 'off', tone: '', text: 'cancelled' },
 };
 
-export const orderState = (state: OrderState): State => STATES[state];
-
 export function openOrderList(
   orders: readonly ShownOrder[],
   now: Now,
   { several, csrf }: { several: boolean; csrf: Html },
 ): Html {
   return html`<ul class="queue">${orders.map(
-    order => html`<li><div class="head"><h3><a href="/orders/${order.id}">${several ? `${order.source} ` : ''}${orderTitle(order)}</a></h3>${stateBadge(orderState(order.state))}</div>
+    order => html`<li><div class="head"><h3><a href="/orders/${order.id}">${several ? `${order.source} ` : ''}${orderTitle(order)}</a></h3>${badge(ORDER_BADGES[order.state])}</div>
 ${orderProgressBar(order, now)}${orderButtons(order, csrf)}</li>`,
   )}</ul>`;
 }
@@ -83,7 +127,7 @@ export function endedOrders(
       html`<a href="/orders/${order.id}">${order.id}: ${several ? `${order.source} ` : ''}${orderTitle(order)}</a>`,
       order.endedAt === null ? '–' : ago(order.endedAt, now),
       count(order.requests),
-      html`${stateBadge(orderState(order.state))}${order.reason === null ? '' : html`<p class="soft reason">${hide(order.reason)}</p>`}`,
+      html`${badge(ORDER_BADGES[order.state])}${order.reason === null ? '' : html`<p class="soft reason">${hide(order.reason)}</p>`}`,
     ]),
   });
 }

@@ -1,32 +1,45 @@
+import { Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Job } from '../../../engine/job.ts';
+import { isKind } from '../../../errors.ts';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
-import type { Reference } from '../../../warehouse/erasure/references.ts';
+import { findReferences, type Reference } from '../../../warehouse/erasure/references.ts';
 import type { EndedVersion, StoredValues } from '../../../warehouse/reports/stored-record.ts';
 import { plural } from '../../format.ts';
-import { changedFields, valueText } from '../../record/changed-fields.ts';
-import type { RecordStory } from '../../record/read-story.ts';
-import { recordVerdict } from '../../record/record-verdict.ts';
+import { changedFields, recordVerdict, valueText } from '../../record/describe-record.ts';
+import { type RecordStory, readStory } from '../../record/read-story.ts';
+import type { Tone } from '../../status/condition.ts';
 import { wordsOfSlice } from '../../status/slice-words.ts';
-import { documentOf } from '../layout/document.ts';
-import type { Html } from '../layout/html.ts';
-import { type Icon, icon } from '../layout/icons.ts';
-import { ago, type Now } from '../parts/age.ts';
-import { card } from '../parts/card.ts';
-import { commandBox } from '../parts/next-step.ts';
-import type { Tone } from '../parts/state.ts';
-import { table } from '../parts/table.ts';
-import { kindWord } from '../runs/run-words.ts';
-import { recordPath } from './record-path.ts';
+import { type ConsoleParts, nowIn } from '../console-parts.ts';
+import { ago, card, commandBox, documentOf, facts, type Html, type Icon, icon, type Now, table } from '../elements.ts';
+import { kindWord } from '../runs/run-table.ts';
 
-export interface RecordShown {
-  readonly story: RecordStory;
+export const recordRoutes = (parts: ConsoleParts): Hono =>
+  new Hono().get('/record/:resource/:key', async (c, next) => {
+    const { database, sources, hide } = parts;
+    const { resource: name, key } = c.req.param();
+    const asked = c.req.query('source');
+    const source = sources.find(each => (asked === undefined || each.name === asked) && each.jobs.has(name));
+    const job = source?.jobs.get(name);
+    if (source === undefined || job === undefined) return next();
+    try {
+      const { schema, jobs } = source;
+      const story = await readStory(database, { source: source.name, schema, name, job }, key);
+      const column = `${name.replace(/s$/, '')}_id`;
+      const references = await findReferences(database.kysely, { schema, column, id: story.key });
+      const shown = { jobs, several: sources.length > 1, references, hide };
+      const now = await nowIn(parts, source);
+      return await c.html(recordPage(story, shown, now), story.state === 'unknown' ? 404 : 200);
+    } catch (error) {
+      if (isKind(error, 'usage')) return next();
+      throw error;
+    }
+  });
+
+/** What the links of a page depend on. `several`: with several sources, they name this one. */
+interface Linked {
   readonly jobs: ReadonlyMap<string, Job>;
-  /** Several sources: commands and addresses name this one. */
   readonly several: boolean;
-  /** Rows of other tables that name this record. */
-  readonly references: readonly Reference[];
-  readonly hide: (text: string) => string;
 }
 
 const SHAPES: Readonly<Record<RecordStory['state'], { icon: Icon; tone: Tone | '' }>> = {
@@ -38,7 +51,11 @@ const SHAPES: Readonly<Record<RecordStory['state'], { icon: Icon; tone: Tone | '
 };
 
 /** Is this row right now, what changed, and which run and request brought it? */
-export function recordPage({ story, jobs, several, references, hide }: RecordShown, now: Now): Html {
+function recordPage(
+  story: RecordStory,
+  { jobs, several, references, hide }: Linked & { references: readonly Reference[]; hide: ConsoleParts['hide'] },
+  now: Now,
+): Html {
   const { source, resource, key, state, current, children } = story;
   const shape = SHAPES[state];
   const verdict = recordVerdict(story, now.at);
@@ -53,7 +70,7 @@ ${story.quarantined === null ? '' : card('The record as it came', html`<pre clas
 <div class="col">
 ${current === null ? '' : card('As it is now', rowList(current.row, { jobs, source, several }))}
 ${Object.entries(children).map(([field, rows]) => childTable(field, rows))}
-${references.length === 0 ? '' : card('Rows that name it', html`<dl class="kv">${references.map(({ resource: name, rows, keys }) => html`<dt>${name}</dt><dd>${plural(rows, 'row')}: ${keys.map(each => html`<a href="${recordPath({ resource: name, key: each, source, several })}">${each}</a> `)}${rows > keys.length ? '..' : ''}</dd>`)}</dl>`)}
+${references.length === 0 ? '' : card('Rows that name it', facts(references.map(({ resource: name, rows, keys }) => [name, html`${plural(rows, 'row')}: ${keys.map(each => html`<a href="${recordPath({ resource: name, key: each, source, several })}">${each}</a> `)}${rows > keys.length ? '..' : ''}`])))}
 ${card('The same in a terminal', commandBox(command))}
 </div>
 </div>`;
@@ -106,9 +123,11 @@ function endedEvent({ row, from, to, endedBy, runId }: EndedVersion, before: End
   const run = runId === null ? '' : html`<p class="soft"><a href="/runs/${runId}">Run ${runId}</a></p>`;
   if (endedBy === 'deleted')
     return event('gone', '', 'Deleted at the source', to, now, [
-      html`<dl class="kv">${Object.entries(row)
-        .filter(([name]) => !name.startsWith('_'))
-        .map(([name, value]) => html`<dt><code>${name}</code></dt><dd>${valueText(value)}</dd>`)}</dl>`,
+      facts(
+        Object.entries(row)
+          .filter(([name]) => !name.startsWith('_'))
+          .map(([name, value]) => [html`<code>${name}</code>`, valueText(value)]),
+      ),
       run,
     ]);
   const earlier = before?.endedBy === 'changed' ? differences(before.row, row) : '';
@@ -134,26 +153,20 @@ function differences(before: StoredValues, after: StoredValues): Html {
 }
 
 /** A field `<name>_id` names a record of the list `<name>s`. */
-export const referredList = (field: string, jobs: ReadonlyMap<string, Job>): string | null => {
+const referredList = (field: string, jobs: ReadonlyMap<string, Job>): string | null => {
   const [, name] = /^(\w+)_id$/.exec(field) ?? [];
   return name !== undefined && jobs.has(`${name}s`) ? `${name}s` : null;
 };
 
-function rowList(
-  row: StoredValues,
-  { jobs, source, several }: { jobs: ReadonlyMap<string, Job>; source: string; several: boolean },
-): Html {
-  return html`<dl class="kv">${Object.entries(row).map(([name, value]) => {
-    const text = valueText(value);
-    const list = text === '' ? null : referredList(name, jobs);
-    const shown =
-      list === null
-        ? text === ''
-          ? html`<span class="soft">null</span>`
-          : text
-        : html`<a href="${recordPath({ resource: list, key: text, source, several })}">${text}</a>`;
-    return html`<dt><code>${name}</code></dt><dd>${shown}</dd>`;
-  })}</dl>`;
+function rowList(row: StoredValues, { jobs, source, several }: Linked & { source: string }): Html {
+  const shown = (name: string, text: string): Html | string => {
+    if (text === '') return html`<span class="soft">null</span>`;
+    const list = referredList(name, jobs);
+    return list === null
+      ? text
+      : html`<a href="${recordPath({ resource: list, key: text, source, several })}">${text}</a>`;
+  };
+  return facts(Object.entries(row).map(([name, value]) => [html`<code>${name}</code>`, shown(name, valueText(value))]));
 }
 
 function childTable(field: string, rows: readonly StoredValues[]): Html {
@@ -171,4 +184,11 @@ function childTable(field: string, rows: readonly StoredValues[]): Html {
     }),
     String(rows.length),
   );
+}
+
+/** The address of a record's page; it names the source where there are several. */
+export function recordPath(record: { resource: string; key: string; source: string; several: boolean }): string {
+  const { resource, key, source, several } = record;
+  const path = `/record/${encodeURIComponent(resource)}/${encodeURIComponent(key)}`;
+  return several ? `${path}?source=${encodeURIComponent(source)}` : path;
 }

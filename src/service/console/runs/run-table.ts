@@ -1,11 +1,10 @@
 import { html } from 'hono/html';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
+import type { RunState } from '../../../warehouse/ledgers/runs.ts';
 import type { PastRun } from '../../../warehouse/reports/run-history.ts';
-import { count } from '../../format.ts';
-import type { Html } from '../layout/html.ts';
-import { ago, type Now, shortDuration } from '../parts/age.ts';
-import { stateBadge } from '../parts/state.ts';
-import { changesText, kindWord, runState } from './run-words.ts';
+import { count, shortDuration } from '../../format.ts';
+import type { Badge } from '../../status/condition.ts';
+import { ago, badge, type Html, type Now } from '../elements.ts';
 
 /** Runs, one a row; on a phone, one a block. `several`: their source is named. */
 export function runTable(
@@ -22,9 +21,29 @@ export function runTable(
 <td class="num" data-l="requests">${count(requests)}</td>
 <td class="num" data-l="rows read">${count(rowsRead)}</td>
 <td data-l="changes">${changesText(run) || html`<span class="soft">none</span>`}</td>
-<td class="last">${stateBadge(runState(state))}${reason === null ? '' : html`<p class="soft reason">${hide(reason)}</p>`}</td></tr>`;
+<td class="last">${badge(RUN_BADGES[state])}${reason === null ? '' : html`<p class="soft reason">${hide(reason)}</p>`}</td></tr>`;
   });
   return html`<table class="stack"><caption class="sr">Runs, newest first</caption>
 <thead><tr><th scope="col">run</th><th scope="col">began</th><th scope="col" class="num">took</th><th scope="col" class="num">requests</th><th scope="col" class="num">rows read</th><th scope="col">changes</th><th scope="col" class="last">outcome</th></tr></thead>
 <tbody>${rows}</tbody></table>`;
 }
+
+const KINDS: Readonly<Record<string, string>> = { slot: 'tick', hint: 'webhook' };
+
+/** What a run was for, in one word. */
+export const kindWord = (kind: string): string => KINDS[kind] ?? kind;
+
+export const RUN_BADGES: Readonly<Record<RunState, Badge>> = {
+  running: { icon: 'busy', tone: 'busy', text: 'running' },
+  waiting: { icon: 'wait', tone: '', text: 'waiting' },
+  done: { icon: 'ok', tone: 'good', text: 'done' },
+  failed: { icon: 'bad', tone: 'bad', text: 'failed' },
+  stopped: { icon: 'off', tone: '', text: 'stopped' },
+};
+
+/** `3 new, 12 changed, 1 deleted`; empty where nothing changed. */
+const changesText = ({ inserted, updated, deleted }: PastRun): string =>
+  Object.entries({ new: inserted, changed: updated, deleted })
+    .filter(([, rows]) => rows > 0)
+    .map(([word, rows]) => `${count(rows)} ${word}`)
+    .join(', ');

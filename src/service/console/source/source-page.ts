@@ -1,51 +1,67 @@
+import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { MINUTE, SECOND } from '../../../clock.ts';
+import { hourlyLimit } from '../../../engine/agenda/list-facts.ts';
+import { readAgenda } from '../../../engine/run/agenda/read-agenda.ts';
+import { dayIn } from '../../../engine/slices/date-windows.ts';
+import type { Database } from '../../../warehouse/database/database.ts';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
-import { count, durationText, moment, plural } from '../../format.ts';
-import { runTable, type StatusTable } from '../../status/status-tables.ts';
-import type { ConsoleParts } from '../console-parts.ts';
-import { documentOf } from '../layout/document.ts';
-import type { Html } from '../layout/html.ts';
-import { icon } from '../layout/icons.ts';
-import { incidentList } from '../overview/incident-list.ts';
-import { usageSection } from '../overview/source-card.ts';
-import { verdictOf } from '../overview/verdict.ts';
-import { ago, type Now, shortDuration, timeOfDay } from '../parts/age.ts';
-import { card } from '../parts/card.ts';
-import { table } from '../parts/table.ts';
-import { verdictSection } from '../parts/verdict-section.ts';
-import type { KnownSource, SourceFacts } from '../source-facts.ts';
-import { changesChart, requestsChart } from './activity-section.ts';
-import { agendaNote, agendaSection } from './agenda-section.ts';
-import { calendarSection } from './calendar-section.ts';
-import { orderSection } from './order-section.ts';
-import { profileSection } from './profile-section.ts';
-import { resourceList } from './resource-list.ts';
-import type { DetailedSource } from './source-detail.ts';
+import { readSourceCoverage } from '../../../warehouse/ledgers/coverage.ts';
+import { readTraits } from '../../../warehouse/ledgers/traits.ts';
+import { changesByDay, requestsByHour } from '../../../warehouse/reports/activity.ts';
+import { count, durationText, moment, plural, shortDuration } from '../../format.ts';
+import { verdictOf } from '../../status/condition.ts';
+import { describeProfile } from '../../status/describe-profile.ts';
+import { nextQuestions } from '../../status/next-questions.ts';
+import type { ServedSource } from '../../status/served-source.ts';
+import type { FullState } from '../../status/source-state.ts';
+import { runTable } from '../../status/status-tables.ts';
+import { meter } from '../charts.ts';
+import { type ConsoleParts, nowIn, readSource } from '../console-parts.ts';
+import {
+  ago,
+  card,
+  documentOf,
+  facts,
+  type Html,
+  icon,
+  type Now,
+  table,
+  timeOfDay,
+  verdictSection,
+} from '../elements.ts';
+import { incidentList, resourceList, usageSection } from '../state-sections.ts';
+import { agendaNote, agendaSection, changesChart, requestsChart } from './activity.ts';
+import { type Calendar, calendarOf, calendarSection } from './calendar.ts';
 
-/** Which resource lags, which months are unproven, where do the requests go, what is asked next? `months`: the list of the calendar. */
-export function sourcePage(
-  facts: DetailedSource | Extract<SourceFacts, { unreadable: string }>,
-  now: Now,
-  { hide, months }: Pick<ConsoleParts, 'hide'> & { months: string | undefined },
-): Html {
-  const { name } = facts;
-  const main = html`<p class="crumb"><a href="/">Overview</a> / ${name}</p>
-${verdictSection(verdictOf([facts], now.at))}
-${'unreadable' in facts ? html`<p>${facts.unreadable}</p>` : sections(facts, now, { hide, months })}`;
-  return documentOf({ title: name, section: '/', ...now, main });
-}
+/** Which resource lags, which months are unproven, where do the requests go, what is asked next? */
+export const sourceRoutes = (parts: ConsoleParts): Hono =>
+  new Hono().get('/sources/:source', async (c, next) => {
+    const source = parts.sources.find(({ name }) => name === c.req.param('source'));
+    if (source === undefined) return next();
+    const now = await nowIn(parts, source);
+    const { state, detail } = await readDetailedSource(parts, source, now.at);
+    const shown =
+      detail === null
+        ? html`<p>${state.unreadable}</p>`
+        : sections(state, detail, now, { hide: parts.hide, months: c.req.query('months') });
+    const main = html`<p class="crumb"><a href="/">Overview</a> / ${source.name}</p>
+${verdictSection(verdictOf([state], now.at))}
+${shown}`;
+    return c.html(documentOf({ title: source.name, section: '/', ...now, main }));
+  });
 
+/** `months`: the list of the calendar. */
 function sections(
-  source: DetailedSource,
+  source: FullState,
+  detail: SourceDetail,
   now: Now,
   { hide, months }: { hide: (text: string) => string; months: string | undefined },
 ): Html {
-  const { name, status, detail } = source;
-  return html`${incidentList(status.incidents, now, hide)}
-${figures(source, now)}
+  return html`${incidentList(source.incidents, now, hide)}
+${figures(source, detail, now)}
 ${card('Resources', [resourceList(source, now), html`<p class="soft after">Missing: the source no longer shows them; they are kept until their deletion is proven. Oldest proof: the part that was read in full and made equal longest ago.</p>`])}
-<section class="card" id="months"><div class="head"><h2>When each month was last proven equal</h2><span class="soft">A cell leads to what reading that month again costs</span></div>${calendarSection(detail.calendars, { source: name, chosen: months }, now)}</section>
+<section class="card" id="months"><div class="head"><h2>When each month was last proven equal</h2><span class="soft">A cell leads to what reading that month again costs</span></div>${calendarSection(detail.calendars, { source: source.name, chosen: months }, now)}</section>
 <div class="grid two">
 <div class="col">
 ${card('Changes of the last 30 days', changesChart(detail.changes))}
@@ -53,9 +69,9 @@ ${card('What it asks next', agendaSection(detail.agenda, 3600 / detail.hourlyLim
 </div>
 <div class="col">
 ${card('Requests of the last 24 hours', requestsChart(detail.requests, detail.hourlyLimit, now.timeZone))}
-${card('Requests of this window', status.usage ? [usageSection(status.usage, now), spendingTable(source)] : html`<p class="soft">Its address or key is not set.</p>`)}
-${card('Runs in progress', status.runs.length > 0 ? drawn('Runs in progress', runTable(status, now.timeZone)) : html`<p class="soft">None.</p>`)}
-${card('Orders', orderSection(status, now))}
+${card('Requests of this window', source.usage ? [usageSection(source.usage, now), spendingTable(source)] : html`<p class="soft">Its address or key is not set.</p>`)}
+${card('Runs in progress', source.runs.length > 0 ? table({ caption: 'Runs in progress', ...runTable(source, now.timeZone) }) : html`<p class="soft">None.</p>`)}
+${card('Orders', orderSection(source, now))}
 ${card('What this source was found to do', profileSection(detail.profile))}
 ${card('Failures of the last week', failureSection(source, now, hide))}
 </div>
@@ -63,17 +79,16 @@ ${card('Failures of the last week', failureSection(source, now, hide))}
 }
 
 /** Four figures that a glance takes in. */
-function figures({ status, nextTickAt, timeZone }: DetailedSource, now: Now): Html {
-  const means = status.delays.flatMap(({ expected }) => expected?.meanSeconds ?? []);
-  const measured = status.delays.flatMap(({ measuredSeconds }) => measuredSeconds ?? []);
+function figures({ delays, resources, usage, timeZone }: FullState, { nextTickAt }: SourceDetail, now: Now): Html {
+  const means = delays.flatMap(({ expected }) => expected?.meanSeconds ?? []);
+  const measured = delays.flatMap(({ measuredSeconds }) => measuredSeconds ?? []);
   const delay =
     means.length === 0 ? '–' : `${means.length > 1 ? 'up to ' : ''}${shortDuration(Math.max(...means) * SECOND)}`;
-  const proofs = status.resources.flatMap(each =>
+  const proofs = resources.flatMap(each =>
     each.oldestProof === null ? [] : [{ resource: each.resource, at: stampMs(each.oldestProof) }],
   );
   const oldest = proofs.sort((a, b) => a.at - b.at)[0];
-  const unread = status.resources.filter(each => each.neverRead > 0 && !each.absent).length;
-  const { usage } = status;
+  const unread = resources.filter(each => each.neverRead > 0 && !each.absent).length;
   return html`<section class="grid four" aria-label="Figures">
 ${figure('A change arrives after', delay, measured.length === 0 ? 'expected, on average' : `up to ${durationText(Math.max(...measured))} measured`)}
 ${figure('Oldest proof', oldest === undefined ? '–' : shortDuration(now.at - oldest.at), unread > 0 ? `${plural(unread, 'resource')} not read in full yet` : (oldest?.resource ?? 'nothing was read yet'))}
@@ -85,18 +100,69 @@ ${figure('Next tick', nextTickAt === null ? '–' : shortDuration(Math.max(nextT
 const figure = (name: string, value: Html | string, note: Html | string): Html =>
   html`<div class="card"><p class="soft">${name}</p><p class="big">${value}</p><p class="soft">${note}</p></div>`;
 
-const drawn = (caption: string, { head, right, rows }: StatusTable): Html => table({ caption, head, right, rows });
-
-function spendingTable({ status: { lastHour } }: KnownSource): Html | string {
+function spendingTable({ lastHour }: FullState): Html | string {
   if (lastHour.length === 0) return '';
   const rows = lastHour.map(each => [each.kind, each.resource, count(each.requests)]);
   return table({ caption: 'Requests of the last hour', head: ['for', 'resource', 'last hour'], right: [2], rows });
 }
 
-function failureSection({ status }: KnownSource, now: Now, hide: (text: string) => string): Html {
-  if (status.recentFailures.length === 0) return html`<p class="soft">None.</p>`;
-  return html`<ul class="story">${status.recentFailures.map(
+function failureSection({ recentFailures }: FullState, now: Now, hide: (text: string) => string): Html {
+  if (recentFailures.length === 0) return html`<p class="soft">None.</p>`;
+  return html`<ul class="story">${recentFailures.map(
     run => html`<li>${icon('bad', 'bad')}<p><b>${run.resource}</b>, ${run.kind}, ${moment(run.endedAt, now.timeZone)}</p>
 <p>${hide(run.reason ?? '')}</p>${run.next ? html`<p class="soft">Next: ${hide(run.next)}</p>` : ''}</li>`,
   )}</ul>`;
+}
+
+function orderSection({ orders }: FullState, now: Now): Html | Html[] {
+  if (orders.length === 0) return html`<p class="soft">None under way.</p>`;
+  return orders.map(({ id, kind, resource, state, progress: { proven, slices }, createdAt }) => {
+    const text = `${count(proven)} of ${count(slices)} slices proven`;
+    return html`<p><a href="/orders/${id}">Order ${id}</a>: ${kind} of ${resource}, ${state}, created ${ago(createdAt, now)}</p>${meter([{ name: '', colour: 'q5', value: proven }], slices, text)}<p class="soft">${text}</p>`;
+  });
+}
+
+const profileSection = (profile: readonly { readonly list: string; readonly words: string }[]): Html =>
+  profile.length === 0
+    ? html`<p class="soft">Nothing yet: the first answers tell.</p>`
+    : facts(profile.map(({ list, words }) => [list === '' ? 'all lists' : list, words]));
+
+/** What only the page of one source shows, and the overview does not. */
+export type SourceDetail = Awaited<ReturnType<typeof readDetail>>;
+
+const DAYS = 30;
+const MOST_QUESTIONS = 8;
+
+/** Everything that the page of a source shows; no detail where the source cannot be read. `now`: epoch milliseconds. */
+export async function readDetailedSource(
+  parts: ConsoleParts,
+  source: ServedSource,
+  now: number,
+): Promise<{ readonly state: FullState; readonly detail: SourceDetail | null }> {
+  const state = await readSource(parts, source);
+  return { state, detail: state.unreadable === null ? await readDetail(parts.database, source, state, now) : null };
+}
+
+async function readDetail(database: Database, source: ServedSource, { usage, readAt }: FullState, now: number) {
+  const { kysely } = database;
+  const { name, timeZone, schema } = source;
+  const today = dayIn(now, source.rules.timeZone);
+  /** By resource; those that are not read by date are left out. */
+  const calendars = new Map<string, Calendar>();
+  for (const [resource, entries] of await readSourceCoverage(kysely, name)) {
+    const calendar = source.jobs.has(resource) ? calendarOf(entries, today) : null;
+    if (calendar !== null) calendars.set(resource, calendar);
+  }
+  const rules = { ...source.rules, limit: usage?.limit ?? source.rules.limit };
+  return {
+    calendars,
+    changes: await changesByDay(kysely, { source: name, resources: [...source.jobs.keys()], timeZone }, DAYS),
+    requests: await requestsByHour(kysely, name),
+    /** Requests that the source allows in an hour. */
+    hourlyLimit: hourlyLimit(rules),
+    agenda: nextQuestions(await readAgenda(database, { ...source, rules }, schema), MOST_QUESTIONS),
+    profile: describeProfile(await readTraits(kysely, name)),
+    /** Epoch milliseconds; null without a schedule. */
+    nextTickAt: source.nextTickAt(readAt),
+  };
 }

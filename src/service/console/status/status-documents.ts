@@ -1,15 +1,33 @@
+import { Hono } from 'hono';
+import { databaseNow } from '../../../warehouse/database/now.ts';
 import { stampMs } from '../../../warehouse/database/stamp.ts';
 import type { Incident } from '../../../warehouse/ledgers/incidents.ts';
 import type { Run } from '../../../warehouse/ledgers/runs.ts';
 import { PURPOSES } from '../../../warehouse/reports/activity.ts';
-import type { SourceGist } from '../../../warehouse/reports/fleet-report.ts';
-import { conditionOf } from '../../status/condition.ts';
-import type { FleetSource } from '../overview/fleet.ts';
-import { verdictOf } from '../overview/verdict.ts';
+import { conditionOf, resourceBadge, verdictOf } from '../../status/condition.ts';
+import { type FullState, type SourceState, sumOf } from '../../status/source-state.ts';
+import { type ConsoleParts, readSources } from '../console-parts.ts';
 import type { MonthProof } from '../source/calendar.ts';
-import { resourceWords } from '../source/resource-words.ts';
-import type { DetailedSource } from '../source/source-detail.ts';
+import { readDetailedSource, type SourceDetail } from '../source/source-page.ts';
+import { OPEN_API } from './open-api.ts';
 import type { OverviewDocument, SourceDocument } from './status-schema.ts';
+
+/** The state for programs: what the pages show. */
+export function statusRoutes(parts: ConsoleParts): Hono {
+  const { database, sources, hide } = parts;
+  return new Hono()
+    .get('/openapi.json', c => c.json(OPEN_API))
+    .get('/status.json', async c => {
+      const name = c.req.query('source');
+      const at = await databaseNow(database);
+      if (name === undefined) return c.json(overviewDocument(await readSources(parts), at, hide));
+      const source = sources.find(each => each.name === name);
+      if (source === undefined) return c.text(`There is no source "${name}".\n`, 404);
+      const { state, detail } = await readDetailedSource(parts, source, at);
+      if (detail === null) return c.text(`${state.unreadable}\n`, 503);
+      return c.json(sourceDocument(state, detail, at, hide));
+    });
+}
 
 type Hide = (text: string) => string;
 
@@ -18,30 +36,25 @@ const isoOrNull = (at: number | null): string | null => (at === null ? null : is
 const isoOfStamp = (stamp: string | null): string | null => (stamp === null ? null : iso(stampMs(stamp)));
 
 /** All that the overview shows. `at`: epoch milliseconds. */
-export function overviewDocument(sources: readonly FleetSource[], at: number, hide: Hide): OverviewDocument {
+function overviewDocument(sources: readonly SourceState[], at: number, hide: Hide): OverviewDocument {
   const { text, rest } = verdictOf(sources, at);
   return { asOf: iso(at), verdict: { text, rest }, sources: sources.map(source => gistOf(source, hide)) };
 }
 
-function gistOf(source: FleetSource, hide: Hide): OverviewDocument['sources'][number] {
-  const state = conditionOf(source);
-  const none = { isRead: false, rows: 0, missing: 0, quarantined: 0, requestsLastHour: 0, openOrders: 0 };
-  if ('unreadable' in source)
-    return { ...none, name: source.name, state, reason: source.unreadable, upToDateAt: null, incidents: [], runs: [] };
-  const { status, upToDateAt, isRead, rows } = source;
+function gistOf(source: SourceState, hide: Hide): OverviewDocument['sources'][number] {
   return {
     name: source.name,
-    state,
-    reason: null,
-    upToDateAt: isoOrNull(upToDateAt),
-    isRead,
-    rows,
-    missing: status.missing,
-    quarantined: status.quarantined,
-    requestsLastHour: status.requests,
-    incidents: status.incidents.map(incident => incidentOf(incident, hide)),
-    runs: status.runs.map(run => runOf(run, hide)),
-    openOrders: status.orders.length,
+    state: conditionOf(source),
+    reason: source.unreadable,
+    upToDateAt: isoOrNull(source.upToDateAt),
+    isRead: source.reader !== null,
+    rows: sumOf(source.resources, 'rows'),
+    missing: sumOf(source.resources, 'missing'),
+    quarantined: sumOf(source.resources, 'quarantined'),
+    requestsLastHour: source.requests,
+    incidents: source.incidents.map(incident => incidentOf(incident, hide)),
+    runs: source.runs.map(run => runOf(run, hide)),
+    openOrders: source.orders.length,
   };
 }
 
@@ -54,7 +67,7 @@ const incidentOf = ({ source, resource, kind, message, next, openedAt }: Inciden
   openedAt: iso(stampMs(openedAt)),
 });
 
-const runOf = ({ resource, kind, state, reason }: SourceGist['runs'][number], hide: Hide) => ({
+const runOf = ({ resource, kind, state, reason }: Run, hide: Hide) => ({
   resource,
   kind,
   state,
@@ -62,10 +75,9 @@ const runOf = ({ resource, kind, state, reason }: SourceGist['runs'][number], hi
 });
 
 /** All that the page of a source shows. `at`: epoch milliseconds. */
-export function sourceDocument(source: DetailedSource, at: number, hide: Hide): SourceDocument {
-  const { name, timeZone, status, ticks, upToDateAt, nextTickAt, detail } = source;
+function sourceDocument(source: FullState, detail: SourceDetail, at: number, hide: Hide): SourceDocument {
+  const { name, timeZone, upToDateAt, usage } = source;
   const { text, rest } = verdictOf([source], at);
-  const { usage } = status;
   return {
     asOf: iso(at),
     verdict: { text, rest },
@@ -73,7 +85,7 @@ export function sourceDocument(source: DetailedSource, at: number, hide: Hide): 
     timeZone,
     state: conditionOf(source),
     upToDateAt: isoOrNull(upToDateAt),
-    nextTickAt: isoOrNull(nextTickAt),
+    nextTickAt: isoOrNull(detail.nextTickAt),
     budget: usage && {
       limit: usage.limit,
       used: usage.used,
@@ -83,14 +95,12 @@ export function sourceDocument(source: DetailedSource, at: number, hide: Hide): 
       blockedUntil: isoOfStamp(usage.blockedUntil),
       byLane: usage.byLane,
     },
-    incidents: status.incidents.map(incident => incidentOf(incident, hide)),
-    resources: status.resources.map(row => {
-      const tick = ticks.find(each => each.resource === row.resource);
-      const given = status.delays.find(each => each.resource === row.resource);
-      const schedule = { isScheduled: tick !== undefined, servedAt: tick?.at ?? null, timeZone };
+    incidents: source.incidents.map(incident => incidentOf(incident, hide)),
+    resources: source.resources.map(row => {
+      const given = source.delays.find(each => each.resource === row.resource);
       return {
         resource: row.resource,
-        state: resourceWords(row, status, schedule).text,
+        state: resourceBadge(row, source).text,
         rows: row.rows,
         newestChangeAt: isoOfStamp(row.newestChange),
         oldestProofAt: isoOfStamp(row.oldestProof),
@@ -109,8 +119,8 @@ export function sourceDocument(source: DetailedSource, at: number, hide: Hide): 
           : null,
       };
     }),
-    runs: status.runs.map(run => runOf(run, hide)),
-    orders: status.orders.map(({ id, kind, resource, dateFrom, dateTo, state, progress }) => ({
+    runs: source.runs.map(run => runOf(run, hide)),
+    orders: source.orders.map(({ id, kind, resource, dateFrom, dateTo, state, progress }) => ({
       id,
       kind,
       resource,
@@ -121,8 +131,12 @@ export function sourceDocument(source: DetailedSource, at: number, hide: Hide): 
       proven: progress.proven,
       requestsLeft: progress.requestsLeft,
     })),
-    failures: status.recentFailures.map(run => failureOf(run, hide)),
-    lastHour: [...status.lastHour],
+    failures: source.recentFailures.map(run => ({
+      ...runOf(run, hide),
+      endedAt: isoOfStamp(run.endedAt),
+      next: run.next === null ? null : hide(run.next),
+    })),
+    lastHour: [...source.lastHour],
     calendar: [...detail.calendars].map(([resource, { years, earlier }]) => ({
       resource,
       years: years.map(({ year, months }) => ({ year, months: months.map(proofOf) })),
@@ -141,11 +155,5 @@ export function sourceDocument(source: DetailedSource, at: number, hide: Hide): 
     profile: [...detail.profile],
   };
 }
-
-const failureOf = (run: Run, hide: Hide) => ({
-  ...runOf(run, hide),
-  endedAt: isoOfStamp(run.endedAt),
-  next: run.next === null ? null : hide(run.next),
-});
 
 const proofOf = (proof: MonthProof): string => (typeof proof === 'number' ? iso(proof) : proof);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { PURPOSES } from '../../../warehouse/reports/activity.ts';
+import { CONDITIONS } from '../../status/condition.ts';
 
 /** The documents of `/status.json`: what a client may rely on, and what `/openapi.json` describes. */
 
@@ -22,9 +23,7 @@ const run = z.object({
   reason: z.string().nullable(),
 });
 
-const state = z
-  .enum(['unreadable', 'trouble', 'waiting', 'first sync', 'idle', 'order running', 'up to date'])
-  .describe('up to date: all that was due at the last tick was read.');
+const state = z.enum(CONDITIONS).describe('up to date: all that was due at the last tick was read.');
 
 const verdict = z.object({ text: z.string(), rest: z.string() });
 

@@ -5,7 +5,7 @@ import { runLoop } from '../../../../src/engine/run/loop.ts';
 import type { Database } from '../../../../src/warehouse/database/database.ts';
 import { freshness } from '../../../../src/warehouse/ledgers/incidents.ts';
 import { recordSlot } from '../../../../src/warehouse/ledgers/slots.ts';
-import { resourceState } from '../../../../src/warehouse/reports/report.ts';
+import { resourceProofs, tableState } from '../../../../src/warehouse/reports/source-state.ts';
 import { differences } from '../../../support/compare.ts';
 import { withDatabase } from '../../../support/database.ts';
 import type { TestResource } from '../../../support/resources.ts';
@@ -224,8 +224,9 @@ test.each([
       expect(sandbox.stats.total).toBe(asked);
       await tick();
       expect(sandbox.stats.total).toBe(asked + 1);
-      const state = await resourceState(database.kysely, { source: 'main', resource, schema: 'warehouse' });
-      expect(state).toMatchObject({ absent: true, rows: 0 });
+      const place = { source: 'main', resource, schema: 'warehouse' };
+      expect(await resourceProofs(database.kysely, [place])).toMatchObject([{ absent: true }]);
+      expect(await tableState(database.kysely, place)).toMatchObject({ rows: 0 });
       // Nothing that could be fresh is outdated.
       expect(await freshness(database.kysely, 'main', [resource])).toMatchObject([{ overdueSeconds: null }]);
 
@@ -233,9 +234,7 @@ test.each([
       const [order] = await serveOrders(engine, 'sync');
       expect(order).toMatchObject({ state: 'done', reason: null });
       expect(await differences(database, sandbox, 5, [resource])).toEqual([]);
-      expect(await resourceState(database.kysely, { source: 'main', resource, schema: 'warehouse' })).toMatchObject({
-        absent: false,
-      });
+      expect(await resourceProofs(database.kysely, [place])).toMatchObject([{ absent: false }]);
     });
   },
 );

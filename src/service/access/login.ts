@@ -1,0 +1,92 @@
+import { type Context, Hono } from 'hono';
+import { html } from 'hono/html';
+import { type TokenAttempts, tooManyTokens } from './attempt-limit.ts';
+import { csrfField, guardForms } from './form-guard.ts';
+import { dropSession, isSameSecret, startSession } from './session-cookie.ts';
+
+/** `POST /login`, in front of `guardToken`: turns the token into a session. */
+export function loginRoutes({ token, attempts }: { token: string; attempts: TokenAttempts }): Hono {
+  return new Hono().post('/login', guardForms(), async c => {
+    const { token: given = '', next = '/' } = await c.req.parseBody();
+    const target = pathOnSite(String(next));
+    const waitSeconds = attempts.waitSeconds(c);
+    if (waitSeconds > 0) {
+      c.header('Retry-After', String(waitSeconds));
+      return c.html(loginPage(c, target, tooManyTokens(waitSeconds)), 429);
+    }
+    const isRight = isSameSecret(String(given), token);
+    attempts.count(c, isRight);
+    if (!isRight) return c.html(loginPage(c, target, 'That is not the token.'), 401);
+    startSession(c, token);
+    return c.redirect(target, 303);
+  });
+}
+
+/** `GET /login` and `POST /logout`, behind `guardToken`, which asks browsers without a session to log in. */
+export function logoutRoutes(): Hono {
+  return new Hono()
+    .get('/login', c => c.html(logoutPage(c)))
+    .post('/logout', guardForms(), c => {
+      dropSession(c);
+      return c.redirect('/login', 303);
+    });
+}
+
+type Html = ReturnType<typeof html>;
+
+/** Asks for the token, and leads to `next` (a path of this service) afterwards. `trouble`: why the last try failed. */
+export const loginPage = (c: Context, next: string, trouble: string | null): Html =>
+  bareDocument(
+    'Log in',
+    html`<h1>Log in to Sluice</h1>
+<form class="card" method="post" action="/login">
+${csrfField(c)}<input type="hidden" name="next" value="${next}">
+${trouble === null ? '' : html`<p class="bad" role="alert" id="trouble">${trouble}</p>`}
+<p><label for="token">Token</label></p>
+<p><input id="token" name="token" type="password" autocomplete="current-password" required autofocus${
+      trouble === null ? '' : html` aria-invalid="true" aria-describedby="trouble"`
+    }></p>
+<p class="soft">The value of <code>SLUICE_TOKEN</code> in the settings of Sluice.</p>
+<p class="after"><button class="main">Log in</button></p>
+</form>`,
+  );
+
+const logoutPage = (c: Context): Html =>
+  bareDocument(
+    'Logged in',
+    html`<h1>You are logged in</h1>
+<form class="card" method="post" action="/logout">
+${csrfField(c)}
+<p>This browser stays logged in for 30 days after you entered the token, or until the token changes.</p>
+<p class="row after"><a class="btn main" href="/">Open the console</a><button>Log out</button></p>
+</form>`,
+  );
+
+/** Asks for `path` at once, from this site. */
+export const openingPage = (path: string): Html => html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Sluice</title><meta http-equiv="refresh" content="0; url=${path}"></head>
+<body><p><a href="${path}">Open the page</a></p></body></html>`;
+
+/** Without the sections of the console, whose pages need a session, and without its script, which would reload a half-typed form. */
+const bareDocument = (title: string, main: Html): Html => html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · Sluice</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/console.css">
+</head>
+<body>
+<header class="top"><a class="brand" href="/">Sluice</a></header>
+<main id="main">
+${main}
+</main>
+</body>
+</html>`;
+
+/**
+ * Where a redirect may lead: a path of plain segments with its query, else the start page. Browsers drop tabs and line ends and read
+ * backslashes as slashes, so that `/%09/host` or `/\host` would lead to another site.
+ */
+export const pathOnSite = (path: string): string => (/^(\/[\w.~-]+)+\/?(\?[\w.~%=&+-]*)?$/.test(path) ? path : '/');

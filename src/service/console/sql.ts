@@ -1,0 +1,155 @@
+import { type Context, Hono } from 'hono';
+import { html } from 'hono/html';
+import pLimit from 'p-limit';
+import { isKind, type SluiceError } from '../../errors.ts';
+import { NUMBERS } from '../../warehouse/reports/read-query.ts';
+import { csrfField } from '../access/form-guard.ts';
+import { plural } from '../format.ts';
+import { type QueryResult, runBounded } from '../query/bounded-query.ts';
+import { COOKBOOK, type Recipe } from '../query/cookbook.ts';
+import { csvSafe } from '../query/csv.ts';
+import { readUpToDate } from '../status/source-state.ts';
+import { bars } from './charts.ts';
+import { type ConsoleParts, nowIn } from './console-parts.ts';
+import { ago, choice, documentOf, type Html, table } from './elements.ts';
+
+const MOST_ROWS = 1000;
+const MOST_CSV_ROWS = 100_000;
+/** Queries that run at the same time; others wait. Each holds a connection. */
+const MOST_AT_ONCE = 4;
+
+const NO_READER = {
+  message: 'No login that may only read is configured, so no query was run.',
+  next: 'Run "sluice grant", and set READER_DATABASE_URL to the address that it prints. Then restart the service.',
+};
+
+export function sqlRoutes(parts: ConsoleParts): Hono {
+  const inTurn = pLimit(MOST_AT_ONCE);
+  const run = async (query: string, schema: string, most: number, signal: AbortSignal) => {
+    const reader = await parts.openReader();
+    if (reader === null) return NO_READER;
+    return inTurn(() => runBounded(reader, { query, schema, most, signal }));
+  };
+  return new Hono()
+    .get('/sql', async c => show(parts, c, { query: c.req.query('query') ?? '', source: c.req.query('source') }))
+    .post('/sql', async c => {
+      const fields = await c.req.parseBody();
+      const given = (name: string) => (typeof fields[name] === 'string' ? fields[name] : '');
+      const query = COOKBOOK.find(({ question }) => question === given('recipe'))?.sql ?? given('query').trim();
+      const asked = { query, source: given('source'), chart: given('chart') };
+      if (query === '') return show(parts, c, asked);
+      const { schema = '' } = sourceOf(parts, asked.source) ?? {};
+      const isCsv = given('do') === 'csv' && given('recipe') === '';
+      try {
+        const result = await run(query, schema, isCsv ? MOST_CSV_ROWS : MOST_ROWS, c.req.raw.signal);
+        if ('message' in result) return await show(parts, c, { ...asked, trouble: result });
+        return isCsv ? download(c, result) : await show(parts, c, { ...asked, result });
+      } catch (error) {
+        if (!isOfQuery(error)) throw error;
+        const trouble = { message: parts.hide(error.message), next: error.next && parts.hide(error.next) };
+        return show(parts, c, { ...asked, trouble });
+      }
+    });
+}
+
+const sourceOf = ({ sources }: ConsoleParts, name: string | undefined) =>
+  sources.find(each => each.name === name) ?? sources[0];
+
+const KINDS = ['failed', 'usage', 'stopped', 'database'] as const;
+const isOfQuery = (error: unknown): error is SluiceError => KINDS.some(kind => isKind(error, kind));
+
+interface Asked {
+  readonly query: string;
+  readonly source: string | undefined;
+  /** The column that is drawn; `none`: no chart; empty: the first that can be. */
+  readonly chart?: string;
+  readonly result?: QueryResult;
+  /** Why there is no result, and what to do. */
+  readonly trouble?: { readonly message: string; readonly next: string | undefined };
+}
+
+/** What does the data say, and how fresh is that answer? */
+async function show(parts: ConsoleParts, c: Context, { query, result, trouble, chart = '', ...asked }: Asked) {
+  const served = sourceOf(parts, asked.source);
+  const source = served?.name ?? '';
+  const sources = parts.sources.map(({ name }) => name);
+  const columns = result === undefined ? [] : chartable(result);
+  const drawn = chart === 'none' || columns.includes(chart) ? chart : (columns[0] ?? 'none');
+  const upToDateAt = served === undefined ? null : await readUpToDate(parts.database, served);
+  const csrf = csrfField(c);
+  const now = await nowIn(parts, served);
+  const fresh = upToDateAt === null ? '' : html`${source} up to date as of ${ago(upToDateAt, now)}`;
+  const main = html`<form method="post" action="/sql" class="grid side">${csrf}
+<div class="col">
+<section class="card"><div class="head"><h1 class="h2"><label for="query">Query</label></h1>${sources.length > 1 ? choice('source', 'Source', sources, source) : html`<input type="hidden" name="source" value="${source}">`}</div>
+<textarea id="query" name="query" rows="8" spellcheck="false" autocapitalize="off" data-submit>${query}</textarea>
+<div class="row after"><button class="main" name="do" value="run">Run</button><button name="do" value="csv">Download CSV</button>${columns.length > 0 ? choice('chart', 'Chart', [...columns, 'none'], drawn) : ''}</div>
+<p class="soft after">Read-only, at most 10 seconds and ${plural(MOST_ROWS, 'row')}. Ctrl and Enter runs it.</p></section>
+${trouble === undefined ? '' : html`<section class="card" aria-label="Error"><p class="bad" role="alert">${trouble.message}</p>${trouble.next === undefined ? '' : html`<p>${trouble.next}</p>`}</section>`}
+${result === undefined ? '' : resultCard(result, drawn, fresh)}
+</div>
+<aside class="card" aria-label="Cookbook"><div class="head"><h2>Cookbook</h2></div>${cookbook(query)}</aside>
+</form>`;
+  const page = documentOf({ title: 'SQL', section: '/sql', ...now, main, isStill: true });
+  return c.html(page, trouble === undefined ? 200 : 422);
+}
+
+function resultCard(result: QueryResult, drawn: string, fresh: Html | ''): Html {
+  const { columns, rows, isCut, ms } = result;
+  const head = isCut ? `The first ${plural(rows.length, 'row')}` : plural(rows.length, 'row');
+  return html`<section class="card" aria-label="Result"><div class="head"><h2>${head} in ${ms} ms</h2><span class="soft">${fresh}</span></div>
+${drawn === 'none' ? '' : html`<figure>${resultChart(result, drawn)}</figure>`}
+${
+  columns.length === 0
+    ? html`<p>The query returned no columns.</p>`
+    : table({
+        caption: 'Result of the query',
+        head: columns.map(({ name }) => name),
+        right: columns.flatMap(({ oid }, place) => (place > 0 && NUMBERS.has(oid) ? [place] : [])),
+        rows: rows.map(row => row.map(cell => cell ?? html`<span class="soft">null</span>`)),
+      })
+}</section>`;
+}
+
+function cookbook(query: string): Html[] {
+  const groups = [...new Set(COOKBOOK.map(({ group }) => group))];
+  return groups.map(
+    group =>
+      html`<h3 class="soft after">${group}</h3><ul class="picks">${COOKBOOK.filter(each => each.group === group).map(recipe => pick(recipe, query))}</ul>`,
+  );
+}
+
+const pick = ({ question, sql }: Recipe, query: string): Html =>
+  html`<li><button name="recipe" value="${question}"${sql === query ? html` aria-current="true"` : ''}>${question}</button></li>`;
+
+/** More bars than this cannot be told apart. */
+const MOST_BARS = 60;
+
+/** The columns that can be drawn over the first one: numbers, none of them negative. */
+function chartable({ columns, rows }: QueryResult): string[] {
+  if (rows.length < 2 || rows.length > MOST_BARS) return [];
+  return columns
+    .filter((column, place) => place > 0 && NUMBERS.has(column.oid))
+    .filter(column => rows.every(row => Number(row[columns.indexOf(column)] ?? 0) >= 0))
+    .map(({ name }) => name);
+}
+
+/** One column of the result as bars over the first one. */
+function resultChart({ columns, rows }: QueryResult, column: string): Html {
+  const place = columns.findIndex(({ name }) => name === column);
+  return bars({
+    label: `${column} by ${columns[0]?.name ?? ''}`,
+    unit: columns[0]?.name ?? '',
+    series: [{ name: column, colour: 'q1' }],
+    columns: rows.map(row => ({ name: row[0] ?? 'null', values: [Number(row[place] ?? 0)] })),
+    hasTable: true,
+  });
+}
+
+/** Cells that a spreadsheet would take for formulas begin with an apostrophe. */
+function download(c: Context, { columns, rows, isCut }: QueryResult) {
+  const { write, end } = csvSafe();
+  c.header('Content-Type', 'text/csv; charset=utf-8');
+  c.header('Content-Disposition', `attachment; filename="${isCut ? `first-${MOST_CSV_ROWS}-rows` : 'result'}.csv"`);
+  return c.body(write(columns, rows) + end());
+}

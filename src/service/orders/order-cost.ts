@@ -1,0 +1,97 @@
+import { SECOND } from '../../clock.ts';
+import { wants } from '../../engine/agenda/choice.ts';
+import { pageSize, partition } from '../../engine/coverage/list.ts';
+import type { Job } from '../../engine/job.ts';
+import { openResource } from '../../engine/resource.ts';
+import { sliceText } from '../../engine/slices/slice.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import type { OrderProgress } from '../../warehouse/reports/order-progress.ts';
+import { count, plural } from '../format.ts';
+import type { Range } from './order-range.ts';
+
+/** A slice that an order would read, with what its last reading was like. */
+export interface KnownPart {
+  readonly slice: string;
+  /** Epoch milliseconds; null if never read. */
+  readonly provenAt: number | null;
+  readonly rows: number | null;
+  readonly requests: number | null;
+}
+
+/** What reading a range of a resource again would cost, from the bookkeeping alone. */
+export interface ReadingEstimate {
+  readonly parts: readonly KnownPart[];
+  /** Parts whose cost is not known yet. */
+  readonly neverRead: number;
+  /** Of the parts that were read before. */
+  readonly rows: number;
+  readonly requests: number;
+}
+
+/** Nothing is known of a list that was never read. */
+export const UNREAD: ReadingEstimate = {
+  parts: [{ slice: 'all of it', provenAt: null, rows: null, requests: null }],
+  neverRead: 1,
+  rows: 0,
+  requests: 0,
+};
+
+export async function estimateReading(
+  database: Database,
+  list: { readonly source: string; readonly schema: string; readonly name: string; readonly job: Job },
+  range: Range,
+): Promise<ReadingEstimate> {
+  const resource = await openResource(database, list);
+  const parts = partition(resource)
+    .filter(entry => wants(range, entry.slice))
+    .map(({ slice, provenAt, rows, requests }) => ({
+      slice: sliceText(slice),
+      provenAt,
+      rows,
+      requests: provenAt === null && rows === null ? null : requests,
+    }))
+    .sort((a, b) => (a.slice < b.slice ? 1 : -1));
+  const known = parts.filter(part => part.rows !== null);
+  const rows = known.reduce((sum, part) => sum + (part.rows ?? 0), 0);
+  return {
+    parts,
+    neverRead: parts.length - known.length,
+    rows,
+    // Neighbouring slices are read together, padded by a day on both sides: about a tenth more than the rows alone.
+    requests: known.length === 0 ? 0 : Math.ceil((rows / pageSize(resource)) * 1.1),
+  };
+}
+
+/** What an open order still needs. */
+export interface RemainingWork {
+  readonly requests: number;
+  /** Estimate in epoch milliseconds; null while some parts were never read, because their size is unknown. */
+  readonly finishesAt: number | null;
+}
+
+/** How fast a source can be read. */
+export interface Pace {
+  readonly limit: number;
+  readonly windowMs: number;
+  /** When the next request may be sent (epoch ms); null for now. */
+  readonly nextFreeAt: number | null;
+}
+
+/** When `requests` will have been sent, in epoch milliseconds: at the speed of the limit, from the next free request on. */
+export const finishTime = (requests: number, { limit, windowMs, nextFreeAt }: Pace, now: number): number =>
+  Math.round(Math.max(now, nextFreeAt ?? now) + Math.max((requests * windowMs) / limit, SECOND));
+
+/**
+ * Lanes below live are paced at window / limit, so that is an order's speed once half of the window's requests are used.
+ * `openOrders` orders share it.
+ */
+export function estimateRemaining(progress: OrderProgress, pace: Pace, now: number, openOrders: number): RemainingWork {
+  const { requestsLeft: requests, neverRead, slices } = progress;
+  const isKnown = neverRead === 0 && slices > 0;
+  return { requests, finishesAt: isKnown ? finishTime(requests * openOrders, pace, now) : null };
+}
+
+export function remainingText({ requests, finishesAt }: RemainingWork, at: (value: number) => string): string {
+  if (finishesAt !== null) return `${count(requests)}, until about ${at(finishesAt).slice(0, 16)}`;
+  return requests === 0 ? 'not known yet' : `at least ${plural(requests, 'request')}`;
+}

@@ -1,0 +1,226 @@
+import type { Usage } from '../../budget/ledger/usage.ts';
+import { groupBy } from '../../engine/group-by.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { databaseNow } from '../../warehouse/database/now.ts';
+import { findReaders, type SourceReader } from '../../warehouse/database/source-lock.ts';
+import { cursorVersions } from '../../warehouse/ledgers/cursors.ts';
+import { allOpenIncidents, type Incident } from '../../warehouse/ledgers/incidents.ts';
+import { allOpenOrders, type Order, type OrderState } from '../../warehouse/ledgers/orders.ts';
+import type { Run, RunState } from '../../warehouse/ledgers/runs.ts';
+import { type OrderProgress, orderProgress } from '../../warehouse/reports/order-progress.ts';
+import {
+  failedLast,
+  lastFailures,
+  openRuns,
+  type ResourceProof,
+  recentRequests,
+  resourceProofs,
+  type ServedTick,
+  type Spending,
+  servedTicks,
+  spending,
+  type TableState,
+  tableState,
+} from '../../warehouse/reports/source-state.ts';
+import { type ResourceDelay, readDelays } from './resource-delays.ts';
+import { mapSources, type ServedSource } from './served-source.ts';
+
+/** A source as every output shows it. Of many sources it is read in a few statements. */
+export interface SourceState {
+  readonly name: string;
+  readonly timeZone: string;
+  /** Why nothing else is known of it, for example because its schema is gone; null where it was read. */
+  readonly unreadable: string | null;
+  readonly incidents: readonly Incident[];
+  /** Those that have not ended, newest first, as people should see them. */
+  readonly runs: readonly Run[];
+  /** Those that have not ended, oldest first, as people should see them. */
+  readonly orders: readonly Order[];
+  readonly resources: readonly (ResourceProof & { readonly rows: number })[];
+  /** The newest tick of each scheduled resource that was served. */
+  readonly ticks: readonly ServedTick[];
+  /** The oldest of those (epoch ms): all that was due then was read. Null while one was never served, or none has a schedule. */
+  readonly upToDateAt: number | null;
+  /** Who reads it now; null if nobody does. */
+  readonly reader: SourceReader | null;
+  /** Requests granted within the last hour. */
+  readonly requests: number;
+}
+
+export type ResourceState = ResourceProof & TableState;
+
+/** The same of one source, with what takes statements of its own for each resource and order. */
+export interface FullState extends SourceState {
+  readonly resources: readonly ResourceState[];
+  readonly orders: readonly (Order & { readonly progress: OrderProgress })[];
+  /** The last run of each resource that failed last. */
+  readonly failed: readonly Run[];
+  /** The newest failures of the last week, newest first, whatever succeeded since. */
+  readonly recentFailures: readonly Run[];
+  /** Null while the source's address or key is not set. */
+  readonly usage: Usage | null;
+  readonly lastHour: readonly Spending[];
+  readonly delays: readonly ResourceDelay[];
+  /** The database's time, in epoch milliseconds. */
+  readonly readAt: number;
+}
+
+/** A figure of all resources together. */
+export const sumOf = <F extends string>(resources: readonly Readonly<Record<F, number>>[], figure: F): number =>
+  resources.reduce((sum, each) => sum + each[figure], 0);
+
+/** A source of which only this is known. */
+export const unreadableState = (
+  { name, timeZone }: Pick<SourceState, 'name' | 'timeZone'>,
+  unreadable: string,
+): FullState => ({
+  ...{ name, timeZone, unreadable },
+  ...{ incidents: [], runs: [], orders: [], resources: [], ticks: [], upToDateAt: null, reader: null, requests: 0 },
+  ...{ failed: [], recentFailures: [], usage: null, lastHour: [], delays: [], readAt: 0 },
+});
+
+type Asked = Pick<ServedSource, 'name' | 'schema' | 'timeZone' | 'jobs' | 'scheduled'>;
+
+interface StateReading<S extends Asked> {
+  /** A service runs for these sources. */
+  readonly isServed: boolean;
+  /** The rows of the tables of a source, by resource. `versions`: those of its cursors. */
+  readonly countRows: (source: S, versions: ReadonlyMap<string, string>) => Promise<ReadonlyMap<string, number>>;
+  /** Says why a source cannot be read. Without it, the reading rejects. */
+  readonly onUnreadable?: (source: S, error: unknown) => string;
+}
+
+/** In the order of `sources`. Statements: ten, however many sources there are, and what `countRows` needs. */
+export async function readStates<S extends Asked>(
+  database: Database,
+  sources: readonly S[],
+  { isServed, countRows, onUnreadable }: StateReading<S>,
+): Promise<SourceState[]> {
+  const { kysely } = database;
+  const names = sources.map(({ name }) => name);
+  const read = sources.flatMap(({ name, jobs }) => [...jobs.keys()].map(resource => ({ source: name, resource })));
+  const ticking = sources.flatMap(({ name, scheduled }) => scheduled.map(resource => ({ source: name, resource })));
+  const incidents = bySource(await allOpenIncidents(kysely, names));
+  // Before the readers: a run that begins in between is not taken for one without a process.
+  const runs = bySource(await openRuns(kysely, names));
+  const orders = bySource(await allOpenOrders(kysely, names));
+  const readers = await findReaders(database, names);
+  const proofs = bySource(await resourceProofs(kysely, read));
+  const ticks = bySource(await servedTicks(kysely, ticking));
+  const requests = await recentRequests(kysely, names);
+  // Before the rows: what is committed after them is counted again.
+  const versions = bySource(await cursorVersions(kysely, names));
+  return mapSources(sources, async source => {
+    const { name, timeZone } = source;
+    const reader = readers.get(name) ?? null;
+    const presence: Presence = { isRead: reader !== null, isServed };
+    const served = withoutSource(ticks.get(name));
+    try {
+      const cursors = new Map(versions.get(name)?.map(({ resource, version }) => [resource, version]));
+      const rows = await countRows(source, cursors);
+      return {
+        name,
+        timeZone,
+        unreadable: null,
+        incidents: incidents.get(name) ?? [],
+        runs: withoutSource(runs.get(name)).map(run => ({ ...run, state: shownRunState(run.state, presence) })),
+        orders: (orders.get(name) ?? []).map(order => ({ ...order, state: shownOrderState(order.state, presence) })),
+        resources: withoutSource(proofs.get(name)).map(each => ({ ...each, rows: rows.get(each.resource) ?? 0 })),
+        ticks: served,
+        upToDateAt: oldestTick(served),
+        reader,
+        requests: requests.get(name) ?? 0,
+      };
+    } catch (error) {
+      if (onUnreadable === undefined) throw error;
+      return unreadableState(source, onUnreadable(source, error));
+    }
+  });
+}
+
+const bySource = <T extends { readonly source: string }>(rows: readonly T[]) => groupBy(rows, ({ source }) => source);
+
+const withoutSource = <T extends { readonly source: string }>(rows: readonly T[] = []): Omit<T, 'source'>[] =>
+  rows.map(row => {
+    const { source: _, ...rest } = row;
+    return rest;
+  });
+
+const MOST_FAILURES = 5;
+
+/** Rejects where the source cannot be read. */
+export async function readFullState(
+  database: Database,
+  source: Asked & Pick<ServedSource, 'rules'> & { usage(): Promise<Usage | null> },
+  isServed: boolean,
+): Promise<FullState> {
+  const { kysely } = database;
+  const { name, schema, scheduled } = source;
+  const names = [...source.jobs.keys()];
+  const tables = new Map<string, TableState>();
+  for (const resource of names) tables.set(resource, await tableState(kysely, { source: name, resource, schema }));
+  const [state] = (await readStates(database, [source], {
+    isServed,
+    countRows: async () => new Map([...tables].map(([resource, { rows }]) => [resource, rows])),
+  })) as [SourceState];
+  const orders = [];
+  for (const order of state.orders) orders.push({ ...order, progress: await orderProgress(kysely, order.id) });
+  const usage = await source.usage();
+  const failed = await failedLast(kysely, name, names);
+  return {
+    ...state,
+    resources: state.resources.map(({ resource, rows, ...proof }) => {
+      const { newestChange, apart, end } = tables.get(resource) as TableState;
+      return { resource, rows, newestChange, ...proof, apart, end };
+    }),
+    orders,
+    // A resource without a schedule has no next slot that could succeed.
+    failed: failed.filter(run => run.kind !== 'slot' || scheduled.includes(run.resource)),
+    recentFailures: await lastFailures(kysely, name, names, MOST_FAILURES),
+    usage,
+    delays: await readDelays(database, source, usage),
+    lastHour: await spending(kysely, name),
+    readAt: await databaseNow(database),
+  };
+}
+
+/** As of which tick (epoch ms) all that was due of the source was read; null while that is not known. */
+export const readUpToDate = async (
+  { kysely }: Database,
+  { name, scheduled }: Pick<ServedSource, 'name' | 'scheduled'>,
+): Promise<number | null> =>
+  oldestTick(
+    await servedTicks(
+      kysely,
+      scheduled.map(resource => ({ source: name, resource })),
+    ),
+  );
+
+/** The oldest of the newest ticks; null while one was never served, or none has a schedule. */
+function oldestTick(ticks: readonly ServedTick[]): number | null {
+  const served = ticks.flatMap(({ at }) => at ?? []);
+  return served.length > 0 && served.length === ticks.length ? Math.min(...served) : null;
+}
+
+/** Which processes work for a source at this moment. */
+interface Presence {
+  /** A process holds the source's lock. */
+  readonly isRead: boolean;
+  /** A service is running that will read it again. */
+  readonly isServed: boolean;
+}
+
+/**
+ * The state of an open run as people should see it. A process that is killed cannot record its end; the next reader of the source does,
+ * perhaps days later. Until then the lock tells: without a holder, no run is under way.
+ */
+export function shownRunState(state: RunState, { isRead, isServed }: Presence): RunState {
+  if (state === 'running') return isRead ? 'running' : 'stopped';
+  // A service releases the source while the request limit blocks it, and returns.
+  if (state === 'waiting') return isRead || isServed ? 'waiting' : 'stopped';
+  return state;
+}
+
+/** An open order that nobody reads waits for the next process. */
+export const shownOrderState = (state: OrderState, { isRead }: Presence): OrderState =>
+  state === 'running' && !isRead ? 'waiting' : state;
