@@ -1,4 +1,4 @@
-import { isUnreadableKey } from '../../source/paging/row-key.ts';
+import { isNumberedKey, isUnreadableKey } from '../../source/paging/row-key.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import { REPORT } from '../../warehouse/ledgers/cursors.ts';
@@ -32,7 +32,8 @@ export async function conclude(tx: Db, effects: TransactionEffects, step: Step, 
   if (!end) return;
   outcome.counts.slices++;
   const seen = keys.filter(key => !isUnreadableKey(key));
-  const unreadable = keys.filter(isUnreadableKey);
+  // One with an id that cannot be stored is none of the stored rows.
+  const unreadable = keys.filter(isNumberedKey);
   await concludeEnd(tx, effects, { ...step, end, seen, unreadable }, outcome);
 }
 

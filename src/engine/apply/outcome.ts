@@ -14,6 +14,6 @@ export interface Outcome {
 export type Ended<K extends End['kind'] = End['kind']> = Step & {
   readonly end: Extract<End, { kind: K }>;
   readonly seen: readonly string[];
-  /** Those of records that could not be read: no row has such a key. */
+  /** Those of records whose id could not be read: each may be any row. */
   readonly unreadable: readonly string[];
 };

@@ -59,6 +59,16 @@ describe.each([
   });
 });
 
+test('a record with an id beyond 64 bits is none of the stored rows, so that those that are gone are deleted', async () => {
+  await withSource({}, async (database, sandbox, sync) => {
+    expect(await sync()).toEqual(LISTS.map(() => 'done'));
+    sandbox.setVariants({ ids: 'edge' });
+    for (const resource of LISTS) sandbox.remove(resource, [...sandbox.rows(resource)].at(-1)?.id as number);
+    for (let times = 0; times < 3; times++) expect(await sync()).toEqual(LISTS.map(() => 'done'));
+    expect(await differences(database, sandbox, 20, LISTS)).toEqual([]);
+  });
+});
+
 test('a window of a day that shows a record with an id beyond 64 bits may lack a row', async () => {
   const invoices: TestResource[] = ['invoices'];
   await withSource(
