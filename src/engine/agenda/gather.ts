@@ -1,5 +1,5 @@
 import { DAY } from '../../clock.ts';
-import { isTooLong, type List, mostInWindow, pageSize, partition } from '../coverage/list.ts';
+import { type List, mostInWindow, pageSize, partition } from '../coverage/list.ts';
 import { isSingleBody } from '../profile/strategy.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { byIds } from '../slices/id-ranges.ts';
@@ -79,7 +79,7 @@ export function measureLength(
   day: Entry,
   { counted, done }: { counted: boolean; done: ReadonlySet<string> },
 ): Choice | null {
-  if (!isDay(day) || !isTooLong(list, day.slice)) return null;
+  if (!isDay(day) || (day.rows ?? 0) <= mostInWindow(list)) return null;
   const others = partition(list).filter(
     (entry): entry is Window =>
       entry !== day && entry.slice.by === 'date' && entry.provenAt !== null && entry.rows !== 0,

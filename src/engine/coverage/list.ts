@@ -51,10 +51,6 @@ export function mostInWindow({ profile: { longest }, job }: List): number {
   return rows === undefined ? Number.POSITIVE_INFINITY : mostBelieved(rows);
 }
 
-/** The window was seen to have more rows than are believed without a count. */
-export const isTooLong = (list: List, slice: Slice): boolean =>
-  (list.entries.get(sliceText(slice))?.rows ?? 0) > mostInWindow(list);
-
 /** The slices read at every sync, with what is known of them. */
 export const watched = ({ strategy, entries }: List): Entry[] =>
   strategy.watched.map(slice => entries.get(sliceText(slice)) ?? neverRead(slice));

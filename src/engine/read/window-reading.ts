@@ -1,6 +1,6 @@
 import type { Reached } from '../../source/paging/stable-reading.ts';
 import type { Choice } from '../agenda/choice.ts';
-import { isTooLong, mostInWindow, partition } from '../coverage/list.ts';
+import { mostInWindow, partition } from '../coverage/list.ts';
 import { LEAST_CUT } from '../profile/list-end.ts';
 import type { Edge } from '../profile/observation.ts';
 import type { AskedDays } from '../profile/observe-filter.ts';
@@ -79,7 +79,7 @@ export function windowReading(
     }),
     gathered,
     cut,
-    mayProve: !isTooLong(task.resource, window),
+    mayProve: knownRows(task.resource, window) <= mostInWindow(task.resource),
   };
 }
 

@@ -261,17 +261,19 @@ test('a slice that can be cut is cut instead of being read again and again', () 
   );
 });
 
+/** A list in the order of ids that cannot be cut. */
+const CONTEXT: Omit<ReadingContext, 'fullPage'> = {
+  isSingleBody: false,
+  looksCut: false,
+  mayLackIds: false,
+  canCut: false,
+  isIdOrdered: true,
+  cutsIfCountDiffers: false,
+  mostBelieved: null,
+};
+
 test('a count that never agrees with the rows is not trusted', () => {
-  const context: ReadingContext = {
-    isSingleBody: false,
-    looksCut: false,
-    fullPage: 10,
-    mayLackIds: false,
-    canCut: false,
-    isIdOrdered: true,
-    cutsIfCountDiffers: false,
-    mostBelieved: null,
-  };
+  const context = { ...CONTEXT, fullPage: 10 };
   const outcomes: (Outcome | null)[] = [];
   let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 10 });
   // By its rows, a list of 21 in pages of 10 has three, though it counts two.
@@ -287,16 +289,7 @@ test('a count that never agrees with the rows is not trusted', () => {
 });
 
 test('a first page that lacks rows makes later passes no longer', () => {
-  const context: ReadingContext = {
-    isSingleBody: false,
-    looksCut: false,
-    fullPage: 20,
-    mayLackIds: false,
-    canCut: false,
-    isIdOrdered: true,
-    cutsIfCountDiffers: false,
-    mostBelieved: null,
-  };
+  const context = { ...CONTEXT, fullPage: 20 };
   let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 20 });
   const meta = { totalPages: 4, totalRecords: 78 };
   const keys = (from: number, rows: number) => Array.from({ length: rows }, (_, index) => String(from + index));
@@ -317,16 +310,7 @@ test('a first page that lacks rows makes later passes no longer', () => {
 });
 
 test('a reading that goes on after a restart in its second pass still tells how many rows the list has', () => {
-  const context: ReadingContext = {
-    isSingleBody: false,
-    looksCut: false,
-    fullPage: 2,
-    mayLackIds: false,
-    canCut: false,
-    isIdOrdered: true,
-    cutsIfCountDiffers: false,
-    mostBelieved: null,
-  };
+  const context = { ...CONTEXT, fullPage: 2 };
   const rules = { count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 2 } as const;
   const pages = [['5', '4'], ['3'], []];
   let reading = startReading(rules);
@@ -351,16 +335,7 @@ test('a reading that goes on after a restart in its second pass still tells how 
 });
 
 test('a counted list without an order is read again, though it shows a record with an id that cannot be stored', () => {
-  const context: ReadingContext = {
-    isSingleBody: false,
-    looksCut: false,
-    fullPage: 3,
-    mayLackIds: false,
-    canCut: false,
-    isIdOrdered: false,
-    cutsIfCountDiffers: false,
-    mostBelieved: null,
-  };
+  const context = { ...CONTEXT, fullPage: 3, isIdOrdered: false };
   let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 3 });
   const meta = { totalPages: 2, totalRecords: 5 };
   const beyond = '?9223372036854775808';
@@ -389,16 +364,7 @@ test('a counted list without an order is read again, though it shows a record wi
 
 test('rows without ids that come again on the second page are not read page by page, whatever is counted', () => {
   const played = (contents: readonly string[], counted: number) => {
-    const context: ReadingContext = {
-      isSingleBody: false,
-      looksCut: false,
-      fullPage: 2,
-      mayLackIds: true,
-      canCut: false,
-      isIdOrdered: true,
-      cutsIfCountDiffers: false,
-      mostBelieved: null,
-    };
+    const context = { ...CONTEXT, fullPage: 2, mayLackIds: true };
     let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 2 });
     const meta = { totalPages: Math.ceil(counted / 2), totalRecords: counted };
     const rows = contents.map(content => ({ content }));
