@@ -6,6 +6,7 @@ import {
   estimateReading,
   estimateRemaining,
   type Pace,
+  paceOf,
   type ReadingEstimate,
   remainingText,
   UNREAD,
@@ -33,7 +34,7 @@ import { hasBookkeeping, openMigrated } from '../run/pending-migrations.ts';
 import { readSources } from '../run/read-sources.ts';
 import { showSummary } from '../run/summary.ts';
 import { type Cli, NO_WAIT, newCommand, type Outcome, type Session, selectResources } from '../session/session.ts';
-import { isServiceRunning, openLedger, paceOf } from '../session/source-settings.ts';
+import { isServiceRunning, openLedger } from '../session/source-settings.ts';
 
 const EXAMPLES = `sluice backfill invoices --from 2024-01-01 --to 2024-12-31
 sluice backfill invoices --from 2024-01-01 --dry-run    estimate the cost

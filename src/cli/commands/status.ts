@@ -4,7 +4,7 @@ import type { SourceConfig } from '../../config/config.ts';
 import { embeddedStatus } from '../../embedded-postgres/embedded-server.ts';
 import { SluiceError } from '../../errors.ts';
 import { budgetLine, count, moment } from '../../service/format.ts';
-import { estimateRemaining, remainingText } from '../../service/orders/order-cost.ts';
+import { estimateRemaining, paceOf, remainingText } from '../../service/orders/order-cost.ts';
 import { conditionOf, conditionText, INCIDENT_TITLES } from '../../service/status/condition.ts';
 import { type FullState, readFullState } from '../../service/status/source-state.ts';
 import { delayTable, minute, resourceTable, runTable, type StatusTable } from '../../service/status/status-tables.ts';
@@ -15,7 +15,7 @@ import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
-import { agendaRules, isServiceRunning, openLedger, paceOf, schedulesOf } from '../session/source-settings.ts';
+import { agendaRules, isServiceRunning, openLedger, schedulesOf } from '../session/source-settings.ts';
 
 export function statusCommand(cli: Cli): Command {
   return newCommand(

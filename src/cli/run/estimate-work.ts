@@ -4,14 +4,14 @@ import { monthsHold } from '../../engine/agenda/closed-months.ts';
 import { type Job, slicingOf } from '../../engine/job.ts';
 import { openResource } from '../../engine/resource.ts';
 import { count, plural } from '../../service/format.ts';
-import { finishTime } from '../../service/orders/order-cost.ts';
+import { finishTime, paceOf } from '../../service/orders/order-cost.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { pendingMigrations } from '../../warehouse/database/migrate.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import type { Session } from '../session/session.ts';
-import { isOpen, type OpenSource, openLedger, paceOf } from '../session/source-settings.ts';
+import { isOpen, type OpenSource, openLedger } from '../session/source-settings.ts';
 
 export interface Work {
   readonly kind: 'sync' | 'verify';

@@ -1,5 +1,4 @@
 import { createLedger, type Ledger } from '../../budget/ledger/ledger.ts';
-import type { Usage } from '../../budget/ledger/usage.ts';
 import { HOUR, MINUTE } from '../../clock.ts';
 import type { SourceConfig, SourceSettings } from '../../config/config.ts';
 import type { AgendaRules } from '../../engine/agenda/list-facts.ts';
@@ -7,7 +6,6 @@ import type { Job } from '../../engine/job.ts';
 import { SluiceError } from '../../errors.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { SourceLock } from '../../warehouse/database/source-lock.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
 import { recogniseSource } from '../../warehouse/ledgers/sources.ts';
 import { isConnected } from '../../warehouse/reports/server.ts';
 import type { Session } from './session.ts';
@@ -55,13 +53,6 @@ export function agendaRules(source: SourceConfig): AgendaRules & Required<Pick<A
     targets: Object.fromEntries(hours),
   };
 }
-
-/** How fast the source can be read, for estimates: its limit as it is now, and when its next request is free. */
-export const paceOf = ({ limit, windowMs }: Pick<SourceConfig, 'limit' | 'windowMs'>, usage: Usage | null) => ({
-  limit: usage?.limit ?? limit,
-  windowMs,
-  nextFreeAt: usage?.nextFreeAt ? stampMs(usage.nextFreeAt) : null,
-});
 
 const NAME = 'sluice start';
 /** Postgres cuts an application name at 63 bytes. */

@@ -1,3 +1,4 @@
+import type { Usage } from '../../budget/ledger/usage.ts';
 import { SECOND } from '../../clock.ts';
 import { wants } from '../../engine/agenda/choice.ts';
 import { pageSize, partition } from '../../engine/coverage/list.ts';
@@ -5,6 +6,7 @@ import type { Job } from '../../engine/job.ts';
 import { openResource } from '../../engine/resource.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
 import type { Database } from '../../warehouse/database/database.ts';
+import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { OrderProgress } from '../../warehouse/reports/order-progress.ts';
 import { count, plural } from '../format.ts';
 import type { Range } from './order-range.ts';
@@ -76,6 +78,13 @@ export interface Pace {
   /** When the next request may be sent (epoch ms); null for now. */
   readonly nextFreeAt: number | null;
 }
+
+/** How fast a source with this limit can be read: the limit as it is now, and when its next request is free. */
+export const paceOf = ({ limit, windowMs }: Pick<Pace, 'limit' | 'windowMs'>, usage: Usage | null): Pace => ({
+  limit: usage?.limit ?? limit,
+  windowMs,
+  nextFreeAt: usage?.nextFreeAt ? stampMs(usage.nextFreeAt) : null,
+});
 
 /** When `requests` will have been sent, in epoch milliseconds: at the speed of the limit, from the next free request on. */
 export const finishTime = (requests: number, { limit, windowMs, nextFreeAt }: Pace, now: number): number =>

@@ -4,14 +4,13 @@ import { isKind } from '../../../errors.ts';
 import { databaseNow } from '../../../warehouse/database/now.ts';
 import { csrfField } from '../../access/form-guard.ts';
 import { count, durationText, moment, plural } from '../../format.ts';
-import { estimateReading, finishTime, type KnownPart } from '../../orders/order-cost.ts';
+import { estimateReading, finishTime, type KnownPart, paceOf } from '../../orders/order-cost.ts';
 import { parseRange, rangeText } from '../../orders/order-range.ts';
 import { placeOrder } from '../../orders/order-requests.ts';
 import { wakeUp } from '../../schedule/wake-ups.ts';
 import type { ServedSource } from '../../status/served-source.ts';
 import { type ConsoleParts, nowIn } from '../console-parts.ts';
 import { ago, card, choice, day, documentOf, type Html, type Now, table } from '../elements.ts';
-import { paceOf } from './order-list.ts';
 
 /** A form that shows the price of an order, and then places it. */
 export const newOrderRoutes = (parts: ConsoleParts): Hono =>
@@ -132,7 +131,7 @@ async function priceOf({ database }: ConsoleParts, source: ServedSource, form: O
   const list = { source: source.name, schema: source.schema, name: form.resource, job };
   const estimate = await estimateReading(database, list, rangeOf(source, form));
   const { free, limit } = await source.usage();
-  const finish = finishTime(estimate.requests, await paceOf(source), await databaseNow(database));
+  const finish = finishTime(estimate.requests, paceOf(source.rules, await source.usage()), await databaseNow(database));
   return { estimate, free, limit, finishesAt: estimate.neverRead > 0 ? null : finish };
 }
 

@@ -3,12 +3,11 @@ import { groupBy } from '../../../engine/group-by.ts';
 import type { Database } from '../../../warehouse/database/database.ts';
 import { databaseNow } from '../../../warehouse/database/now.ts';
 import { findReader } from '../../../warehouse/database/source-lock.ts';
-import { stampMs } from '../../../warehouse/database/stamp.ts';
 import { allOpenOrders, type Order, type OrderState } from '../../../warehouse/ledgers/orders.ts';
 import { type OrderProgress, orderProgress } from '../../../warehouse/reports/order-progress.ts';
 import type { ListedOrder } from '../../../warehouse/reports/run-history.ts';
 import { count, plural } from '../../format.ts';
-import { estimateRemaining, type Pace, type RemainingWork } from '../../orders/order-cost.ts';
+import { estimateRemaining, paceOf, type RemainingWork } from '../../orders/order-cost.ts';
 import { rangeText } from '../../orders/order-range.ts';
 import { allows, CHANGES, type OrderChange } from '../../orders/order-requests.ts';
 import type { Badge } from '../../status/condition.ts';
@@ -44,7 +43,7 @@ export async function withProgress(
   orders: readonly Order[],
   sharing: number,
 ): Promise<ShownOrder[]> {
-  const pace = await paceOf(source);
+  const pace = paceOf(source.rules, await source.usage());
   const now = await databaseNow(database);
   const isRead = (await findReader(database, source.name)) !== null;
   const shown: ShownOrder[] = [];
@@ -55,12 +54,6 @@ export async function withProgress(
     shown.push({ ...order, state: shownOrderState(order.state, { isRead, isServed: true }), progress, left });
   }
   return shown;
-}
-
-/** How fast the source can be read now. */
-export async function paceOf(source: ServedSource): Promise<Pace> {
-  const { limit, nextFreeAt } = await source.usage();
-  return { limit, windowMs: source.rules.windowMs, nextFreeAt: nextFreeAt === null ? null : stampMs(nextFreeAt) };
 }
 
 /** `backfill of`, the resource, and `2024-01-01 .. end`. */
