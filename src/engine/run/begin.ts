@@ -46,8 +46,7 @@ export async function begin(
   // Until a live task of a resource can continue, nothing on a lower lane starts there; a backfill would always block it.
   const held = new Map<Resource, number>();
   for (const task of lanes) {
-    // One more for live readings: a backfill's readings hold theirs until their slices end.
-    if (loop.running.size >= engine.concurrency + (task.lane === 'live' ? 1 : 0)) break;
+    if (loop.running.size >= engine.concurrency + spareFor(loop, task)) break;
     if (rank(task) > (held.get(task.resource) ?? Number.POSITIVE_INFINITY)) continue;
     const { resource } = task;
     const next = await nextOrFailure(loop, task, now);
@@ -112,6 +111,10 @@ async function nextFor(engine: Engine, task: Task, now: number): Promise<Next> {
   if (next !== 'done') return next;
   return (await distrustCounts(engine, task)) ? 'blocked' : recount(engine, task, missing);
 }
+
+/** One more for a live reading: those of a backfill hold theirs until their slices end. */
+const spareFor = ({ tasks }: Loop, { lane }: Task): number =>
+  lane === 'live' && tasks.some(other => other.lane !== 'live' && other.underWay.size > 0) ? 1 : 0;
 
 const rank = (task: Task): number => (task.kind === 'hint' ? -1 : rankOf(task.lane));
 

@@ -124,10 +124,18 @@ export function planOf(seed: number, given: Given = {}): Plan {
     actions: Array.from({ length: random.int(2, 5) }, (_, index) => {
       const putBack = putBackOf(seed, index, given);
       const action = actionOf(random, { first: index === 0, faults: given.faults, shared: limit, others });
-      return { ...action, putBack, ...(given.sequential ? { crashes: [], rival: false } : {}) };
+      return { ...action, putBack, ...(given.sequential ? steadily(action) : {}) };
     }),
   };
 }
+
+/** Nothing happens at a commit, as the next request may be on its way by then, or not. */
+const steadily = ({ faults }: Pick<Action, 'faults'>): Partial<Action> => ({
+  crashes: [],
+  rival: false,
+  changeChance: 0,
+  faults: faults.map(fault => ({ ...fault, atCommit: 0 })),
+});
 
 /** One seed in ten has such steps. Those that name their variants stay without them, as without points that were added later. */
 function putBackOf(seed: number, index: number, { putBack, variants, sequential }: Given): Action['putBack'] {

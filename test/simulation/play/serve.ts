@@ -27,6 +27,11 @@ export async function serve(world: World, action: Action, crash: Crash | undefin
   const lockLost = new Promise<void>(resolve => {
     undead = resolve;
   });
+  const breakNext = () => {
+    for (const { atCommit, fault, count } of action.faults)
+      if (atCommit === commits) sandbox.failNext(fault, count, listsHitBy(fault));
+  };
+  breakNext();
   const onEvent = (event: LoopEvent, self: Process) => {
     if (event.kind !== 'committed') return;
     commits++;
@@ -38,8 +43,7 @@ export async function serve(world: World, action: Action, crash: Crash | undefin
     watch.look();
     const overspent = checkReading(step);
     if (overspent !== null) world.problems.push(overspent);
-    for (const planned of action.faults)
-      if (planned.atCommit === commits) sandbox.failNext(planned.fault, planned.count, listsHitBy(planned.fault));
+    breakNext();
     if (random.chance(action.changeChance)) change(world, random.int(1, 3));
     if (random.chance(action.changeChance * action.restoreChance)) restoreOne(sandbox, random);
     if (action.rival && commits === 1) beside.push(rivalReads(world));
