@@ -107,7 +107,7 @@ async function serve(engine: Engine, clock: Clock, loop: LoopActivity, signal: A
       loop.isRunning = true;
       await runLoop(
         engine,
-        { orders: () => true, slots: true, pace: 'even', memory, othersWait: () => false },
+        { orders: () => true, slots: true, agenda: memory, othersWait: () => false },
         signal,
       ).finally(() => {
         loop.isRunning = false;

@@ -62,7 +62,6 @@ export interface Config {
   readonly alertWebhookUrl: string | null;
   readonly freshnessLimitMs: number;
   /** How the service spends requests: evenly at all times, or only at the ticks of the schedule. */
-  readonly pace: 'even' | 'ticks';
   /** Days that finished bookkeeping and history are kept; null: for ever. */
   readonly retention: {
     readonly requests: number;

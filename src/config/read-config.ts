@@ -72,7 +72,7 @@ export function readConfig(options: {
   const sources = file ? described : [createSource(data, single)];
   return createConfig(data, {
     sources,
-    warnings: findPublicKeys(environment),
+    warnings: [...findPublicKeys(environment), ...findRetired(textOf)],
     secrets: [...new Set([...findSecrets(texts), ...sources.flatMap(source => source.settings?.apiKey ?? [])])],
     shown: [
       ...SETTING_NAMES.map(each => ({ name: each, value: showValue(each, data[each]), from: originOf(each) })),
@@ -91,6 +91,16 @@ function rejectedSettings(issues: readonly { path: PropertyKey[]; message: strin
     return `${name} ${describeRejected(name, text)}; expected ${message}.${serviceLinkAdvice(name, text)}`;
   });
 }
+
+/** Settings of earlier versions that have no effect any more. */
+const RETIRED: Readonly<Record<string, string>> = {
+  SLUICE_PACE: 'requests are always spread evenly over time',
+};
+
+const findRetired = (textOf: (name: string) => string | undefined): string[] =>
+  Object.entries(RETIRED).flatMap(([name, why]) =>
+    textOf(name) === undefined ? [] : [`${name} is no longer used: ${why}. Remove it from the settings.`],
+  );
 
 function missingSource(texts: SettingTexts): string[] {
   const expected = {
@@ -120,7 +130,6 @@ function createConfig(data: SettingValues, own: Pick<Config, 'sources' | 'secret
     drainMs: data.SLUICE_DRAIN_SECONDS * SECOND,
     alertWebhookUrl: data.ALERT_WEBHOOK_URL ?? null,
     freshnessLimitMs: data.FRESHNESS_LIMIT_MINUTES * MINUTE,
-    pace: data.SLUICE_PACE,
     retention: {
       requests: data.RETENTION_REQUESTS_DAYS,
       runs: data.RETENTION_RUNS_DAYS,
@@ -172,7 +181,7 @@ function findUnknownSettings({ names, textOf }: RawSettings, keys: ReadonlySet<s
     const prefix = PREFIXES.find(each => name.startsWith(each));
     // A malformed line of .env may yield a name that holds its value.
     if (prefix === undefined || !/^\w+$/.test(name)) return [];
-    if (isSetting(name) || isOfOthers(name, textOf(name))) return [];
+    if (isSetting(name) || name in RETIRED || isOfOthers(name, textOf(name))) return [];
     const near = nearestSetting(name, prefix);
     // The key of a source in another sources file that shares this environment.
     if (keys?.has(name) || (keys !== null && near === undefined && /KEY/.test(name))) return [];

@@ -48,7 +48,6 @@ export const SCHEMA = z.object({
     text => /^[\x21-\x7e]{16,}$/.test(text),
   ).optional(),
   SLUICE_DRAIN_SECONDS: wholeNumber(0, 3600).default(30),
-  SLUICE_PACE: oneOf('even', 'ticks').default('even'),
   ALERT_WEBHOOK_URL: checked(
     'an https:// URL (http:// only for localhost), without user and password',
     isWebUrl,

@@ -48,7 +48,7 @@ async function showAgenda(session: Session): Promise<0> {
 
 type SourceAgenda = Awaited<ReturnType<typeof readSource>>;
 
-async function readSource({ jobs, settings }: Session, database: Database, source: SourceConfig) {
+async function readSource({ jobs }: Session, database: Database, source: SourceConfig) {
   const { name, schema } = source;
   const usage = source.settings ? await openLedger(database, name, source.settings).usage() : null;
   const rules = { ...agendaRules(source), limit: usage?.limit ?? source.limit };
@@ -58,7 +58,7 @@ async function readSource({ jobs, settings }: Session, database: Database, sourc
   return {
     source: name,
     service: await isServiceRunning(database, name),
-    pace: settings.pace,
+    pace: 'even',
     secondsPerRequest: rules.windowMs / rules.limit / 1000,
     limit: rules.limit,
     used: usage?.used ?? null,
@@ -85,11 +85,8 @@ function draw(session: Session, agenda: SourceAgenda): string {
 }
 
 /** `1 request every 3.6 s; 412 of 1,000 used in this window`. */
-function paceLine({ pace, secondsPerRequest, limit, used }: SourceAgenda): string {
-  const spending =
-    pace === 'ticks'
-      ? 'Requests only at ticks of the schedule (SLUICE_PACE=ticks)'
-      : `1 request every ${significant(secondsPerRequest)} s`;
+function paceLine({ secondsPerRequest, limit, used }: SourceAgenda): string {
+  const spending = `1 request every ${significant(secondsPerRequest)} s`;
   return used === null ? spending : `${spending}; ${count(used)} of ${count(limit)} used in this window`;
 }
 

@@ -25,9 +25,8 @@ export async function readDue(
   source: OpenSource,
   { pulse, memory, othersWait }: { pulse: Pulse; memory: AgendaMemory; othersWait: () => boolean },
 ): Promise<Date | null> {
-  const { settings, clock, signal, draining } = session;
+  const { clock, signal, draining } = session;
   const log = session.log.child({ source: source.name });
-  const { pace } = settings;
   const onEvent = (event: LoopEvent) => {
     pulse.beat(source.name);
     logEvent(log, event);
@@ -42,8 +41,7 @@ export async function readDue(
     slots: true,
     draining,
     yields: true,
-    pace,
-    memory,
+    agenda: memory,
     othersWait: async () => {
       // Asked whenever the loop only keeps its pace.
       pulse.beat(source.name);
@@ -56,7 +54,7 @@ export async function readDue(
     const due = await whatIsDue(database.kysely, source.name);
     const hinted = due.now ? [] : await dueHints(database.kysely, source.name, source);
     // The agenda always has a question. One whose turn was short has nothing to ask for now, or others wait.
-    const asks = pace === 'even' && (turn === 0 || (!othersWait() && clock.now() - begunAt > MINUTE));
+    const asks = turn === 0 || (!othersWait() && clock.now() - begunAt > MINUTE);
     if (!due.now && hinted.length === 0 && !asks) {
       const { at } = due;
       // The regular wake-up comes within a minute.

@@ -43,8 +43,8 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
       { source },
       'the clock of the database was put back: what was read while it was ahead counts as read now',
     );
-    serves.memory?.attempts.clear();
-    serves.memory?.cutAt.clear();
+    serves.agenda?.attempts.clear();
+    serves.agenda?.cutAt.clear();
     // Some readings begin anew.
     await takeOver(engine, true);
   }
@@ -79,8 +79,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     admit: admissions[lane === 'live' ? 'live' : 'others'],
     othersAnswer: (list, at) => othersAnswer(list, engine.resources, { at, begunAt }),
   });
-  const agenda =
-    serves.slots && serves.pace ? await openAgenda(engine, { ...serves, pace: serves.pace }, begunAt) : null;
+  const agenda = serves.slots && serves.agenda ? await openAgenda(engine, serves.agenda, begunAt) : null;
   const loop: Loop = { engine, committer, readerOf, begunAt, tasks: [], agenda, running: new Set(), fatal: null };
   try {
     const nextCommit = () => new Promise<void>(resolve => committed.push(resolve));
@@ -121,7 +120,7 @@ async function refreshTasks(loop: Loop, serves: Serves): Promise<number> {
   note(now);
   // Slices seem to be proven since work that was asked for afterwards.
   seenTime.check();
-  if (orders || loop.tasks.some(({ orderId }) => orderId !== null)) await takeOrders(loop, serves.orders, now);
+  if (orders || loop.tasks.some(({ orderId }) => orderId !== null)) await takeOrders(loop, serves.orders);
   if (hints && serves.slots) for (const task of await takeHinted(loop, now)) addTask(loop, task);
   if (slots && serves.slots) await takeSlots(loop, now);
   return now;

@@ -8,12 +8,10 @@ export interface Serves {
   /** Once aborted, the loop starts nothing new and ends with the readings in progress. */
   readonly draining?: AbortSignal;
   /**
-   * How requests are spent that no order and no tick asks for, with `slots`. `even`: all the time, at the rate that the limit allows.
-   * `ticks`: what has refilled since the tick before, and nothing in between. Default: none are.
+   * Between ticks, asks whatever is worth most, evenly over time at the rate that the limit allows. Holds what an earlier loop of this source left
+   * behind. With `slots`; default: it asks only what ticks and orders do.
    */
-  readonly pace?: 'even' | 'ticks';
-  /** What the agenda of an earlier loop of this source left behind. */
-  readonly memory?: AgendaMemory;
+  readonly agenda?: AgendaMemory;
   /** Whether somebody waits until this loop ends; it ends where it would only wait for its pace. Default: yes. */
   readonly othersWait?: () => boolean | Promise<boolean>;
   /** Ends the loop when the request limit blocks all readings for more than a minute; the next loop continues them. */

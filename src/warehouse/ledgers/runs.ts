@@ -72,21 +72,6 @@ export async function startRun(
   return (rows[0] as { id: string }).id;
 }
 
-/** Requests that the runs for a slot used so far: a stopped run leaves the rest of its share to the next. */
-export async function spentOnSlot(db: Db, source: string, slot: { resource: string; slotAt: string }): Promise<number> {
-  const { requests } = await db
-    .selectFrom('sluice.runs')
-    .select(sql<number>`coalesce(sum(requests), 0)::int`.as('requests'))
-    .where('source', '=', source)
-    .where('resource', '=', slot.resource)
-    .where('kind', '=', 'slot')
-    .where(eb =>
-      eb.or([eb('slot_at', '=', slot.slotAt), eb.and([eb('state', '=', 'waiting'), eb('ended_at', 'is', null)])]),
-    )
-    .executeTakeFirstOrThrow();
-  return requests;
-}
-
 /** CTEs that add to the counters of runs and of their orders. Requests in flight when the run ended count too. */
 export function runCtes(
   all: readonly { readonly runId: string; readonly orderId: string | null; readonly counts: Partial<Counts> }[],

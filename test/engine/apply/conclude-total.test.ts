@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { HOUR } from '../../../src/clock.ts';
+import { newMemory } from '../../../src/engine/run/agenda/agenda.ts';
 import type { LoopEvent } from '../../../src/engine/run/engine.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
 import { monthRange, overlapDays } from '../../../src/engine/slices/date-windows.ts';
@@ -37,13 +38,14 @@ async function open(variants: string) {
     resources: ['transactions'],
     onEvent,
   });
-  /** The slots of some hours; returns the slices that were read. */
+  const serves = { orders: () => false, slots: true, agenda: newMemory(), othersWait: () => false };
+  /** The slots of some hours, and what is asked in the ten minutes after each; returns the slices that were read. */
   const slots = async (hours: number) => {
     read.length = 0;
     for (let hour = 0; hour < hours; hour++) {
       await clock.advance(HOUR);
       await recordSlot(database.kysely, 'main', 'transactions', new Date(clock.now()));
-      await runLoop(engine, { orders: () => false, slots: true, pace: 'ticks' }, new AbortController().signal);
+      await runLoop(engine, serves, new AbortController().signal);
     }
     return [...read];
   };

@@ -33,7 +33,7 @@ test.each([
       for (const hoursAgo of [2, 0, 0]) {
         const at = new Date(Date.now() - hoursAgo * HOUR);
         for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, at);
-        await runLoop(engine, { orders: () => false, slots: true, pace: 'ticks' }, new AbortController().signal);
+        await runLoop(engine, { orders: () => false, slots: true }, new AbortController().signal);
       }
       const { rows } = await database.query(
         `select distinct on (resource) resource, state from sluice.runs where kind = 'slot' order by resource, id desc`,

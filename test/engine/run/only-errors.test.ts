@@ -4,6 +4,7 @@ import { expect, test, vi } from 'vitest';
 import type { Fault } from '../../../sandbox/faults/fault-kinds.ts';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { HOUR } from '../../../src/clock.ts';
+import { newMemory } from '../../../src/engine/run/agenda/agenda.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
 import { createLog } from '../../../src/log.ts';
 import { recordIncidents, sendAlerts } from '../../../src/service/incidents/incident-monitor.ts';
@@ -32,12 +33,13 @@ test('a source that fails for a day gets few requests and one alert, and the nex
       const main = { name: 'main', scheduled };
       const look = () =>
         recordIncidents(watched, main).then(() => sendAlerts(watched, main, new AbortController().signal));
+      const agenda = newMemory();
       const tick = async () => {
         const at = clock.now();
         for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, new Date(at));
         await runLoop(
           engine,
-          { orders: () => true, slots: true, pace: 'ticks', yields: true },
+          { orders: () => true, slots: true, agenda, othersWait: () => false, yields: true },
           new AbortController().signal,
         );
         await look();

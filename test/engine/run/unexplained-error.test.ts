@@ -102,7 +102,7 @@ test.each(BREAKS)('at ticks, it is tried again at the next one, and not before: 
       const at = new Date(Date.now() - hours * HOUR);
       for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, at);
       const sent = sandbox.stats.total;
-      await runLoop(engine, { orders: () => true, slots: true, pace: 'ticks' }, new AbortController().signal);
+      await runLoop(engine, { orders: () => true, slots: true }, new AbortController().signal);
       const { rows } = await database.query<{ resource: string; state: string; reason: string | null }>(
         `select distinct on (resource) resource, state, reason from sluice.runs where kind = 'slot' order by resource, id desc`,
       );

@@ -66,8 +66,8 @@ export interface Plan {
   /** Small pages split even these small lists into many windows and intervals. */
   readonly pageSize: number | 'auto';
   readonly timeoutMs: number;
-  /** How its services spend between ticks. */
-  readonly pace: 'even' | 'ticks';
+  /** Its services ask between ticks. */
+  readonly asks: boolean;
   readonly actions: readonly Action[];
   /** At the end, a repair must bring in further changes. */
   readonly repairs: boolean;
@@ -119,7 +119,7 @@ export function planOf(seed: number, given: Given = {}): Plan {
     pageSize: given.pageSize ?? pageSizeOf(seed, variants),
     timeoutMs: isEndless(variants.fault) ? 400 : 30_000,
     // A separate random stream, so that adding this changed no plan.
-    pace: createRandom(mix(seed, 0x9ace)).pick(['even', 'ticks']),
+    asks: createRandom(mix(seed, 0x9ace)).chance(0.5),
     repairs: given.only === true || random.chance(0.15),
     actions: Array.from({ length: random.int(2, 5) }, (_, index) => {
       const putBack = putBackOf(seed, index, given);

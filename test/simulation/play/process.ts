@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import type { Budget } from '../../../src/budget/budget.ts';
 import { SECOND } from '../../../src/clock.ts';
+import { newMemory } from '../../../src/engine/run/agenda/agenda.ts';
 import type { LoopEvent } from '../../../src/engine/run/engine.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
 import { createLog } from '../../../src/log.ts';
@@ -119,7 +120,11 @@ export async function openProcess(options: {
   const self: Process = {
     async run(slots) {
       if (!engine) return { end: 'killed' };
-      return runLoop(engine, { orders: () => true, slots, pace: plan.pace }, stop.signal).then(
+      return runLoop(
+        engine,
+        { orders: () => true, slots, ...(plan.asks ? { agenda: newMemory() } : {}) },
+        stop.signal,
+      ).then(
         (): Outcome => ({ end: life.dead ? 'killed' : 'done' }),
         (error: unknown): Outcome => (life.dead ? { end: 'killed' } : { end: 'failed', error }),
       );

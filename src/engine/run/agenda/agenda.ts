@@ -7,7 +7,6 @@ import type { Task } from '../../task/task.ts';
 
 /** What a loop asks of its own accord, and how fast. */
 export interface Agenda {
-  readonly by: 'even' | 'ticks';
   /** The task of each list that has a schedule: it counts for the run of the list's last tick. */
   readonly tasks: Map<Resource, Task>;
   /** Tasks with a question that is being read, those of an earlier tick included, and the requests that it is expected to take. */

@@ -1,5 +1,5 @@
 import { STEPS } from '../../../budget/forecast.ts';
-import { HOUR, SECOND } from '../../../clock.ts';
+import { SECOND } from '../../../clock.ts';
 import type { MissingRow } from '../../../warehouse/rows/missing-rows.ts';
 import { type AgendaList, factsOf } from '../../agenda/list-facts.ts';
 import { refill, spend, startPace, waitFor } from '../../agenda/pace.ts';
@@ -33,18 +33,17 @@ export async function askNext(loop: Loop, agenda: Agenda, now: number): Promise<
   const othersWait = loop.tasks.length > 0;
   const granted = engine.granted();
   const spent = spend(memory.pace ?? startPace(now), granted - agenda.granted);
-  memory.pace = refill(spent, now, paceRule(engine, agenda, othersWait));
+  memory.pace = refill(spent, now, paceRule(engine, agenda.limit, othersWait));
   agenda.granted = granted;
   if (now - agenda.limit.at >= looksEveryMs(engine)) agenda.limit = await lookAtLimit(engine, now);
-  const rule = paceRule(engine, agenda, othersWait);
+  const rule = paceRule(engine, agenda.limit, othersWait);
   const underWay = [...agenda.asking.values()].reduce((sum, requests) => sum + requests, 0);
   const wait = waitFor(spend(memory.pace, underWay), rule);
   // What is left may last better by then.
-  if (wait > 0) return now + (agenda.by === 'even' ? Math.min(wait, engine.windowMs / STEPS) : wait);
+  if (wait > 0) return now + Math.min(wait, engine.windowMs / STEPS);
   await cutLists(loop, agenda, now);
   const asked = best((await questions(loop, agenda, now)).filter(isWorthIt));
-  if (asked === null || !isFree(engine, agenda.limit, asked))
-    return rule.rate > 0 ? now + LATER_MS : Number.POSITIVE_INFINITY;
+  if (asked === null || !isFree(engine, agenda.limit, asked)) return now + LATER_MS;
   ask(loop, agenda, asked, now);
   return null;
 }
@@ -66,7 +65,7 @@ interface OfList extends AgendaList {
 
 async function questions(loop: Loop, agenda: Agenda, now: number): Promise<OfTask[]> {
   const { engine } = loop;
-  const { by, tasks, memory } = agenda;
+  const { tasks, memory } = agenda;
   const lists: OfList[] = [];
   for (const [resource, task] of tasks)
     await forList(loop, agenda, task, async () => {
@@ -75,15 +74,9 @@ async function questions(loop: Loop, agenda: Agenda, now: number): Promise<OfTas
       const missing = await knownMissing(engine, resource);
       lists.push({ list: resource, wish: task, missing, attempts: attemptsFor(memory, resource, missing) });
     });
-  // What a tick brings may take long for a sweep; age alone lets every question come up in the end.
-  const rules = by === 'ticks' ? { ...engine, mostSweeps: Number.POSITIVE_INFINITY } : engine;
-  return factsOf(rules, lists, engine.resources, now).flatMap(facts => {
-    const task = facts.wish;
-    const sinceTick = (now - task.since) / HOUR;
-    // At ticks, each question is asked once, or as often as there is something to settle.
-    const isOpen = ({ age, waiting }: Question) => by === 'even' || waiting !== undefined || age > sinceTick;
-    return questionsOf(facts).flatMap(each => (isOpen(each) ? { ...each, task } : []));
-  });
+  return factsOf(engine, lists, engine.resources, now).flatMap(facts =>
+    questionsOf(facts).map(each => ({ ...each, task: facts.wish })),
+  );
 }
 
 /** Until its reading ends, it counts as the requests that it is expected to take. */

@@ -1,11 +1,10 @@
 import { lastingRate, STEPS, wholeLimit } from '../../../budget/forecast.ts';
 import { lastSlotRuns } from '../../../warehouse/ledgers/slots.ts';
-import { type Pace, type PaceRule, startPace } from '../../agenda/pace.ts';
+import type { Pace, PaceRule } from '../../agenda/pace.ts';
 import type { Resource } from '../../resource.ts';
 import { createTask, type Task } from '../../task/task.ts';
 import type { Engine } from '../engine.ts';
-import type { Serves } from '../serves.ts';
-import { type Agenda, type LimitSeen, newMemory } from './agenda.ts';
+import type { Agenda, AgendaMemory, LimitSeen } from './agenda.ts';
 import { rests } from './rest.ts';
 
 /** The share of the limit that the agenda leaves to people and hints. */
@@ -14,15 +13,10 @@ const RESERVE = 0.005;
 const LEAST_SAVED = 4;
 
 /**
- * How fast the agenda may spend: evenly, so that what is left lasts, or only what ticks have brought. While others wait for requests it takes
- * half. It saves what can be spent during one step of the forecast.
+ * How fast the agenda may spend: evenly, so that what is left lasts. While others wait for requests it takes half. It saves what can be
+ * spent during one step of the forecast.
  */
-export function paceRule(
-  { limit, windowMs }: Engine,
-  { by, limit: { forecast } }: Pick<Agenda, 'by' | 'limit'>,
-  othersWait: boolean,
-): PaceRule {
-  if (by === 'ticks') return { rate: 0, most: limit };
+export function paceRule({ limit, windowMs }: Engine, { forecast }: LimitSeen, othersWait: boolean): PaceRule {
   const rate = Math.min(lastingRate(forecast, RESERVE * limit), limit / windowMs);
   return { rate: othersWait ? rate / 2 : rate, most: Math.max(limit / STEPS, Math.min(LEAST_SAVED, limit)) };
 }
@@ -40,13 +34,9 @@ export const freeFor = ({ limit, granted }: Engine, seen: LimitSeen): number =>
   seen.forecast.free - (granted() - seen.granted) - RESERVE * limit;
 
 /** Opens the agenda of the lists that had a tick before. A list whose last tick failed is left to the next, unless it has answered since. */
-export async function openAgenda(
-  engine: Engine,
-  { pace: by, memory = newMemory() }: { readonly pace: Agenda['by'] } & Pick<Serves, 'memory'>,
-  now: number,
-): Promise<Agenda> {
+export async function openAgenda(engine: Engine, memory: AgendaMemory, now: number): Promise<Agenda> {
   const limit = await lookAtLimit(engine, now);
-  memory.pace ??= firstPace(engine, by, limit);
+  memory.pace ??= firstPace(engine, limit);
   const tasks = new Map<Resource, Task>();
   const runs = await lastSlotRuns(engine.database.kysely, engine.source);
   for (const resource of engine.resources) {
@@ -54,13 +44,12 @@ export async function openAgenda(
     if (run && !rests(resource, run.failure, run.at)) tasks.set(resource, agendaTask(resource, run.runId, now));
   }
   const granted = engine.granted();
-  return { by, tasks, asking: new Map(), ended: [], failing: new Map(), granted, limit, memory };
+  return { tasks, asking: new Map(), ended: [], failing: new Map(), granted, limit, memory };
 }
 
 /** What is left of the limit tells how many requests were saved. */
-function firstPace(engine: Engine, by: Agenda['by'], seen: LimitSeen): Pace {
-  if (by === 'ticks') return startPace(seen.at);
-  const { most } = paceRule(engine, { by, limit: seen }, false);
+function firstPace(engine: Engine, seen: LimitSeen): Pace {
+  const { most } = paceRule(engine, seen, false);
   return { saved: Math.min(Math.max(freeFor(engine, seen), 0), most), at: seen.at };
 }
 

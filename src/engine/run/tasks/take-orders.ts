@@ -1,20 +1,19 @@
 import { SluiceError } from '../../../errors.ts';
 import { type Order, openOrders, setOrderState } from '../../../warehouse/ledgers/orders.ts';
 import { endRun, startRun } from '../../../warehouse/ledgers/runs.ts';
-import { lastSlotAt } from '../../../warehouse/ledgers/slots.ts';
 import { createTask, type Task } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
-import { addTask, shareOf } from './add-task.ts';
+import { addTask } from './add-task.ts';
 
 /** Creates tasks for open orders, and drops the tasks of paused and cancelled ones. */
-export async function takeOrders(loop: Loop, isServed: (order: Order) => boolean, now: number): Promise<void> {
+export async function takeOrders(loop: Loop, isServed: (order: Order) => boolean): Promise<void> {
   const { database, source } = loop.engine;
   const orders = await openOrders(database.kysely, source);
   await dropEnded(loop, orders);
   for (const order of orders) {
     const isTask = loop.tasks.some(task => task.orderId === order.id);
     if (order.state === 'paused' || order.rests || isTask || !isServed(order)) continue;
-    await takeOrder(loop, order, now);
+    await takeOrder(loop, order);
   }
 }
 
@@ -28,7 +27,7 @@ async function dropEnded(loop: Loop, orders: readonly Order[]): Promise<void> {
   }
 }
 
-async function takeOrder(loop: Loop, order: Order, now: number): Promise<void> {
+async function takeOrder(loop: Loop, order: Order): Promise<void> {
   const { engine } = loop;
   const { source } = engine;
   const { kysely } = engine.database;
@@ -41,7 +40,6 @@ async function takeOrder(loop: Loop, order: Order, now: number): Promise<void> {
   const { id: orderId, kind } = order;
   const runId = await startRun(kysely, { source, resource: resource.name, kind, orderId, slotAt: null });
   await setOrderState(kysely, orderId, ['waiting'], 'running');
-  const previousAt = await lastSlotAt(kysely, source, resource.name);
   addTask(
     loop,
     createTask({
@@ -51,7 +49,8 @@ async function takeOrder(loop: Loop, order: Order, now: number): Promise<void> {
       orderId,
       since: order.createdAt,
       lane: kind === 'sync' ? 'live' : kind,
-      allowance: shareOf(loop, resource, { previousAt, now }),
+      // A sync gets its share once it is decided what it may spend.
+      allowance: 0,
       from: order.dateFrom,
       to: order.dateTo,
       reportOnly: kind === 'verify' && !order.repair,

@@ -1,10 +1,9 @@
-import { endRun, spentOnSlot, startRun } from '../../../warehouse/ledgers/runs.ts';
+import { endRun, startRun } from '../../../warehouse/ledgers/runs.ts';
 import { lastSlotRuns, openSlots, takeSlot } from '../../../warehouse/ledgers/slots.ts';
-import { spend, startPace } from '../../agenda/pace.ts';
 import { createTask } from '../../task/task.ts';
 import { agendaTask } from '../agenda/open-agenda.ts';
 import type { Loop } from '../engine.ts';
-import { addTask, shareOf } from './add-task.ts';
+import { addTask } from './add-task.ts';
 
 type Slot = Awaited<ReturnType<typeof openSlots>>[number];
 
@@ -25,7 +24,6 @@ async function take(loop: Loop, slot: Slot, now: number): Promise<void> {
   const { source } = engine;
   const { kysely } = engine.database;
   const resource = engine.resources.find(each => each.name === slot.resource);
-  const spent = await spentOnSlot(kysely, source, slot);
   const started = { source, resource: slot.resource, kind: 'slot', orderId: null, slotAt: slot.slotAt };
   const last = (await lastSlotRuns(kysely, source)).get(slot.resource);
   const runId = await startRun(kysely, started);
@@ -34,10 +32,6 @@ async function take(loop: Loop, slot: Slot, now: number): Promise<void> {
     // Left open, the slot would be due forever.
     await endRun(kysely, runId, { state: 'failed', reason: `There is no job for "${slot.resource}".` });
     return;
-  }
-  if (agenda?.by === 'ticks') {
-    const share = shareOf(loop, resource, { previousAt: slot.previousAt, now: slot.at });
-    agenda.memory.pace = spend(agenda.memory.pace ?? startPace(now), -Math.max(share - spent, 0));
   }
   agenda?.tasks.set(resource, agendaTask(resource, runId, now));
   addTask(

@@ -36,7 +36,7 @@ async function withResource(
     const tick = async () => {
       const before = sandbox.stats.total;
       for (const resource of resources) await recordSlot(database.kysely, 'main', resource, new Date(clock.now()));
-      await runLoop(engine, { orders: () => false, slots: true, pace: 'ticks' }, new AbortController().signal);
+      await runLoop(engine, { orders: () => false, slots: true }, new AbortController().signal);
       return sandbox.stats.requests
         .slice(before - sandbox.stats.total || sandbox.stats.requests.length)
         .map(each => each.path);

@@ -22,7 +22,7 @@ test('the agenda forgets how often it asked for rows that are no longer missing'
       const [id] = passed < 30 * MINUTE ? ids.splice(0, 1) : [];
       if (id !== undefined) sandbox.remove('customers', id);
       for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, new Date(at));
-      const serves = { orders: () => false, slots: true, pace: 'even', memory, othersWait: () => false } as const;
+      const serves = { orders: () => false, slots: true, agenda: memory, othersWait: () => false } as const;
       await runLoop(engine, serves, new AbortController().signal);
       await clock.advance(at + 15 * MINUTE - clock.now());
     }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../../../sandbox/sandbox.ts';
 import { HOUR, MINUTE } from '../../../../src/clock.ts';
+import { newMemory } from '../../../../src/engine/run/agenda/agenda.ts';
 import { runLoop } from '../../../../src/engine/run/loop.ts';
 import { recordSlot } from '../../../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../../../support/compare.ts';
@@ -26,7 +27,7 @@ test('windows are cut anew without a request, and what changes in them still arr
 
     const tick = async () => {
       for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, new Date(clock.now()));
-      await runLoop(engine, { orders: () => false, slots: true, pace: 'even' }, new AbortController().signal);
+      await runLoop(engine, { orders: () => false, slots: true, agenda: newMemory() }, new AbortController().signal);
       await clock.advance(15 * MINUTE);
     };
     await tick();

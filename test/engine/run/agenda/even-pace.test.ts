@@ -23,7 +23,7 @@ test('loops that follow each other share one pace, which counts the requests of 
     const memory = newMemory();
     const sent = async () => {
       const before = sandbox.stats.total;
-      const serves = { orders: () => false, slots: true, pace: 'even', memory } as const;
+      const serves = { orders: () => false, slots: true, agenda: memory } as const;
       await runLoop(engine, serves, new AbortController().signal);
       return sandbox.stats.total - before;
     };

@@ -34,7 +34,7 @@ async function withService(fn: (served: Served) => Promise<void>): Promise<void>
       for (let passed = 0; passed < ms; passed += 15 * MINUTE) {
         const at = clock.now();
         for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, new Date(at));
-        const serves = { orders: () => false, slots: true, pace: 'even', memory, othersWait: () => false } as const;
+        const serves = { orders: () => false, slots: true, agenda: memory, othersWait: () => false } as const;
         await runLoop(engine, serves, new AbortController().signal).catch((error: unknown) => error);
         await clock.advance(at + 15 * MINUTE - clock.now());
       }
@@ -103,7 +103,7 @@ test('a key that is rejected between ticks is tried once, and the runs of the la
     await pass(15 * MINUTE);
     const engine = await openEngine(database, { ...sandbox, apiKey: 'revoked' }, { clock });
     const before = sandbox.stats.total;
-    const serves = { orders: () => false, slots: true, pace: 'even', memory: newMemory() } as const;
+    const serves = { orders: () => false, slots: true, agenda: newMemory() } as const;
     for (let wakeUp = 0; wakeUp < 5; wakeUp++)
       await runLoop(engine, serves, new AbortController().signal).catch((error: unknown) => error);
     expect(sandbox.stats.total - before).toBeGreaterThan(0);

@@ -46,8 +46,7 @@ test('a hint is served within seconds although the agenda uses the whole limit',
     const serves = {
       orders: () => true,
       slots: true,
-      pace: 'even',
-      memory: newMemory(),
+      agenda: newMemory(),
       othersWait: () => false,
     } as const;
     const service = (async () => {
