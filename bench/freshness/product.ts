@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openSandbox } from '../../sandbox/sandbox.ts';
 import type { Budget } from '../../src/budget/budget.ts';
 import { type Clock, HOUR, MINUTE, SECOND } from '../../src/clock.ts';
-import { newMemory } from '../../src/engine/run/agenda/agenda.ts';
+import { newMemory } from '../../src/engine/run/agenda.ts';
 import type { Engine } from '../../src/engine/run/engine.ts';
 import { runLoop } from '../../src/engine/run/loop.ts';
 import { isKind } from '../../src/errors.ts';

@@ -46,6 +46,7 @@ export interface RecordedPlan {
   readonly seed: number;
   readonly list: RecordedList & { readonly reading: readonly string[]; readonly turn: number };
   readonly task: Omit<Wish, 'progress' | 'targets' | 'failure'> & {
+    readonly absent: boolean;
     /** What needed no more reading, by the text of the slice or with a word before it. */
     readonly settled: readonly string[];
     readonly targets: readonly string[];

@@ -24,14 +24,14 @@ export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown;
     pauses: new Set<number>(),
     intervals: intervals.map(parseSlice) as IdSlice[],
   };
-  const open: Wish = {
+  const wish: Wish = {
     ...rest,
     targets: targets.map(parseSlice),
     failure: failure === null ? null : { kind: failure },
     progress,
   };
-  const wish = { ...open, absent: open.absent || isKnownAbsent(inUse, open, now) };
-  const next = plan({ list: inUse, wish, missing: missing ?? [], now, today, affordable });
+  const absent = task.absent || isKnownAbsent(inUse, wish, now);
+  const next = plan({ list: inUse, wish, absent, missing: missing ?? [], now, today, affordable });
   const left = wish.kind === 'hint' ? openTargets(inUse, wish).slice(typeof next === 'string' ? 0 : 1) : wish.targets;
   const chosen = isChoice(next) ? sliceText(next.slice) : null;
   const wasChosen = typeof recorded.next === 'object' ? recorded.next.slice : null;
@@ -42,7 +42,7 @@ export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown;
       recorded.targets,
       recorded.absent,
     ],
-    is: [withoutOrder(recorded, shown(next), chosen), settledBy(next), left.map(sliceText), wish.absent],
+    is: [withoutOrder(recorded, shown(next), chosen), settledBy(next), left.map(sliceText), absent],
     chosen,
   };
 }

@@ -2,12 +2,14 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Budget } from '../../src/budget/budget.ts';
 import { createLedger } from '../../src/budget/ledger/ledger.ts';
 import { type Clock, HOUR, systemClock } from '../../src/clock.ts';
+import { type AgendaMemory, newMemory } from '../../src/engine/run/agenda.ts';
 import type { Engine, LoopEvent } from '../../src/engine/run/engine.ts';
 import { runLoop } from '../../src/engine/run/loop.ts';
 import { openEngine as openProductEngine } from '../../src/engine/run/open-engine.ts';
 import { createLog, type Log } from '../../src/log.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { createOrder, type Order, type OrderKind, readOrders } from '../../src/warehouse/ledgers/orders.ts';
+import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
 import { JOBS, MAIN, type TestResource } from './resources.ts';
 
 /** The product's engine against a sandbox, as source `main`. */
@@ -60,6 +62,15 @@ export async function openEngine(
     log: options.log ?? createLog({ level: process.env.LOG_LEVEL ?? 'silent', secrets: [] }),
     ...(options.onEvent ? { onEvent: options.onEvent } : {}),
   });
+}
+
+/** Serves a tick of each list and, as a service does, asks between ticks: so many requests at least (default 0), and what its pace has saved. */
+export async function serveTick(engine: Engine, asks = 0, agenda: AgendaMemory = newMemory()): Promise<void> {
+  const { database, source, resources, clock, granted } = engine;
+  for (const { name } of resources) await recordSlot(database.kysely, source, name, new Date(clock.now()));
+  const most = granted() + asks;
+  const serves = { orders: () => true, slots: true, agenda, othersWait: () => granted() >= most };
+  await runLoop(engine, serves, new AbortController().signal);
 }
 
 /** Creates an order of this kind for every resource of the engine, serves the orders, and returns them as they ended. */

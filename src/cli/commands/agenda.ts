@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { SourceConfig } from '../../config/config.ts';
 import { embeddedStatus } from '../../embedded-postgres/embedded-server.ts';
 import { needsOf } from '../../engine/agenda/list-facts.ts';
-import { readAgenda } from '../../engine/run/agenda/read-agenda.ts';
+import { readAgenda } from '../../engine/run/read-agenda.ts';
 import { count, durationText } from '../../service/format.ts';
 import { nextQuestions } from '../../service/status/next-questions.ts';
 import type { Database } from '../../warehouse/database/database.ts';

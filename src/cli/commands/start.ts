@@ -3,7 +3,7 @@ import { withAnySignal } from '../../any-signal.ts';
 import { MINUTE, SECOND } from '../../clock.ts';
 import { embeddedStatus, openEmbedded } from '../../embedded-postgres/embedded-server.ts';
 import { limitServerLog } from '../../embedded-postgres/server-process.ts';
-import { type AgendaMemory, newMemory } from '../../engine/run/agenda/agenda.ts';
+import { type AgendaMemory, newMemory } from '../../engine/run/agenda.ts';
 import { explain, isKind } from '../../errors.ts';
 import { refuseUnprotectedHost } from '../../service/access/token-guard.ts';
 import { createPulse, type Pulse, watchEventLoop } from '../../service/health/pulse.ts';

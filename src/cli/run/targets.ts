@@ -3,7 +3,7 @@ import type { SourceConfig } from '../../config/config.ts';
 import { type AgendaRules, hourlyLimit, needsOf } from '../../engine/agenda/list-facts.ts';
 import { MOST_FOR_TARGETS, type Need } from '../../engine/agenda/target-weights.ts';
 import type { Job } from '../../engine/job.ts';
-import { readAgenda } from '../../engine/run/agenda/read-agenda.ts';
+import { readAgenda } from '../../engine/run/read-agenda.ts';
 import { count, durationText } from '../../service/format.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { agendaRules, schedulesOf } from '../session/source-settings.ts';

@@ -1,7 +1,6 @@
 import { MINUTE } from '../../clock.ts';
-import type { AgendaMemory } from '../../engine/run/agenda/agenda.ts';
-import type { LoopEvent } from '../../engine/run/engine.ts';
-import type { Serves } from '../../engine/run/serves.ts';
+import type { AgendaMemory } from '../../engine/run/agenda.ts';
+import type { LoopEvent, Serves } from '../../engine/run/engine.ts';
 import { explain, isKind, type SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Pulse } from '../../service/health/pulse.ts';

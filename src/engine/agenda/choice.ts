@@ -35,8 +35,6 @@ export interface Wish {
   readonly targets: readonly Slice[];
   /** Rows the source counted when the task first asked; null before. */
   readonly counted: number | null;
-  /** The source does not offer the list. */
-  readonly absent: boolean;
   readonly failure: { readonly kind: string } | null;
   readonly progress: Progress;
 }
@@ -52,6 +50,8 @@ export interface PlanFacts {
   readonly wish: Wish;
   /** Rows that are missing, the oldest first. */
   readonly missing: readonly MissingRow[];
+  /** The source is known not to offer the list. Default: false. */
+  readonly absent?: boolean;
   readonly now: number;
   /** The day it is at the source. */
   readonly today: Day;
@@ -82,7 +82,7 @@ export interface Pause {
   readonly until: number;
 }
 
-export const isPause = (next: Next): next is Pause => typeof next === 'object' && 'until' in next;
+export const isPause = (next: unknown): next is Pause => typeof next === 'object' && next !== null && 'until' in next;
 
 export const isChoice = (next: Next): next is Choice => typeof next === 'object' && 'slice' in next;
 

@@ -28,6 +28,7 @@ export interface AgendaList {
   readonly wish: Wish;
   /** Rows that are missing, the oldest first. */
   readonly missing: readonly MissingRow[];
+  readonly absent?: boolean;
   readonly attempts?: ReadonlyMap<string, Attempts>;
 }
 
@@ -95,7 +96,6 @@ export const shownWish = (now: number): Wish => ({
   allowance: 0,
   targets: [],
   counted: null,
-  absent: false,
   failure: null,
   progress: { done: new Set(), asked: new Set(), coverAsked: new Set(), pauses: new Set(), intervals: [] },
 });

@@ -38,8 +38,8 @@ export function plan(facts: PlanFacts): Next {
 }
 
 function planNow(facts: PlanFacts): Next {
-  const { list, wish } = facts;
-  if (wish.absent) return idle(list);
+  const { list, wish, absent } = facts;
+  if (absent) return idle(list);
   if (wish.kind === 'hint') return planHinted(facts);
   // One after the other, so that the allowance holds.
   if (isFrugal(facts) && list.reading.size > 0) return 'blocked';

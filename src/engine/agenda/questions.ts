@@ -36,9 +36,9 @@ export interface Attempts {
 
 /** Everything that is worth asking of a list now, in no order. */
 export function questionsOf(facts: AgendaFacts): Question[] {
-  const { list, wish, weight, mostAge, now } = facts;
+  const { list, wish, weight, mostAge, now, absent } = facts;
   // Beyond the deletion limit only deletions stop.
-  if (wish.absent || weight === 0 || (wish.failure && wish.failure.kind !== 'fuse')) return [];
+  if (absent || weight === 0 || (wish.failure && wish.failure.kind !== 'fuse')) return [];
   const rateOf = ratesOf(facts);
   const totals = totalQuestions(list, rateOf, facts.today, now).map(({ slice, ...asking }) => ({
     ...asking,

@@ -7,13 +7,14 @@ import type { Log } from '../../log.ts';
 import type { Client } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { SeenTime } from '../../warehouse/database/seen-time.ts';
+import type { Order } from '../../warehouse/ledgers/orders.ts';
 import type { Retention } from '../../warehouse/ledgers/retention.ts';
 import type { Committer } from '../apply/committer.ts';
 import type { Reader } from '../read/fetch-page.ts';
 import type { Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import type { Task } from '../task/task.ts';
-import type { Agenda } from './agenda/agenda.ts';
+import type { Agenda, AgendaMemory, LimitSeen } from './agenda.ts';
 
 /** A source and everything that its loop needs. */
 export interface Engine {
@@ -72,7 +73,26 @@ export interface Loop {
   tasks: Task[];
   /** What it asks of its own accord; null for a loop that serves no ticks. */
   readonly agenda: Agenda | null;
+  /** What was left of the limit; null before something depends on it. */
+  limit: LimitSeen | null;
   readonly running: Set<Promise<void>>;
   /** The error that stops the whole loop. */
   fatal: unknown;
+}
+
+/** What a loop reads, and how it may end. */
+export interface Serves {
+  readonly orders: (order: Order) => boolean;
+  readonly slots: boolean;
+  /** Once aborted, the loop starts nothing new and ends with the readings in progress. */
+  readonly draining?: AbortSignal;
+  /**
+   * Between ticks, asks whatever is worth most, evenly over time at the rate that the limit allows. Holds what an earlier loop of this source left
+   * behind. With `slots`; default: it asks only what ticks and orders do.
+   */
+  readonly agenda?: AgendaMemory;
+  /** Whether somebody waits until this loop ends; it ends where it would only wait for its pace. Default: yes. */
+  readonly othersWait?: () => boolean | Promise<boolean>;
+  /** Ends the loop when the request limit blocks all readings for more than a minute; the next loop continues them. */
+  readonly yields?: boolean;
 }

@@ -14,12 +14,12 @@ import { createCommitter } from '../apply/committer.ts';
 import { othersAnswer } from '../read/absent-list.ts';
 import type { Reader } from '../read/fetch-page.ts';
 import { placeOf, refreshResource } from '../resource.ts';
-import { fail, type Task } from '../task/task.ts';
-import { openAgenda } from './agenda/open-agenda.ts';
-import { begin } from './begin.ts';
-import type { Engine, Loop } from './engine.ts';
+import { close, type Task } from '../task/task.ts';
+import { lookAtLimit, openAgenda } from './agenda.ts';
+import { carryOut, keepPace } from './carry-out.ts';
+import type { Engine, Loop, Serves } from './engine.ts';
+import { next, type State } from './next.ts';
 import { createAdmissions } from './readings/admission.ts';
-import type { Serves } from './serves.ts';
 import { addTask } from './tasks/add-task.ts';
 import { leaveTasks } from './tasks/end-task.ts';
 import { takeHinted } from './tasks/take-hints.ts';
@@ -79,8 +79,19 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     admit: admissions[lane === 'live' ? 'live' : 'others'],
     othersAnswer: (list, at) => othersAnswer(list, engine.resources, { at, begunAt }),
   });
-  const agenda = serves.slots && serves.agenda ? await openAgenda(engine, serves.agenda, begunAt) : null;
-  const loop: Loop = { engine, committer, readerOf, begunAt, tasks: [], agenda, running: new Set(), fatal: null };
+  const seen = serves.slots && serves.agenda ? await lookAtLimit(engine, begunAt) : null;
+  const agenda = seen && serves.agenda ? await openAgenda(engine, serves.agenda, seen, begunAt) : null;
+  const loop: Loop = {
+    engine,
+    committer,
+    readerOf,
+    begunAt,
+    tasks: [],
+    agenda,
+    limit: seen,
+    running: new Set(),
+    fatal: null,
+  };
   try {
     const nextCommit = () => new Promise<void>(resolve => committed.push(resolve));
     const waitMs = await serve(loop, serves, over, nextCommit);
@@ -138,8 +149,7 @@ async function serve(
   const { engine } = loop;
   /** When tasks were refreshed, by the database's clock and by this machine's. */
   let refreshed = { now: 0, at: Number.NEGATIVE_INFINITY };
-  let over = false;
-  let idleTurns = 0;
+  let mayEnd = false;
   for (;;) {
     if (loop.fatal !== null) throw loop.fatal;
     if (signal.aborted) throw stopped(signal);
@@ -152,35 +162,53 @@ async function serve(
     const isFresh = sinceMs < 0 || sinceMs >= SECOND;
     if (isFresh) {
       refreshed = { now: await refreshTasks(loop, serves), at: engine.clock.now() };
-      over = await mayEnd(loop, serves, refreshed.now);
+      mayEnd = await isTurnOver(loop, serves, refreshed.now);
     }
     const now = refreshed.now + engine.clock.now() - refreshed.at;
     if (engine.refusal) throw engine.refusal;
-    const asks = loop.tasks.length > 0 || now - loop.begunAt < TURN_MS || !over;
-    const { moved, wakeAt, askAt } = await begin(loop, serves, { now, asks });
-    const isIdle = loop.tasks.length === 0 && loop.running.size === 0 && !moved;
-    if (isIdle && (askAt === null || askAt === Number.POSITIVE_INFINITY || over)) {
+    const act = next(stateOf(loop, now, loop.tasks.length > 0 || now - loop.begunAt < TURN_MS || !mayEnd));
+    if (act.kind !== 'wait') {
+      await carryOut(loop, serves, act, now);
+      continue;
+    }
+    if (loop.agenda && act.pace) keepPace(loop, loop.agenda, act.pace);
+    if (loop.running.size > 0) {
+      // `idle` follows seconds in which no reading ended; by then every granted request was answered.
+      const event = await nextEvent(loop, nextCommit);
+      if (event === 'page') refreshed = { ...refreshed, at: Number.NEGATIVE_INFINITY };
+      if (event === 'idle') leaveQueue(loop);
+      const waitMs = serves.yields && event === 'idle' ? longWait(loop) : null;
+      if (waitMs !== null) return waitMs;
+      continue;
+    }
+    const isIdle = loop.tasks.length === 0;
+    if (isIdle && (act.askAt === null || mayEnd)) {
       if (isFresh) return null;
       // Something may have come since the last look.
       refreshed = { ...refreshed, at: Number.NEGATIVE_INFINITY };
       continue;
     }
-    idleTurns = moved || loop.running.size > 0 || wakeAt !== null ? 0 : idleTurns + 1;
-    if (idleTurns > MOST_IDLE_TURNS) for (const task of loop.tasks) fail(task, standsStill(task));
     // What is blocked with nothing being read does not become free by waiting for the pace.
-    const next = isIdle ? askAt : wakeAt;
-    if (loop.running.size === 0 && next !== null && !moved) {
-      await engine.clock.sleep(Math.min(next - now, 5 * SECOND), signal);
-      continue;
-    }
-    if (loop.running.size < engine.concurrency && (moved || loop.running.size === 0)) continue;
-    // `idle` follows seconds in which no reading ended; by then every granted request was answered.
-    const event = await nextEvent(loop, nextCommit);
-    if (event === 'page') refreshed = { ...refreshed, at: Number.NEGATIVE_INFINITY };
-    if (event === 'idle') leaveQueue(loop);
-    const waitMs = serves.yields && event === 'idle' ? longWait(loop) : null;
-    if (waitMs !== null) return waitMs;
+    const until = isIdle ? act.askAt : act.wakeAt;
+    if (until === null) for (const task of loop.tasks) close(task, standsStill(task));
+    else await engine.clock.sleep(Math.min(until - now, 5 * SECOND), signal);
   }
+}
+
+function stateOf({ engine, tasks, running, agenda, begunAt, limit }: Loop, now: number, asks: boolean): State {
+  const granted = engine.granted();
+  return {
+    now,
+    begunAt,
+    rules: engine,
+    lists: engine.resources,
+    tasks,
+    running: running.size,
+    limit,
+    granted,
+    agenda,
+    asks,
+  };
 }
 
 /** The agenda asks for so long even while other sources wait, unless its pace makes it wait before. */
@@ -188,11 +216,8 @@ const TURN_MS = MINUTE;
 /** The agenda asks for so long at most: the next loop looks afresh at what is stored. */
 const MOST_LIFE_MS = 10 * MINUTE;
 
-const mayEnd = async ({ begunAt }: Loop, { othersWait }: Serves, now: number): Promise<boolean> =>
+const isTurnOver = async ({ begunAt }: Loop, { othersWait }: Serves, now: number): Promise<boolean> =>
   othersWait === undefined || now - begunAt > MOST_LIFE_MS || (await othersWait());
-
-/** What changes how a list is read takes one turn; no list takes more. */
-const MOST_IDLE_TURNS = 10;
 
 const standsStill = ({ resource }: Task): SluiceError =>
   new SluiceError('failed', `${resource.name}: a slice is left that cannot be read now, and nothing is being read.`, {

@@ -1,12 +1,16 @@
 import type { Budget } from '../../budget/budget.ts';
+import type { ServerWindow } from '../../budget/learn-window.ts';
 import { createWaiting } from '../../budget/waiting.ts';
+import type { Log } from '../../log.ts';
 import { type ClientOptions, openClient } from '../../source/client.ts';
+import type { Database } from '../../warehouse/database/database.ts';
 import { createSeenTime, type SeenTime } from '../../warehouse/database/seen-time.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
+import { readTraits, type Trait, writeTrait } from '../../warehouse/ledgers/traits.ts';
 import type { Job } from '../job.ts';
+import { requestsAtOnce, requestsAtOnceTrait, serverWindowTrait } from '../profile/source-traits.ts';
 import { openResource } from '../resource.ts';
-import type { Engine } from './engine.ts';
-import { rememberLimits } from './remember-limits.ts';
+import type { Engine, LoopEvent } from './engine.ts';
 
 export interface EngineOptions
   extends Omit<Engine, 'resources' | 'client' | 'waiting' | 'granted' | 'seenTime'>,
@@ -85,5 +89,44 @@ function watchGrants(budget: Budget, seenTime: SeenTime): { budget: Budget; gran
       settle: (grant, settlement) => budget.settle(grant, settlement),
       release: grants => budget.release(grants),
     },
+  };
+}
+
+/**
+ * Keeps in the profile how many requests the source serves at once, so that the next process starts with that number, and over how long it
+ * counts its limit.
+ */
+async function rememberLimits(options: {
+  database: Database;
+  source: string;
+  concurrency: number;
+  log: Log;
+  onEvent?: ((event: LoopEvent) => void) | undefined;
+}): Promise<{
+  readonly known: number | undefined;
+  readonly onConcurrency: (allowed: number) => void;
+  readonly onServerWindow: (found: ServerWindow | null) => void;
+  /** Resolves when all changes are stored. */
+  readonly stored: () => Promise<void>;
+}> {
+  const { database, source, concurrency, log, onEvent } = options;
+  const known = requestsAtOnce(await readTraits(database.kysely, source));
+  let fewest = Math.min(concurrency, known ?? concurrency);
+  let storing = Promise.resolve();
+  const store = (trait: Trait) => {
+    storing = storing
+      .then(() => writeTrait(database.kysely, source, trait))
+      .catch((error: unknown) => log.warn({ err: error, trait: trait.trait }, 'a trait of the source was not stored'));
+  };
+  return {
+    known,
+    onServerWindow: found => store(serverWindowTrait(found)),
+    onConcurrency(allowed) {
+      // Raised and lowered again and again, it is news only once.
+      if (allowed < fewest) onEvent?.({ kind: 'crowded', allowed, concurrency });
+      fewest = Math.min(fewest, allowed);
+      store(requestsAtOnceTrait(allowed, concurrency));
+    },
+    stored: () => storing,
   };
 }

@@ -1,5 +1,6 @@
 import type { Lane } from '../../budget/budget.ts';
 import { codeOf, isKind, SluiceError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
 import { addCounts, type Counts, noCounts } from '../../warehouse/ledgers/runs.ts';
 import type { Wish } from '../agenda/choice.ts';
 import type { Resource } from '../resource.ts';
@@ -31,10 +32,8 @@ export interface Task extends Wish {
   unanswered: boolean;
   /** The tick before ended beyond the deletion limit: this one does, too, while as many rows are missing. */
   readonly wasHeldBack: boolean;
-  /** A newer tick waits for this task: nothing more starts for it. */
-  overtaken: boolean;
-  /** A sync to which nothing of the request limit is left: it ends without reading. */
-  nothingLeft: boolean;
+  /** Why nothing more starts for it: a newer tick waits, nothing is left of the request limit, or an error. */
+  closed: 'overtaken' | 'nothing left' | 'broken' | null;
   /** How often slices that were given up were tried again. */
   lookedAgain: number;
   /** Stops this task's readings. */
@@ -63,7 +62,7 @@ export interface Findings {
 }
 
 export function createTask(
-  given: Pick<Task, 'kind' | 'resource' | 'runId' | 'orderId' | 'since' | 'lane' | 'allowance'> & Partial<Task>,
+  given: Pick<Task, 'kind' | 'resource' | 'runId' | 'orderId' | 'since' | 'lane'> & Partial<Task>,
 ): Task {
   return {
     from: null,
@@ -74,6 +73,7 @@ export function createTask(
     accepted: 0,
     readsAll: null,
     targets: [],
+    allowance: 0,
     counts: noCounts(),
     findings: { absent: new Set(), different: new Set(), extra: new Set(), shown: new Set(), unreadable: new Set() },
     progress: newProgress(),
@@ -81,8 +81,7 @@ export function createTask(
     absent: false,
     unanswered: false,
     wasHeldBack: false,
-    overtaken: false,
-    nothingLeft: false,
+    closed: null,
     lookedAgain: 0,
     abort: new AbortController(),
     underWay: new Set(),
@@ -113,6 +112,23 @@ export function fail(task: Task, error: unknown, slice?: Slice): void {
   task.failure ??= isKind(error, 'failed', 'fuse', 'refused', 'unavailable', 'unauthorized')
     ? error
     : unexpected(task.resource.name, slice, error);
+}
+
+/** An error in a step of one list fails its task, and the other lists go on. Throws one that stops the whole source. */
+export function failList({ log }: { readonly log: Log }, task: Task, error: unknown, slice?: Slice): void {
+  if (stopsSource(error)) throw error;
+  // Only the stack: an error of Postgres also holds the values of the row.
+  if (!(error instanceof SluiceError) && task.failure === null) {
+    const { stack } = error instanceof Error ? error : new Error(String(error));
+    log.error({ resource: task.resource.name, ...(slice && { slice: sliceText(slice) }), stack }, 'unexpected error');
+  }
+  fail(task, error, slice);
+}
+
+/** Nothing more starts for a task that cannot go on. */
+export function close(task: Task, error: unknown): void {
+  fail(task, error);
+  task.closed ??= 'broken';
 }
 
 function unexpected(list: string, slice: Slice | undefined, error: unknown): SluiceError {

@@ -3,7 +3,7 @@ import { HOUR, SECOND } from '../../clock.ts';
 import { expectedDelays } from '../../engine/agenda/expected-delay.ts';
 import { hourlyLimit } from '../../engine/agenda/list-facts.ts';
 import { partsOf } from '../../engine/agenda/parts.ts';
-import { readAgenda } from '../../engine/run/agenda/read-agenda.ts';
+import { readAgenda } from '../../engine/run/read-agenda.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { measuredDelay } from '../../warehouse/reports/activity.ts';
 import type { ServedSource } from './served-source.ts';

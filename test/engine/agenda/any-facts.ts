@@ -112,7 +112,7 @@ const anyWish: fc.Arbitrary<Wish> = fc
     allowance,
     targets: [],
     counted,
-    absent: false,
+
     failure: null,
     progress: { done: new Set(), asked: new Set(), coverAsked: new Set(), pauses: new Set(), intervals: [] },
   }));

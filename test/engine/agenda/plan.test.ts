@@ -59,7 +59,6 @@ const BACKFILL: Wish = {
   allowance: 0,
   targets: [],
   counted: null,
-  absent: false,
   failure: null,
   progress: { done: new Set(), asked: new Set(), coverAsked: new Set(), pauses: new Set(), intervals: [] },
 };

@@ -2,14 +2,11 @@ import { expect, test, vi } from 'vitest';
 import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { HOUR } from '../../../src/clock.ts';
-import { newMemory } from '../../../src/engine/run/agenda/agenda.ts';
 import type { LoopEvent } from '../../../src/engine/run/engine.ts';
-import { runLoop } from '../../../src/engine/run/loop.ts';
 import { monthRange, overlapDays } from '../../../src/engine/slices/date-windows.ts';
 import { parseSlice, sliceText } from '../../../src/engine/slices/slice.ts';
-import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
 import { createTestDatabase } from '../../support/database.ts';
-import { openEngine, serveOrders } from '../../support/source.ts';
+import { openEngine, serveOrders, serveTick } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
@@ -38,14 +35,12 @@ async function open(variants: string) {
     resources: ['transactions'],
     onEvent,
   });
-  const serves = { orders: () => false, slots: true, agenda: newMemory(), othersWait: () => false };
-  /** The slots of some hours, and what is asked in the ten minutes after each; returns the slices that were read. */
+  /** The slots of some hours, and what is asked after each; returns the slices that were read. */
   const slots = async (hours: number) => {
     read.length = 0;
     for (let hour = 0; hour < hours; hour++) {
       await clock.advance(HOUR);
-      await recordSlot(database.kysely, 'main', 'transactions', new Date(clock.now()));
-      await runLoop(engine, serves, new AbortController().signal);
+      await serveTick(engine, 40);
     }
     return [...read];
   };

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { HOUR } from '../../../src/clock.ts';
-import { runLoop } from '../../../src/engine/run/loop.ts';
-import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
-import { openEngine, serveOrders } from '../../support/source.ts';
+import { openEngine, serveOrders, serveTick } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const SIZE = { customers: 30, invoices: 30, transactions: 30 };
 
@@ -15,9 +14,10 @@ test.each([
 ] as const)(
   'a list that answers %s to every request fails alone, in a sync and at a tick that all lists share',
   async (status, told) => {
-    const sandbox = await openSandbox({ size: SIZE, rateLimit: 0 });
     await withDatabase(async database => {
-      const engine = await openEngine(database, sandbox, { limit: 100_000 });
+      const clock = await createVirtualClock(database);
+      const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, clock });
+      const engine = await openEngine(database, sandbox, { clock });
       await serveOrders(engine, 'sync');
       sandbox.setVariants({ 'failing-list': `transactions-${status}` });
       const orders = await serveOrders(engine, 'sync');
@@ -30,10 +30,9 @@ test.each([
 
       sandbox.changeRandom(20);
       // Some sources answer 404 for an empty list: what follows the tick tells.
-      for (const hoursAgo of [2, 0, 0]) {
-        const at = new Date(Date.now() - hoursAgo * HOUR);
-        for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, at);
-        await runLoop(engine, { orders: () => false, slots: true }, new AbortController().signal);
+      for (const hours of [1, 2, 1]) {
+        await clock.advance(hours * HOUR);
+        await serveTick(engine);
       }
       const { rows } = await database.query(
         `select distinct on (resource) resource, state from sluice.runs where kind = 'slot' order by resource, id desc`,
@@ -52,8 +51,8 @@ test.each([
       expect((await serveOrders(engine, 'sync')).map(({ state }) => state)).toEqual(['done', 'done', 'done']);
       expect(await differences(database, sandbox)).toEqual([]);
       await engine.close();
+      await sandbox.close();
     });
-    await sandbox.close();
   },
 );
 

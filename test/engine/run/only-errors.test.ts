@@ -4,15 +4,13 @@ import { expect, test, vi } from 'vitest';
 import type { Fault } from '../../../sandbox/faults/fault-kinds.ts';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { HOUR } from '../../../src/clock.ts';
-import { newMemory } from '../../../src/engine/run/agenda/agenda.ts';
-import { runLoop } from '../../../src/engine/run/loop.ts';
+import { newMemory } from '../../../src/engine/run/agenda.ts';
 import { createLog } from '../../../src/log.ts';
 import { recordIncidents, sendAlerts } from '../../../src/service/incidents/incident-monitor.ts';
 import { FAILURES } from '../../../src/source/requests/retry.ts';
-import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
-import { openEngine } from '../../support/source.ts';
+import { openEngine, serveTick } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -36,12 +34,7 @@ test('a source that fails for a day gets few requests and one alert, and the nex
       const agenda = newMemory();
       const tick = async () => {
         const at = clock.now();
-        for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, new Date(at));
-        await runLoop(
-          engine,
-          { orders: () => true, slots: true, agenda, othersWait: () => false, yields: true },
-          new AbortController().signal,
-        );
+        await serveTick(engine, 50, agenda);
         await look();
         await look();
         await clock.advance(at + EVERY_MS - clock.now());

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { MINUTE } from '../../../src/clock.ts';
+import type { Serves } from '../../../src/engine/run/engine.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
-import type { Serves } from '../../../src/engine/run/serves.ts';
 import { FAILURES } from '../../../src/source/requests/retry.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { adoptOrder, createOrder, readOrders } from '../../../src/warehouse/ledgers/orders.ts';

@@ -2,12 +2,11 @@ import { expect, test } from 'vitest';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { HOUR } from '../../../src/clock.ts';
 import type { Engine } from '../../../src/engine/run/engine.ts';
-import { runLoop } from '../../../src/engine/run/loop.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
-import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
-import { openEngine, serveOrders } from '../../support/source.ts';
+import { openEngine, serveOrders, serveTick } from '../../support/source.ts';
+import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
 const SIZE = { customers: 30, invoices: 300, transactions: 300 };
 
@@ -96,13 +95,11 @@ test.each(BREAKS)('an unexplained error of one list fails that list alone: %s', 
 
 test.each(BREAKS)('at ticks, it is tried again at the next one, and not before: %s', async (_what, breaks, told) => {
   await withSource(async (database, sandbox, engine) => {
-    let hours = 10;
+    const clock = engine.clock as VirtualClock;
     const tick = async () => {
-      hours--;
-      const at = new Date(Date.now() - hours * HOUR);
-      for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, at);
+      await clock.advance(HOUR);
       const sent = sandbox.stats.total;
-      await runLoop(engine, { orders: () => true, slots: true }, new AbortController().signal);
+      await serveTick(engine);
       const { rows } = await database.query<{ resource: string; state: string; reason: string | null }>(
         `select distinct on (resource) resource, state, reason from sluice.runs where kind = 'slot' order by resource, id desc`,
       );
@@ -146,14 +143,15 @@ test('the record that Postgres refuses is put in quarantine, and the others of i
 });
 
 async function withSource(work: (database: Database, sandbox: Sandbox, engine: Engine) => Promise<void>) {
-  const sandbox = await openSandbox({ size: SIZE, rateLimit: 0 });
   await withDatabase(async database => {
-    const engine = await openEngine(database, sandbox, { limit: 100_000 });
+    const clock = await createVirtualClock(database);
+    const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, clock });
+    const engine = await openEngine(database, sandbox, { clock });
     try {
       await work(database, sandbox, engine);
     } finally {
       await engine.close();
+      await sandbox.close();
     }
   });
-  await sandbox.close();
 }

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import type { Budget } from '../../../src/budget/budget.ts';
 import { SECOND } from '../../../src/clock.ts';
-import { newMemory } from '../../../src/engine/run/agenda/agenda.ts';
+import { newMemory } from '../../../src/engine/run/agenda.ts';
 import type { LoopEvent } from '../../../src/engine/run/engine.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
 import { createLog } from '../../../src/log.ts';

@@ -3,17 +3,15 @@ import { stopped } from '../../../clock.ts';
 import { isKind } from '../../../errors.ts';
 import type { Choice } from '../../agenda/choice.ts';
 import { openTargets } from '../../agenda/plan.ts';
-import { holdsNothing, partition } from '../../coverage/list.ts';
+import { absentEntries, holdsNothing, partition } from '../../coverage/list.ts';
 import { mayBeAbsent } from '../../job.ts';
 import { listIsGone, othersAnswer } from '../../read/absent-list.ts';
 import type { Reader } from '../../read/fetch-page.ts';
 import type { Resource } from '../../resource.ts';
 import { overlap, type Slice, sliceText } from '../../slices/slice.ts';
 import { comparedSoFar, noteTry, startOver } from '../../task/progress.ts';
-import { fail, type Task, type UnderWay } from '../../task/task.ts';
+import { fail, failList, type Task, type UnderWay } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
-import { failList } from '../fail-list.ts';
-import { leaveOut } from '../recut.ts';
 import { read } from './run-reading.ts';
 
 /**
@@ -105,6 +103,14 @@ async function noteFailure(
     if (task.kind === 'hint') task.targets = [choice.slice, ...task.targets];
     loop.fatal ??= fatal;
   }
+}
+
+/** Records that the source does not offer the list, so nothing of it is left to read. */
+async function leaveOut({ committer }: Loop, task: Task, now: number): Promise<void> {
+  const { resource } = task;
+  task.absent = true;
+  if (task.reportOnly) return;
+  await committer.change(resource, () => ({ put: absentEntries(resource, now) }));
 }
 
 /** An optional list, or one without rows while others are answered. */

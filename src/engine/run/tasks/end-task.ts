@@ -11,10 +11,9 @@ import { placeOf } from '../../resource.ts';
 import { type Entry, NOT_OFFERED } from '../../slices/coverage-entry.ts';
 import { sliceText } from '../../slices/slice.ts';
 import { MOST_TRIES } from '../../task/progress.ts';
-import { fail, type Task } from '../../task/task.ts';
-import { rest } from '../agenda/rest.ts';
+import { fail, failList, type Task } from '../../task/task.ts';
+import { rest } from '../agenda.ts';
 import type { Loop } from '../engine.ts';
-import { failList } from '../fail-list.ts';
 
 /**
  * Ends the run and the order of a task that has nothing left. With `slots`, an order that an outage ended stays open for the
@@ -53,10 +52,10 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
 }
 
 /** Why a slot is not done: parts of the list were never read. The next slot goes on with them. */
-function leftUnread({ kind, resource, absent, overtaken }: Task): string | null {
+function leftUnread({ kind, resource, absent, closed }: Task): string | null {
   const unread = kind === 'slot' && !absent ? countUnread(resource) : 0;
   if (unread === 0) return null;
-  const why = overtaken ? 'a newer tick took over' : 'they cannot be read now';
+  const why = closed === 'overtaken' ? 'a newer tick took over' : 'they cannot be read now';
   return `${unread} ${unread === 1 ? 'slice was' : 'slices were'} never read: ${why}. The next tick continues.`;
 }
 

@@ -7,9 +7,8 @@ import { pageSize, partition } from '../../coverage/list.ts';
 import type { Resource } from '../../resource.ts';
 import { dayIn, holds } from '../../slices/date-windows.ts';
 import { type Slice, sliceText } from '../../slices/slice.ts';
-import { createTask, type Task } from '../../task/task.ts';
+import { createTask, failList, type Task } from '../../task/task.ts';
 import type { Engine, Loop } from '../engine.ts';
-import { failList } from '../fail-list.ts';
 
 /** Requests that one task for hints may spend. */
 const ALLOWANCE = 10;

@@ -49,8 +49,6 @@ async function takeOrder(loop: Loop, order: Order): Promise<void> {
       orderId,
       since: order.createdAt,
       lane: kind === 'sync' ? 'live' : kind,
-      // A sync gets its share once it is decided what it may spend.
-      allowance: 0,
       from: order.dateFrom,
       to: order.dateTo,
       reportOnly: kind === 'verify' && !order.repair,

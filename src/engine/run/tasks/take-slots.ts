@@ -1,7 +1,7 @@
 import { endRun, startRun } from '../../../warehouse/ledgers/runs.ts';
 import { lastSlotRuns, openSlots, takeSlot } from '../../../warehouse/ledgers/slots.ts';
 import { createTask } from '../../task/task.ts';
-import { agendaTask } from '../agenda/open-agenda.ts';
+import { agendaTask } from '../agenda.ts';
 import type { Loop } from '../engine.ts';
 import { addTask } from './add-task.ts';
 
@@ -14,8 +14,8 @@ export async function takeSlots(loop: Loop, now: number): Promise<void> {
     // A newer tick takes over, so that the newest rows come first again. The older task ends with its current readings.
     // If it has not sent a request yet, the newer tick waits.
     const older = loop.tasks.find(task => task.kind === 'slot' && task.resource.name === slot.resource);
-    if (older) older.overtaken = older.counts.requests > 0;
-    else await take(loop, slot, now);
+    if (older && older.counts.requests > 0) older.closed ??= 'overtaken';
+    else if (!older) await take(loop, slot, now);
   }
 }
 
@@ -45,7 +45,6 @@ async function take(loop: Loop, slot: Slot, now: number): Promise<void> {
       since: Math.min(slot.at, now),
       ...(slot.previousAt === null ? {} : { valuesSince: slot.previousAt }),
       lane: 'live',
-      allowance: 0,
       wasHeldBack: last?.failure === 'fuse',
     }),
   );

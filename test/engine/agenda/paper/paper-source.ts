@@ -46,7 +46,6 @@ const WISH: Wish = {
   allowance: 0,
   targets: [],
   counted: null,
-  absent: false,
   failure: null,
   progress: newProgress(),
 };

@@ -1,15 +1,13 @@
 import { expect, test } from 'vitest';
 import { openSandbox, type Sandbox, type SandboxOptions } from '../../../../sandbox/sandbox.ts';
 import { DAY, HOUR } from '../../../../src/clock.ts';
-import { runLoop } from '../../../../src/engine/run/loop.ts';
 import type { Database } from '../../../../src/warehouse/database/database.ts';
 import { freshness } from '../../../../src/warehouse/ledgers/incidents.ts';
-import { recordSlot } from '../../../../src/warehouse/ledgers/slots.ts';
 import { resourceProofs, tableState } from '../../../../src/warehouse/reports/source-state.ts';
 import { differences } from '../../../support/compare.ts';
 import { withDatabase } from '../../../support/database.ts';
 import type { TestResource } from '../../../support/resources.ts';
-import { openEngine, serveOrders } from '../../../support/source.ts';
+import { openEngine, serveOrders, serveTick } from '../../../support/source.ts';
 import { createVirtualClock, type VirtualClock } from '../../../support/virtual-clock.ts';
 
 interface Given {
@@ -32,11 +30,10 @@ async function withResource(
     const size = { customers: 10, invoices: 40, transactions: 200 };
     const sandbox = await openSandbox({ size, clock, rateLimit: 0, ...options });
     const resources = typeof named === 'string' ? [named] : named;
-    const engine = await openEngine(database, sandbox, { clock, limit: 100_000, resources });
+    const engine = await openEngine(database, sandbox, { clock, resources });
     const tick = async () => {
       const before = sandbox.stats.total;
-      for (const resource of resources) await recordSlot(database.kysely, 'main', resource, new Date(clock.now()));
-      await runLoop(engine, { orders: () => false, slots: true }, new AbortController().signal);
+      await serveTick(engine);
       return sandbox.stats.requests
         .slice(before - sandbox.stats.total || sandbox.stats.requests.length)
         .map(each => each.path);

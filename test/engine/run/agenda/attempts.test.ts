@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../../../sandbox/sandbox.ts';
 import { HOUR, MINUTE } from '../../../../src/clock.ts';
-import { newMemory } from '../../../../src/engine/run/agenda/agenda.ts';
+import { newMemory } from '../../../../src/engine/run/agenda.ts';
 import { runLoop } from '../../../../src/engine/run/loop.ts';
 import { recordSlot } from '../../../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../../../support/compare.ts';

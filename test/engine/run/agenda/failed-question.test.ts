@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { openSandbox, type Sandbox } from '../../../../sandbox/sandbox.ts';
 import { HOUR, MINUTE } from '../../../../src/clock.ts';
-import { newMemory } from '../../../../src/engine/run/agenda/agenda.ts';
+import { newMemory } from '../../../../src/engine/run/agenda.ts';
 import type { Engine } from '../../../../src/engine/run/engine.ts';
 import { runLoop } from '../../../../src/engine/run/loop.ts';
 import type { Database } from '../../../../src/warehouse/database/database.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openSandbox } from '../../../../sandbox/sandbox.ts';
 import type { Budget } from '../../../../src/budget/budget.ts';
 import { MINUTE, SECOND } from '../../../../src/clock.ts';
-import { newMemory } from '../../../../src/engine/run/agenda/agenda.ts';
+import { newMemory } from '../../../../src/engine/run/agenda.ts';
 import { runLoop } from '../../../../src/engine/run/loop.ts';
 import { leaveHints } from '../../../../src/warehouse/ledgers/hints.ts';
 import { recordSlot } from '../../../../src/warehouse/ledgers/slots.ts';

@@ -1,0 +1,250 @@
+import { MINUTE } from '../../clock.ts';
+import { SluiceError } from '../../errors.ts';
+import { REPORT } from '../../warehouse/ledgers/cursors.ts';
+import { failEndedRun, setRunWaiting } from '../../warehouse/ledgers/runs.ts';
+import { writeTrait } from '../../warehouse/ledgers/traits.ts';
+import { forgetLackedBy, listMissing } from '../../warehouse/rows/missing-rows.ts';
+import { countQuarantined } from '../../warehouse/rows/quarantine.ts';
+import { countByDay, countRows } from '../../warehouse/rows/stored-rows.ts';
+import { single } from '../agenda/choice.ts';
+import { cutWindows, firstDayToCount } from '../agenda/cut-windows.ts';
+import type { Pace } from '../agenda/pace.ts';
+import { rowClaims } from '../apply/settle-missing.ts';
+import { coveredSince } from '../coverage/list.ts';
+import { dueAfterFailure } from '../coverage/prove.ts';
+import { type Held, hiddenRows } from '../coverage/recount.ts';
+import { confirmationOf, isInDoubt, isLackedByCover } from '../deletion/is-deleted.ts';
+import type { Observation } from '../profile/observation.ts';
+import { withObservation } from '../profile/source-profile.ts';
+import { adopt, placeOf, type Resource } from '../resource.ts';
+import { dayIn } from '../slices/date-windows.ts';
+import { parseSlice, type Slice, sliceText } from '../slices/slice.ts';
+import { startOver } from '../task/progress.ts';
+import { failList, type Task } from '../task/task.ts';
+import { type Agenda, type Asked, forgetAttempts, lookAtLimit, noteAttempt, rest } from './agenda.ts';
+import type { Engine, Loop, Serves } from './engine.ts';
+import { type Act, doubtOf, isAbsent, type Share } from './next.ts';
+import { startReading } from './readings/start-reading.ts';
+import { endTask } from './tasks/end-task.ts';
+
+/** A list that makes so many questions in a row fail does not answer. */
+const MOST_FAILING = 3;
+/** An answer is not older than that if it came while they failed. */
+const LATELY_MS = MINUTE;
+const MAY_LAG = 'answers may not show the latest changes yet (SOURCE_LAG_SECONDS)';
+
+/** Does what was decided. An error in the work for one list fails that list alone; throws one that stops the whole source. */
+export async function carryOut(
+  loop: Loop,
+  serves: Serves,
+  act: Exclude<Act, { kind: 'wait' }>,
+  now: number,
+): Promise<void> {
+  switch (act.kind) {
+    case 'share':
+      for (const [task, share] of act.shares) take(task, share);
+      return;
+    case 'give way':
+      for (const { room } of act.readings) room.abort(new SluiceError('stopped', 'A live reading goes first.'));
+      return;
+    case 'look at the limit':
+      loop.limit = await lookAtLimit(loop.engine, now);
+      return;
+    case 'settle':
+      return forList(loop, act.asked.task, () => settle(loop, act.asked, now));
+    default:
+      return forList(loop, act.task, () => carryOutFor(loop, serves, act, now));
+  }
+}
+
+type ForTask = Extract<Act, { task: Task }>;
+
+async function carryOutFor(loop: Loop, serves: Serves, act: ForTask, now: number): Promise<void> {
+  const { engine } = loop;
+  const { task } = act;
+  switch (act.kind) {
+    case 'ask':
+      return ask(loop, act, now);
+    case 'end':
+      task.absent = isAbsent(task, now);
+      return endTask(loop, task, serves);
+    case 'fail':
+      throw act.error;
+    case 'answered':
+      task.unanswered = false;
+      return;
+    case 'pause':
+      task.progress.pauses.add(act.until);
+      await setRunWaiting(engine.database.kysely, [task.runId], act.until - now, MAY_LAG);
+      engine.onEvent?.({ kind: 'pausing', task, waitMs: act.until - now });
+      return;
+    case 'look for missing':
+      await lookForMissing(loop, task.resource);
+      return;
+    case 'drop slices':
+      return dropSlices(loop, task.resource, act.slices);
+    case 'cut anew':
+      return cutAnew(loop, task.resource, now);
+    case 'distrust':
+      return distrust(engine, task, act.doubt);
+    case 'recount':
+      return recount(loop, serves, task, now);
+  }
+}
+
+async function forList(loop: Loop, task: Task, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    failList(loop.engine, task, error);
+    task.closed ??= 'broken';
+    if (task.kind !== 'agenda') return;
+    // It is left to its next tick.
+    loop.agenda?.tasks.delete(task.resource);
+    await failLastRun(loop, task);
+  }
+}
+
+function take(task: Task, share: Share): void {
+  task.readsAll = share === 'everything';
+  if (share === null) task.closed = 'nothing left';
+  else if (share !== 'everything') task.allowance = share;
+}
+
+/** Until its reading ends, a question of the agenda counts as the requests that it is expected to take. */
+function ask(loop: Loop, { task, choice, cost, pace }: Extract<Act, { kind: 'ask' }>, now: number): void {
+  const { agenda } = loop;
+  if (!agenda || cost === undefined) return void startReading(loop, task, choice, now);
+  if (pace) keepPace(loop, agenda, pace);
+  const { slice, asks } = choice;
+  task.progress.done.delete(sliceText(slice));
+  if (typeof asks === 'object') noteAttempt(agenda.memory, task.resource, asks.row, now);
+  const asked: Asked = { task, slice };
+  agenda.asking.set(asked, Math.max(Math.round(cost), 1));
+  void startReading(loop, task, choice, now).finally(() => {
+    agenda.asking.delete(asked);
+    agenda.ended.push(asked);
+  });
+}
+
+export function keepPace({ engine }: Loop, agenda: Agenda, pace: Pace): void {
+  agenda.memory.pace = pace;
+  agenda.granted = engine.granted();
+}
+
+/**
+ * A question of the agenda was asked. If it failed, the run of the last tick says so, and the slice is due: the next tick reads it again,
+ * and fails if that still does. Until then, other slices of the list are asked for.
+ */
+async function settle(loop: Loop, { task, slice }: Asked, now: number): Promise<void> {
+  const { engine, committer, agenda } = loop;
+  if (!agenda) return;
+  agenda.ended.shift();
+  const doubt = doubtOf(task);
+  if (doubt) await distrust(engine, task, doubt);
+  const { failure, resource } = task;
+  if (failure === null) {
+    agenda.failing.delete(resource);
+    // The list answers 404, and no other list tells whether its address is right.
+    if (task.unanswered) agenda.tasks.delete(resource);
+    return;
+  }
+  const { kind, message: reason } = failure;
+  await failLastRun(loop, task);
+  // Beyond the deletion limit, nothing is asked to delete more until the next tick.
+  if (kind === 'fuse') return;
+  await committer.change(resource, () => dueAfterFailure(resource, slice, now, reason));
+  const inARow = (agenda.failing.get(resource) ?? 0) + 1;
+  agenda.failing.set(resource, inARow);
+  if (kind === 'unavailable') rest(loop, task, now - LATELY_MS);
+  if (inARow >= MOST_FAILING) agenda.tasks.delete(resource);
+  task.failure = null;
+}
+
+async function failLastRun({ engine }: Loop, task: Task): Promise<void> {
+  if (task.failure === null) return;
+  const { kind, message: reason, next } = task.failure;
+  const isFirst = await failEndedRun(engine.database.kysely, task.runId, { reason, next, failure: kind });
+  if (isFirst) engine.onEvent?.({ kind: 'ended', task, state: 'failed' });
+}
+
+/** The missing rows of a list, as of its last commit: with older ones, a task could end without confirming what has just gone missing. */
+async function lookForMissing({ engine, agenda }: Loop, resource: Resource): Promise<void> {
+  while (resource.holdsMissing && resource.missing === null) {
+    const { cursor, strategy, table } = resource;
+    const rows = await listMissing(engine.database.kysely, placeOf(resource), table, strategy.relatedBy);
+    // Not kept if a commit came in between: they would be older than the coverage.
+    if (resource.cursor === cursor) resource.missing = rows;
+  }
+  if (agenda) forgetAttempts(agenda.memory, resource);
+}
+
+const PARTITIONS = ['id', 'date', 'whole'] as const;
+
+/** A row is deleted only when two correct readings lack it, and those of another partition assumed the wrong order. */
+async function dropSlices({ committer }: Loop, resource: Resource, slices: readonly Slice[]): Promise<void> {
+  const kinds = PARTITIONS.filter(kind => kind !== resource.strategy.partition);
+  await committer.change(
+    resource,
+    () => ({ removed: slices }),
+    tx => forgetLackedBy(tx, placeOf(resource), kinds),
+  );
+  resource.missing = null;
+}
+
+async function cutAnew(loop: Loop, resource: Resource, now: number): Promise<void> {
+  const { engine, committer, agenda } = loop;
+  agenda?.memory.cutAt.set(resource.name, now);
+  if (resource.dates === undefined) return;
+  await lookForMissing(loop, resource);
+  // Slices that are half read. Those of a report keep no proof.
+  const halfRead = Object.keys(resource.cursor.readings).filter(name => !name.startsWith(REPORT));
+  const keep = [...(resource.missing ?? []).map(({ slice }) => slice), ...halfRead].map(parseSlice);
+  const first = firstDayToCount(resource, keep);
+  if (first === null) return;
+  const rowsOn = await countByDay(engine.database.kysely, resource.table, resource.dates.field, first);
+  const change = cutWindows(resource, { today: dayIn(now, engine.timeZone), now, rowsOn, keep });
+  if (change !== null) await committer.change(resource, () => change);
+}
+
+/** Stores what a whole task showed of a list. From now on the list is read accordingly. */
+async function learn({ database, source }: Engine, resource: Resource, observation: Observation): Promise<void> {
+  await writeTrait(database.kysely, source, { resource: resource.name, ...observation });
+  adopt(resource, withObservation(resource.profile, observation));
+}
+
+/** Counts that are not used any more leave slices that did not add up to be read again. */
+async function distrust(engine: Engine, { resource, progress }: Task, doubt: Observation): Promise<void> {
+  progress.miscounts.clear();
+  await learn(engine, resource, doubt);
+  if (doubt.value !== 'unreliable') return;
+  engine.log.warn(
+    { resource: resource.name, evidence: doubt.evidence },
+    'the count of this list is wrong and no longer used',
+  );
+  startOver(progress);
+}
+
+/** At the end of a task that reads everything: does the source count rows that its windows did not show? */
+async function recount(loop: Loop, serves: Serves, task: Task, now: number): Promise<void> {
+  const { engine } = loop;
+  const { resource, progress, counted } = task;
+  const held = await heldRows(engine, resource);
+  const hidden = hiddenRows(resource, { counted, countAsked: progress.countAsked }, held);
+  if (hidden === 'none') await endTask(loop, task, serves);
+  else if (hidden === 'ask again')
+    void startReading(loop, task, { ...single({ by: 'newest' }, false), asks: 'count' }, now);
+  else await learn(engine, resource, hidden);
+}
+
+async function heldRows({ database: { kysely } }: Engine, resource: Resource): Promise<Held> {
+  const { table, strategy, missing } = resource;
+  const { rows } = await countRows(kysely, table, null);
+  const quarantined = resource.quarantined ? await countQuarantined(kysely, placeOf(resource), table) : 0;
+  const doubted = missing?.some(row => isInDoubt(row, strategy)) ?? false;
+  const claims = { coveredSince: coveredSince(resource), count: null, doubted };
+  const lacked = missing?.filter(
+    row => confirmationOf(row, strategy) === 'cover' && isLackedByCover(rowClaims(row), claims),
+  );
+  return { rows, quarantined, lackedByCover: lacked?.length ?? 0 };
+}
