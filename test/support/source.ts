@@ -64,12 +64,15 @@ export async function openEngine(
   });
 }
 
-/** Serves a tick of each list and, as a service does, asks between ticks: so many requests at least (default 0), and what its pace has saved. */
-export async function serveTick(engine: Engine, asks = 0, agenda: AgendaMemory = newMemory()): Promise<void> {
+/**
+ * Serves a tick of each list and, as a service does, asks between ticks: so many requests at least (default 0), and what its pace has saved;
+ * without an agenda, none.
+ */
+export async function serveTick(engine: Engine, asks = 0, agenda: AgendaMemory | null = newMemory()): Promise<void> {
   const { database, source, resources, clock, granted } = engine;
   for (const { name } of resources) await recordSlot(database.kysely, source, name, new Date(clock.now()));
   const most = granted() + asks;
-  const serves = { orders: () => true, slots: true, agenda, othersWait: () => granted() >= most };
+  const serves = { orders: () => true, slots: true, othersWait: () => granted() >= most, ...(agenda && { agenda }) };
   await runLoop(engine, serves, new AbortController().signal);
 }
 

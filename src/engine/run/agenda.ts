@@ -1,4 +1,5 @@
 import { type Forecast, lastingRate, STEPS, wholeLimit } from '../../budget/forecast.ts';
+import type { Database } from '../../warehouse/database/database.ts';
 import { lastSlotRuns } from '../../warehouse/ledgers/slots.ts';
 import type { Pace, PaceRule } from '../agenda/pace.ts';
 import type { Attempts } from '../agenda/questions.ts';
@@ -6,7 +7,6 @@ import { wasAnswered } from '../coverage/list.ts';
 import type { Resource } from '../resource.ts';
 import type { Slice } from '../slices/slice.ts';
 import { createTask, type Task } from '../task/task.ts';
-import type { Engine, Loop } from './engine.ts';
 
 /** What a loop asks of its own accord, and how fast. */
 export interface Agenda {
@@ -50,7 +50,11 @@ export interface LimitSeen {
   readonly granted: number;
 }
 
-type Limit = Pick<Engine, 'limit' | 'windowMs'>;
+interface Limit {
+  /** Requests per window of `windowMs`. */
+  readonly limit: number;
+  readonly windowMs: number;
+}
 
 /** The share of the limit that the agenda leaves to people and hints. */
 const RESERVE = 0.005;
@@ -74,13 +78,21 @@ export const isSeenLately = ({ windowMs }: Limit, { at }: LimitSeen, now: number
 export const freeFor = ({ limit }: Limit, seen: LimitSeen, granted: number): number =>
   seen.forecast.free - (granted - seen.granted) - RESERVE * limit;
 
-export async function lookAtLimit({ forecast, limit, windowMs, granted }: Engine, now: number): Promise<LimitSeen> {
+export async function lookAtLimit(
+  { forecast, limit, windowMs, granted }: Limit & { forecast?: () => Promise<Forecast>; granted: () => number },
+  now: number,
+): Promise<LimitSeen> {
   const seen = { at: now, granted: granted() };
   return { forecast: (await forecast?.()) ?? wholeLimit(limit, windowMs), ...seen };
 }
 
 /** Opens the agenda of the lists that had a tick before. A list whose last tick failed is left to the next, unless it has answered since. */
-export async function openAgenda(engine: Engine, memory: AgendaMemory, seen: LimitSeen, now: number): Promise<Agenda> {
+export async function openAgenda(
+  engine: Limit & { database: Database; source: string; resources: readonly Resource[]; granted: () => number },
+  memory: AgendaMemory,
+  seen: LimitSeen,
+  now: number,
+): Promise<Agenda> {
   // What is left of the limit tells how many requests were saved.
   const { most } = paceRule(engine, seen, false);
   memory.pace ??= { saved: Math.min(Math.max(freeFor(engine, seen, seen.granted), 0), most), at: seen.at };
@@ -108,9 +120,14 @@ const rests = (list: Resource, failure: string | null | undefined, since: number
   Boolean(failure) && failure !== 'fuse' && (LASTING.has(failure as string) || !wasAnswered(list, since));
 
 /** Takes a list that does not answer off the agenda until its next tick, and all lists of a source that does not. */
-export function rest({ engine, agenda }: Loop, { failure, resource }: Task, since: number): void {
+export function rest(
+  agenda: Agenda | null,
+  lists: readonly Resource[],
+  { failure, resource }: Task,
+  since: number,
+): void {
   if (!agenda || !rests(resource, failure?.kind, since)) return;
-  const isDown = failure?.kind === 'unavailable' && !engine.resources.some(list => wasAnswered(list, since));
+  const isDown = failure?.kind === 'unavailable' && !lists.some(list => wasAnswered(list, since));
   if (isDown) agenda.tasks.clear();
   else agenda.tasks.delete(resource);
 }

@@ -156,7 +156,7 @@ async function settle(loop: Loop, { task, slice }: Asked, now: number): Promise<
   await committer.change(resource, () => dueAfterFailure(resource, slice, now, reason));
   const inARow = (agenda.failing.get(resource) ?? 0) + 1;
   agenda.failing.set(resource, inARow);
-  if (kind === 'unavailable') rest(loop, task, now - LATELY_MS);
+  if (kind === 'unavailable') rest(agenda, engine.resources, task, now - LATELY_MS);
   if (inARow >= MOST_FAILING) agenda.tasks.delete(resource);
   task.failure = null;
 }

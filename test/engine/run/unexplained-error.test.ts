@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
-import { HOUR } from '../../../src/clock.ts';
+import { HOUR, SECOND } from '../../../src/clock.ts';
 import type { Engine } from '../../../src/engine/run/engine.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
@@ -130,6 +130,7 @@ test('the record that Postgres refuses is put in quarantine, and the others of i
     const [first] = sandbox.rows('customers');
     for (const code of ['22003', '23514', '54000', '54001']) {
       const mend = await refuseIn(database, 'warehouse.customers', code, `new.id = ${first?.id}`);
+      await (engine.clock as VirtualClock).advance(SECOND);
       const [customers] = await serveOrders(engine, 'sync');
       expect(customers?.state).toBe('done');
       expect(await differences(database, sandbox)).toEqual([`customers ${first?.id} is absent`]);
@@ -137,6 +138,7 @@ test('the record that Postgres refuses is put in quarantine, and the others of i
       expect(rows).toEqual([{ key: String(first?.id), reasons: { '(record)': 'this database refuses it' } }]);
       await mend();
     }
+    await (engine.clock as VirtualClock).advance(SECOND);
     await serveOrders(engine, 'sync', { whole: true });
     expect(await differences(database, sandbox)).toEqual([]);
   });

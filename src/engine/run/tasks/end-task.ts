@@ -46,7 +46,7 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
       },
     );
   }
-  rest(loop, task, task.since);
+  rest(loop.agenda, engine.resources, task, task.since);
   handOnAllowance(loop, task);
   engine.onEvent?.({ kind: 'ended', task, state });
 }

@@ -16,7 +16,7 @@ interface Given {
   clock: VirtualClock;
   engine: Awaited<ReturnType<typeof openEngine>>;
   /** Serves a tick of the resource's schedule; returns what was asked of the source. */
-  tick: () => Promise<string[]>;
+  tick: (agenda?: null) => Promise<string[]>;
 }
 
 async function withResource(
@@ -31,9 +31,9 @@ async function withResource(
     const sandbox = await openSandbox({ size, clock, rateLimit: 0, ...options });
     const resources = typeof named === 'string' ? [named] : named;
     const engine = await openEngine(database, sandbox, { clock, resources });
-    const tick = async () => {
+    const tick = async (agenda?: null) => {
       const before = sandbox.stats.total;
-      await serveTick(engine);
+      await serveTick(engine, 0, agenda);
       return sandbox.stats.requests
         .slice(before - sandbox.stats.total || sandbox.stats.requests.length)
         .map(each => each.path);
@@ -151,7 +151,7 @@ test('all months are read again after four weeks, with --full, and by a repair',
     const { clock, sandbox, engine, tick } = given;
     const all = (await syncMonths(given)).length;
     await clock.advance(HOUR);
-    expect((await tick()).filter(path => path.includes('/reports/')).length).toBe(2);
+    expect((await tick(null)).filter(path => path.includes('/reports/')).length).toBe(2);
     await clock.advance(HOUR);
     expect((await syncMonths(given, { whole: true })).length).toBe(all);
     await clock.advance(27 * DAY);
