@@ -5,7 +5,6 @@ import { type Clock, HOUR } from '../clock.ts';
 import { codeOf, isKind, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { type Meta, readMeta } from './answers/meta.ts';
-import type { Replaced, ReplacedFields } from './answers/replaced.ts';
 import { createAddress } from './http/address.ts';
 import { openAgent } from './http/exchange.ts';
 import { COMMAND_WORDING, type Wording } from './http/wording.ts';
@@ -53,8 +52,8 @@ export type ListAnswer =
       kind: 'rows';
       rows: unknown[];
       meta?: Meta;
-      /** The rows in which U+FFFD replaces bytes that are invalid in the answer's encoding. */
-      replaced?: Replaced;
+      /** How many rows came with bytes that are invalid in the answer's encoding; U+FFFD replaces them. */
+      replaced?: number;
       grantedAt: string;
       requests: number;
       bytes: number;
@@ -65,7 +64,8 @@ export type OneAnswer =
   | {
       kind: 'one';
       record: Record<string, unknown>;
-      replaced?: ReplacedFields | undefined;
+      /** 1 if it came with such bytes. */
+      replaced?: number;
       grantedAt: string;
       requests: number;
     }
@@ -165,10 +165,9 @@ function reading(request: SendRequest): Pick<Client, 'list' | 'get'> {
     async get(path, context, query = {}) {
       const answer = await request({ method: 'GET', path, query, expect: 'record' }, context);
       if (answer.kind === 'gone') return answer;
-      const { grantedAt, requests } = answer;
+      const { grantedAt, requests, replaced } = answer;
       const record = answer.body.data as Record<string, unknown>;
-      const replaced = answer.replaced?.get(record);
-      return { kind: 'one', record, ...(replaced && { replaced }), grantedAt, requests };
+      return { kind: 'one', record, ...(replaced !== undefined && { replaced }), grantedAt, requests };
     },
   };
 }

@@ -156,5 +156,5 @@ function takeChanges(
 function countStep(counts: Counts, step: Step): void {
   counts.requests += step.requests;
   counts.rowsRead += step.rows.length + step.bad.length;
-  counts.replaced += [...step.rows, ...step.bad].filter(({ replaced }) => replaced).length;
+  counts.replaced += step.replaced ?? 0;
 }

@@ -1,5 +1,4 @@
 import { parseJson } from '../../source/answers/json.ts';
-import type { ReplacedFields } from '../../source/answers/replaced.ts';
 import { isSecretName, plainName } from './secret-names.ts';
 
 /** The fields that a job declares: they are stored, whatever their names. */
@@ -12,7 +11,6 @@ export interface DeclaredFields {
 export interface SecretFilter {
   /** The value without such fields at any depth, also inside text that is JSON; the same value where there are none. */
   drop(value: unknown): unknown;
-  dropNames(fields: ReplacedFields | undefined): ReplacedFields | undefined;
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -73,14 +71,7 @@ export function createSecretFilter(never: readonly string[], declared: DeclaredF
     return kept === value ? text : JSON.stringify(kept);
   }
 
-  return {
-    drop: value => drop(value, declared.own, declared.items),
-    dropNames(fields) {
-      if (fields === undefined) return undefined;
-      const kept = Object.entries(fields).filter(([name]) => declared.own.has(name) || !isDropped(name));
-      return kept.length > 0 ? Object.fromEntries(kept) : undefined;
-    },
-  };
+  return { drop: value => drop(value, declared.own, declared.items) };
 }
 
 /** Judges names, and remembers the verdicts. */

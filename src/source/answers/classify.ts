@@ -2,7 +2,6 @@ import { isObject, parseJson } from './json.ts';
 import { asList } from './list.ts';
 import { type Headers, parseRateHeaders } from './rate-headers.ts';
 import { namesConcurrency, type Refusal, refusalOf } from './refusal.ts';
-import { type Replaced, replaceMarks } from './replaced.ts';
 import { deniesSuccess, holdsError } from './says-failure.ts';
 import { beginning } from './shorten.ts';
 
@@ -22,10 +21,11 @@ export interface HttpAnswer {
  * What to do about an answer. `what` describes the answer and `message` quotes the source, both for people and of any length. `asks` is
  * what the caller has to change when retries do not help: the address, or the amount requested. `refusal`: the source did not
  * try, because its limit is used up or it serves too many requests. `gone`: 404 or 410; `instead` is what the address of a record
- * says in place of these.
+ * says in place of these. `replaced`: how many records of `data` came with bytes that are invalid in the encoding of the answer, which U+FFFD
+ * replaces; absent for an answer without such bytes.
  */
 export type Verdict =
-  | { kind: 'success'; body: Record<string, unknown>; replaced?: Replaced }
+  | { kind: 'success'; body: Record<string, unknown>; replaced?: number }
   | { kind: 'retry'; what: string; minimumMs?: number; refusal?: Refusal; asks?: 'another address' | 'less' }
   | { kind: 'refused'; message: string; fields?: Record<string, string> }
   | { kind: 'unauthorized'; message: string }
@@ -58,7 +58,7 @@ export function classify(answer: HttpAnswer, expected: Expected, known: Known): 
   if (body === undefined) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, known);
   if (saysFailure(body, expected)) return failureInside(body, answer, known);
   if (!holds(body.data, expected)) return retryLater(answer, `HTTP ${status} without ${NEEDS[expected]}`, known);
-  return { kind: 'success', body, ...(replaced && { replaced }) };
+  return { kind: 'success', body, ...(replaced !== undefined && { replaced }) };
 }
 
 /** How the address of a record that does not exist may answer, other than by its status; null for any other answer. */
@@ -137,11 +137,18 @@ function redirected(answer: HttpAnswer, known: Known): Verdict {
 function envelope(
   { text, mark }: HttpAnswer,
   expected: Expected,
-): { body: Record<string, unknown> | undefined; replaced?: Replaced } {
+): { body: Record<string, unknown> | undefined; replaced?: number } {
+  const body = bodyIn(text, expected);
+  if (mark === undefined || body === undefined) return { body };
+  const records = Array.isArray(body.data) ? body.data : [body.data];
+  const replaced = records.filter(record => JSON.stringify(record)?.includes(mark)).length;
+  return { body: bodyIn(text.replaceAll(mark, '\ufffd'), expected), replaced };
+}
+
+function bodyIn(text: string, expected: Expected): Record<string, unknown> | undefined {
   const value = decoded(text);
-  if (!isObject(value)) return { body: undefined };
-  const body = expected === 'list' && isObject(value.data) ? { ...value, data: asList(value.data) } : value;
-  return mark === undefined ? { body } : replaceMarks(body, mark);
+  if (!isObject(value)) return undefined;
+  return expected === 'list' && isObject(value.data) ? { ...value, data: asList(value.data) } : value;
 }
 
 /** Returns undefined for text that is not JSON. */

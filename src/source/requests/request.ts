@@ -4,7 +4,6 @@ import type { Lane } from '../../budget/budget.ts';
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
 import type { Expected } from '../answers/classify.ts';
-import type { Replaced } from '../answers/replaced.ts';
 import type { Address } from '../http/address.ts';
 import type { Wording } from '../http/wording.ts';
 import type { SendAttempt } from './attempt.ts';
@@ -47,8 +46,8 @@ export type Answer =
   | {
       kind: 'success';
       body: Record<string, unknown>;
-      /** The records of `data` in which U+FFFD replaces bytes that are invalid in the answer's encoding. */
-      replaced?: Replaced;
+      /** How many records of `data` came with bytes that are invalid in the answer's encoding; U+FFFD replaces them. Absent without such bytes. */
+      replaced?: number;
       grantedAt: string;
       requests: number;
       bytes: number;
@@ -96,7 +95,8 @@ export function createRequest(options: RequestOptions): SendRequest {
         const { verdict, grantedAt, bytes } = attempted;
         if (attempted.sent) requests++;
         if (verdict.kind === 'success') {
-          if (verdict.replaced) log?.warn({ request: call.label, records: verdict.replaced.size }, INVALID_BYTES);
+          const { replaced } = verdict;
+          if (replaced !== undefined) log?.warn({ request: call.label, records: replaced }, INVALID_BYTES);
           return { ...verdict, grantedAt, requests, bytes };
         }
         if (verdict.kind === 'gone') return { ...verdict, grantedAt, requests };

@@ -15,7 +15,7 @@ export interface Counts {
   missing: number;
   deleted: number;
   quarantined: number;
-  /** Rows read in which U+FFFD replaces bytes that the source sent in no valid encoding. */
+  /** Rows read that came with bytes that are invalid in the answer's encoding; U+FFFD replaces them. */
   replaced: number;
 }
 

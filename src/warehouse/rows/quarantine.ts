@@ -14,8 +14,6 @@ export interface BadRecord {
   readonly payload: string;
   /** Field (or `(record)`) to reason. */
   readonly reasons: Readonly<Record<string, string>>;
-  /** U+FFFD replaces bytes that the source sent in no valid encoding. */
-  readonly replaced?: true;
 }
 
 export interface QuarantinedRecord extends BadRecord {

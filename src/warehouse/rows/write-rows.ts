@@ -18,8 +18,6 @@ export interface Row {
   readonly hash: string | null;
   /** Grant time of the request that brought it. */
   readonly readAt: string;
-  /** U+FFFD replaces bytes that the source sent in no valid encoding. */
-  readonly replaced?: true;
   /** A row stored under its key stays unchanged: equal rows without an id can be told apart only where all of them are shown. */
   readonly onlyIfNew?: boolean;
 }
