@@ -1,6 +1,6 @@
 import { isObject } from '../source/answers/json.ts';
-import { deniesSuccess } from '../source/answers/says-failure.ts';
-import { shorten } from '../source/answers/shorten.ts';
+import { deniesSuccess } from '../source/answers/envelope.ts';
+import { shorten } from '../source/answers/text.ts';
 import type { PushItem, PushNews } from '../warehouse/pushes/pushes.ts';
 import type { SendResult } from './sender.ts';
 

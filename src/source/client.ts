@@ -4,14 +4,14 @@ import { createLimiter } from '../budget/limiter.ts';
 import { type Clock, HOUR } from '../clock.ts';
 import { codeOf, isKind, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { type Meta, readMeta } from './answers/meta.ts';
 import { createAddress } from './http/address.ts';
 import { openAgent } from './http/exchange.ts';
 import { COMMAND_WORDING, type Wording } from './http/wording.ts';
+import { type Meta, readMeta } from './paging/page-count.ts';
 import { createAttempt } from './requests/attempt.ts';
 import { createRequest, type Gone, type RequestContext, type SendRequest } from './requests/request.ts';
 
-export type { Meta } from './answers/meta.ts';
+export type { Meta } from './paging/page-count.ts';
 
 export interface ClientOptions {
   /** The installation's base address, e.g. `https://books.example.com`. Plain http only to loopback. */

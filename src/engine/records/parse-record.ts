@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { isObject } from '../../source/answers/json.ts';
-import { asList } from '../../source/answers/list.ts';
+import { asList, isObject } from '../../source/answers/json.ts';
 import { BadValue } from '../../source/answers/values.ts';
 import type { ChildRow } from '../../warehouse/rows/child-rows.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';

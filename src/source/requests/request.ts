@@ -3,14 +3,12 @@ import { withAnySignal } from '../../any-signal.ts';
 import type { Lane } from '../../budget/budget.ts';
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
-import type { Expected } from '../answers/classify.ts';
+import type { Expected } from '../answers/envelope.ts';
 import type { Address } from '../http/address.ts';
 import type { Wording } from '../http/wording.ts';
-import type { SendAttempt } from './attempt.ts';
-import type { Call } from './call.ts';
-import { exhausted, rejected } from './outcome-errors.ts';
+import type { Call, SendAttempt } from './attempt.ts';
+import { exhausted, rejected, unknownBefore } from './outcome-errors.ts';
 import { BLOCKED, CROWDED, FAILURES, type RetryLaw, retryDelayMs } from './retry.ts';
-import { unknownBefore } from './unknown-outcome.ts';
 
 export interface SourceRequest {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -100,7 +98,7 @@ export function createRequest(options: RequestOptions): SendRequest {
           return { ...verdict, grantedAt, requests, bytes };
         }
         if (verdict.kind === 'gone') return { ...verdict, grantedAt, requests };
-        if (verdict.kind !== 'retry') throw rejected(call, attempted.status, verdict, wording);
+        if (verdict.kind !== 'retry') throw rejected(call.label, attempted.status, verdict, wording);
         const { refusal = 'failed' } = verdict;
         const tries = ++tried[refusal];
         const law: RetryLaw = { failed: failing, quota: BLOCKED, crowded: CROWDED }[refusal];
@@ -110,7 +108,7 @@ export function createRequest(options: RequestOptions): SendRequest {
         unknown ||= call.method !== 'GET' && mayHaveEffect;
         if (verdict.asks === 'less') oversized++;
         const isOver = tries >= law.attempts || oversized >= MAX_OVERSIZED;
-        if (isOver || !mayRepeat) throw exhausted(call, attempted, verdict, { tries, unknown, wording });
+        if (isOver || !mayRepeat) throw exhausted(call.label, attempted, verdict, { tries, unknown, wording });
         // While the limit is used up the budget itself holds back every request of the key, so the next grant is the wait.
         const waitMs = refusal === 'quota' ? 0 : retryDelayMs(law, tries, random, verdict.minimumMs);
         log?.info({ request: call.label, attempt: tries, waitMs, failure: verdict.what }, 'retrying request');

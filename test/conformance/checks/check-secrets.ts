@@ -1,6 +1,6 @@
 import { createSecretFilter } from '../../../src/engine/records/drop-secrets.ts';
 import { isSecretName } from '../../../src/engine/records/secret-names.ts';
-import { asList } from '../../../src/source/answers/list.ts';
+import { asList } from '../../../src/source/answers/json.ts';
 import { type Finding, observed, undetermined } from '../findings/finding.ts';
 import type { ListReadings } from '../lists/read-lists.ts';
 import { isRow } from '../requests/send-request.ts';
