@@ -133,7 +133,7 @@ const UNFED: Record<string, string> = {
   'service/console/record/': 'keys of addresses, and names of columns',
   'service/orders/': 'days that a person names',
   'service/record/': 'ids, as they are stored',
-  'warehouse/erasure/references.ts': 'a key that a person names',
+  'warehouse/erasure/traces.ts': 'a key that a person names',
   'warehouse/rows/tables.ts': 'a key that a person names',
   'service/access/': 'a path and a header of a browser',
   'source/api/': 'what is sent to the source',

@@ -1,6 +1,5 @@
 import { isUnreadableKey } from '../../source/paging/row-key.ts';
-import type { Db } from '../../warehouse/database/database.ts';
-import { rollbackTo, savepoint } from '../../warehouse/database/savepoint.ts';
+import { type Db, rollbackTo, savepoint } from '../../warehouse/database/database.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { type BadRecord, quarantine, resolveQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { groupBy } from '../group-by.ts';

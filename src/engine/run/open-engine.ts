@@ -1,7 +1,7 @@
 import type { Budget } from '../../budget/budget.ts';
 import { createWaiting } from '../../budget/waiting.ts';
 import { type ClientOptions, openClient } from '../../source/client.ts';
-import { createSeenTime, type SeenTime } from '../../warehouse/database/seen-time.ts';
+import { createSeenTime, type SeenTime } from '../../warehouse/database/now.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { Job } from '../job.ts';
 import { openResource } from '../resource.ts';

@@ -3,7 +3,7 @@ import { type Entry, NOT_OFFERED } from '../../engine/slices/coverage-entry.ts';
 import { parseSlice, type Slice, sliceText } from '../../engine/slices/slice.ts';
 import type { Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
-import type { Place } from './place.ts';
+import type { Place } from './sources.ts';
 
 /** Aggregates rows of `sluice.coverage`: the source has no such list. */
 export const notOffered = sql<boolean>`coalesce(bool_or(proven_at is null and due_reason = ${NOT_OFFERED}), false)`;

@@ -1,9 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { SluiceError } from '../../errors.ts';
-import { anyOf } from '../database/any-of.ts';
+import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
-import type { Place } from './place.ts';
-import { addWholeKeys, forgetWholeKeys, readWholeKeys } from './whole-keys.ts';
+import type { Place } from './sources.ts';
 
 /** Where the reading of one slice stands after its last commit. */
 export interface ReadingState {
@@ -156,4 +155,25 @@ export async function moveWholeKeys(
   const goesOn = from !== undefined && from.startedAt === to?.startedAt;
   if (from !== undefined && !goesOn) await forgetWholeKeys(tx, place);
   if (to !== undefined) await addWholeKeys(tx, place, to.keys.slice(goesOn ? from.keys.length : 0));
+}
+
+/** What the reading of a whole list has seen so far: too much to be written with its cursor at every commit. SQL: one array parameter. */
+export async function addWholeKeys(tx: Db, { source, resource }: Place, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return;
+  await sql`insert into sluice.whole_keys (source, resource, key)
+    select ${source}, ${resource}, k from unnest(cast(${keys} as text[])) k`.execute(tx);
+}
+
+export async function forgetWholeKeys(tx: Db, { source, resource }: Place): Promise<void> {
+  await tx.deleteFrom('sluice.whole_keys').where('source', '=', source).where('resource', '=', resource).execute();
+}
+
+export async function readWholeKeys(db: Db, { source, resource }: Place): Promise<string[]> {
+  const rows = await db
+    .selectFrom('sluice.whole_keys')
+    .select('key')
+    .where('source', '=', source)
+    .where('resource', '=', resource)
+    .execute();
+  return rows.map(row => row.key);
 }

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
-import { anyOf } from '../database/any-of.ts';
+import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
 import { covering } from '../ledgers/coverage.ts';
-import type { Place } from '../ledgers/place.ts';
+import type { Place } from '../ledgers/sources.ts';
 import type { Table } from './tables.ts';
 
 /** A record that did not parse, kept as it came. */

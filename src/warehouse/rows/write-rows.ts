@@ -1,10 +1,9 @@
 import { sql } from 'kysely';
+import { arrayOf, bytesOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
-import { arrayOf, bytesOf } from './array-of.ts';
 import { alteredChildren, type ChildRow, replaceChildren } from './child-rows.ts';
-import { reviveRows } from './revive-rows.ts';
+import { reviveRows, wholeRow } from './row-history.ts';
 import type { Column, Table } from './tables.ts';
-import { wholeRow } from './whole-row.ts';
 
 /** One parsed record, as text that Postgres casts. A column absent from `values` keeps its stored value. */
 export interface Row {
