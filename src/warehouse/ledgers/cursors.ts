@@ -105,9 +105,10 @@ export async function holdCursor(tx: Db, { source, resource }: Place, { version 
   if (!held) throw stale({ source, resource });
 }
 
-/** What advances a cursor from where this process left it. */
-interface Moved {
+/** What advances a cursor. */
+export interface CursorMove {
   readonly resource: string;
+  /** The cursor as this process left it. */
   readonly from: Cursor;
   readonly readings: Cursor['readings'];
   readonly position: string;
@@ -115,7 +116,7 @@ interface Moved {
 }
 
 /** CTEs that end in `moved`, with the `resource`, the new `version` and the time of each cursor that nobody else has moved. */
-export function cursorCtes(source: string, cursors: readonly Moved[]): RawBuilder<unknown> {
+export function cursorCtes(source: string, cursors: readonly CursorMove[]): RawBuilder<unknown> {
   const moves = cursors.map(({ resource, from, readings, position, runId }) => ({
     resource,
     version: from.version,
