@@ -84,9 +84,6 @@ export interface Client {
   request: SendRequest;
   /** Stops all requests that wait or are in flight, settles them, and closes the connections. */
   close(): Promise<void>;
-}
-
-export interface OpenClient extends Client {
   /** Removes the key from a text of an answer, since a source may repeat it. Call this before the text is shortened. */
   hide(text: string): string;
 }
@@ -102,7 +99,7 @@ export interface OpenClient extends Client {
  * if (answer.kind === 'rows') console.log(answer.rows.length, answer.meta?.totalRecords);
  * await client.close();
  */
-export function openClient(options: ClientOptions): OpenClient {
+export function openClient(options: ClientOptions): Client {
   const { clock, concurrency, knownConcurrency, log, timeoutMs, onWait, onRetry, onServerWindow } = options;
   const { random = Math.random, wording = COMMAND_WORDING, windowMs = HOUR } = options;
   const budget = learnServerWindow(options.budget, {

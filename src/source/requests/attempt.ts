@@ -52,8 +52,9 @@ export interface AttemptOptions {
   readonly log?: Log;
 }
 
-interface AttemptContext {
+export interface AttemptContext {
   readonly lane: Lane;
+  /** Why the request is sent, for the ledger, e.g. `customers ids 1..100`. */
   readonly purpose: string;
   readonly runId?: string;
   readonly signal?: AbortSignal;

@@ -1,12 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { withAnySignal } from '../../any-signal.ts';
-import type { Lane } from '../../budget/budget.ts';
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
 import type { Expected } from '../answers/envelope.ts';
 import type { Address } from '../http/address.ts';
 import type { Wording } from '../http/wording.ts';
-import type { Call, SendAttempt } from './attempt.ts';
+import type { AttemptContext, Call, SendAttempt } from './attempt.ts';
 import { exhausted, rejected, unknownBefore } from './outcome-errors.ts';
 import { BLOCKED, CROWDED, FAILURES, type RetryLaw, retryDelayMs } from './retry.ts';
 
@@ -20,12 +19,7 @@ export interface SourceRequest {
   expect?: Expected;
 }
 
-export interface RequestContext {
-  lane: Lane;
-  /** Why the request is sent, for the ledger, e.g. `customers ids 1..100`. */
-  purpose: string;
-  runId?: string;
-  signal?: AbortSignal;
+export interface RequestContext extends AttemptContext {
   /** Failed attempts before giving up; answers that refuse the request for now do not count. Default 6. */
   attempts?: number;
 }
