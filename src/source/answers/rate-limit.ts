@@ -4,7 +4,7 @@ import { beginning } from './text.ts';
 /** Headers by lower-case name, as undici and node:http give them. */
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-export interface RateHeaders {
+interface RateHeaders {
   /** The server's limit, and its count of requests left. */
   limit?: number;
   remaining?: number;

@@ -58,7 +58,7 @@ export function openAgent(options: { connections: number; timeoutMs: number }): 
  * Shorter than a whole attempt, whose time-out leaves open whether anything was sent. A lost packet is sent again after 1, 3 and 7 s, so a
  * server that can be reached accepts within ten.
  */
-export const connectTimeoutMs = (timeoutMs: number): number => Math.min(10 * SECOND, timeoutMs / 2);
+const connectTimeoutMs = (timeoutMs: number): number => Math.min(10 * SECOND, timeoutMs / 2);
 
 /**
  * Sends one request and reads its whole answer, decoded; never throws. It follows no redirect: another host must not get the key.
@@ -170,7 +170,7 @@ async function decode(
   }
 }
 
-export const CONNECT_TIMEOUT = 'UND_ERR_CONNECT_TIMEOUT';
+const CONNECT_TIMEOUT = 'UND_ERR_CONNECT_TIMEOUT';
 const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
 
 /** Describes a request that got no answer, for a message. */

@@ -64,7 +64,7 @@ function nextStep(
 }
 
 /** The next step after a request that changes something and may have arrived. */
-export const CHECK_FIRST = 'It may have been carried out: check the source before you repeat it.';
+const CHECK_FIRST = 'It may have been carried out: check the source before you repeat it.';
 
 /** Stopped while a request that changes something was in flight. */
 export function stoppedInFlight(label: string, cause: SluiceError): SluiceError {

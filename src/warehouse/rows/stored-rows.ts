@@ -143,7 +143,7 @@ export async function sumsOf(
 }
 
 /** A list whose rows lie in months by this date. */
-export interface DatedTable extends Place {
+interface DatedTable extends Place {
   readonly table: Table;
   readonly field: string;
 }
