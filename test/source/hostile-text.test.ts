@@ -71,8 +71,8 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
   'source/paging/page-count.ts': [text => readMeta({ total_records: text })],
   'cli/commands/forget.ts': [text => marksOf([{ email: text, phone: text, name: text }, text])],
   'engine/records/drop-secrets.ts': [
-    text => createSecretFilter([], NO_FIELDS).drop({ note: text }),
-    text => createSecretFilter([text.slice(0, 200)], NO_FIELDS).drop({ [text]: { [text]: text } }),
+    text => createSecretFilter([], NO_FIELDS)({ note: text }),
+    text => createSecretFilter([text.slice(0, 200)], NO_FIELDS)({ [text]: { [text]: text } }),
   ],
   'engine/records/parse-record.ts': [text => parseCustomer({ id: text }, '2026-01-15T10:00:00Z')],
   'engine/records/secret-names.ts': [isSecretName],

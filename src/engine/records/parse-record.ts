@@ -34,7 +34,7 @@ export function createRecordParser(
     field,
     known: new Set(Object.keys(childShape(job, field))),
   }));
-  const secrets = createSecretFilter([...job.never, ...(options.never ?? [])], {
+  const dropSecrets = createSecretFilter([...job.never, ...(options.never ?? [])], {
     own: new Set(Object.keys(job.record.shape)),
     items: new Map(children.map(child => [child.field, child.known])),
   });
@@ -42,7 +42,7 @@ export function createRecordParser(
   const version = [...known].sort().join();
 
   return (given, readAt, listed = NONE) => {
-    const raw = secrets.drop(given);
+    const raw = dropSecrets(given);
     if (!isObject(raw)) return { bad: badRecord(job, raw, { '(record)': 'expected an object' }) };
     const record = whole === undefined ? withLists(raw, children) : { [job.key]: raw[job.key], [whole]: raw };
     const fitting = read?.(record) ?? checkRecord(job, record);
