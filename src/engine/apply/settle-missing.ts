@@ -1,8 +1,8 @@
+import { stampMs } from '../../clock.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import { acceptDeletes } from '../../next-steps.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { readNow } from '../../warehouse/database/now.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import {
   BELIEVED_AFTER,

@@ -1,7 +1,7 @@
+import { stampMs } from '../../clock.ts';
 import { isKind } from '../../errors.ts';
 import { type Client, isTimeout, type ListAnswer, type Meta } from '../../source/client.ts';
 import { endsBehindFullPage } from '../../source/paging/pager.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
 import { holdsNothing, holdsRows, type List, pageSize } from '../coverage/list.ts';
 import { believedMeta } from '../profile/counts.ts';
 import { isSingleBody } from '../profile/strategy.ts';

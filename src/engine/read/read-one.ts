@@ -1,7 +1,7 @@
+import { stampMs } from '../../clock.ts';
 import { isKind } from '../../errors.ts';
 import type { OneAnswer } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
 import { shownBeside } from '../../warehouse/rows/missing-rows.ts';
 import { slicingOf } from '../job.ts';
 import {

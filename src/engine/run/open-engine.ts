@@ -1,8 +1,8 @@
 import type { Budget } from '../../budget/budget.ts';
 import { createWaiting } from '../../budget/waiting.ts';
+import { stampMs } from '../../clock.ts';
 import { type ClientOptions, openClient } from '../../source/client.ts';
 import { createSeenTime, type SeenTime } from '../../warehouse/database/now.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { Job } from '../job.ts';
 import { openResource } from '../resource.ts';
 import type { Engine } from './engine.ts';
