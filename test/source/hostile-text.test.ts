@@ -125,6 +125,7 @@ const UNFED: Record<string, string> = {
   'service/status/describe-profile.ts': 'names of traits, which are ours',
   'embedded-postgres/': 'paths of this machine',
   'errors.ts': 'one character',
+  'clock.ts': 'timestamps of Postgres',
   'loopback.ts': 'a host name of the settings',
   'engine/apply/bad-data.ts': 'an SQLSTATE',
   'engine/slices/': 'slices and ids, as we write them',
