@@ -65,6 +65,7 @@ export function createWishes(): Wishes {
       get: (path, context, query) => client.get(path, wished(context), query),
       request: (request, context) => client.request(request, wished(context)),
       close: () => client.close(),
+      hide: text => client.hide(text),
     }),
     tick() {
       ticks.push(newest);

@@ -42,3 +42,6 @@ export const systemClock: Clock = {
 export function stopped(signal: AbortSignal | undefined): SluiceError {
   return signal?.reason instanceof SluiceError ? signal.reason : new SluiceError('stopped', 'Stopped on request.');
 }
+
+/** Epoch milliseconds of a `timestamptz` as Postgres writes it in UTC: `2026-01-15 10:00:05.123+00`. */
+export const stampMs = (stamp: string): number => Date.parse(stamp.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));

@@ -1,7 +1,7 @@
 import type { Database } from '../warehouse/database/database.ts';
 import { readCoverage } from '../warehouse/ledgers/coverage.ts';
 import type { Cursor } from '../warehouse/ledgers/cursors.ts';
-import type { Place } from '../warehouse/ledgers/place.ts';
+import type { Place } from '../warehouse/ledgers/sources.ts';
 import { readTraits } from '../warehouse/ledgers/traits.ts';
 import type { MissingRow } from '../warehouse/rows/missing-rows.ts';
 import { readTable, type Table } from '../warehouse/rows/tables.ts';

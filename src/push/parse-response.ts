@@ -1,6 +1,6 @@
+import { deniesSuccess, oneLine } from '../source/answers/envelope.ts';
 import { isObject } from '../source/answers/json.ts';
-import { deniesSuccess } from '../source/answers/says-failure.ts';
-import { shorten } from '../source/answers/shorten.ts';
+import { shorten } from '../source/answers/text.ts';
 import type { PushItem, PushNews } from '../warehouse/pushes/pushes.ts';
 import type { SendResult } from './sender.ts';
 
@@ -127,7 +127,6 @@ function idOf(record: object): string | null {
   return /^\d{1,19}$/.test(text) ? text : null;
 }
 
-/** Without control characters, since a server's message must not control a terminal. */
 function errorText(reported: unknown, hide: (text: string) => string): string {
   const text = isObject(reported)
     ? Object.entries(reported)
@@ -136,7 +135,7 @@ function errorText(reported: unknown, hide: (text: string) => string): string {
     : typeof reported === 'string'
       ? reported
       : 'refused without a reason';
-  return shorten(hide(text.replace(/[\p{Cc}\s]+/gu, ' ').trim()));
+  return shorten(hide(oneLine(text)));
 }
 
 const isFilled = (value: unknown): boolean =>

@@ -1,7 +1,7 @@
 import type { Budget } from '../budget/budget.ts';
 import { stopped } from '../clock.ts';
 import { isKind, type SluiceError } from '../errors.ts';
-import type { OpenClient } from '../source/client.ts';
+import type { Client } from '../source/client.ts';
 import { notFound } from '../source/requests/outcome-errors.ts';
 
 /**
@@ -29,7 +29,7 @@ export interface Sender {
 }
 
 /** Sends one request at a time. A signal stops a request before it goes out; after that, its answer is awaited. Other errors are thrown. */
-export function createSender(budget: Budget, open: (budget: Budget) => OpenClient): Sender {
+export function createSender(budget: Budget, open: (budget: Budget) => Client): Sender {
   const gate = createGate(budget);
   const client = open(gate.budget);
   return {

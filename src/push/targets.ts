@@ -2,8 +2,7 @@ import { hash } from 'node:crypto';
 import type { z } from 'zod';
 import { jsonText } from '../engine/storable-text.ts';
 import { endpoints } from '../source/api/endpoints.ts';
-import { fieldProblems } from '../source/api/field-problems.ts';
-import { batchEntry } from '../source/api/request-bodies.ts';
+import { batchEntry, fieldProblems } from '../source/api/request-bodies.ts';
 
 /** An endpoint that creates records of one kind. The job of the same name finds them again; without a job they cannot be found. */
 export interface PushTarget {

@@ -1,6 +1,5 @@
 import type { Usage } from '../budget/ledger/usage.ts';
-import { DAY, HOUR, MINUTE, SECOND } from '../clock.ts';
-import { stampMs } from '../warehouse/database/stamp.ts';
+import { DAY, HOUR, MINUTE, SECOND, stampMs } from '../clock.ts';
 
 /** 12345 as `12,345`. */
 export const count = (value: number): string => value.toLocaleString('en-US');

@@ -4,15 +4,14 @@ import { createLimiter } from '../budget/limiter.ts';
 import { type Clock, HOUR } from '../clock.ts';
 import { codeOf, isKind, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { type Meta, readMeta } from './answers/meta.ts';
-import type { Replaced, ReplacedFields } from './answers/replaced.ts';
 import { createAddress } from './http/address.ts';
 import { openAgent } from './http/exchange.ts';
 import { COMMAND_WORDING, type Wording } from './http/wording.ts';
+import { type Meta, readMeta } from './paging/page-count.ts';
 import { createAttempt } from './requests/attempt.ts';
 import { createRequest, type Gone, type RequestContext, type SendRequest } from './requests/request.ts';
 
-export type { Meta } from './answers/meta.ts';
+export type { Meta } from './paging/page-count.ts';
 
 export interface ClientOptions {
   /** The installation's base address, e.g. `https://books.example.com`. Plain http only to loopback. */
@@ -53,8 +52,8 @@ export type ListAnswer =
       kind: 'rows';
       rows: unknown[];
       meta?: Meta;
-      /** The rows in which U+FFFD replaces bytes that are invalid in the answer's encoding. */
-      replaced?: Replaced;
+      /** How many rows came with bytes that are invalid in the answer's encoding; U+FFFD replaces them. */
+      replaced?: number;
       grantedAt: string;
       requests: number;
       bytes: number;
@@ -65,7 +64,8 @@ export type OneAnswer =
   | {
       kind: 'one';
       record: Record<string, unknown>;
-      replaced?: ReplacedFields | undefined;
+      /** 1 if it came with such bytes. */
+      replaced?: number;
       grantedAt: string;
       requests: number;
     }
@@ -84,9 +84,6 @@ export interface Client {
   request: SendRequest;
   /** Stops all requests that wait or are in flight, settles them, and closes the connections. */
   close(): Promise<void>;
-}
-
-export interface OpenClient extends Client {
   /** Removes the key from a text of an answer, since a source may repeat it. Call this before the text is shortened. */
   hide(text: string): string;
 }
@@ -102,7 +99,7 @@ export interface OpenClient extends Client {
  * if (answer.kind === 'rows') console.log(answer.rows.length, answer.meta?.totalRecords);
  * await client.close();
  */
-export function openClient(options: ClientOptions): OpenClient {
+export function openClient(options: ClientOptions): Client {
   const { clock, concurrency, knownConcurrency, log, timeoutMs, onWait, onRetry, onServerWindow } = options;
   const { random = Math.random, wording = COMMAND_WORDING, windowMs = HOUR } = options;
   const budget = learnServerWindow(options.budget, {
@@ -165,10 +162,9 @@ function reading(request: SendRequest): Pick<Client, 'list' | 'get'> {
     async get(path, context, query = {}) {
       const answer = await request({ method: 'GET', path, query, expect: 'record' }, context);
       if (answer.kind === 'gone') return answer;
-      const { grantedAt, requests } = answer;
+      const { grantedAt, requests, replaced } = answer;
       const record = answer.body.data as Record<string, unknown>;
-      const replaced = answer.replaced?.get(record);
-      return { kind: 'one', record, ...(replaced && { replaced }), grantedAt, requests };
+      return { kind: 'one', record, ...(replaced !== undefined && { replaced }), grantedAt, requests };
     },
   };
 }

@@ -7,7 +7,7 @@ import type { Budget, Grant, Lane } from '../../src/budget/budget.ts';
 import { learnServerWindow, type ServerWindow } from '../../src/budget/learn-window.ts';
 import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
-import { parseRateHeaders } from '../../src/source/answers/rate-headers.ts';
+import { parseRateHeaders } from '../../src/source/answers/rate-limit.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import '../support/properties.ts';
 

@@ -1,3 +1,4 @@
+import { stampMs } from '../../src/clock.ts';
 import { compareTotals } from '../../src/engine/coverage/control-totals.ts';
 import { coveredSince, type List, pageSize } from '../../src/engine/coverage/list.ts';
 import {
@@ -16,7 +17,6 @@ import type { Edge, Observation } from '../../src/engine/profile/observation.ts'
 import { doubtfulEdges } from '../../src/engine/profile/observe-edges.ts';
 import { withObservation } from '../../src/engine/profile/source-profile.ts';
 import { type DateSlice, parseSlice, type Slice, sliceText } from '../../src/engine/slices/slice.ts';
-import { stampMs } from '../../src/warehouse/database/stamp.ts';
 import type { MissingRow, SeenRow } from '../../src/warehouse/rows/missing-rows.ts';
 import { requestsNoted, withoutRates } from './changed-rules.ts';
 import { entryOf, listOf, type RecordedConclusion, type RecordedEnd, type RecordedEntry } from './recorded.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
-import { classify, type Expected } from '../../src/source/answers/classify.ts';
+import { classify } from '../../src/source/answers/classify.ts';
+import type { Expected } from '../../src/source/answers/envelope.ts';
 
 const time = { nowMs: Date.UTC(2026, 0, 15, 10), windowMs: HOUR, unused: 0 };
 const page = '<!doctype html><h1>Oops</h1>';

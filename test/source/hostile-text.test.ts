@@ -21,14 +21,12 @@ import { isoTimes } from '../../src/service/iso-times.ts';
 import { csv, csvSafe } from '../../src/service/query/csv.ts';
 import { changeHintsIn } from '../../src/service/webhooks/change-hints.ts';
 import { classify } from '../../src/source/answers/classify.ts';
-import { parseJson } from '../../src/source/answers/json.ts';
-import { asList } from '../../src/source/answers/list.ts';
-import { readMeta } from '../../src/source/answers/meta.ts';
-import { parseRateHeaders } from '../../src/source/answers/rate-headers.ts';
-import { refusalOf } from '../../src/source/answers/refusal.ts';
-import { deniesSuccess, holdsError } from '../../src/source/answers/says-failure.ts';
+import { deniesSuccess, holdsError } from '../../src/source/answers/envelope.ts';
+import { asList, parseJson } from '../../src/source/answers/json.ts';
+import { parseRateHeaders, refusalOf } from '../../src/source/answers/rate-limit.ts';
 import { decodeText } from '../../src/source/answers/text.ts';
 import { dateText, decimalText, integerText, stampText } from '../../src/source/answers/values.ts';
+import { readMeta } from '../../src/source/paging/page-count.ts';
 import { visibleJson, visibleLines, visibleText } from '../../src/visible-text.ts';
 
 const known = { nowMs: Date.UTC(2026, 0, 15), windowMs: HOUR, unused: 1 };
@@ -40,28 +38,28 @@ const NOWHERE = { write: () => true } as unknown as NodeJS.WritableStream;
 
 /** The functions that apply regular expressions to a source's text, by their file below `src`. */
 const FED: Record<string, readonly ((text: string) => unknown)[]> = {
-  'source/answers/classify.ts': [
+  'source/answers/classify.ts': [text => answer(302, '', { location: text })],
+  'source/answers/envelope.ts': [
+    deniesSuccess,
+    holdsError,
     text => answer(200, text),
     text => answer(400, text),
     text => answer(503, text),
     text => answer(200, JSON.stringify({ success: false, message: text })),
     text => answer(400, JSON.stringify({ message: text })),
     text => answer(400, JSON.stringify({ message: 'Invalid', errors: { [text]: text } })),
-    text => answer(302, '', { location: text }),
   ],
   'source/answers/json.ts': [
     text => tried(() => parseJson(text)),
     text => tried(() => parseJson(`[${JSON.stringify(text)}, 12345678901234567890]`)),
     text => tried(() => parseJson(`{"n": ${text}}`)),
+    text => asList({ [text]: 1 }),
   ],
-  'source/answers/list.ts': [text => asList({ [text]: 1 })],
-  'source/answers/meta.ts': [text => readMeta({ total_records: text })],
-  'source/answers/rate-headers.ts': [
+  'source/answers/rate-limit.ts': [
+    text => refusalOf({}, text, 1),
     text => parseRateHeaders({ 'retry-after': text }, known),
     text => parseRateHeaders({ 'x-ratelimit-remaining': text }, known),
   ],
-  'source/answers/refusal.ts': [text => refusalOf({}, text, 1)],
-  'source/answers/says-failure.ts': [deniesSuccess, holdsError],
   'source/answers/text.ts': [
     text => decodeText(Buffer.from(text), `application/json${text}`),
     text => decodeText(Buffer.from(`${text}\u00ff`, 'latin1'), `application/json; charset=${text}`),
@@ -70,10 +68,11 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
   'source/answers/values.ts': [decimalText, integerText, dateText, stampText].map(
     read => (text: string) => tried(() => read(text)),
   ),
+  'source/paging/page-count.ts': [text => readMeta({ total_records: text })],
   'cli/commands/forget.ts': [text => marksOf([{ email: text, phone: text, name: text }, text])],
   'engine/records/drop-secrets.ts': [
-    text => createSecretFilter([], NO_FIELDS).drop({ note: text }),
-    text => createSecretFilter([text.slice(0, 200)], NO_FIELDS).drop({ [text]: { [text]: text } }),
+    text => createSecretFilter([], NO_FIELDS)({ note: text }),
+    text => createSecretFilter([text.slice(0, 200)], NO_FIELDS)({ [text]: { [text]: text } }),
   ],
   'engine/records/parse-record.ts': [text => parseCustomer({ id: text }, '2026-01-15T10:00:00Z')],
   'engine/records/secret-names.ts': [isSecretName],
@@ -126,6 +125,7 @@ const UNFED: Record<string, string> = {
   'service/status/describe-profile.ts': 'names of traits, which are ours',
   'embedded-postgres/': 'paths of this machine',
   'errors.ts': 'one character',
+  'clock.ts': 'timestamps of Postgres',
   'loopback.ts': 'a host name of the settings',
   'engine/apply/bad-data.ts': 'an SQLSTATE',
   'engine/slices/': 'slices and ids, as we write them',
@@ -134,13 +134,13 @@ const UNFED: Record<string, string> = {
   'service/console/record/': 'keys of addresses, and names of columns',
   'service/orders/': 'days that a person names',
   'service/record/': 'ids, as they are stored',
-  'warehouse/erasure/references.ts': 'a key that a person names',
+  'warehouse/erasure/traces.ts': 'a key that a person names',
   'warehouse/rows/tables.ts': 'a key that a person names',
   'service/access/': 'a path and a header of a browser',
   'source/api/': 'what is sent to the source',
   'source/paging/row-key.ts': 'keys of records, as we write them',
   'source/http/address.ts': 'settings',
-  'source/http/describe-failure.ts': 'codes of Node',
+  'source/http/exchange.ts': 'codes of Node',
   'source/paging/stable-reading.ts': 'ids, which values.ts has read',
   'warehouse/database/': 'names of migrations',
   'warehouse/ledgers/sources.ts': 'an address of the settings',

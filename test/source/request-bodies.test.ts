@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fieldProblems } from '../../src/source/api/field-problems.ts';
-import { batchBody, type Creatable, createBodies } from '../../src/source/api/request-bodies.ts';
+import { batchBody, type Creatable, createBodies, fieldProblems } from '../../src/source/api/request-bodies.ts';
 
 const good = {
   customers: { account: 'Müller & Söhne', email: 'büro@müller.example' },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { replaceMarks } from '../../src/source/answers/replaced.ts';
+import { classify } from '../../src/source/answers/classify.ts';
 import { decodeText } from '../../src/source/answers/text.ts';
 
 const JSON_TYPE = 'application/json';
@@ -53,28 +53,34 @@ describe('invalid bytes', () => {
     );
   });
 
-  it('are counted by record and field, nested ones under the field of the record', () => {
-    const body = {
-      data: [
-        { id: 1, account: 'Z#rich' },
-        { id: 2, account: 'Bern' },
-        { id: 3, items: [{ description: '##' }], 'f#': 1 },
-      ],
-      message: '#',
-    };
-    const { body: clean, replaced } = replaceMarks(body, '#');
-    expect(clean).toEqual({
-      data: [
-        { id: 1, account: 'Z\ufffdrich' },
-        { id: 2, account: 'Bern' },
-        { id: 3, items: [{ description: '\ufffd\ufffd' }], 'f\ufffd': 1 },
-      ],
-      message: '\ufffd',
+  const judge = (body: unknown) =>
+    classify({ status: 200, headers: {}, ...decodeText(latin1(JSON.stringify(body)), JSON_TYPE) }, 'list', {
+      nowMs: 0,
+      windowMs: 1000,
+      unused: 1,
     });
-    const rows = clean.data as unknown[];
-    expect([...replaced]).toEqual([
-      [rows[0], { account: 1 }],
-      [rows[2], { items: 2, 'f\ufffd': 1 }],
-    ]);
+
+  it('are counted by record, at any depth and in names; U+FFFD that the source sent is not', () => {
+    const utf8 = Buffer.from('\ufffd').toString('latin1');
+    const data = [
+      { id: 1, account: 'Z\u00fcrich' },
+      { id: 2, account: `Bern ${utf8}` },
+      { id: 3, items: [{ description: '\u00fc\u00fc' }], 'f\u00fc': 1 },
+    ];
+    expect(judge({ data, message: '\u00fc' })).toEqual({
+      kind: 'success',
+      body: {
+        data: [
+          { id: 1, account: 'Z\ufffdrich' },
+          { id: 2, account: 'Bern \ufffd' },
+          { id: 3, items: [{ description: '\ufffd\ufffd' }], 'f\ufffd': 1 },
+        ],
+        message: '\ufffd',
+      },
+      replaced: 2,
+    });
+    expect(judge({ data: data.slice(1, 2), message: '\u00fc' })).toMatchObject({ replaced: 0 });
+    expect(judge({ data: data.slice(1, 2) })).not.toHaveProperty('replaced');
+    expect(judge({ data: { 0: data[0], 2: data[1] } })).toMatchObject({ replaced: 1 });
   });
 });

@@ -10,11 +10,15 @@ import { isObject } from '../../source/answers/json.ts';
 import { openClient } from '../../source/client.ts';
 import type { Database, Transaction } from '../../warehouse/database/database.ts';
 import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source-lock.ts';
-import { eraseLines } from '../../warehouse/erasure/erase-lines.ts';
-import { type Counts, eraseMentions, eraseRow } from '../../warehouse/erasure/erase-row.ts';
+import { type Counts, eraseLines, eraseMentions, eraseRow } from '../../warehouse/erasure/erase-row.ts';
 import { lastErased, writeReceipt } from '../../warehouse/erasure/receipts.ts';
-import { type RecordState, readCopies, readRecordState } from '../../warehouse/erasure/record-copies.ts';
-import { findMentions, findReferences } from '../../warehouse/erasure/references.ts';
+import {
+  findMentions,
+  findReferences,
+  type RecordState,
+  readCopies,
+  readRecordState,
+} from '../../warehouse/erasure/traces.ts';
 import { readTraits } from '../../warehouse/ledgers/traits.ts';
 import { storedKey, type Table } from '../../warehouse/rows/tables.ts';
 import { createWaitNote, momentWithZone } from '../output/moments.ts';

@@ -142,7 +142,7 @@ export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult
 }
 
 const replacedNote = ({ resource, replaced }: OrderSummary): string =>
-  `${plural(replaced, 'row')} came with bytes that are invalid in the encoding of the answer; U+FFFD replaces them. To find the rows: select * from ${resource} where _extra ? '(replaced)'`;
+  `${plural(replaced, 'row')} came with bytes that are invalid in the encoding of the answer; U+FFFD replaces them. To find rows with it: select * from ${resource} t where t::text like U&'%\\FFFD%'`;
 
 /** What syncs that did not read everything left unread, and what that would cost; a line for each source. */
 function unreadLines(results: readonly OrderResult[]): string[] {

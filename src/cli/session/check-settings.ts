@@ -5,7 +5,7 @@ import { childShape } from '../../engine/records/parse-record.ts';
 import { plainName } from '../../engine/records/secret-names.ts';
 import { SluiceError } from '../../errors.ts';
 import { count } from '../../service/format.ts';
-import { plainHostOf } from '../../warehouse/database/plain-host.ts';
+import { plainHostOf } from '../../warehouse/database/pool.ts';
 import type { OpenSource } from './source-settings.ts';
 
 /** Throws the kind `configuration` if a field that must not be stored has a column: it would be stored. */

@@ -1,4 +1,4 @@
-import { stampMs } from '../../warehouse/database/stamp.ts';
+import { stampMs } from '../../clock.ts';
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { type List, lagOf, needsUnfiltered, oldestProof, partition, unfilteredReadAt } from '../coverage/list.ts';
 import { confirmationOf, isInDoubt } from '../deletion/is-deleted.ts';

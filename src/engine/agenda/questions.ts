@@ -1,5 +1,4 @@
-import { HOUR } from '../../clock.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
+import { HOUR, stampMs } from '../../clock.ts';
 import { partition, watched } from '../coverage/list.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, type Slice, sliceText } from '../slices/slice.ts';

@@ -1,6 +1,6 @@
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import type { SeenTime } from '../../warehouse/database/seen-time.ts';
+import type { SeenTime } from '../../warehouse/database/now.ts';
 import { type Booking, bookCommit } from '../../warehouse/ledgers/book-commit.ts';
 import type { Cursor } from '../../warehouse/ledgers/cursors.ts';
 import { groupBy } from '../group-by.ts';

@@ -1,5 +1,5 @@
+import { stampMs } from '../../clock.ts';
 import type { Db } from '../../warehouse/database/database.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
 import { countRows, valuesOf } from '../../warehouse/rows/stored-rows.ts';
 import {
   type CoverageChange,

@@ -1,5 +1,5 @@
+import { stampMs } from '../../clock.ts';
 import type { Db } from '../../warehouse/database/database.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
 import { missingAmong, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
 import { countBrought, valuesOf } from '../../warehouse/rows/stored-rows.ts';
 import { dueAfterLeaving, readTargeted, watchedEntry } from '../coverage/targeted.ts';

@@ -1,5 +1,5 @@
+import { stampMs } from '../../clock.ts';
 import type { Db } from '../../warehouse/database/database.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
 import { sumsOf } from '../../warehouse/rows/stored-rows.ts';
 import { compareTotals } from '../coverage/control-totals.ts';
 import { monthRange } from '../slices/date-windows.ts';

@@ -1,6 +1,6 @@
+import { stampMs } from '../../clock.ts';
 import { isNumberedKey, isUnreadableKey } from '../../source/paging/row-key.ts';
 import type { Db } from '../../warehouse/database/database.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
 import { REPORT } from '../../warehouse/ledgers/cursors.ts';
 import { forgetLacked, markMissing, markSeen } from '../../warehouse/rows/missing-rows.ts';
 import { readStoredAt } from '../../warehouse/rows/stored-rows.ts';

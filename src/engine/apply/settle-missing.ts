@@ -1,11 +1,16 @@
+import { stampMs } from '../../clock.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import { acceptDeletes } from '../../next-steps.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { readNow } from '../../warehouse/database/now.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
-import { deleteRows, readDeletionLimit } from '../../warehouse/rows/delete-rows.ts';
-import { BELIEVED_AFTER, type DeletionLimit, withinDeletionLimit } from '../../warehouse/rows/deletion-limit.ts';
+import {
+  BELIEVED_AFTER,
+  type DeletionLimit,
+  deleteRows,
+  readDeletionLimit,
+  withinDeletionLimit,
+} from '../../warehouse/rows/delete-rows.ts';
 import { listMissing, type MissingRow, markMissing, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
 import { countQuarantined, lastFirstSeen } from '../../warehouse/rows/quarantine.ts';
 import { keptIn, shownByNone } from '../../warehouse/rows/row-windows.ts';

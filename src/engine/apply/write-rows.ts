@@ -1,5 +1,4 @@
-import type { Db } from '../../warehouse/database/database.ts';
-import { rollbackTo, savepoint } from '../../warehouse/database/savepoint.ts';
+import { type Db, rollbackTo, savepoint } from '../../warehouse/database/database.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import { type Row, writeRows } from '../../warehouse/rows/write-rows.ts';
 import { oldestProof } from '../coverage/list.ts';

@@ -1,6 +1,5 @@
 import { isUnreadableKey } from '../../source/paging/row-key.ts';
-import type { Db } from '../../warehouse/database/database.ts';
-import { rollbackTo, savepoint } from '../../warehouse/database/savepoint.ts';
+import { type Db, rollbackTo, savepoint } from '../../warehouse/database/database.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { type BadRecord, quarantine, resolveQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { groupBy } from '../group-by.ts';
@@ -156,5 +155,5 @@ function takeChanges(
 function countStep(counts: Counts, step: Step): void {
   counts.requests += step.requests;
   counts.rowsRead += step.rows.length + step.bad.length;
-  counts.replaced += [...step.rows, ...step.bad].filter(({ replaced }) => replaced).length;
+  counts.replaced += step.replaced ?? 0;
 }

@@ -1,4 +1,4 @@
-import type { Meta } from '../../source/answers/meta.ts';
+import type { Meta } from '../../source/paging/page-count.ts';
 import type { Observation } from './observation.ts';
 import { type AskedDays, daysText } from './observe-filter.ts';
 import type { SourceProfile } from './source-profile.ts';

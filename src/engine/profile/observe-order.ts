@@ -1,5 +1,5 @@
+import { stampMs } from '../../clock.ts';
 import { stampText } from '../../source/answers/values.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
 import { isId } from '../slices/id-ranges.ts';
 import type { Observation, Order } from './observation.ts';
 import type { ObservedPage } from './observed-page.ts';

@@ -1,4 +1,4 @@
-import type { Meta } from '../../source/answers/meta.ts';
+import type { Meta } from '../../source/paging/page-count.ts';
 
 /** A page of a list as it came. */
 export interface ObservedPage {

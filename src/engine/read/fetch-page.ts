@@ -1,8 +1,7 @@
+import { stampMs } from '../../clock.ts';
 import { isKind } from '../../errors.ts';
-import type { Replaced } from '../../source/answers/replaced.ts';
 import { type Client, isTimeout, type ListAnswer, type Meta } from '../../source/client.ts';
 import { endsBehindFullPage } from '../../source/paging/pager.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
 import { holdsNothing, holdsRows, type List, pageSize } from '../coverage/list.ts';
 import { believedMeta } from '../profile/counts.ts';
 import { isSingleBody } from '../profile/strategy.ts';
@@ -28,8 +27,8 @@ export interface Reader {
 export interface PageAnswer {
   readonly rows: readonly unknown[];
   readonly meta: Meta | undefined;
-  /** The rows in which U+FFFD replaces invalid bytes. */
-  readonly replaced?: Replaced | undefined;
+  /** How many rows came with invalid bytes. */
+  readonly replaced?: number | undefined;
   readonly grantedAt: string;
   readonly requests: number;
   readonly limit: number;

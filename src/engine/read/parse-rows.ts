@@ -11,6 +11,8 @@ import type { PageAnswer } from './fetch-page.ts';
 export interface ParsedRows {
   readonly rows: Row[];
   readonly bad: BadRecord[];
+  /** How many of both came with invalid bytes. */
+  readonly replaced: number;
   /** Keys of `rows` and `bad`. */
   readonly keys: string[];
   /** The key of the last row as it came. */
@@ -33,7 +35,7 @@ export function parseRows(
   const listed = fieldsOf(resource, answer.rows);
   let last: string | null = null;
   for (const raw of answer.rows) {
-    const parsed = resource.parse(raw, answer.grantedAt, { listed, replaced: answer.replaced?.get(raw) });
+    const parsed = resource.parse(raw, answer.grantedAt, listed);
     last = 'bad' in parsed ? parsed.bad.key : parsed.row.key;
     if ('bad' in parsed) bad.push(parsed.bad);
     else if (isContentKey(parsed.row.key)) bare.push(parsed.row);
@@ -51,7 +53,13 @@ export function parseRows(
   }
   const numbered = bad.map(numbering(shown));
   for (const record of numbered) here.add(record.key);
-  return { rows, bad: numbered, keys: [...here], last: last === null ? null : lastShown(last, here, seen) };
+  return {
+    rows,
+    bad: numbered,
+    replaced: answer.replaced ?? 0,
+    keys: [...here],
+    last: last === null ? null : lastShown(last, here, seen),
+  };
 }
 
 /** The key of the last row; of equal rows without an id, that of the last one shown: one more of them moves the end. */

@@ -36,13 +36,14 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
     const isOrdered = order !== 'none' && order !== null;
     const isLast =
       !isOrdered || read >= most || next < 1 || (pages !== null && next > pages) || answer.rows.length === 0;
-    const { rows, bad } = parseRows(resource, answer, new Set());
+    const { rows, bad, replaced } = parseRows(resource, answer, new Set());
     const step: Step = {
       resource,
       task,
       slice,
       rows: rows.map(row => (isContentKey(row.key) ? { ...row, onlyIfNew: true } : row)),
       bad,
+      replaced,
       requests: answer.requests,
       release: answer.release,
       isAwaited: true,

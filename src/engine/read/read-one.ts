@@ -1,7 +1,7 @@
+import { stampMs } from '../../clock.ts';
 import { isKind } from '../../errors.ts';
 import type { OneAnswer } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
 import { shownBeside } from '../../warehouse/rows/missing-rows.ts';
 import { slicingOf } from '../job.ts';
 import {
@@ -43,8 +43,9 @@ export async function* readOne(
       (yield* askForShown(reader, database, task, slice, startedAt));
     yield { ...step, requests: 0, end: isBelieved ? { kind: 'gone', key: slice.key, at: grantedAt } : end };
   } else {
-    const parsed = resource.parse(answer.record, grantedAt, { replaced: answer.replaced });
-    yield 'row' in parsed ? { ...step, rows: [parsed.row], end } : { ...step, bad: [parsed.bad], end };
+    const parsed = resource.parse(answer.record, grantedAt);
+    const shown = { ...step, replaced: answer.replaced ?? 0, end };
+    yield 'row' in parsed ? { ...shown, rows: [parsed.row] } : { ...shown, bad: [parsed.bad] };
   }
 }
 

@@ -113,7 +113,7 @@ function takeAnswer(
     release();
     return { progress: { ...progress, reading: read.reading, droppedRequests: requests }, step: null };
   }
-  const shown = read.taken.isDuplicate ? { rows: [], bad: [] } : parsed;
+  const shown = read.taken.isDuplicate ? { rows: [], bad: [], replaced: 0 } : parsed;
   const { certain, uncertain } = byCertainty(shown.rows);
   const held = uncertain.length > 0 ? [...progress.held, ...uncertain] : progress.held;
   const learnt = [
@@ -130,6 +130,7 @@ function takeAnswer(
     slice: plan.slice,
     rows: end ? rowsAtEnd(certain, held, end) : certain,
     bad: shown.bad,
+    replaced: shown.replaced,
     requests,
     release,
     anew: reading.startedAt === null,

@@ -15,6 +15,8 @@ export interface Step {
   readonly slice: Slice;
   readonly rows: readonly Row[];
   readonly bad: readonly BadRecord[];
+  /** How many of both came with invalid bytes. Default 0. */
+  readonly replaced?: number;
   readonly requests: number;
   /** Must be called when the step is committed or dropped. */
   readonly release: () => void;

@@ -1,5 +1,4 @@
 import { parseJson } from '../../source/answers/json.ts';
-import type { ReplacedFields } from '../../source/answers/replaced.ts';
 import { isSecretName, plainName } from './secret-names.ts';
 
 /** The fields that a job declares: they are stored, whatever their names. */
@@ -9,11 +8,8 @@ export interface DeclaredFields {
   readonly items: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-export interface SecretFilter {
-  /** The value without such fields at any depth, also inside text that is JSON; the same value where there are none. */
-  drop(value: unknown): unknown;
-  dropNames(fields: ReplacedFields | undefined): ReplacedFields | undefined;
-}
+/** The value without such fields at any depth, also inside text that is JSON; the same value where there are none. */
+type DropSecrets = (value: unknown) => unknown;
 
 const NONE: ReadonlySet<string> = new Set();
 const NO_ITEMS: DeclaredFields['items'] = new Map();
@@ -23,7 +19,7 @@ const MOST_NAMES = 5000;
 const LONGEST_NAME = 100;
 
 /** Drops fields whose names say that they hold a secret, and those named by `never`, from everything that will be stored. */
-export function createSecretFilter(never: readonly string[], declared: DeclaredFields): SecretFilter {
+export function createSecretFilter(never: readonly string[], declared: DeclaredFields): DropSecrets {
   const isDropped = createVerdicts(never);
 
   function drop(value: unknown, own: ReadonlySet<string>, items: DeclaredFields['items']): unknown {
@@ -73,14 +69,7 @@ export function createSecretFilter(never: readonly string[], declared: DeclaredF
     return kept === value ? text : JSON.stringify(kept);
   }
 
-  return {
-    drop: value => drop(value, declared.own, declared.items),
-    dropNames(fields) {
-      if (fields === undefined) return undefined;
-      const kept = Object.entries(fields).filter(([name]) => declared.own.has(name) || !isDropped(name));
-      return kept.length > 0 ? Object.fromEntries(kept) : undefined;
-    },
-  };
+  return value => drop(value, declared.own, declared.items);
 }
 
 /** Judges names, and remembers the verdicts. */

@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { isObject } from '../../source/answers/json.ts';
-import { asList } from '../../source/answers/list.ts';
-import type { ReplacedFields } from '../../source/answers/replaced.ts';
+import { asList, isObject } from '../../source/answers/json.ts';
 import { BadValue } from '../../source/answers/values.ts';
 import type { ChildRow } from '../../warehouse/rows/child-rows.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
@@ -14,20 +12,11 @@ import { createSecretFilter } from './drop-secrets.ts';
 
 /** Stands in `_extra` beside the unknown fields: how many characters were removed or replaced, by field. */
 const CLEANED = '(cleaned)';
-/** The same for the characters that replace invalid bytes. */
-const REPLACED = '(replaced)';
 
 export type Parsed = { readonly row: Row } | { readonly bad: BadRecord };
 
-/** What is known of a record beside its content. */
-export interface Beside {
-  /** Fields that other rows of the list carry. Where this row omits one, it is empty. */
-  readonly listed?: ReadonlySet<string>;
-  /** Its fields that came with bytes that are invalid in the answer's encoding. */
-  readonly replaced?: ReplacedFields | undefined;
-}
-
-export type RecordParser = (raw: unknown, readAt: string, beside?: Beside) => Parsed;
+/** `listed`: fields that other rows of the list carry. Where this row omits one, it is empty. */
+export type RecordParser = (raw: unknown, readAt: string, listed?: ReadonlySet<string>) => Parsed;
 
 /**
  * Turns rows of an answer into rows of the warehouse, or into records for quarantine. `contentKeyed`: a row without its key field
@@ -45,14 +34,15 @@ export function createRecordParser(
     field,
     known: new Set(Object.keys(childShape(job, field))),
   }));
-  const secrets = createSecretFilter([...job.never, ...(options.never ?? [])], {
+  const dropSecrets = createSecretFilter([...job.never, ...(options.never ?? [])], {
     own: new Set(Object.keys(job.record.shape)),
     items: new Map(children.map(child => [child.field, child.known])),
   });
   // Changes whenever the record's fields do, so that rows stored under an older declaration are compared as different.
   const version = [...known].sort().join();
 
-  const parse = (raw: unknown, readAt: string, { listed, replaced }: Beside): Parsed => {
+  return (given, readAt, listed = NONE) => {
+    const raw = dropSecrets(given);
     if (!isObject(raw)) return { bad: badRecord(job, raw, { '(record)': 'expected an object' }) };
     const record = whole === undefined ? withLists(raw, children) : { [job.key]: raw[job.key], [whole]: raw };
     const fitting = read?.(record) ?? checkRecord(job, record);
@@ -62,7 +52,7 @@ export function createRecordParser(
     if (key === null) return { bad: badRecord(job, raw, { [job.key]: 'a row needs it' }) };
 
     const lists: Record<string, ChildRow[]> = {};
-    for (const field of listed ?? []) {
+    for (const field of listed) {
       if (field in record) continue;
       if (field in job.children) lists[field] = [];
       else values[field] = null;
@@ -78,7 +68,7 @@ export function createRecordParser(
           extra: extraOf(rawItems?.[index] ?? {}, child.known, item),
         }));
       }
-      extra = extraOf(record, known, values, whole === undefined ? replaced : replaced && { [whole]: sum(replaced) });
+      extra = extraOf(record, known, values);
     } catch (error) {
       if (!(error instanceof BadValue)) throw error;
       return { bad: badRecord(job, raw, { '(unknown fields)': error.message }) };
@@ -86,11 +76,9 @@ export function createRecordParser(
     const digest = options.hashed ? digestOf([version, values, lists, extra]) : null;
     return { row: { key, values, children: lists, extra, hash: digest, readAt } };
   };
-  return (raw, readAt, { listed, replaced: all } = {}) => {
-    const replaced = secrets.dropNames(all);
-    return marked(parse(secrets.drop(raw), readAt, { ...(listed && { listed }), replaced }), replaced !== undefined);
-  };
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** The record as zod reads it, or what is wrong with it. */
 function checkRecord(
@@ -116,11 +104,6 @@ function withLists(
   return { ...raw, ...Object.fromEntries(objects.map(({ field }) => [field, asList(raw[field])])) };
 }
 
-function marked(parsed: Parsed, replaced: boolean): Parsed {
-  if (!replaced) return parsed;
-  return 'row' in parsed ? { row: { ...parsed.row, replaced } } : { bad: { ...parsed.bad, replaced } };
-}
-
 const digestOf = (value: unknown): string => hash('sha256', JSON.stringify(value)).slice(0, 32);
 
 const sorted = (values: Record<string, string | null>) =>
@@ -141,7 +124,6 @@ function extraOf(
   record: Record<string, unknown>,
   known: ReadonlySet<string>,
   values: Readonly<Record<string, string | null>>,
-  replaced?: ReplacedFields,
 ): string | null {
   const cleaned: [string, number][] = [];
   for (const name in values) {
@@ -152,20 +134,14 @@ function extraOf(
   }
   const names: string[] = [];
   for (const name in record) if (!known.has(name)) names.push(name);
-  if (names.length === 0 && cleaned.length === 0 && !replaced) return null;
+  if (names.length === 0 && cleaned.length === 0) return null;
   const unknown = Object.fromEntries(names.map(name => [name, record[name]]));
   const json = jsonText(unknown);
   if (json.cleaned > 0) cleaned.push(['(unknown fields)', json.cleaned]);
-  const counts = {
-    ...(cleaned.length > 0 && { [CLEANED]: Object.fromEntries(cleaned) }),
-    ...(replaced && { [REPLACED]: replaced }),
-  };
-  if (Object.keys(counts).length === 0) return json.text;
+  if (cleaned.length === 0) return json.text;
   // A field of the source's own with that name is worth more than our count.
-  return jsonText({ ...counts, ...unknown }).text;
+  return jsonText({ [CLEANED]: Object.fromEntries(cleaned), ...unknown }).text;
 }
-
-const sum = (counts: ReplacedFields): number => Object.values(counts).reduce((total, each) => total + each, 0);
 
 function badRecord(job: Job, raw: unknown, reasons: Record<string, string>): BadRecord {
   const payload = wholeJson(raw);

@@ -6,7 +6,7 @@ import type { SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Client } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import type { SeenTime } from '../../warehouse/database/seen-time.ts';
+import type { SeenTime } from '../../warehouse/database/now.ts';
 import type { Order } from '../../warehouse/ledgers/orders.ts';
 import type { Retention } from '../../warehouse/ledgers/retention.ts';
 import type { Committer } from '../apply/committer.ts';

@@ -1,11 +1,11 @@
 import type { Budget } from '../../budget/budget.ts';
 import type { ServerWindow } from '../../budget/learn-window.ts';
 import { createWaiting } from '../../budget/waiting.ts';
+import { stampMs } from '../../clock.ts';
 import type { Log } from '../../log.ts';
 import { type ClientOptions, openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { createSeenTime, type SeenTime } from '../../warehouse/database/seen-time.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
+import { createSeenTime, type SeenTime } from '../../warehouse/database/now.ts';
 import { readTraits, type Trait, writeTrait } from '../../warehouse/ledgers/traits.ts';
 import type { Job } from '../job.ts';
 import { requestsAtOnce, requestsAtOnceTrait, serverWindowTrait } from '../profile/source-traits.ts';

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { Usage } from '../../budget/ledger/usage.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
+import { stampMs } from '../../clock.ts';
 import type { Incident } from '../../warehouse/ledgers/incidents.ts';
 import { count, durationText } from '../format.ts';
 import { type Badge, INCIDENT_TITLES, proofText, resourceBadge } from '../status/condition.ts';

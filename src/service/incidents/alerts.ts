@@ -1,6 +1,5 @@
 import { withAnySignal } from '../../any-signal.ts';
-import { SECOND } from '../../clock.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
+import { SECOND, stampMs } from '../../clock.ts';
 import type { Incident } from '../../warehouse/ledgers/incidents.ts';
 import { INCIDENT_TITLES } from '../status/condition.ts';
 

@@ -1,12 +1,11 @@
 import type { Usage } from '../../budget/ledger/usage.ts';
-import { SECOND } from '../../clock.ts';
+import { SECOND, stampMs } from '../../clock.ts';
 import { wants } from '../../engine/agenda/choice.ts';
 import { pageSize, partition } from '../../engine/coverage/list.ts';
 import type { Job } from '../../engine/job.ts';
 import { openResource } from '../../engine/resource.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
 import type { OrderProgress } from '../../warehouse/reports/order-progress.ts';
 import { count, plural } from '../format.ts';
 import type { Range } from './order-range.ts';

@@ -1,10 +1,10 @@
+import { stampMs } from '../../clock.ts';
 import { partition } from '../../engine/coverage/list.ts';
 import { confirmationOf, READINGS_OF_HALF } from '../../engine/deletion/is-deleted.ts';
 import type { Job } from '../../engine/job.ts';
 import { openResource, placeOf, type Resource } from '../../engine/resource.ts';
 import { overlap, type Slice, sliceText } from '../../engine/slices/slice.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
 import {
   type Arrival,
   type EndedVersion,

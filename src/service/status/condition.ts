@@ -1,5 +1,4 @@
-import { MINUTE } from '../../clock.ts';
-import { stampMs } from '../../warehouse/database/stamp.ts';
+import { MINUTE, stampMs } from '../../clock.ts';
 import type { Incident } from '../../warehouse/ledgers/incidents.ts';
 import { durationText, moment, plural, shortDuration } from '../format.ts';
 import type { FullState, ResourceState, SourceState } from './source-state.ts';

@@ -1,31 +1,33 @@
-import { isObject, parseJson } from './json.ts';
-import { asList } from './list.ts';
-import { type Headers, parseRateHeaders } from './rate-headers.ts';
-import { namesConcurrency, type Refusal, refusalOf } from './refusal.ts';
-import { type Replaced, replaceMarks } from './replaced.ts';
-import { deniesSuccess, holdsError } from './says-failure.ts';
-import { beginning } from './shorten.ts';
+import {
+  deniesSuccess,
+  type Expected,
+  fieldMessages,
+  jsonIn,
+  oneLine,
+  readEnvelope,
+  refusesKey,
+  said,
+  saysFailure,
+} from './envelope.ts';
+import { isObject } from './json.ts';
+import { type Headers, namesConcurrency, parseRateHeaders, type Refusal, refusalOf } from './rate-limit.ts';
+import { type BodyText, beginning } from './text.ts';
 
-/** What `data` must be: an array, an object, the object at its own address, or anything. Only for `any`, which changes ask for, a status without a body is a success. */
-export type Expected = 'list' | 'one' | 'record' | 'any';
-
-/** One HTTP answer, decoded to text; the text of an answer other than 2xx may be truncated. */
-export interface HttpAnswer {
+/** One HTTP answer, decoded; the text of an answer other than 2xx may be truncated, and has no mark. */
+export interface HttpAnswer extends BodyText {
   status: number;
   headers: Headers;
-  text: string;
-  /** Stands in the text of a 2xx for invalid bytes. */
-  mark?: string;
 }
 
 /**
  * What to do about an answer. `what` describes the answer and `message` quotes the source, both for people and of any length. `asks` is
  * what the caller has to change when retries do not help: the address, or the amount requested. `refusal`: the source did not
  * try, because its limit is used up or it serves too many requests. `gone`: 404 or 410; `instead` is what the address of a record
- * says in place of these.
+ * says in place of these. `replaced`: how many records of `data` came with bytes that are invalid in the encoding of the answer; absent if
+ * there are no such bytes.
  */
 export type Verdict =
-  | { kind: 'success'; body: Record<string, unknown>; replaced?: Replaced }
+  | { kind: 'success'; body: Record<string, unknown>; replaced?: number }
   | { kind: 'retry'; what: string; minimumMs?: number; refusal?: Refusal; asks?: 'another address' | 'less' }
   | { kind: 'refused'; message: string; fields?: Record<string, string> }
   | { kind: 'unauthorized'; message: string }
@@ -50,7 +52,7 @@ export function classify(answer: HttpAnswer, expected: Expected, known: Known): 
   if (status === 408 || status >= 500) return serverFailed(answer, known);
   if (status >= 300 && status < 400) return redirected(answer, known);
   if (NO_CONTENT.has(status) && expected === 'any') return { kind: 'success', body: {} };
-  const { body, replaced } = envelope(answer, expected);
+  const { body, replaced } = readEnvelope(answer, expected);
   if (status === 401) return { kind: 'unauthorized', message: said(body, `HTTP ${status}`) };
   const instead = expected === 'record' ? saysNoRecord(body, status) : null;
   if (instead !== null) return { kind: 'gone', instead };
@@ -58,7 +60,7 @@ export function classify(answer: HttpAnswer, expected: Expected, known: Known): 
   if (body === undefined) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, known);
   if (saysFailure(body, expected)) return failureInside(body, answer, known);
   if (!holds(body.data, expected)) return retryLater(answer, `HTTP ${status} without ${NEEDS[expected]}`, known);
-  return { kind: 'success', body, ...(replaced && { replaced }) };
+  return { kind: 'success', body, ...(replaced !== undefined && { replaced }) };
 }
 
 /** How the address of a record that does not exist may answer, other than by its status; null for any other answer. */
@@ -86,13 +88,6 @@ function rejection(body: Record<string, unknown> | undefined, answer: HttpAnswer
   if (body && refusesKey(body)) return { kind: 'unauthorized', message: said(body, fallback) };
   const fields = fieldMessages(body);
   return { kind: 'refused', message: said(body, fallback), ...(fields && { fields }) };
-}
-
-/** A change that succeeded may report errors of parts of it, which its caller reads. */
-function saysFailure(body: Record<string, unknown>, expected: Expected): boolean {
-  if (deniesSuccess(body.success)) return true;
-  const isPartial = expected === 'any' && body.success !== undefined;
-  return !isPartial && (holdsError(body.error) || holdsError(body.errors));
 }
 
 const failureIn = ({ success }: Record<string, unknown>): string =>
@@ -134,84 +129,20 @@ function redirected(answer: HttpAnswer, known: Known): Verdict {
   return { ...retryLater(answer, what, known), asks: 'another address' };
 }
 
-function envelope(
-  { text, mark }: HttpAnswer,
-  expected: Expected,
-): { body: Record<string, unknown> | undefined; replaced?: Replaced } {
-  const value = decoded(text);
-  if (!isObject(value)) return { body: undefined };
-  const body = expected === 'list' && isObject(value.data) ? { ...value, data: asList(value.data) } : value;
-  return mark === undefined ? { body } : replaceMarks(body, mark);
-}
-
-/** Returns undefined for text that is not JSON. */
-function decoded(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
-}
-
 function holds(data: unknown, expected: Expected): boolean {
   if (expected === 'any') return true;
   return expected === 'list' ? Array.isArray(data) : isObject(data);
 }
 
-/** The key itself is refused; what it may not read is refused by itself. As documented, such an error has a message and no `errors` object. */
-function refusesKey(body: Record<string, unknown>): boolean {
-  const message = messageIn(body);
-  if (isObject(body.errors) || message === undefined) return false;
-  const text = beginning(message);
-  return REFUSES_KEY.test(text) && !LIMITS_KEY.test(text);
-}
-
-const BAD = '(?:invalid|missing|unknown|expired|revoked|wrong|disabled|required|not valid|not found)';
-const REFUSES_KEY = new RegExp(
-  `\\b${BAD}\\b[^.]{0,200}\\b(?:key|token)\\b|\\b(?:key|token)\\b[^.]{0,200}\\b${BAD}\\b|unauthori[sz]ed|unauthenticated` +
-    '|authentication (?:failed|required)',
-  'i',
-);
-
-/** The key is right, but it was used too often, or may not do this. */
-const LIMITS_KEY =
-  /too many|rate.?limit|quota|\bpermissions?\b|\bscopes?\b|\bprivileges?\b|\brights?\b|unauthori[sz]ed (?:to|for)\b/i;
-
 /** What the key may not read, whatever else it may. */
 const DENIES_ACCESS = /\bpermission\b|\bforbidden\b|\baccess denied\b/i;
-
-const MAX_FIELDS = 20;
-
-function fieldMessages(body: Record<string, unknown> | undefined): Record<string, string> | undefined {
-  if (!body || !isObject(body.errors)) return undefined;
-  const fields = Object.entries(body.errors)
-    .slice(0, MAX_FIELDS)
-    .map(([field, message]) => [
-      oneLine(field),
-      oneLine(
-        Array.isArray(message) ? message.join('; ') : typeof message === 'string' ? message : JSON.stringify(message),
-      ),
-    ]);
-  return fields.length > 0 ? Object.fromEntries(fields) : undefined;
-}
-
-function said(body: Record<string, unknown> | undefined, fallback: string): string {
-  const message = body && messageIn(body);
-  return message === undefined ? fallback : oneLine(message);
-}
-
-/** The message of the envelope, or else that of its `error`. */
-function messageIn({ message, error }: Record<string, unknown>): string | undefined {
-  const texts = [message, error, isObject(error) ? error.message : undefined];
-  return texts.find((text): text is string => typeof text === 'string' && text.trim() !== '');
-}
 
 function describe({ headers, text }: HttpAnswer): string {
   const start = text.trimStart();
   if (start === '') return 'an empty body';
   if (start.startsWith('<') || String(headers['content-type']).includes('html')) return 'an HTML page';
   if (!/^[[{]/.test(start)) return 'a text that is not JSON';
-  const value = decoded(text);
+  const value = jsonIn(text);
   if (value === undefined) return 'cut-off or invalid JSON';
   return isObject(value) ? 'a JSON error' : 'JSON without the documented envelope';
 }
@@ -224,9 +155,4 @@ function target({ headers }: HttpAnswer): string {
   if (!URL.canParse(location, 'https://same')) return 'an invalid address';
   const { protocol, host, pathname } = new URL(location, 'https://same');
   return oneLine(relative ? `${pathname} on the same host` : `${protocol}//${host}${pathname}`);
-}
-
-/** Removes control characters: a server's message must not control a terminal. */
-function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\s]+/gu, ' ').trim();
 }

@@ -1,5 +1,5 @@
 import { parse } from 'lossless-json';
-import { withoutTrailingZeros } from './zeros.ts';
+import { withoutTrailingZeros } from './values.ts';
 
 /** Numbers that `JSON.parse` may round: 16 or more digits, or an exponent. Strings match too, so a match is tested again without them. */
 const MAYBE_ROUNDED = /\d[\d.]{15}|\d[eE]/;
@@ -72,4 +72,18 @@ function tidy(value: unknown, depth: number, dropProto: boolean): void {
 
 function isContainer(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
+}
+
+const INDEX = /^(?:0|[1-9]\d*)$/;
+
+/**
+ * A list that arrives as an object, with the positions or ids of its entries as names, as PHP writes a list with gaps:
+ * `{"0": .., "2": ..}`. Any other value as it is.
+ */
+export function asList(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  for (const name in value) if (!INDEX.test(name)) return value;
+  const entries = Object.values(value);
+  // An empty object may be anything.
+  return entries.length > 0 ? entries : value;
 }

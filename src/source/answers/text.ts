@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { beginning } from './shorten.ts';
 
 /** The text of a body. */
 export interface BodyText {
@@ -64,3 +63,17 @@ function withAside(bytes: Buffer, aside: string): Buffer {
 /** What Node 20 decodes as ISO-8859-1, though the standard takes one for the other: its control characters are letters and marks. */
 const C1 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 const windows1252 = (control: string): string => C1[control.charCodeAt(0) - 0x80] ?? control;
+
+const MOST_MATCHED = 4000;
+
+/** What of a source's text is matched against expressions: enough for any message, too little to keep the process busy. */
+export const beginning = (text: string): string => text.trimStart().slice(0, MOST_MATCHED);
+
+/**
+ * At most 300 characters of a source's message. Whole characters only, because Postgres stores no half of a surrogate pair. Remove the key
+ * first: half a key would not be recognised.
+ */
+export function shorten(text: string): string {
+  const short = text.length > 300 ? `${text.slice(0, 300)}…` : text;
+  return short.toWellFormed();
+}

@@ -1,5 +1,3 @@
-import { withoutTrailingZeros } from './zeros.ts';
-
 /**
  * Normal forms of an answer's single values, as exact text. Each function returns the text, or null for an empty value (`null`; for
  * numbers, dates and time stamps also `""`; for dates and time stamps also `0000-00-00`; for time stamps also 0). It throws `BadValue` for anything else.
@@ -138,4 +136,11 @@ function daysIn(year: number, month: number): number {
 /** Names the type of a value, for a message. */
 export function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : value === undefined ? 'nothing' : typeof value;
+}
+
+/** Loops, because `/0+$/` takes quadratic time over zeros that another digit follows: 1e-1000 cost half a million steps. */
+export function withoutTrailingZeros(digits: string): string {
+  let end = digits.length;
+  while (end > 0 && digits.charCodeAt(end - 1) === ZERO) end--;
+  return digits.slice(0, end);
 }

@@ -58,7 +58,7 @@ export function openAgent(options: { connections: number; timeoutMs: number }): 
  * Shorter than a whole attempt, whose time-out leaves open whether anything was sent. A lost packet is sent again after 1, 3 and 7 s, so a
  * server that can be reached accepts within ten.
  */
-export const connectTimeoutMs = (timeoutMs: number): number => Math.min(10 * SECOND, timeoutMs / 2);
+const connectTimeoutMs = (timeoutMs: number): number => Math.min(10 * SECOND, timeoutMs / 2);
 
 /**
  * Sends one request and reads its whole answer, decoded; never throws. It follows no redirect: another host must not get the key.
@@ -170,5 +170,21 @@ async function decode(
   }
 }
 
-export const CONNECT_TIMEOUT = 'UND_ERR_CONNECT_TIMEOUT';
+const CONNECT_TIMEOUT = 'UND_ERR_CONNECT_TIMEOUT';
 const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
+
+/** Describes a request that got no answer, for a message. */
+export function describeFailure(
+  failure: { error: unknown; timedOut: boolean },
+  place: { origin: string; host: string; timeoutMs: number },
+): string {
+  if (failure.timedOut) return `no complete answer from ${place.origin} within ${place.timeoutMs / 1000} s`;
+  const code = codeOf(failure.error);
+  if (code === CONNECT_TIMEOUT)
+    return `no connection to ${place.origin} within ${connectTimeoutMs(place.timeoutMs) / 1000} s`;
+  if (code === 'ECONNREFUSED') return `nothing answers at ${place.origin}`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the host name ${place.host} cannot be resolved (${code})`;
+  if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET') return 'the connection broke off';
+  if (/CERT|TLS|SSL|SIGNATURE|ISSUER/.test(code)) return `no secure connection to ${place.origin} (${code})`;
+  return `${failure.error instanceof Error ? failure.error.message : String(failure.error)}${code && ` (${code})`}`;
+}

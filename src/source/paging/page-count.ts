@@ -1,4 +1,32 @@
-import type { Meta } from '../answers/meta.ts';
+/** The readable fields of a list answer's `meta`. */
+export interface Meta {
+  currentPage?: number;
+  totalPages?: number;
+  totalRecords?: number;
+}
+
+export function readMeta(value: unknown): Meta | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const meta = value as Record<string, unknown>;
+  const counts = {
+    currentPage: count(meta.current_page),
+    totalPages: count(meta.total_pages),
+    totalRecords: count(meta.total_records),
+  };
+  const known = Object.entries(counts).filter(([, number]) => number !== undefined);
+  return known.length > 0 ? (Object.fromEntries(known) as Meta) : undefined;
+}
+
+/** No list is longer, and the books count in 32 bits. */
+const MOST_ROWS = 2 ** 31 - 1;
+
+/** A number may also come as a string of digits; anything else, and what no list counts, is absent. */
+function count(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  return typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= MOST_ROWS
+    ? number
+    : undefined;
+}
 
 /** Row counts at which sources are known to cut an answer off without saying so. */
 export const COMMON_CAPS: readonly number[] = [20, 50, 100, 200, 250, 500, 1000, 2500];

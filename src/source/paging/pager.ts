@@ -1,6 +1,5 @@
-import type { Meta } from '../answers/meta.ts';
 import { type KeySet, keySet } from './key-set.ts';
-import { countPages, countPromises } from './page-count.ts';
+import { countPages, countPromises, type Meta } from './page-count.ts';
 import { contentOf, isContentKey, isNumberedKey, renumbered } from './row-key.ts';
 
 /**

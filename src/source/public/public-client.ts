@@ -6,14 +6,13 @@ import { endpoints } from '../api/endpoints.ts';
 import { openClient } from '../client.ts';
 import { PROGRAM_WORDING } from '../http/wording.ts';
 import { createOperation, recordOperations } from './change-operations.ts';
-import { checkInput } from './check-input.ts';
-import { listOperations } from './list-operations.ts';
+import { checkInput } from './check-values.ts';
 import type { SluiceClient } from './public-types.ts';
-import { reportOperation } from './report-operation.ts';
+import { listOperations, reportOperation } from './read-operations.ts';
 import type { Session } from './session.ts';
 
 export { type ErrorKind, isKind, SluiceError } from '../../errors.ts';
-export type { Meta } from '../answers/meta.ts';
+export type { Meta } from '../paging/page-count.ts';
 export type { Outcome } from './change-operations.ts';
 export type * from './public-types.ts';
 export type { Page } from './read-all.ts';

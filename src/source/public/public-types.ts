@@ -3,7 +3,7 @@ import type * as filters from '../api/query-filters.ts';
 import type { batchEntry, createBodies, customerChanges } from '../api/request-bodies.ts';
 import type * as rows from '../api/response-rows.ts';
 import type { CreateOperation, Outcome, RecordOperations } from './change-operations.ts';
-import type { ListOperations } from './list-operations.ts';
+import type { ListOperations } from './read-operations.ts';
 import type { CallOptions } from './session.ts';
 
 /** `account` is the customer's name; time stamps are ISO 8601 texts as the source sent them. */

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { isKind, SluiceError } from '../../errors.ts';
-import type { Meta } from '../answers/meta.ts';
 import { isTimeout } from '../client.ts';
-import { COMMON_CAPS } from '../paging/page-count.ts';
+import { COMMON_CAPS, type Meta } from '../paging/page-count.ts';
 import { type PageVerdict, startPager, takePage } from '../paging/pager.ts';
 import { isContentKey } from '../paging/row-key.ts';
 

@@ -5,14 +5,24 @@ import { type Clock, stopped } from '../../clock.ts';
 import { codeOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { classify, type Verdict } from '../answers/classify.ts';
-import { parseRateHeaders } from '../answers/rate-headers.ts';
-import { shorten } from '../answers/shorten.ts';
+import type { Expected } from '../answers/envelope.ts';
+import { parseRateHeaders } from '../answers/rate-limit.ts';
+import { shorten } from '../answers/text.ts';
 import type { Address } from '../http/address.ts';
-import { describeFailure } from '../http/describe-failure.ts';
-import { type Exchange, exchange } from '../http/exchange.ts';
-import type { Call } from './call.ts';
+import { describeFailure, type Exchange, exchange } from '../http/exchange.ts';
+import { stoppedInFlight } from './outcome-errors.ts';
 import { BLOCKED, retryDelayMs } from './retry.ts';
-import { stoppedInFlight } from './unknown-outcome.ts';
+
+/** A request that is ready to be sent any number of times. */
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly expect: Expected;
+  /** Method, path and query, without the key: how messages name the request. */
+  readonly label: string;
+  /** With `auth: 'query'` it holds the key and is never shown. */
+  readonly url: string;
+  readonly body: string | undefined;
+}
 
 /** The result of one attempt. */
 export interface Attempt {
@@ -42,8 +52,9 @@ export interface AttemptOptions {
   readonly log?: Log;
 }
 
-interface AttemptContext {
+export interface AttemptContext {
   readonly lane: Lane;
+  /** Why the request is sent, for the ledger, e.g. `customers ids 1..100`. */
   readonly purpose: string;
   readonly runId?: string;
   readonly signal?: AbortSignal;

@@ -1,17 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import { withAnySignal } from '../../any-signal.ts';
-import type { Lane } from '../../budget/budget.ts';
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
-import type { Expected } from '../answers/classify.ts';
-import type { Replaced } from '../answers/replaced.ts';
+import type { Expected } from '../answers/envelope.ts';
 import type { Address } from '../http/address.ts';
 import type { Wording } from '../http/wording.ts';
-import type { SendAttempt } from './attempt.ts';
-import type { Call } from './call.ts';
-import { exhausted, rejected } from './outcome-errors.ts';
+import type { AttemptContext, Call, SendAttempt } from './attempt.ts';
+import { exhausted, rejected, unknownBefore } from './outcome-errors.ts';
 import { BLOCKED, CROWDED, FAILURES, type RetryLaw, retryDelayMs } from './retry.ts';
-import { unknownBefore } from './unknown-outcome.ts';
 
 export interface SourceRequest {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -23,12 +19,7 @@ export interface SourceRequest {
   expect?: Expected;
 }
 
-export interface RequestContext {
-  lane: Lane;
-  /** Why the request is sent, for the ledger, e.g. `customers ids 1..100`. */
-  purpose: string;
-  runId?: string;
-  signal?: AbortSignal;
+export interface RequestContext extends AttemptContext {
   /** Failed attempts before giving up; answers that refuse the request for now do not count. Default 6. */
   attempts?: number;
 }
@@ -47,8 +38,8 @@ export type Answer =
   | {
       kind: 'success';
       body: Record<string, unknown>;
-      /** The records of `data` in which U+FFFD replaces bytes that are invalid in the answer's encoding. */
-      replaced?: Replaced;
+      /** How many records of `data` came with bytes that are invalid in the answer's encoding; U+FFFD replaces them. Absent without such bytes. */
+      replaced?: number;
       grantedAt: string;
       requests: number;
       bytes: number;
@@ -96,11 +87,12 @@ export function createRequest(options: RequestOptions): SendRequest {
         const { verdict, grantedAt, bytes } = attempted;
         if (attempted.sent) requests++;
         if (verdict.kind === 'success') {
-          if (verdict.replaced) log?.warn({ request: call.label, records: verdict.replaced.size }, INVALID_BYTES);
+          const { replaced } = verdict;
+          if (replaced !== undefined) log?.warn({ request: call.label, records: replaced }, INVALID_BYTES);
           return { ...verdict, grantedAt, requests, bytes };
         }
         if (verdict.kind === 'gone') return { ...verdict, grantedAt, requests };
-        if (verdict.kind !== 'retry') throw rejected(call, attempted.status, verdict, wording);
+        if (verdict.kind !== 'retry') throw rejected(call.label, attempted.status, verdict, wording);
         const { refusal = 'failed' } = verdict;
         const tries = ++tried[refusal];
         const law: RetryLaw = { failed: failing, quota: BLOCKED, crowded: CROWDED }[refusal];
@@ -110,7 +102,7 @@ export function createRequest(options: RequestOptions): SendRequest {
         unknown ||= call.method !== 'GET' && mayHaveEffect;
         if (verdict.asks === 'less') oversized++;
         const isOver = tries >= law.attempts || oversized >= MAX_OVERSIZED;
-        if (isOver || !mayRepeat) throw exhausted(call, attempted, verdict, { tries, unknown, wording });
+        if (isOver || !mayRepeat) throw exhausted(call.label, attempted, verdict, { tries, unknown, wording });
         // While the limit is used up the budget itself holds back every request of the key, so the next grant is the wait.
         const waitMs = refusal === 'quota' ? 0 : retryDelayMs(law, tries, random, verdict.minimumMs);
         log?.info({ request: call.label, attempt: tries, waitMs, failure: verdict.what }, 'retrying request');

@@ -1,11 +1,10 @@
-import type { PostgresPoolClient, QueryCreator, QueryExecutorProvider } from 'kysely';
+import { type PostgresPoolClient, type QueryCreator, type QueryExecutorProvider, sql } from 'kysely';
 import type pg from 'pg';
 import { SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { SluiceTables } from './bookkeeping-tables.ts';
-import { kyselyOn, lendClient } from './kysely-on.ts';
 import { connect, connecting, createPool, explainPoolError } from './pool.ts';
-import { createStatementNames } from './statement-names.ts';
+import { createStatements, kyselyOn, lendClient } from './statements.ts';
 
 /**
  * Where queries go: the pool, or an open transaction. The builder knows the bookkeeping; the warehouse's own tables are declared
@@ -65,16 +64,11 @@ export async function openDatabase(options: {
       throw explainPoolError(error, place);
     }
   };
-  const nameOf = createStatementNames();
+  const statementOf = createStatements();
   const queryOn =
     (target: pg.Pool | pg.PoolClient): Queryable['query'] =>
     <R extends Row>(text: string, parameters?: readonly unknown[]) =>
       explained(target.query<R>(statementOf(text, parameters)));
-  const statementOf = (text: string, parameters: readonly unknown[] = []): pg.QueryConfig => {
-    // Without parameters, a text may hold several statements, which cannot be prepared.
-    const name = parameters.length > 0 ? nameOf(text) : undefined;
-    return { text, values: parameters as unknown[], ...(name && { name }) };
-  };
   const lend = (client: pg.PoolClient, release?: () => void) => lendClient(client, { explained, statementOf, release });
 
   const database: Database = {
@@ -159,4 +153,14 @@ function placeOf(url: string): string {
       next: 'Expected: postgres://user:password@host:5432/database',
     });
   }
+}
+
+/** Marks the point that `rollbackTo` returns to. A name used again hides its older point. */
+export async function savepoint(tx: Db, name: string): Promise<void> {
+  await sql`savepoint ${sql.id(name)}`.execute(tx);
+}
+
+/** Undoes what the transaction wrote since the savepoint; the transaction is usable again after a failed statement. */
+export async function rollbackTo(tx: Db, name: string): Promise<void> {
+  await sql`rollback to savepoint ${sql.id(name)}`.execute(tx);
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Db } from '../database/database.ts';
 import { NOW } from '../database/now.ts';
-import type { Place } from '../ledgers/place.ts';
+import type { Place } from '../ledgers/sources.ts';
 
 /** Proof that a record was erased. It holds nothing of the record but a hash of its key. */
 export interface Erasure {

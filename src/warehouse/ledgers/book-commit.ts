@@ -1,30 +1,13 @@
 import { sql } from 'kysely';
-import type { Entry } from '../../engine/slices/coverage-entry.ts';
-import type { Slice } from '../../engine/slices/slice.ts';
 import type { Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
-import { coverageCtes } from './coverage.ts';
-import { type Cursor, cursorCtes, moveWholeKeys, type ReadingState, stale } from './cursors.ts';
-import { type Counts, runCtes } from './runs.ts';
+import { type CoverageChange, coverageCtes } from './coverage.ts';
+import { type Cursor, type CursorMove, cursorCtes, moveWholeKeys, stale } from './cursors.ts';
+import { type RunCounts, runCtes } from './runs.ts';
 
 /** What a commit changes in the books of one resource. */
-export interface Booking {
-  readonly resource: string;
-  /** The cursor as this process left it. */
-  readonly from: Cursor;
-  readonly readings: Readonly<Record<string, ReadingState>>;
-  readonly position: string;
-  readonly runId: string | null;
-  readonly removed: readonly Slice[];
-  readonly put: readonly Entry[];
+export interface Booking extends CursorMove, CoverageChange {
   readonly counts: readonly RunCounts[];
-}
-
-/** What was done for a run, and for its order. */
-export interface RunCounts {
-  readonly runId: string;
-  readonly orderId: string | null;
-  readonly counts: Partial<Counts>;
 }
 
 /**

@@ -3,7 +3,7 @@ import { type Entry, NOT_OFFERED } from '../../engine/slices/coverage-entry.ts';
 import { parseSlice, type Slice, sliceText } from '../../engine/slices/slice.ts';
 import type { Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
-import type { Place } from './place.ts';
+import type { Place } from './sources.ts';
 
 /** Aggregates rows of `sluice.coverage`: the source has no such list. */
 export const notOffered = sql<boolean>`coalesce(bool_or(proven_at is null and due_reason = ${NOT_OFFERED}), false)`;
@@ -43,7 +43,7 @@ const parseEntry = (row: Awaited<ReturnType<ReturnType<typeof entriesOf>['execut
 });
 
 /** What replaces what in the coverage of a resource. */
-interface Replaced {
+export interface CoverageChange {
   readonly resource: string;
   readonly removed: readonly Slice[];
   readonly put: readonly Entry[];
@@ -61,7 +61,7 @@ export async function writeCoverage(
 }
 
 /** CTEs that replace coverage. Date bounds are stored with `infinity` for an open end. SQL: thousands of slices in one parameter. */
-export function coverageCtes(source: string, changes: readonly Replaced[]): RawBuilder<unknown> {
+export function coverageCtes(source: string, changes: readonly CoverageChange[]): RawBuilder<unknown> {
   const gone = changes.flatMap(({ resource, removed, put }) => {
     const kept = new Set(put.map(entry => sliceText(entry.slice)));
     return removed.map(slice => ({ resource, slice: sliceText(slice) })).filter(({ slice }) => !kept.has(slice));

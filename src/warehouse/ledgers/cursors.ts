@@ -1,9 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { SluiceError } from '../../errors.ts';
-import { anyOf } from '../database/any-of.ts';
+import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
-import type { Place } from './place.ts';
-import { addWholeKeys, forgetWholeKeys, readWholeKeys } from './whole-keys.ts';
+import type { Place } from './sources.ts';
 
 /** Where the reading of one slice stands after its last commit. */
 export interface ReadingState {
@@ -106,9 +105,10 @@ export async function holdCursor(tx: Db, { source, resource }: Place, { version 
   if (!held) throw stale({ source, resource });
 }
 
-/** What advances a cursor from where this process left it. */
-interface Moved {
+/** What advances a cursor. */
+export interface CursorMove {
   readonly resource: string;
+  /** The cursor as this process left it. */
   readonly from: Cursor;
   readonly readings: Cursor['readings'];
   readonly position: string;
@@ -116,7 +116,7 @@ interface Moved {
 }
 
 /** CTEs that end in `moved`, with the `resource`, the new `version` and the time of each cursor that nobody else has moved. */
-export function cursorCtes(source: string, cursors: readonly Moved[]): RawBuilder<unknown> {
+export function cursorCtes(source: string, cursors: readonly CursorMove[]): RawBuilder<unknown> {
   const moves = cursors.map(({ resource, from, readings, position, runId }) => ({
     resource,
     version: from.version,
@@ -156,4 +156,25 @@ export async function moveWholeKeys(
   const goesOn = from !== undefined && from.startedAt === to?.startedAt;
   if (from !== undefined && !goesOn) await forgetWholeKeys(tx, place);
   if (to !== undefined) await addWholeKeys(tx, place, to.keys.slice(goesOn ? from.keys.length : 0));
+}
+
+/** What the reading of a whole list has seen so far: too much to be written with its cursor at every commit. SQL: one array parameter. */
+async function addWholeKeys(tx: Db, { source, resource }: Place, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return;
+  await sql`insert into sluice.whole_keys (source, resource, key)
+    select ${source}, ${resource}, k from unnest(cast(${keys} as text[])) k`.execute(tx);
+}
+
+async function forgetWholeKeys(tx: Db, { source, resource }: Place): Promise<void> {
+  await tx.deleteFrom('sluice.whole_keys').where('source', '=', source).where('resource', '=', resource).execute();
+}
+
+async function readWholeKeys(db: Db, { source, resource }: Place): Promise<string[]> {
+  const rows = await db
+    .selectFrom('sluice.whole_keys')
+    .select('key')
+    .where('source', '=', source)
+    .where('resource', '=', resource)
+    .execute();
+  return rows.map(row => row.key);
 }

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { parseSlice, type Slice, sliceText } from '../../engine/slices/slice.ts';
-import { anyOf } from '../database/any-of.ts';
+import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
 import { NOW } from '../database/now.ts';
-import type { Place } from './place.ts';
+import type { Place } from './sources.ts';
 
 /** Waiting hints of one resource. More would only say that much has changed, which slots find anyway. */
 const MOST_OPEN = 50;

@@ -1,6 +1,6 @@
 import { type SqlBool, sql } from 'kysely';
 import { NOT_OFFERED } from '../../engine/slices/coverage-entry.ts';
-import { anyOf } from '../database/any-of.ts';
+import { anyOf } from '../database/arrays.ts';
 import type { Database, Db } from '../database/database.ts';
 import { lockForTransaction } from '../database/lock-key.ts';
 import { daysAgo, NOW } from '../database/now.ts';

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import { anyOf } from '../database/any-of.ts';
+import { anyOf } from '../database/arrays.ts';
+import type { SluiceTables } from '../database/bookkeeping-tables.ts';
 import type { Db } from '../database/database.ts';
 import { fromNow, NOW } from '../database/now.ts';
 
@@ -15,7 +16,7 @@ export interface Counts {
   missing: number;
   deleted: number;
   quarantined: number;
-  /** Rows read in which U+FFFD replaces bytes that the source sent in no valid encoding. */
+  /** Rows read that came with bytes that are invalid in the answer's encoding; U+FFFD replaces them. */
   replaced: number;
 }
 
@@ -33,19 +34,24 @@ export interface Run extends Counts {
   readonly endedAt: string | null;
 }
 
-export const noCounts = (): Counts => ({
-  requests: 0,
-  slices: 0,
-  rowsRead: 0,
-  inserted: 0,
-  updated: 0,
-  unchanged: 0,
-  revived: 0,
-  missing: 0,
-  deleted: 0,
-  quarantined: 0,
-  replaced: 0,
-});
+/** The column of each. */
+const COUNTERS = {
+  requests: 'requests',
+  slices: 'slices',
+  rowsRead: 'rows_read',
+  inserted: 'inserted',
+  updated: 'updated',
+  unchanged: 'unchanged',
+  revived: 'revived',
+  missing: 'missing',
+  deleted: 'deleted',
+  quarantined: 'quarantined',
+  replaced: 'replaced',
+} as const satisfies Record<keyof Counts, keyof SluiceTables['sluice.runs']>;
+export const eachCounter = <T>(fn: (name: keyof Counts, column: string) => T): T[] =>
+  Object.entries(COUNTERS).map(([name, column]) => fn(name as keyof Counts, column));
+
+export const noCounts = (): Counts => Object.fromEntries(eachCounter(name => [name, 0])) as unknown as Counts;
 
 export function addCounts(to: Counts, more: Partial<Counts>): void {
   for (const [name, value] of Object.entries(more) as [keyof Counts, number][]) to[name] += value;
@@ -72,10 +78,15 @@ export async function startRun(
   return (rows[0] as { id: string }).id;
 }
 
+/** What was done for a run, and for its order. */
+export interface RunCounts {
+  readonly runId: string;
+  readonly orderId: string | null;
+  readonly counts: Partial<Counts>;
+}
+
 /** CTEs that add to the counters of runs and of their orders. Requests in flight when the run ended count too. */
-export function runCtes(
-  all: readonly { readonly runId: string; readonly orderId: string | null; readonly counts: Partial<Counts> }[],
-): RawBuilder<unknown> {
+export function runCtes(all: readonly RunCounts[]): RawBuilder<unknown> {
   const data = all.map(({ runId, orderId, counts }) => ({ ...noCounts(), ...counts, runId, orderId }));
   return sql`
     counts as materialized (

@@ -4,6 +4,12 @@ import { acceptAddress, discard } from '../../next-steps.ts';
 import type { Db } from '../database/database.ts';
 import { NOW } from '../database/now.ts';
 
+/** One resource of one source: the owner of a piece of bookkeeping. */
+export interface Place {
+  readonly source: string;
+  readonly resource: string;
+}
+
 /** A source and the schema that it is configured for. */
 interface Placed {
   readonly source: string;

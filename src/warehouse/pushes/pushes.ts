@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import { anyOf } from '../database/any-of.ts';
+import { anyOf } from '../database/arrays.ts';
 import type { Database, Db } from '../database/database.ts';
 import { epochMs, NOW } from '../database/now.ts';
-import type { Place } from '../ledgers/place.ts';
+import type { Place } from '../ledgers/sources.ts';
 
 /**
  * - `planned`: not sent, or known not to have arrived.

@@ -2,8 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
 import { covering } from '../ledgers/coverage.ts';
-import type { Counts } from '../ledgers/runs.ts';
-import { eachCounter } from './run-history.ts';
+import { type Counts, eachCounter } from '../ledgers/runs.ts';
 import { type UnprovenEnd, unprovenEnd } from './source-state.ts';
 
 /** The work of the runs of one order. */

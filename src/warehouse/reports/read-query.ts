@@ -211,7 +211,7 @@ function explainQuery(
  * The table or view that was probably meant, when Postgres says that the one of the query does not exist: `Did you mean
  * "invoices"? `, or nothing. Ends the transaction that failed, in which no name can be read.
  */
-export async function nearRelation(
+async function nearRelation(
   client: pg.PoolClient,
   { code, message }: pg.DatabaseError,
   schema: string,

@@ -1,25 +1,8 @@
 import { sql } from 'kysely';
-import type { SluiceTables } from '../database/bookkeeping-tables.ts';
 import type { Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
-import type { OrderKind, OrderState } from '../ledgers/orders.ts';
-import type { Counts, Run, RunState } from '../ledgers/runs.ts';
-
-const COUNTERS = {
-  requests: 'requests',
-  slices: 'slices',
-  rowsRead: 'rows_read',
-  inserted: 'inserted',
-  updated: 'updated',
-  unchanged: 'unchanged',
-  revived: 'revived',
-  missing: 'missing',
-  deleted: 'deleted',
-  quarantined: 'quarantined',
-  replaced: 'replaced',
-} as const satisfies Record<keyof Counts, keyof SluiceTables['sluice.runs']>;
-export const eachCounter = <T>(fn: (name: keyof Counts, column: string) => T): T[] =>
-  Object.entries(COUNTERS).map(([name, column]) => fn(name as keyof Counts, column));
+import type { Order } from '../ledgers/orders.ts';
+import { eachCounter, type Run, type RunState } from '../ledgers/runs.ts';
 
 export const runColumns = [
   'id',
@@ -101,21 +84,21 @@ export function requestsOfRun(db: Db, runId: string, most: number): Promise<Sent
 }
 
 /** An order as a list shows it. */
-export interface ListedOrder {
-  readonly id: string;
-  readonly source: string;
-  readonly resource: string;
-  readonly kind: OrderKind;
-  readonly repair: boolean;
-  readonly dateFrom: string | null;
-  readonly dateTo: string | null;
-  readonly state: OrderState;
-  readonly reason: string | null;
-  readonly requests: number;
-  /** Epoch milliseconds. */
-  readonly createdAt: number;
-  readonly endedAt: number | null;
-}
+export type ListedOrder = Pick<
+  Order,
+  | 'id'
+  | 'source'
+  | 'resource'
+  | 'kind'
+  | 'repair'
+  | 'dateFrom'
+  | 'dateTo'
+  | 'state'
+  | 'reason'
+  | 'requests'
+  | 'createdAt'
+  | 'endedAt'
+>;
 
 /** Ended orders, newest first. */
 export function listEndedOrders(db: Db, sources: readonly string[], most: number): Promise<ListedOrder[]> {

@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
-import { anyOf } from '../database/any-of.ts';
+import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
 import { daysAgo, epochMs } from '../database/now.ts';
 import { covering, notOffered } from '../ledgers/coverage.ts';
-import type { Place } from '../ledgers/place.ts';
 import type { Run } from '../ledgers/runs.ts';
+import type { Place } from '../ledgers/sources.ts';
 import { runColumns } from './run-history.ts';
 
 // What the state of a source consists of, each with one statement for many sources; no decision is based on it.

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
-import type { Place } from '../ledgers/place.ts';
+import type { Place } from '../ledgers/sources.ts';
 import type { ChildTable, Table } from '../rows/tables.ts';
 
 /** The columns of a row as JSON holds them; numbers of `numeric` and `bigint` are exact texts. */

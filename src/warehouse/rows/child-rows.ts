@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
+import { arrayOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
-import { arrayOf } from './array-of.ts';
 import type { ChildTable, Table } from './tables.ts';
 
 export interface ChildRow {

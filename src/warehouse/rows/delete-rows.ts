@@ -1,39 +1,30 @@
 import { sql } from 'kysely';
 import { DAY } from '../../clock.ts';
+import { arrayOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
 import { lockForTransaction } from '../database/lock-key.ts';
-import type { Place } from '../ledgers/place.ts';
-import { arrayOf } from './array-of.ts';
-import { BELIEVED_AFTER, type DeletionLimit, deletionLimitOf, withinDeletionLimit } from './deletion-limit.ts';
+import type { Place } from '../ledgers/sources.ts';
 import { markSeen } from './missing-rows.ts';
+import { copyToHistory } from './row-history.ts';
 import { forgetWindows } from './row-windows.ts';
 import type { Table } from './tables.ts';
-import { wholeRow } from './whole-row.ts';
+
+/** The state of a resource's deletion limit. */
+export interface DeletionLimit {
+  /** Rows missing now. */
+  readonly missing: number;
+  /** Rows deleted in the last 24 hours, without accepted ones. */
+  readonly lost: number;
+  /** The most that `missing` and `lost` may be together. */
+  readonly limit: number;
+  /** Rows stored now, with those that are missing. */
+  readonly stored: number;
+  /** Missing rows that went missing lately, or that few readings lacked. */
+  readonly unsettled: number;
+}
 
 /** `beyond`: nothing was deleted, because it would have passed the deletion limit. */
 export type DeleteResult = { readonly deleted: string[] } | { readonly beyond: DeletionLimit };
-
-/**
- * As many deletions as somebody accepted are not counted as lost; what an order deleted earlier than that used up its part of them. SQL: tables
- * known at run time.
- */
-export async function readDeletionLimit(db: Db, table: Table, place: Place): Promise<DeletionLimit> {
-  const { rows } = await sql<Omit<DeletionLimit, 'limit'>>`
-    with today as (
-      select o.accept_deletes as accepted, o.deleted, count(*) as rows from ${sql.id(table.schema, 'row_history')} h
-      left join sluice.runs r on r.id = h.run_id left join sluice.orders o on o.id = r.order_id
-      where h.resource = ${place.resource} and ended_by = 'deleted'
-        and valid_to > sluice.now() - make_interval(secs => ${DAY / 1000}) group by o.id)
-    select m.missing, m.unsettled,
-      (select coalesce(sum(greatest(rows - greatest(coalesce(accepted, 0) - greatest(coalesce(deleted, 0) - rows, 0), 0), 0)), 0)::int
-        from today) as lost,
-      (select count(*)::int from ${sql.id(table.schema, table.name)}) as stored
-    from (select count(*)::int as missing, (count(*) filter (where readings < ${BELIEVED_AFTER.readings}
-        or since > sluice.now() - make_interval(hours => ${BELIEVED_AFTER.hours})))::int as unsettled
-      from sluice.missing where source = ${place.source} and resource = ${place.resource}) m`.execute(db);
-  const state = rows[0] ?? { missing: 0, lost: 0, stored: 0, unsettled: 0 };
-  return { ...state, limit: deletionLimitOf(state.stored + state.lost) };
-}
 
 /** Moves rows that are proven deleted to `row_history`, unless that passes the deletion limit; up to `accepted` rows may go in any case. */
 export async function deleteRows(
@@ -58,22 +49,52 @@ export async function deleteRows(
   return { deleted };
 }
 
-/** Rows with their children; returns the keys of those that are stored. */
-async function copyToHistory(
-  tx: Db,
-  table: Table,
-  { resource, keys, runId }: { resource: string; keys: readonly string[]; runId: string | null },
-): Promise<string[]> {
-  const key = sql.id(table.key.name);
-  const { rows } = await sql<{ key: string }>`
-    insert into ${sql.id(table.schema, 'row_history')} (resource, key, row, valid_from, valid_to, ended_by, run_id)
-    select ${resource}, t.${key}::text, ${wholeRow(table)}, t._synced_at, sluice.now(), 'deleted', cast(${runId} as bigint)
-    from unnest(${arrayOf(table.key.type, keys)}) as k(key) join ${sql.id(table.schema, table.name)} t on t.${key} = k.key
-    returning key`.execute(tx);
-  return rows.map(row => row.key);
-}
-
 async function deleteByKey(tx: Db, table: Table, from: string, column: string, keys: readonly string[]): Promise<void> {
   await sql`delete from ${sql.id(table.schema, from)} t using unnest(${arrayOf(table.key.type, keys)}) as k(key)
     where t.${sql.id(column)} = k.key`.execute(tx);
+}
+
+/**
+ * As many deletions as somebody accepted are not counted as lost; what an order deleted earlier than that used up its part of them. SQL: tables
+ * known at run time.
+ */
+export async function readDeletionLimit(db: Db, table: Table, place: Place): Promise<DeletionLimit> {
+  const { rows } = await sql<Omit<DeletionLimit, 'limit'>>`
+    with today as (
+      select o.accept_deletes as accepted, o.deleted, count(*) as rows from ${sql.id(table.schema, 'row_history')} h
+      left join sluice.runs r on r.id = h.run_id left join sluice.orders o on o.id = r.order_id
+      where h.resource = ${place.resource} and ended_by = 'deleted'
+        and valid_to > sluice.now() - make_interval(secs => ${DAY / 1000}) group by o.id)
+    select m.missing, m.unsettled,
+      (select coalesce(sum(greatest(rows - greatest(coalesce(accepted, 0) - greatest(coalesce(deleted, 0) - rows, 0), 0), 0)), 0)::int
+        from today) as lost,
+      (select count(*)::int from ${sql.id(table.schema, table.name)}) as stored
+    from (select count(*)::int as missing, (count(*) filter (where readings < ${BELIEVED_AFTER.readings}
+        or since > sluice.now() - make_interval(hours => ${BELIEVED_AFTER.hours})))::int as unsettled
+      from sluice.missing where source = ${place.source} and resource = ${place.resource}) m`.execute(db);
+  const state = rows[0] ?? { missing: 0, lost: 0, stored: 0, unsettled: 0 };
+  return { ...state, limit: deletionLimitOf(state.stored + state.lost) };
+}
+
+/** A list that shows less than half of its rows is believed after so many readings and hours. */
+export const BELIEVED_AFTER = { readings: 3, hours: 24 } as const;
+
+/** In any 24 hours a resource may lose this many rows: a tenth of them, and at least 20. */
+export function deletionLimitOf(rows: number): number {
+  return Math.max(20, Math.floor(rows / 10));
+}
+
+/**
+ * Whether `count` rows may be deleted. All missing rows count, not only those: a source that suddenly shows less is more often faulty
+ * than tidied up. Up to `accepted` rows may go in any case.
+ */
+export function withinDeletionLimit(
+  { missing, lost, limit, stored, unsettled }: DeletionLimit,
+  { count, accepted }: { count: number; accepted: number },
+): boolean {
+  if (count <= accepted) return true;
+  const left = stored - Math.max(missing, count);
+  // An outage that answers with less is no clean-up, however few rows the list has.
+  const collapses = 2 * left < stored + lost;
+  return lost + Math.max(missing, count) <= limit && !(collapses && unsettled > 0);
 }

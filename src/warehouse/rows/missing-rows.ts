@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Slice } from '../../engine/slices/slice.ts';
-import { anyOf } from '../database/any-of.ts';
+import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
-import type { Place } from '../ledgers/place.ts';
+import type { Place } from '../ledgers/sources.ts';
 import type { Table } from './tables.ts';
 
 /** A stored row that its slice no longer returns and that is not yet proven deleted. It stops being missing when it is seen again or deleted. */

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
-import { anyOf } from '../database/any-of.ts';
+import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
 import { covering } from '../ledgers/coverage.ts';
-import type { Place } from '../ledgers/place.ts';
+import type { Place } from '../ledgers/sources.ts';
 import type { Table } from './tables.ts';
 
 /** A record that did not parse, kept as it came. */
@@ -14,8 +14,6 @@ export interface BadRecord {
   readonly payload: string;
   /** Field (or `(record)`) to reason. */
   readonly reasons: Readonly<Record<string, string>>;
-  /** U+FFFD replaces bytes that the source sent in no valid encoding. */
-  readonly replaced?: true;
 }
 
 export interface QuarantinedRecord extends BadRecord {
@@ -100,6 +98,10 @@ export async function countQuarantined(db: Db, place: Place, table: Table, since
 /** The oldest proof of the slices that cover a resource; null while one was never read. */
 const OLDEST = sql`case when bool_and(c.proven_at is not null) then min(c.proven_at) end`;
 
+/** It does not depend on the record, so that Postgres computes it once. */
+const oldestOf = ({ source, resource }: Place) =>
+  sql`(select ${OLDEST} from sluice.coverage c where c.source = ${source} and c.resource = ${resource} and ${covering})`;
+
 /**
  * The source no longer shows the record: everything was read since it was last seen, including the slice that showed it. This resolves
  * records whose key cannot be read and records that were deleted at the source instead of corrected.
@@ -111,19 +113,17 @@ const noLongerShown = (oldest: RawBuilder<unknown>) => sql`coalesce(q.last_seen 
 /** Resolves records that parse again or that the source no longer shows. SQL: the rule is an expression over the coverage. */
 export async function resolveQuarantine(tx: Db, place: Place, keys: readonly string[]): Promise<void> {
   const { source, resource } = place;
-  // It does not depend on the record, so that Postgres computes it once.
-  const oldest = sql`(select ${OLDEST} from sluice.coverage c where c.source = ${source} and c.resource = ${resource} and ${covering})`;
   await sql`update sluice.quarantine q set resolved_at = sluice.now()
     where source = ${source} and resource = ${resource} and resolved_at is null
-      and (key = any(cast(${keys} as text[])) or ${noLongerShown(oldest)})`.execute(tx);
+      and (key = any(cast(${keys} as text[])) or ${noLongerShown(oldestOf(place))})`.execute(tx);
 }
 
 /** Whether the record is in quarantine and, as far as known, still shown by the source. SQL: the rule is an expression over the coverage. */
-export async function isQuarantined(db: Db, { source, resource }: Place, key: string): Promise<boolean> {
-  const oldest = sql`(select ${OLDEST} from sluice.coverage c where c.source = ${source} and c.resource = ${resource} and ${covering})`;
+export async function isQuarantined(db: Db, place: Place, key: string): Promise<boolean> {
+  const { source, resource } = place;
   const { rows } =
     await sql`select from sluice.quarantine q where source = ${source} and resource = ${resource} and key = ${key}
-    and resolved_at is null and not ${noLongerShown(oldest)}`.execute(db);
+    and resolved_at is null and not ${noLongerShown(oldestOf(place))}`.execute(db);
   return rows.length > 0;
 }
 

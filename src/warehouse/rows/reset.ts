@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
 import { NOW } from '../database/now.ts';
-import type { Place } from '../ledgers/place.ts';
+import type { Place } from '../ledgers/sources.ts';
 
 const FORGOTTEN = [
   'sluice.coverage',

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { DateSlice } from '../../engine/slices/slice.ts';
-import { anyOf } from '../database/any-of.ts';
+import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
-import type { Place } from '../ledgers/place.ts';
+import type { Place } from '../ledgers/sources.ts';
 import { STORED_AT, type StoredKey } from './stored-rows.ts';
 import type { Table } from './tables.ts';
 

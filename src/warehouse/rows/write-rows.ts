@@ -1,10 +1,9 @@
 import { sql } from 'kysely';
+import { arrayOf, bytesOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
-import { arrayOf, bytesOf } from './array-of.ts';
 import { alteredChildren, type ChildRow, replaceChildren } from './child-rows.ts';
-import { reviveRows } from './revive-rows.ts';
+import { reviveRows, wholeRow } from './row-history.ts';
 import type { Column, Table } from './tables.ts';
-import { wholeRow } from './whole-row.ts';
 
 /** One parsed record, as text that Postgres casts. A column absent from `values` keeps its stored value. */
 export interface Row {
@@ -18,8 +17,6 @@ export interface Row {
   readonly hash: string | null;
   /** Grant time of the request that brought it. */
   readonly readAt: string;
-  /** U+FFFD replaces bytes that the source sent in no valid encoding. */
-  readonly replaced?: true;
   /** A row stored under its key stays unchanged: equal rows without an id can be told apart only where all of them are shown. */
   readonly onlyIfNew?: boolean;
 }

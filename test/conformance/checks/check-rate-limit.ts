@@ -1,5 +1,5 @@
 import { HOUR, MINUTE, SECOND } from '../../../src/clock.ts';
-import { parseRateHeaders } from '../../../src/source/answers/rate-headers.ts';
+import { parseRateHeaders } from '../../../src/source/answers/rate-limit.ts';
 import { type Finding, observed, undetermined, unrecognized } from '../findings/finding.ts';
 import type { NumberedAnswer, Requester } from '../requests/requester.ts';
 

@@ -1,14 +1,14 @@
 import { createSecretFilter } from '../../../src/engine/records/drop-secrets.ts';
 import { isSecretName } from '../../../src/engine/records/secret-names.ts';
-import { asList } from '../../../src/source/answers/list.ts';
+import { asList } from '../../../src/source/answers/json.ts';
 import { type Finding, observed, undetermined } from '../findings/finding.ts';
 import type { ListReadings } from '../lists/read-lists.ts';
 import { isRow } from '../requests/send-request.ts';
 
-const secrets = createSecretFilter([], { own: new Set(), items: new Map() });
+const withoutSecrets = createSecretFilter([], { own: new Set(), items: new Map() });
 
 /** Whether the value of a field holds secrets below itself. */
-export const holdsSecrets = (value: unknown): boolean => secrets.drop(value) !== value;
+export const holdsSecrets = (value: unknown): boolean => withoutSecrets(value) !== value;
 
 /** Where rows hold passwords and keys, other than in fields of their own. Sluice drops them all. */
 export function checkSecrets({ offered }: ListReadings): Finding {

@@ -1,5 +1,4 @@
-import { exactNumber, parseJson } from '../../../src/source/answers/json.ts';
-import { asList } from '../../../src/source/answers/list.ts';
+import { asList, exactNumber, parseJson } from '../../../src/source/answers/json.ts';
 import { BadValue, dateText, decimalText, integerText, stampText } from '../../../src/source/answers/values.ts';
 import { type Finding, observed, undetermined, unrecognized } from '../findings/finding.ts';
 import { type Cell, cellsOf } from '../lists/cells.ts';

@@ -1,4 +1,4 @@
-import { asList } from '../../../src/source/answers/list.ts';
+import { asList } from '../../../src/source/answers/json.ts';
 import { isRow, type Row } from '../requests/send-request.ts';
 import { ITEM_FIELDS, type Kind, type ListName, shapeOf } from './documented-lists.ts';
 import type { ListReadings } from './read-lists.ts';

@@ -1,6 +1,6 @@
 import { HOUR, SECOND } from '../../../src/clock.ts';
 import { SluiceError } from '../../../src/errors.ts';
-import { parseRateHeaders } from '../../../src/source/answers/rate-headers.ts';
+import { parseRateHeaders } from '../../../src/source/answers/rate-limit.ts';
 import { FAILURES, retryDelayMs } from '../../../src/source/requests/retry.ts';
 import {
   type Answer,

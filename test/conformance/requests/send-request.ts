@@ -1,11 +1,11 @@
 import { type Clock, HOUR } from '../../../src/clock.ts';
-import { classify, type Expected, type Verdict } from '../../../src/source/answers/classify.ts';
-import { asList } from '../../../src/source/answers/list.ts';
-import { type Meta, readMeta } from '../../../src/source/answers/meta.ts';
-import type { Headers } from '../../../src/source/answers/rate-headers.ts';
+import { classify, type Verdict } from '../../../src/source/answers/classify.ts';
+import type { Expected } from '../../../src/source/answers/envelope.ts';
+import { asList } from '../../../src/source/answers/json.ts';
+import type { Headers } from '../../../src/source/answers/rate-limit.ts';
 import { createAddress } from '../../../src/source/http/address.ts';
-import { describeFailure } from '../../../src/source/http/describe-failure.ts';
-import { exchange, openAgent } from '../../../src/source/http/exchange.ts';
+import { describeFailure, exchange, openAgent } from '../../../src/source/http/exchange.ts';
+import { type Meta, readMeta } from '../../../src/source/paging/page-count.ts';
 import { classifyFault } from './classify-fault.ts';
 
 export type Row = Readonly<Record<string, unknown>>;

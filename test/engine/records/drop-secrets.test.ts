@@ -82,12 +82,6 @@ test('a setting names more fields, in any spelling and at any depth', () => {
   expect(parsed).toMatchObject({ row: { extra: '{"more":[{"z":1}]}' } });
 });
 
-test('invalid bytes of a dropped field are not counted', () => {
-  const parsed = parser()({ id: 1, password: '\ufffd' }, readAt, { replaced: { password: 1 } });
-  expect(parsed).toMatchObject({ row: { extra: null } });
-  expect(parsed).not.toHaveProperty('row.replaced');
-});
-
 test('a record without such fields keeps its content key and its hash', () => {
   const row = { name: 'A', colour: 'red', tags: ['x', { y: '{"z": 1}' }], note: '{"not": json' };
   expect(parse(row)).toEqual(parse({ ...row, password: 'x', tags: ['x', { y: '{"z": 1}', apiKey: 1 }] }));

@@ -21,16 +21,16 @@ test('a source in ISO-8859-1 is read exactly', async () => {
   });
 });
 
-test('invalid bytes become U+FFFD, with a mark on the row, a count on the run and a warning, until the source sends them well', async () => {
+test('invalid bytes become U+FFFD, with a count on the run and a warning, until the source sends them well', async () => {
   await withDatabase(async database => {
     const sandbox = await openSandbox({ variants: { charset: 'broken' } });
     const { log, lines: warnings } = createLogLines('warn');
     const engine = await openEngine(database, sandbox, { resources: ['customers', 'invoices', 'orders'], log });
-    const marked = async (table: string) => {
+    const damaged = async (table: string) => {
       const { rows } = await database.query<{ count: number }>(
-        `select count(*)::int as count from warehouse.${table} where _extra ? '(replaced)'`,
+        `select count(*)::int as count from warehouse.${table} t where t::text like U&'%\\FFFD%'`,
       );
-      return rows[0]?.count;
+      return rows[0]?.count ?? 0;
     };
     const replaced = async () => {
       const { rows } = await database.query<{ replaced: number }>(
@@ -45,22 +45,22 @@ test('invalid bytes become U+FFFD, with a mark on the row, a count on the run an
       await serveOrders(engine, 'sync');
       expect(await differences(database, sandbox, 5, ['customers', 'invoices', 'orders'])).toEqual([]);
       const { rows } = await database.query(
-        `select account, city, _extra->'(replaced)' as marks from warehouse.customers where id in (1, 2) order by id`,
+        'select account, city, _extra from warehouse.customers where id in (1, 2) order by id',
       );
       expect(rows).toEqual([
-        { account: 'Plain \ufffd', city: 'Bern', marks: null },
-        { account: 'Z\ufffdrich', city: 'Gen\ufffdve', marks: { account: 1, city: 1 } },
+        { account: 'Plain \ufffd', city: 'Bern', _extra: null },
+        { account: 'Z\ufffdrich', city: 'Gen\ufffdve', _extra: null },
       ]);
-      expect(await marked('customers')).toBeGreaterThan(10);
-      expect(await replaced()).toBeGreaterThanOrEqual((await marked('customers')) ?? 0);
-
+      expect(await damaged('customers')).toBeGreaterThan(10);
+      // All but the row that the source itself holds so.
+      expect(await replaced()).toBeGreaterThanOrEqual((await damaged('customers')) - 1);
       expect(warnings.filter(each => each.includes('bytes that are invalid in its encoding'))).not.toEqual([]);
 
       sandbox.setVariants({ charset: 'utf-8' });
       const before = await replaced();
       await serveOrders(engine, 'sync', { repair: true });
       expect(await differences(database, sandbox, 5, ['customers', 'invoices', 'orders'])).toEqual([]);
-      expect([await marked('customers'), await marked('orders'), await replaced()]).toEqual([0, 0, before]);
+      expect([await damaged('customers'), await damaged('orders'), await replaced()]).toEqual([1, 0, before]);
     } finally {
       await engine.close();
       await sandbox.close();

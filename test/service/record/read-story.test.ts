@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import customers from '../../../jobs/customers.ts';
 import invoices from '../../../jobs/invoices.ts';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
+import { stampMs } from '../../../src/clock.ts';
 import { changedFields, recordVerdict, valueText } from '../../../src/service/record/describe-record.ts';
 import { readStory, whyMissing } from '../../../src/service/record/read-story.ts';
 import { databaseNow } from '../../../src/warehouse/database/now.ts';
-import { stampMs } from '../../../src/warehouse/database/stamp.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 

@@ -1,4 +1,4 @@
-import type { Meta } from '../../../src/source/answers/meta.ts';
+import type { Meta } from '../../../src/source/paging/page-count.ts';
 
 /** A row of a list: its id, or what it holds where it has none. */
 export type ModelRow = { readonly id: number } | { readonly content: string };

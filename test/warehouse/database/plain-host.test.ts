@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { plainHostOf } from '../../../src/warehouse/database/plain-host.ts';
+import { plainHostOf } from '../../../src/warehouse/database/pool.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 

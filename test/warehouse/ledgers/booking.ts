@@ -1,6 +1,7 @@
 import type { Database } from '../../../src/warehouse/database/database.ts';
-import { type Booking, bookCommit, type RunCounts } from '../../../src/warehouse/ledgers/book-commit.ts';
+import { type Booking, bookCommit } from '../../../src/warehouse/ledgers/book-commit.ts';
 import { type Cursor, takeCursors } from '../../../src/warehouse/ledgers/cursors.ts';
+import type { RunCounts } from '../../../src/warehouse/ledgers/runs.ts';
 
 /** What a commit that changes nothing else books. */
 export const aBooking = (resource: string, from: Cursor, change: Partial<Booking> = {}): Booking => ({

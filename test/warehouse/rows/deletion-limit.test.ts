@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { deletionLimitOf, withinDeletionLimit } from '../../../src/warehouse/rows/deletion-limit.ts';
+import { deletionLimitOf, withinDeletionLimit } from '../../../src/warehouse/rows/delete-rows.ts';
 
 test('the limit is a tenth of the rows, and at least twenty', () => {
   fc.assert(

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { stampMs } from '../../../src/clock.ts';
 import type { Slice } from '../../../src/engine/slices/slice.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
-import { stampMs } from '../../../src/warehouse/database/stamp.ts';
 import { listMissing, markSeen, missingAmong } from '../../../src/warehouse/rows/missing-rows.ts';
 import { sliceCondition } from '../../../src/warehouse/rows/slice-condition.ts';
 import { compareRows } from '../../../src/warehouse/rows/stored-rows.ts';

@@ -1,5 +1,4 @@
-import type { Meta } from '../../../source/answers/meta.ts';
-import { countPages } from '../../../source/paging/page-count.ts';
+import { countPages, type Meta } from '../../../source/paging/page-count.ts';
 import type { Order } from '../../profile/observation.ts';
 import { orderOfIds } from '../../profile/observe-order.ts';
 import { idBeside, openAtLast } from '../../slices/id-ranges.ts';

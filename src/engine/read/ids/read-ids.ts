@@ -219,9 +219,11 @@ function placeAnswer(
   return { answer, page: addressed, place, lastPage, parsed };
 }
 
+/** One row of an answer that is counted already. */
 const onlyRow = ({ rows, bad, keys, last }: ParsedRows, key: string): ParsedRows => ({
   rows: rows.filter(row => row.key === key),
   bad: bad.filter(record => record.key === key),
+  replaced: 0,
   keys,
   last,
 });
@@ -277,6 +279,7 @@ function stepOf(
     slice: range,
     rows: parsed.rows,
     bad: parsed.bad,
+    replaced: parsed.replaced,
     requests,
     release,
     learnt: [...learnt, ...more],

@@ -1,4 +1,4 @@
-import { stampMs } from '../../../warehouse/database/stamp.ts';
+import { stampMs } from '../../../clock.ts';
 import type { Row } from '../../../warehouse/rows/write-rows.ts';
 import { dayIn, monthBefore } from '../../slices/date-windows.ts';
 import { type Slice, sliceText } from '../../slices/slice.ts';

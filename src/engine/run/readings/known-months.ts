@@ -1,6 +1,5 @@
 import { databaseNow } from '../../../warehouse/database/now.ts';
-import { rowsByMonth } from '../../../warehouse/rows/rows-by-month.ts';
-import { storedKeys } from '../../../warehouse/rows/stored-rows.ts';
+import { rowsByMonth, storedKeys } from '../../../warehouse/rows/stored-rows.ts';
 import { monthsHold, summedLists } from '../../agenda/closed-months.ts';
 import { slicingOf } from '../../job.ts';
 import type { MonthFacts } from '../../read/months/choose-months.ts';

@@ -55,6 +55,7 @@ const givenUp = (next: Step, { requests, pages }: Spent, startedAt: string): Ste
   ...next,
   rows: [],
   bad: [],
+  replaced: 0,
   learnt: [],
   end: {
     ...unproven(`${requests} requests brought only ${pages} pages of rows`, startedAt),

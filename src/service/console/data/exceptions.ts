@@ -1,8 +1,8 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
+import { stampMs } from '../../../clock.ts';
 import { confirmationOf } from '../../../engine/deletion/is-deleted.ts';
 import { openResource, placeOf } from '../../../engine/resource.ts';
-import { stampMs } from '../../../warehouse/database/stamp.ts';
 import { listMissing } from '../../../warehouse/rows/missing-rows.ts';
 import { listQuarantine } from '../../../warehouse/rows/quarantine.ts';
 import { count, plural } from '../../format.ts';

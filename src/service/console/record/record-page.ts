@@ -1,9 +1,9 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
+import { stampMs } from '../../../clock.ts';
 import type { Job } from '../../../engine/job.ts';
 import { isKind } from '../../../errors.ts';
-import { stampMs } from '../../../warehouse/database/stamp.ts';
-import { findReferences, type Reference } from '../../../warehouse/erasure/references.ts';
+import { findReferences, type Reference } from '../../../warehouse/erasure/traces.ts';
 import type { EndedVersion, StoredValues } from '../../../warehouse/reports/stored-record.ts';
 import { plural } from '../../format.ts';
 import { changedFields, recordVerdict, valueText } from '../../record/describe-record.ts';

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { stampMs } from '../../../warehouse/database/stamp.ts';
+import { stampMs } from '../../../clock.ts';
 import type { RunState } from '../../../warehouse/ledgers/runs.ts';
 import type { PastRun } from '../../../warehouse/reports/run-history.ts';
 import { count, shortDuration } from '../../format.ts';

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import { stampMs } from '../../../warehouse/database/stamp.ts';
+import { stampMs } from '../../../clock.ts';
 import type { RunState } from '../../../warehouse/ledgers/runs.ts';
 import {
   listEndedOrders,

@@ -1,11 +1,10 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
-import { MINUTE, SECOND } from '../../../clock.ts';
+import { MINUTE, SECOND, stampMs } from '../../../clock.ts';
 import { hourlyLimit } from '../../../engine/agenda/list-facts.ts';
 import { readAgenda } from '../../../engine/run/read-agenda.ts';
 import { dayIn } from '../../../engine/slices/date-windows.ts';
 import type { Database } from '../../../warehouse/database/database.ts';
-import { stampMs } from '../../../warehouse/database/stamp.ts';
 import { readSourceCoverage } from '../../../warehouse/ledgers/coverage.ts';
 import { readTraits } from '../../../warehouse/ledgers/traits.ts';
 import { changesByDay, requestsByHour } from '../../../warehouse/reports/activity.ts';

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
+import { stampMs } from '../../../clock.ts';
 import { databaseNow } from '../../../warehouse/database/now.ts';
-import { stampMs } from '../../../warehouse/database/stamp.ts';
 import type { Incident } from '../../../warehouse/ledgers/incidents.ts';
 import type { Run } from '../../../warehouse/ledgers/runs.ts';
 import { PURPOSES } from '../../../warehouse/reports/activity.ts';

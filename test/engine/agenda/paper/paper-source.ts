@@ -1,4 +1,4 @@
-import { HOUR, MINUTE } from '../../../../src/clock.ts';
+import { HOUR, MINUTE, stampMs } from '../../../../src/clock.ts';
 import type { Progress, Wish } from '../../../../src/engine/agenda/choice.ts';
 import { type AgendaFacts, best, type Question, questionsOf } from '../../../../src/engine/agenda/questions.ts';
 import { coveredSince, partition, watched } from '../../../../src/engine/coverage/list.ts';
@@ -10,7 +10,6 @@ import type { Entry } from '../../../../src/engine/slices/coverage-entry.ts';
 import { monthBefore, monthRange } from '../../../../src/engine/slices/date-windows.ts';
 import { type Slice, sliceText } from '../../../../src/engine/slices/slice.ts';
 import { noteTry as countTry, newProgress, type TaskProgress } from '../../../../src/engine/task/progress.ts';
-import { stampMs } from '../../../../src/warehouse/database/stamp.ts';
 import type { MissingRow } from '../../../../src/warehouse/rows/missing-rows.ts';
 import { anEntry } from '../an-entry.ts';
 

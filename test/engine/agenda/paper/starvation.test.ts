@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import customers from '../../../../jobs/customers.ts';
 import invoices from '../../../../jobs/invoices.ts';
 import transactions from '../../../../jobs/transactions.ts';
+import { stampMs } from '../../../../src/clock.ts';
 import { partition, watched } from '../../../../src/engine/coverage/list.ts';
 import { type Slice, sliceText } from '../../../../src/engine/slices/slice.ts';
-import { stampMs } from '../../../../src/warehouse/database/stamp.ts';
 import { seeded } from '../seeded.ts';
 import {
   longestWait,

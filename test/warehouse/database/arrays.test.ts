@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { arrayText } from '../../../src/warehouse/rows/array-of.ts';
+import { arrayText } from '../../../src/warehouse/database/arrays.ts';
 import { withDatabase } from '../../support/database.ts';
 
 test('Postgres reads back what was written, whatever the text', async () => {

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
+import { isKind } from '../../errors.ts';
 import { contradicts, iteration, paging } from '../api/query-filters.ts';
 import type { RequestContext } from '../requests/request.ts';
-import { checkRows } from './check-answer.ts';
-import { checkInput } from './check-input.ts';
+import { checkAnswer, checkInput, checkRows } from './check-values.ts';
 import { type Page, pageSizes, readAll } from './read-all.ts';
 import { absent, type CallOptions, offered, present, type Session } from './session.ts';
 
@@ -82,5 +82,21 @@ export function listOperations<R extends z.ZodType<object>, F extends z.ZodObjec
       });
       for await (const each of rows) if (!contradicts(each, query)) yield each;
     },
+  };
+}
+
+export function reportOperation<R extends z.ZodType<object>, P extends z.ZodObject>(
+  { source, within }: Session,
+  { path, row, period }: { path: string; row: R; period: P },
+): (ask?: z.input<P>, options?: CallOptions) => Promise<z.output<R> | undefined> {
+  return async (given, options) => {
+    const query = present(checkInput(period, given ?? {}, path));
+    try {
+      const answer = await within('live', options, context => offered(path, () => source.get(path, context, query)));
+      return answer.kind === 'gone' ? undefined : checkAnswer(row, answer.record, path);
+    } catch (error) {
+      if (isKind(error, 'absent')) return undefined;
+      throw error;
+    }
   };
 }

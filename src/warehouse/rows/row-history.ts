@@ -1,8 +1,31 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import { arrayOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
-import { arrayOf } from './array-of.ts';
 import type { Table } from './tables.ts';
-import { wholeRow } from './whole-row.ts';
+
+/** A stored row as `row_history` keeps it: all columns of `t` as JSON, with its child rows in a list by their field. */
+export function wholeRow(table: Table): RawBuilder<unknown> {
+  const children = table.children.map(
+    child => sql`${child.field}::text, (select coalesce(jsonb_agg(to_jsonb(c) - ${child.parent}::text order by c.line), '[]')
+      from ${sql.id(table.schema, child.name)} c where c.${sql.id(child.parent)} = t.${sql.id(table.key.name)})`,
+  );
+  return sql`(to_jsonb(t) - '_hash') || jsonb_build_object(${sql.join(children)})`;
+}
+
+/** Keeps rows that are about to be deleted, with their children; returns the keys of those that are stored. */
+export async function copyToHistory(
+  tx: Db,
+  table: Table,
+  { resource, keys, runId }: { resource: string; keys: readonly string[]; runId: string | null },
+): Promise<string[]> {
+  const key = sql.id(table.key.name);
+  const { rows } = await sql<{ key: string }>`
+    insert into ${sql.id(table.schema, 'row_history')} (resource, key, row, valid_from, valid_to, ended_by, run_id)
+    select ${resource}, t.${key}::text, ${wholeRow(table)}, t._synced_at, sluice.now(), 'deleted', cast(${runId} as bigint)
+    from unnest(${arrayOf(table.key.type, keys)}) as k(key) join ${sql.id(table.schema, table.name)} t on t.${key} = k.key
+    returning key`.execute(tx);
+  return rows.map(row => row.key);
+}
 
 /** Columns that say when a row was stored and read, not what it is. */
 const MOMENTS = sql`'{_synced_at,_read_at}'::text[]`;

@@ -1,5 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 
+/** For `column = any($1)`. The builder's `in` makes another statement for each number of values, and an invalid one for none. */
+export const anyOf = <T>(values: readonly T[]): RawBuilder<T> => sql`any(${values})`;
+
 /** One parameter that holds a whole column: `unnest` of it is twice as fast as `values`, and has no limit on their number. */
 export function arrayOf(type: string, values: readonly (string | null)[]): RawBuilder<unknown> {
   return sql`cast(${arrayText(values)} as ${sql.raw(type)}[])`;
