@@ -1,5 +1,4 @@
 import type { Budget } from '../../budget/budget.ts';
-import { createWaiting } from '../../budget/waiting.ts';
 import { type ClientOptions, openClient } from '../../source/client.ts';
 import { createSeenTime, type SeenTime } from '../../warehouse/database/seen-time.ts';
 import { stampMs } from '../../warehouse/database/stamp.ts';
@@ -7,6 +6,7 @@ import type { Job } from '../job.ts';
 import { openResource } from '../resource.ts';
 import type { Engine } from './engine.ts';
 import { rememberLimits } from './remember-limits.ts';
+import { createWaiting } from './waiting.ts';
 
 export interface EngineOptions
   extends Omit<Engine, 'resources' | 'client' | 'waiting' | 'granted' | 'seenTime'>,

@@ -1,4 +1,4 @@
-import type { ServerWindow } from '../../budget/learn-window.ts';
+import type { ServerWindow } from '../../budget/server-window.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { readTraits, type Trait, writeTrait } from '../../warehouse/ledgers/traits.ts';
