@@ -192,6 +192,53 @@ describe('limiter', () => {
     await limiter.close();
   });
 
+  it('takes no grant for requests that have left, however many waited', async () => {
+    const clock = manualClock();
+    const good = countingBudget();
+    let isUsedUp = true;
+    const budget: Budget = {
+      ...good,
+      take: (lane, want) => (isUsedUp ? Promise.resolve({ grants: [], waitMs: HOUR }) : good.take(lane, want)),
+    };
+    const limiter = open({ budget, clock });
+    const leaving = new AbortController();
+    const left = Array.from({ length: 10 }, () => limiter.schedule('live', leaving.signal, async () => 'left'));
+    await clock.sleepers();
+    leaving.abort();
+    for (const each of await Promise.allSettled(left)) expect(each.status).toBe('rejected');
+    isUsedUp = false;
+    expect(await limiter.schedule('verify', undefined, async grant => grant.id)).toBe('g1');
+    expect([good.taken, good.released]).toEqual([[{ lane: 'verify', count: 1 }], []]);
+    await limiter.close();
+  });
+
+  it('returns the grants at hand for places that a refusal takes away', async () => {
+    const budget = countingBudget();
+    const limiter = open({ budget, concurrency: 4 });
+    let inFlight = 0;
+    const send = async (grant: Grant) => {
+      expect(++inFlight).toBeLessThanOrEqual(2);
+      await tick(1);
+      inFlight--;
+      await budget.settle(grant, { purpose: 'test', status: 200 });
+    };
+    const others: Promise<void>[] = [];
+    await limiter.schedule('live', undefined, async (grant, place) => {
+      inFlight++;
+      others.push(...[1, 2, 3].map(() => limiter.schedule('live', undefined, send)));
+      // Until the limiter has them, before Bottleneck's timers start anything.
+      for (let n = 0; n < 10; n++) await Promise.resolve();
+      expect(budget.open()).toBe(4);
+      place.report('crowded');
+      expect(budget.released.map(({ id }) => id)).toEqual(['g3', 'g4']);
+      inFlight--;
+      await budget.settle(grant, { purpose: 'test', status: 429 });
+    });
+    await Promise.all(others);
+    await limiter.close();
+    expect(budget.open()).toBe(0);
+  });
+
   it('rejects with the reason that the signal was aborted with', async () => {
     const limiter = open({ budget: countingBudget() });
     const aborted = AbortSignal.abort(new SluiceError('stale', 'moved'));
