@@ -43,7 +43,7 @@ export interface Limiter {
 /** A request that waits for its lane. */
 interface Waiter {
   readonly lane: Lane;
-  readonly start: (grant: Grant, place: Place) => Promise<void>;
+  readonly serve: (grant: Grant, place: Place) => Promise<void>;
   readonly refuse: (error: unknown) => void;
 }
 
@@ -98,7 +98,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     }
     inFlight++;
     try {
-      await waiter.start(grant, placeOf(sentAt(concurrency, inFlight)));
+      await waiter.serve(grant, placeOf(sentAt(concurrency, inFlight)));
     } finally {
       inFlight--;
       ask();
@@ -170,9 +170,9 @@ export function createLimiter(options: LimiterOptions): Limiter {
   }
 
   async function sleep(lane: Lane, waitMs: number): Promise<void> {
-    if (!closed) options.onWait?.(lane, waitMs);
     // A request of a higher lane may have arrived while the budget was asked.
     if (shortage()?.lane !== lane) return;
+    options.onWait?.(lane, waitMs);
     const waking = new AbortController();
     asleep = { lane, waking };
     try {
@@ -212,13 +212,9 @@ export function createLimiter(options: LimiterOptions): Limiter {
         const onAbort = () => waiter.refuse(stopped(signal));
         const waiter: Waiter = {
           lane,
-          async start(grant, place) {
+          serve(grant, place) {
             leave();
-            try {
-              resolve(await send(grant, place));
-            } catch (error) {
-              reject(error);
-            }
+            return send(grant, place).then(resolve, reject);
           },
           refuse(error) {
             leave();

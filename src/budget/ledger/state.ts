@@ -72,7 +72,7 @@ export const STATE_CTES = `
 export const untilFreeMs = (missing: string, overMs: string, loweredMs: string): string => `
   coalesce(least(${loweredMs}, (
     select (extract(epoch from least(counts_until, now + $3::float8 * interval '1 millisecond') - now) * 1000)::float8
-      - ($3::float8 - ${overMs}) as free_ms
+      - ($3::float8 - ${overMs})
     from sluice.requests
     where requests.key = $1 and counts_until > now + ($3::float8 - ${overMs}) * interval '1 millisecond'
-    order by free_ms offset ${missing} - 1 limit 1)), ${overMs})`;
+    order by counts_until offset ${missing} - 1 limit 1)), ${overMs})`;
