@@ -98,8 +98,8 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
 const LADDERS: Record<string, readonly (readonly string[])[]> = {
   'src/budget': [
     ['budget.ts'],
-    ['policy.ts', 'concurrency.ts', 'lane-queue.ts', 'grant-pump.ts', 'waiting.ts', 'server-window.ts'],
-    ['limiter.ts', 'memory-budget.ts', 'forecast.ts', 'learn-window.ts'],
+    ['policy.ts', 'forecast.ts', 'concurrency.ts', 'server-window.ts'],
+    ['limiter.ts', 'memory-budget.ts'],
     ['ledger'],
   ],
   'src/source': [['answers'], ['api', 'http', 'paging'], ['requests'], ['client.ts'], ['public']],
@@ -146,16 +146,14 @@ const ONLY: readonly { from: string; of: Layer; files: readonly string[] }[] = [
   {
     from: 'src/source/client.ts',
     of: 'budget',
-    files: ['src/budget/budget.ts', 'src/budget/learn-window.ts', 'src/budget/limiter.ts'],
+    files: ['src/budget/budget.ts', 'src/budget/server-window.ts', 'src/budget/limiter.ts'],
   },
   { from: 'src/source/public/', of: 'budget', files: ['src/budget/memory-budget.ts'] },
-  ...['budget', 'policy', 'concurrency', 'lane-queue', 'grant-pump', 'waiting', 'limiter', 'memory-budget'].map(
-    name => ({
-      from: `src/budget/${name}.ts`,
-      of: 'warehouse' as const,
-      files: [],
-    }),
-  ),
+  ...['budget', 'policy', 'forecast', 'concurrency', 'server-window', 'limiter', 'memory-budget'].map(name => ({
+    from: `src/budget/${name}.ts`,
+    of: 'warehouse' as const,
+    files: [],
+  })),
 ];
 
 const PURE_BELOW = ['src/clock.ts', 'src/engine/job.ts', 'src/engine/slices/'];

@@ -1,5 +1,3 @@
-import { type Facts, freeOf } from './policy.ts';
-
 /** How the requests that count stop counting, if no more are sent. */
 export interface Forecast {
   readonly windowMs: number;
@@ -11,15 +9,6 @@ export interface Forecast {
 
 /** Parts of the window that a forecast tells apart: two minutes of an hour. */
 export const STEPS = 30;
-
-/** `ending`: the requests that stop counting in each part, from 1 to `STEPS`. A server that refuses all requests is left to `take`. */
-export function forecastOf(facts: Facts, ending: ReadonlyMap<number, number>): Forecast {
-  return {
-    windowMs: facts.windowMs,
-    free: Math.max(0, freeOf(facts)),
-    ending: Array.from({ length: STEPS }, (_, step) => ending.get(step + 1) ?? 0),
-  };
-}
 
 /** The forecast of a key of which nothing was used. */
 export const wholeLimit = (limit: number, windowMs: number): Forecast => ({

@@ -1,10 +1,8 @@
 import Bottleneck from 'bottleneck';
-import { type Clock, stopped } from '../clock.ts';
+import { type Clock, MINUTE, SECOND, stopped } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
 import { type Budget, type Grant, type Lane, rankOf } from './budget.ts';
 import { afterAnswer, afterRefusal, type Sent, sentAt, startConcurrency } from './concurrency.ts';
-import { createGrantPump } from './grant-pump.ts';
-import { createLaneQueue, type Waiter } from './lane-queue.ts';
 
 export interface LimiterOptions {
   budget: Budget;
@@ -29,11 +27,6 @@ export interface Place {
   report(outcome: 'served' | 'crowded'): void;
 }
 
-interface Permit {
-  readonly grant: Grant;
-  readonly place: Place;
-}
-
 export interface Limiter {
   /** Runs `send` as soon as its lane has a grant and a free place. The grant is then the caller's to settle or release. */
   schedule<T>(
@@ -47,118 +40,164 @@ export interface Limiter {
   close(): Promise<void>;
 }
 
+/** A request that waits for its lane. */
+interface Waiter {
+  readonly lane: Lane;
+  readonly serve: (grant: Grant, place: Place) => Promise<void>;
+  readonly refuse: (error: unknown) => void;
+}
+
+/** With `noWait`, a wait up to this long is still waited, as is the pace of a lower lane however long. */
+const SHORT_MS = 5 * SECOND;
+/** The budget is asked again at least this often: another process may have released grants, or the limit may have been raised. */
+const LONGEST_SLEEP_MS = MINUTE;
+
 /**
- * Lanes and concurrency over a budget. The pump takes grants for the highest lane that lacks one, only as many as can be sent at once,
- * and each adds a unit to Bottleneck's reservoir. A unit pays for one turn, and a turn serves the first waiter of the highest lane. Turns
- * are not bound to waiters, so a waiter that leaves costs nothing, and a live request can overtake jobs that Bottleneck starts at one per
- * timer tick.
+ * Lanes, concurrency and limit in one Bottleneck queue: a request is a job with its lane's priority, and the reservoir holds the grants at
+ * hand, so that a job starts once there is one and a place is free. Grants are taken for the highest lane that lacks one, only as many as
+ * can be sent at once.
  *
- * Invariant: units in the reservoir + turns that have begun and not yet chosen = `grants.length`. All functions below keep it over the
- * same few variables, which is why they share one closure of more than 60 lines.
+ * A job that starts serves whoever is first. That is its own request, unless Bottleneck has not queued an earlier one yet, which takes it
+ * some milliseconds, or the request has left, which a job cannot.
+ *
+ * Invariant: units in the reservoir + jobs that start and have not yet claimed a grant = `grants.length`. All functions below keep it over
+ * the same few variables, which is why they share one closure of more than 60 lines.
  */
 export function createLimiter(options: LimiterOptions): Limiter {
   const { budget, clock, noWait = false } = options;
-  // No refresh options and never updateSettings(): its refresh is a fixed window, forgets at restart, and dies on updates.
-  const bottleneck = new Bottleneck({ maxConcurrent: options.concurrency, reservoir: 0 });
   let concurrency = startConcurrency(options.concurrency, options.knownConcurrency);
-  const queue = createLaneQueue<Permit>();
-  const busy = new Set<Promise<unknown>>();
-  const grants: { lane: Lane; grant: Grant }[] = [];
-  let queuedTurns = 0;
-  let running = 0;
+  // Never refresh options: the refresh is a fixed window from the start of the process, and dies on updateSettings().
+  const bottleneck = new Bottleneck({ maxConcurrent: concurrency.allowed, reservoir: 0, rejectOnDrop: false });
+  const waiters = new Set<Waiter>();
+  const grants: { readonly lane: Lane; readonly grant: Grant }[] = [];
+  let inFlight = 0;
+  let asking = false;
+  let asked = Promise.resolve();
+  let released: Promise<unknown> = Promise.resolve();
+  let asleep: { readonly lane: Lane; readonly waking: AbortController } | undefined;
   let closed: SluiceError | undefined;
+  let closing: Promise<void> | undefined;
 
-  const pump = createGrantPump({
-    budget,
-    clock,
-    noWait,
-    shortage,
-    onGrants(lane, taken) {
-      if (closed) return void release(taken);
-      grants.push(...taken.map(grant => ({ lane, grant })));
-      void bottleneck.incrementReservoir(taken.length);
-    },
-    onWait(lane, waitMs) {
-      if (!closed) options.onWait?.(lane, waitMs);
-    },
-    onRefused(waitMs) {
-      const error = limitUsedUp(clock.now() + waitMs);
-      for (const waiter of queue.all().slice(grants.length)) waiter.refuse(error);
-    },
-    onError(error) {
-      for (const waiter of queue.all()) waiter.refuse(error);
-    },
-  });
+  /** The waiters, the highest lane first, and each lane in order of arrival. */
+  const inOrder = (): Waiter[] => [...waiters].sort((a, b) => rankOf(a.lane) - rankOf(b.lane));
 
-  function shortage(): { lane: Lane; want: number } | undefined {
-    const places = concurrency.allowed - running - grants.length;
-    if (closed || places <= 0) return undefined;
-    const lacking = queue.beyond(grants.length);
-    return lacking && { lane: lacking.lane, want: Math.min(lacking.count, places) };
+  /** Queues a job unless there is one for each waiter: those of waiters who left are still there. */
+  function enqueue(lane: Lane): void {
+    const { RECEIVED, QUEUED, RUNNING } = bottleneck.counts();
+    if (RECEIVED + QUEUED + RUNNING < waiters.size)
+      void bottleneck.schedule({ priority: priorityOf(lane) }, serveFirst);
   }
 
-  function continueServing(): void {
-    while (queuedTurns < queue.size) queueTurn();
-    if (pump.sleepsFor !== undefined && shortage()?.lane !== pump.sleepsFor) pump.wake();
-    void track(pump.run());
-  }
-
-  function queueTurn(): void {
-    queuedTurns++;
-    void bottleneck.schedule({ priority: priorityOf(queue.first()?.lane ?? 'verify') }, turn);
-  }
-
-  async function turn(): Promise<void> {
-    queuedTurns--;
-    const waiter = queue.first();
-    // A grant taken for a higher lane may come out of that lane's reserve; a lower lane must not use it.
-    // The number of places may have been lowered since the grant was taken.
-    const isFree = running < concurrency.allowed;
-    const usable = waiter && isFree ? grants.findIndex(({ lane }) => rankOf(lane) >= rankOf(waiter.lane)) : -1;
-    const [taken] = grants.splice(Math.max(usable, 0), 1);
-    if (!waiter || !taken || usable < 0) {
-      if (taken) void release([taken.grant]);
-      continueServing();
+  async function serveFirst(): Promise<void> {
+    const [waiter] = inOrder();
+    const grant = waiter && claim(waiter.lane);
+    if (!grant) {
+      void bottleneck.incrementReservoir(1);
+      if (waiter) enqueue(waiter.lane);
       return;
     }
-    queue.remove(waiter);
-    running++;
+    inFlight++;
     try {
-      await track(waiter.start({ grant: taken.grant, place: placeOf(sentAt(concurrency, running)) }));
+      await waiter.serve(grant, placeOf(sentAt(concurrency, inFlight)));
     } finally {
-      running--;
-      continueServing();
+      inFlight--;
+      ask();
     }
   }
 
-  function placeOf(sent: Sent): Place {
-    return {
-      report(outcome) {
-        const before = concurrency.allowed;
-        concurrency = (outcome === 'served' ? afterAnswer : afterRefusal)(concurrency, sent);
-        if (concurrency.allowed !== before) options.onConcurrency?.(concurrency.allowed);
-      },
-    };
+  /** A grant taken for a higher lane may come out of that lane's reserve: no lower lane may use it. */
+  function claim(lane: Lane): Grant | undefined {
+    const usable = grants.findIndex(each => rankOf(each.lane) >= rankOf(lane));
+    if (usable >= 0) return grants.splice(usable, 1)[0]?.grant;
+    returnUnneeded(0);
+    ask();
+    return undefined;
   }
 
-  async function release(unused: readonly Grant[]): Promise<void> {
+  /** Returns grants at hand, so that no more are left than there are waiters and places, or `most`. */
+  function returnUnneeded(most = grants.length): void {
+    const needed = Math.min(most, waiters.size, concurrency.allowed - inFlight);
+    const unused = grants.splice(Math.max(0, needed));
     if (unused.length === 0) return;
+    void bottleneck.incrementReservoir(-unused.length);
+    void release(unused.map(({ grant }) => grant));
+  }
+
+  function release(unused: readonly Grant[]): Promise<void> {
+    const done = budget.release(unused).then(
+      () => asleep?.waking.abort(),
+      (error: unknown) => options.onReleaseError?.(error),
+    );
+    released = Promise.all([released, done]);
+    return done;
+  }
+
+  /** The highest lane that lacks grants, and how many requests of it could be sent at once. */
+  function shortage(): { lane: Lane; want: number } | undefined {
+    const places = concurrency.allowed - inFlight - grants.length;
+    const lacking = inOrder().slice(grants.length);
+    const lane = lacking[0]?.lane;
+    if (closed || places <= 0 || lane === undefined) return undefined;
+    return { lane, want: Math.min(places, lacking.filter(each => each.lane === lane).length) };
+  }
+
+  /** Takes grants until no lane lacks any, one question at a time. */
+  function ask(): void {
+    if (asleep && shortage()?.lane !== asleep.lane) asleep.waking.abort();
+    if (asking) return;
+    asking = true;
+    asked = takeGrants();
+  }
+
+  async function takeGrants(): Promise<void> {
     try {
-      await track(budget.release(unused));
-      pump.wake();
+      for (let lack = shortage(); lack; lack = shortage()) {
+        const { lane } = lack;
+        const { grants: taken, waitMs, paced } = await budget.take(lane, lack.want);
+        if (taken.length > 0) {
+          grants.push(...taken.map(grant => ({ lane, grant })));
+          void bottleneck.incrementReservoir(taken.length);
+          returnUnneeded();
+        } else if (noWait && !paced && waitMs > SHORT_MS)
+          refuse(inOrder().slice(grants.length), limitUsedUp(clock.now() + waitMs));
+        else await sleep(lane, waitMs);
+      }
     } catch (error) {
-      options.onReleaseError?.(error);
+      refuse([...waiters], error);
+    } finally {
+      asking = false;
     }
   }
 
-  async function track<T>(work: Promise<T>): Promise<T> {
-    busy.add(work);
+  async function sleep(lane: Lane, waitMs: number): Promise<void> {
+    // A request of a higher lane may have arrived while the budget was asked.
+    if (shortage()?.lane !== lane) return;
+    options.onWait?.(lane, waitMs);
+    const waking = new AbortController();
+    asleep = { lane, waking };
     try {
-      return await work;
+      await clock.sleep(Math.min(Math.max(waitMs, 1), LONGEST_SLEEP_MS), waking.signal);
+    } catch {
+      // Woken early.
     } finally {
-      busy.delete(work);
+      asleep = undefined;
     }
   }
+
+  function refuse(refused: readonly Waiter[], error: unknown): void {
+    for (const waiter of refused) waiter.refuse(error);
+  }
+
+  const placeOf = (sent: Sent): Place => ({
+    report(outcome) {
+      const before = concurrency.allowed;
+      concurrency = (outcome === 'served' ? afterAnswer : afterRefusal)(concurrency, sent);
+      if (concurrency.allowed === before) return;
+      bottleneck.updateSettings({ maxConcurrent: concurrency.allowed });
+      returnUnneeded();
+      options.onConcurrency?.(concurrency.allowed);
+    },
+  });
 
   return {
     release,
@@ -168,37 +207,35 @@ export function createLimiter(options: LimiterOptions): Limiter {
         if (signal?.aborted) return reject(stopped(signal));
         const leave = () => {
           signal?.removeEventListener('abort', onAbort);
-          queue.remove(waiter);
+          waiters.delete(waiter);
         };
         const onAbort = () => waiter.refuse(stopped(signal));
-        const waiter: Waiter<Permit> = {
+        const waiter: Waiter = {
           lane,
-          async start({ grant, place }) {
+          serve(grant, place) {
             leave();
-            try {
-              resolve(await send(grant, place));
-            } catch (error) {
-              reject(error);
-            }
+            return send(grant, place).then(resolve, reject);
           },
           refuse(error) {
             leave();
             reject(error);
-            continueServing();
+            returnUnneeded();
+            ask();
           },
         };
-        queue.add(waiter);
+        waiters.add(waiter);
         signal?.addEventListener('abort', onAbort, { once: true });
-        continueServing();
+        enqueue(lane);
+        ask();
       });
     },
     async close() {
       closed ??= new SluiceError('stopped', 'The client was closed.');
-      for (const waiter of queue.all()) waiter.refuse(closed);
-      pump.wake();
-      void release(grants.splice(0).map(({ grant }) => grant));
-      while (busy.size > 0) await Promise.allSettled(busy);
-      await bottleneck.disconnect(false);
+      refuse([...waiters], closed);
+      // Resolves when no job runs. A second call would reject.
+      closing ??= bottleneck.stop();
+      await Promise.all([closing, asked]);
+      await released;
     },
   };
 }

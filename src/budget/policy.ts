@@ -41,7 +41,7 @@ export const reserveOf = (capacity: number): number => Math.min(Math.ceil(capaci
 
 /**
  * How many requests a lane is granted, or what it waits for. Live may use all that is free. The other lanes leave the reserve to live;
- * they burst while more than half of the capacity is free, and then get one request per `windowMs / capacity`. CLAIM in `ledger/state.ts`
+ * they burst while more than half of the capacity is free, and then get one request per `windowMs / capacity`. TAKE in `ledger/ledger.ts`
  * is the same rule in SQL.
  */
 export function decide(facts: Facts, lane: Lane, want: number, kept = 0): Decision {
@@ -114,7 +114,7 @@ export interface Observation {
 /**
  * What an answer reports about the limit. `used` includes this answer; in the server's window where it is known. `refusedForMs`: time since the first of the refusals, this one
  * among them, that came without another answer in between; 0 for a single one. A source that serves too many requests at once is no
- * reason to wait longer than it asks. SETTLE_AND_OBSERVE in `ledger/settle.ts` is the same rule in SQL.
+ * reason to wait longer than it asks. SETTLE in `ledger/settle.ts` is the same rule in SQL.
  */
 export function observe(
   { remaining, limit, blockedForMs, crowded }: Pick<Settlement, 'remaining' | 'limit' | 'blockedForMs' | 'crowded'>,

@@ -1,6 +1,6 @@
 import type { Budget, Lane } from '../budget/budget.ts';
-import { learnServerWindow, type ServerWindow } from '../budget/learn-window.ts';
 import { createLimiter } from '../budget/limiter.ts';
+import { learnServerWindow, type ServerWindow } from '../budget/server-window.ts';
 import { type Clock, HOUR } from '../clock.ts';
 import { codeOf, isKind, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';

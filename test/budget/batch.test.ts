@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBatch } from '../../src/budget/ledger/batch.ts';
+import { createBatch } from '../../src/budget/ledger/settle.ts';
 
 test('items that arrive while others are done are done together, in their order', async () => {
   const done: number[][] = [];
@@ -8,10 +8,10 @@ test('items that arrive while others are done are done together, in their order'
     await new Promise<void>(resolve => waiting.push(resolve));
     done.push([...items]);
   });
-  const all = [batch.add(1)];
+  const all = [batch(1)];
   await Promise.resolve();
   await Promise.resolve();
-  all.push(batch.add(2), batch.add(3));
+  all.push(batch(2), batch(3));
   for (const nth of [0, 1]) {
     while (waiting.length <= nth) await new Promise(resolve => setImmediate(resolve));
     waiting[nth]?.();
@@ -22,6 +22,6 @@ test('items that arrive while others are done are done together, in their order'
 
 test('a batch that fails rejects its own items, and no later ones', async () => {
   const batch = createBatch<string>(([item]) => (item === 'bad' ? Promise.reject(new Error(item)) : Promise.resolve()));
-  await expect(batch.add('bad')).rejects.toThrow('bad');
-  await expect(batch.add('good')).resolves.toBeUndefined();
+  await expect(batch('bad')).rejects.toThrow('bad');
+  await expect(batch('good')).resolves.toBeUndefined();
 });

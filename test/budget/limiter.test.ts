@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Budget, Grant, Lane } from '../../src/budget/budget.ts';
+import { type Budget, type Grant, type Lane, rankOf } from '../../src/budget/budget.ts';
 import { createLimiter, type LimiterOptions } from '../../src/budget/limiter.ts';
 import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
 import { HOUR, MINUTE, SECOND, systemClock } from '../../src/clock.ts';
@@ -192,6 +192,56 @@ describe('limiter', () => {
     await limiter.close();
   });
 
+  it('takes no grant for requests that have left, however many waited', async () => {
+    const clock = manualClock();
+    const good = countingBudget();
+    let isUsedUp = true;
+    const budget: Budget = {
+      ...good,
+      take: (lane, want) => (isUsedUp ? Promise.resolve({ grants: [], waitMs: HOUR }) : good.take(lane, want)),
+    };
+    const limiter = open({ budget, clock });
+    const leaving = new AbortController();
+    const left = Array.from({ length: 10 }, () => limiter.schedule('live', leaving.signal, async () => 'left'));
+    await clock.sleepers();
+    leaving.abort();
+    for (const each of await Promise.allSettled(left)) expect(each.status).toBe('rejected');
+    isUsedUp = false;
+    expect(await limiter.schedule('verify', undefined, async grant => grant.id)).toBe('g1');
+    expect([good.taken, good.released]).toEqual([[{ lane: 'verify', count: 1 }], []]);
+    await limiter.close();
+  });
+
+  it.each([0, 1, 2, 3, 4])(
+    'returns a grant at hand for a place that a refusal takes away, %i steps of Bottleneck after it was taken',
+    async steps => {
+      const budget = countingBudget();
+      const limiter = open({ budget, concurrency: 2 });
+      let inFlight = 1;
+      const others: Promise<void>[] = [];
+      await limiter.schedule('live', undefined, async (grant, place) => {
+        const send = async (each: Grant) => {
+          inFlight++;
+          await tick(1);
+          inFlight--;
+          await budget.settle(each, { purpose: 'test', status: 200 });
+        };
+        others.push(...[1, 2, 3].map(() => limiter.schedule('live', undefined, send)));
+        for (let n = 0; n < 10; n++) await Promise.resolve();
+        expect(budget.open()).toBe(2);
+        for (let n = 0; n < steps && inFlight === 1; n++) await new Promise(resolve => setTimeout(resolve, 0));
+        const isAtHand = inFlight === 1 && budget.settled.length === 0;
+        place.report('crowded');
+        if (isAtHand) expect(budget.released).toHaveLength(1);
+        inFlight--;
+        await budget.settle(grant, { purpose: 'test', status: 429 });
+      });
+      await Promise.all(others);
+      await limiter.close();
+      expect(budget.open()).toBe(0);
+    },
+  );
+
   it('rejects with the reason that the signal was aborted with', async () => {
     const limiter = open({ budget: countingBudget() });
     const aborted = AbortSignal.abort(new SluiceError('stale', 'moved'));
@@ -237,31 +287,45 @@ describe('limiter', () => {
     expect([budget.open(), budget.released.length]).toEqual([0, 1]);
   });
 
-  it('ends every request and settles every grant, in any order of arrivals, departures and waits', async () => {
+  it('ends every request and settles every grant, higher lanes first, in any order of arrivals, departures and waits', async () => {
     const job = fc.record({
       lane: fc.constantFrom<Lane>('live', 'backfill', 'verify'),
       leavesAfter: fc.option(fc.integer({ min: 0, max: 6 })),
       ticks: fc.integer({ min: 0, max: 3 }),
+      isCrowded: fc.boolean(),
     });
     await fc.assert(
-      fc.asyncProperty(fc.array(job, { maxLength: 12 }), fc.integer({ min: 1, max: 3 }), async (jobs, concurrency) => {
+      fc.asyncProperty(fc.array(job, { maxLength: 12 }), fc.integer({ min: 1, max: 6 }), async (jobs, concurrency) => {
         const clock = { ...systemClock, sleep: (_ms: number, signal?: AbortSignal) => systemClock.sleep(1, signal) };
         let turns = 0;
         const all = countingBudget();
         // Every third take is answered with a wait.
+        const takenFor = new Map<string, Lane>();
         const budget: Budget = {
           ...all,
-          take: async (lane, want) => (++turns % 3 ? all.take(lane, want) : { grants: [], waitMs: 1 }),
+          async take(lane, want) {
+            const taken = ++turns % 3 ? await all.take(lane, want) : { grants: [], waitMs: 1 };
+            for (const { id } of taken.grants) takenFor.set(id, lane);
+            return taken;
+          },
         };
+        const waiting = new Set<{ lane: Lane }>();
         const limiter = open({ budget, clock, concurrency });
         let inFlight = 0;
         const results = await Promise.allSettled(
-          jobs.map(async ({ lane, leavesAfter, ticks }) => {
+          jobs.map(async job => {
+            const { lane, leavesAfter, ticks, isCrowded } = job;
             const leaving = new AbortController();
+            leaving.signal.addEventListener('abort', () => waiting.delete(job));
             if (leavesAfter !== null) void tick(leavesAfter).then(() => leaving.abort());
-            return limiter.schedule(lane, leaving.signal, async grant => {
+            waiting.add(job);
+            return limiter.schedule(lane, leaving.signal, async (grant, place) => {
+              waiting.delete(job);
               expect(++inFlight).toBeLessThanOrEqual(concurrency);
+              expect(rankOf(takenFor.get(grant.id) ?? 'live')).toBeGreaterThanOrEqual(rankOf(lane));
+              for (const other of waiting) expect(rankOf(other.lane)).toBeGreaterThanOrEqual(rankOf(lane));
               await tick(ticks);
+              if (isCrowded) place.report('crowded');
               inFlight--;
               await all.settle(grant, { purpose: 'test', status: 200 });
             });

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Database } from '../../warehouse/database/database.ts';
-import type { Budget } from '../budget.ts';
+import type { Budget, Lane, Taken } from '../budget.ts';
 import type { Forecast } from '../forecast.ts';
-import { type Decision, decide, deferred } from '../policy.ts';
-import { readForecast } from './forecast.ts';
+import { deferred } from '../policy.ts';
 import { createSettling } from './settle.ts';
-import { claim, clampToClock, createKey, type LedgerKey, type LedgerState, readUntilFreeMs } from './state.ts';
-import { readUsage, type Usage } from './usage.ts';
+import { type LedgerKey, STATE_CTES, stateParameters, untilFreeMs } from './state.ts';
+import { readForecast, readUsage, type Usage } from './usage.ts';
 
 export interface Ledger extends Budget {
   usage(): Promise<Usage>;
@@ -38,23 +37,8 @@ export function createLedger(options: {
   const { database, source, limit, windowMs, timeoutMs } = options;
   const ledger: LedgerKey = { key: budgetKey(options.apiKey), source, limit, windowMs, timeoutMs };
   const settle = createSettling(database, ledger);
-
   return {
-    async take(lane, want, kept = 0) {
-      for (;;) {
-        const claimed = await claim(database, ledger, lane, want, kept);
-        if (claimed === null) {
-          await createKey(database, ledger);
-          continue;
-        }
-        const { state, allowed, grants } = claimed;
-        if (state.clockWasAhead) await clampToClock(database, ledger, state);
-        if (grants.length > 0) return { grants, waitMs: 0 };
-        // Another claim came in between.
-        if (allowed > 0) continue;
-        return deferred(...(await waitOf(state, decide(state, lane, want, kept))));
-      }
-    },
+    take: (lane, want, kept = 0) => take(database, ledger, { lane, want, kept }),
     settle: (grant, settlement) => settle({ grant, settlement }),
     async release(grants) {
       if (grants.length > 0) await database.query(RELEASE, [ledger.key, grants.map(grant => grant.id)]);
@@ -62,13 +46,107 @@ export function createLedger(options: {
     usage: () => readUsage(database, ledger),
     forecast: () => readForecast(database, ledger),
   };
+}
 
-  async function waitOf(state: LedgerState, decision: Decision): Promise<Parameters<typeof deferred>> {
-    if (decision.kind === 'full')
-      return [await readUntilFreeMs(database, ledger.key, state, decision.missing, decision.of)];
-    // The statement rounds times otherwise: what it did not grant yet, it will.
-    return decision.kind === 'wait' ? [decision.waitMs, decision.paced] : [0];
+async function take(
+  database: Database,
+  ledger: LedgerKey,
+  { lane, want, kept }: { lane: Lane; want: number; kept: number },
+): Promise<Taken> {
+  const { key, source, windowMs, timeoutMs } = ledger;
+  const parameters = [...stateParameters(ledger), lane, want, source, kept];
+  for (;;) {
+    const [row] = (await database.query<TakeRow>(TAKE, parameters)).rows;
+    if (row?.clock_was_ahead) await database.query(CLAMP_TO_CLOCK, [key, row.now, windowMs, timeoutMs]);
+    if (!row) await database.query(CREATE_KEY, [key]);
+    else if (row.ids) return { grants: row.ids.map(id => ({ id, grantedAt: row.now, unused: row.unused })), waitMs: 0 };
+    else if (row.wait_ms !== null) return deferred(row.wait_ms, row.is_paced);
+    // Otherwise another process took grants meanwhile.
   }
 }
+
+interface TakeRow {
+  readonly [column: string]: unknown;
+  readonly now: string;
+  readonly clock_was_ahead: boolean;
+  /** Null when something was granted. */
+  readonly wait_ms: number | null;
+  readonly is_paced: boolean;
+  readonly unused: number;
+  /** Null when nothing was granted. */
+  readonly ids: readonly string[] | null;
+}
+
+const CREATE_KEY = 'insert into sluice.budgets (key) values ($1) on conflict do nothing';
+
+const reserveOf = (capacity: string) =>
+  `case when $5 = 'live' then 0 else least(ceil(${capacity} / 100.0), ${capacity} - 1)::int end`;
+
+// The rule of `decide` in `policy.ts`, for the lane $5 that wants $6 requests of the source $7, with $8 kept. It counts what was
+// committed before it began. Every grant moves the version of the key: if another take is committed meanwhile, this one finds the
+// version moved and grants nothing. Our limit is kept in force for processes that were given a higher one.
+const TAKE = `
+  with ${STATE_CTES},
+  room as (
+    select *, greatest(${reserveOf('capacity')}, $8::int) as reserve, server_free - ${reserveOf('server_limit')} as server_room,
+      $3::float8 / capacity - coalesce(since_paced_ms, 'infinity') as pause_ms
+    from state),
+  judged as (
+    select *, case
+      when blocked_ms > 0 then 'blocked'
+      when free <= reserve then 'full'
+      when $5 <> 'live' and free <= capacity / 2.0 and pause_ms > 0 then 'paced'
+      when server_room <= 0 then 'full at the server' end as obstacle
+    from room),
+  decided as materialized (
+    select *, coalesce(obstacle = 'paced', false) as is_paced,
+      case obstacle
+        when 'blocked' then blocked_ms
+        when 'full' then ${untilFreeMs('(reserve + 1 - free)', '$3::float8', 'lowered_ms')}
+        when 'paced' then pause_ms
+        when 'full at the server' then ${untilFreeMs('(1 - server_room)', 'over_ms', 'withheld_ms')} end as wait_ms,
+      case
+        when obstacle is not null then 0
+        when $5 = 'live' then least($6::int, free - reserve, server_room)
+        when free > capacity / 2.0 then least($6::int, ceil(free - capacity / 2.0), free - reserve, server_room)
+        else 1 end::int as allowed
+    from judged),
+  claimed as (
+    update sluice.budgets b
+    set version = b.version + 1,
+        paced_at = case when allowed > 0 and $5 <> 'live' then now else b.paced_at end,
+        rate_limit = case when limit_is_new then $2::int else b.rate_limit end,
+        rate_limit_until = case when limit_is_new then now + $3::float8 * interval '1 millisecond' else b.rate_limit_until end
+    from decided d
+    where b.key = $1 and b.version = d.version and (allowed > 0 or limit_is_new)
+    returning now, allowed),
+  granted as (
+    insert into sluice.requests (key, source, lane, granted_at, counts_until)
+    select $1, $7, $5, now, now + ($4::float8 + $3::float8) * interval '1 millisecond'
+    from claimed, generate_series(1, allowed)
+    returning id)
+  select now, clock_was_ahead, wait_ms, is_paced,
+    greatest(0, free - allowed)::float8 / greatest(1, capacity) as unused,
+    (select array_agg(id order by id)::text[] from granted) as ids
+  from decided`;
+
+// Nothing is blocked or lowered for longer than a window, or ten minutes. A later end dates from before the clock was set back, and
+// would hold the key up for hours: it is counted from now. The same goes for requests granted or answered ahead of now; those of a
+// process with a longer time-out are left alone.
+const CLAMP_TO_CLOCK = `
+  with until as (
+    select $2::timestamptz + greatest($3::float8 * interval '1 millisecond', interval '10 minutes') as longest),
+  requests as (
+    update sluice.requests
+    set counts_until = least(counts_until, $2::timestamptz +
+      ($3::float8 + case when settled_at is null then $4::float8 else 0 end) * interval '1 millisecond')
+    where key = $1 and greatest(granted_at, settled_at) > $2::timestamptz + interval '1 minute')
+  update sluice.budgets
+  set blocked_until = case when blocked_until > longest then longest else blocked_until end,
+      withheld_until = case when withheld_until > longest then longest else withheld_until end,
+      server_limit_until = case when server_limit_until > longest then longest else server_limit_until end,
+      rate_limit_until = case when rate_limit_until > longest then longest else rate_limit_until end
+  from until
+  where key = $1 and greatest(blocked_until, withheld_until, server_limit_until, rate_limit_until) > longest`;
 
 const RELEASE = 'delete from sluice.requests where key = $1 and id = any($2::bigint[]) and settled_at is null';

@@ -1,7 +1,6 @@
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Grant, Settlement } from '../budget.ts';
 import { countOf } from '../policy.ts';
-import { createBatch } from './batch.ts';
 import type { LedgerKey } from './state.ts';
 
 interface Settled {
@@ -10,46 +9,64 @@ interface Settled {
 }
 
 /** Records answers, those that arrive while others are recorded in one statement. */
-export function createSettling(database: Database, ledger: LedgerKey): (settled: Settled) => Promise<void> {
-  const { key, limit, windowMs } = ledger;
-
-  async function settleAll(all: readonly Settled[]): Promise<void> {
+export function createSettling(database: Database, { key, limit, windowMs }: LedgerKey) {
+  return createBatch<Settled>(async all => {
     const columns = [
       all.map(({ grant }) => grant.id),
       all.map(({ settlement }) => settlement.purpose),
       all.map(({ settlement }) => settlement.runId ?? null),
       all.map(({ settlement }) => settlement.status),
     ];
-    const reported = reportOf(all);
-    if (reported === null) await database.query(SETTLE, [key, windowMs, ...columns]);
-    else await database.query(SETTLE_AND_OBSERVE, [key, windowMs, ...columns, limit, ...reported]);
+    await database.query(SETTLE, [key, windowMs, ...columns, limit, ...reportOf(all)]);
+  });
+}
+
+/** Does one batch at a time, each of all the items that arrived during the previous one. An item is settled with its batch. */
+export function createBatch<T>(doAll: (items: readonly T[]) => Promise<void>): (item: T) => Promise<void> {
+  let arrived: T[] = [];
+  let next: Promise<void> | null = null;
+  let current: Promise<void> = Promise.resolve();
+
+  async function afterCurrent(): Promise<void> {
+    await current.catch(() => undefined);
+    const items = arrived;
+    arrived = [];
+    next = null;
+    current = doAll(items);
+    await current;
   }
 
-  const batch = createBatch(settleAll);
-  return settled => batch.add(settled);
+  return item => {
+    arrived.push(item);
+    next ??= afterCurrent();
+    return next;
+  };
 }
 
 /** What the newest of the answers that report anything about the limit says; the longest block holds. */
-function reportOf(all: readonly Settled[]): unknown[] | null {
+function reportOf(all: readonly Settled[]): unknown[] {
   const settlements = all.map(({ settlement }) => settlement);
-  const newest = settlements.findLast(({ remaining, limit }) => remaining !== undefined || limit !== undefined);
+  const newest = settlements.findLast(({ remaining, limit, resetMs, serverWindowMs }) =>
+    [remaining, limit, resetMs, serverWindowMs].some(reported => reported !== undefined),
+  );
   const blocks = settlements.filter(({ blockedForMs }) => blockedForMs !== undefined);
-  const longest = blocks.sort((a, b) => (b.blockedForMs ?? 0) - (a.blockedForMs ?? 0))[0];
-  if (newest === undefined && longest === undefined) return null;
   return [
     countOf(newest?.remaining) ?? null,
     countOf(newest?.limit) ?? null,
-    longest?.blockedForMs ?? null,
-    longest !== undefined && blocks.every(({ crowded }) => crowded),
+    blocks.length > 0 ? Math.max(...blocks.map(({ blockedForMs = 0 }) => blockedForMs)) : null,
+    blocks.every(({ crowded }) => crowded),
     newest?.serverWindowMs ?? null,
     newest?.resetMs ?? null,
     settlements.some(({ status, crowded }) => status === 429 && !crowded),
   ];
 }
 
-/** CTEs that end in `settled`, with the requests of the key $1 that are settled now. */
-const SETTLE_CTES = `
-  clock as materialized (select sluice.now() as now, $2::float8 * interval '1 millisecond' as window),
+// The rule of `observe` in `policy.ts`. It writes only changes: most answers agree with our own count. A key that is refused again and
+// again stays blocked for as long as that has gone on: processes that come and go would each begin with the shortest wait, which made
+// 360 refusals an hour. `since` is when the first of them was answered, so that a single one that took long is none of these; it is null
+// once a request granted later was answered, and least() would ignore that. What is settled here is not in the table yet.
+const SETTLE = `
+  with clock as materialized (select sluice.now() as now, $2::float8 * interval '1 millisecond' as window),
   answers as materialized (
     select * from unnest($3::bigint[], $4::text[], $5::bigint[], $6::int[]) as a(id, purpose, run_id, status)),
   settled as (
@@ -57,16 +74,7 @@ const SETTLE_CTES = `
     set settled_at = now, counts_until = now + clock.window, purpose = a.purpose, run_id = a.run_id, status = a.status
     from answers a, clock
     where r.id = a.id and r.key = $1 and r.settled_at is null
-    returning r.id, r.status)`;
-
-const SETTLE = `with ${SETTLE_CTES} select`;
-
-// The rule of `observe` in `policy.ts`. It writes only changes: most answers agree with our own count. A key that is refused again and
-// again stays blocked for as long as that has gone on: processes that come and go would each begin with the shortest wait, which made
-// 360 refusals an hour. `since` is when the first of them was answered, so that a single one that took long is none of these; it is null
-// once a request granted later was answered, and least() would ignore that. What is settled here is not in the table yet.
-const SETTLE_AND_OBSERVE = `
-  with ${SETTLE_CTES},
+    returning r.id, r.status),
   answered as (
     select greatest(
       (select max(id) from sluice.requests where key = $1 and status <> 429),

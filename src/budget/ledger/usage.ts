@@ -1,7 +1,7 @@
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Lane } from '../budget.ts';
-import { freeOf } from '../policy.ts';
-import { type LedgerKey, readState, readUntilFreeMs } from './state.ts';
+import { type Forecast, STEPS, wholeLimit } from '../forecast.ts';
+import { type LedgerKey, STATE_CTES, stateParameters, untilFreeMs } from './state.ts';
 
 /** What a key has used and may still use; moments are texts as Postgres writes them. */
 export interface Usage {
@@ -23,51 +23,54 @@ export interface Usage {
 }
 
 export async function readUsage(database: Database, ledger: LedgerKey): Promise<Usage> {
-  const { key, source, windowMs } = ledger;
-  const state = await readState(database, ledger);
-  const missing = 1 - freeOf(state);
-  const fullMs = missing > 0 ? await readUntilFreeMs(database, key, state, missing) : 0;
-  const waitMs = Math.max(state.blockedMs, fullMs);
-  const { rows } = await database.query<UsageRow>(USAGE, [key, windowMs, waitMs, source]);
-  const byLane = { live: 0, backfill: 0, verify: 0 };
-  const byPurpose: Record<string, number> = {};
-  for (const { lane, purpose, requests } of rows) {
-    if (lane !== null) byLane[lane] += requests;
-    if (purpose !== null) byPurpose[purpose] = (byPurpose[purpose] ?? 0) + requests;
-  }
-  return {
-    limit: state.capacity,
-    used: state.used,
-    withheld: state.withheld,
-    isNew: rows[0]?.is_new ?? true,
-    free: Math.max(0, freeOf(state)),
-    blockedUntil: rows[0]?.blocked_until ?? null,
-    nextFreeAt: waitMs > 0 ? (rows[0]?.next_free_at ?? null) : null,
-    byLane,
-    byPurpose,
-  };
+  const { rows } = await database.query<UsageRow>(USAGE, [...stateParameters(ledger), ledger.source]);
+  const [row] = rows as [UsageRow];
+  return { ...row, byLane: { live: 0, backfill: 0, verify: 0, ...row.byLane }, byPurpose: row.byPurpose ?? {} };
 }
 
-interface UsageRow {
-  readonly [column: string]: unknown;
-  readonly blocked_until: string | null;
-  readonly next_free_at: string;
-  readonly is_new: boolean;
-  readonly lane: Lane | null;
-  readonly purpose: string | null;
-  readonly requests: number;
-}
+type UsageRow = Record<string, unknown> &
+  Omit<Usage, 'byLane' | 'byPurpose'> & {
+    readonly byLane: Partial<Usage['byLane']> | null;
+    readonly byPurpose: Usage['byPurpose'] | null;
+  };
 
 const USAGE = `
-  with clock as materialized (select sluice.now() as now),
-  spent as (
-    select lane, coalesce(purpose, 'under way') as purpose, count(*)::int as requests
+  with ${STATE_CTES},
+  recent as materialized (
+    select lane, coalesce(purpose, 'under way') as purpose
     from sluice.requests, clock
-    where key = $1 and granted_at > now - $2::float8 * interval '1 millisecond'
-    group by 1, 2)
-  select (select blocked_until from sluice.budgets where key = $1 and blocked_until > now) as blocked_until,
-    now + $3::float8 * interval '1 millisecond' as next_free_at,
-    not exists (select from sluice.requests where key = $1 and granted_at <= now - $2::float8 * interval '1 millisecond')
-      and not exists (select from sluice.requests_by_minute where source = $4) as is_new,
-    lane, purpose, coalesce(requests, 0) as requests
-  from clock left join spent on true`;
+    where key = $1 and granted_at > now - $3::float8 * interval '1 millisecond'),
+  waits as (
+    select greatest(coalesce(blocked_ms, 0), case when free <= 0
+      then ${untilFreeMs('(1 - free)', '$3::float8', 'lowered_ms')} else 0 end) as wait_ms
+    from state)
+  select coalesce(capacity, $2::int) as "limit", coalesce(used, 0) as used, coalesce(withheld, 0) as withheld,
+    not exists (select from sluice.requests where key = $1 and granted_at <= clock.now - $3::float8 * interval '1 millisecond')
+      and not exists (select from sluice.requests_by_minute where source = $5) as "isNew",
+    greatest(0, coalesce(free, $2::int)) as free,
+    (select blocked_until from budget where blocked_until > now) as "blockedUntil",
+    (select clock.now + wait_ms * interval '1 millisecond' from waits where wait_ms > 0) as "nextFreeAt",
+    (select json_object_agg(lane, n) from (select lane, count(*) as n from recent group by lane) each) as "byLane",
+    (select json_object_agg(purpose, n) from (select purpose, count(*) as n from recent group by purpose) each) as "byPurpose"
+  from clock left join state on true`;
+
+/** What a key has left, and when more stops counting. A server that refuses all requests is left to `take`. */
+export async function readForecast(database: Database, ledger: LedgerKey): Promise<Forecast> {
+  const { limit, windowMs } = ledger;
+  const { rows } = await database.query<ForecastRow>(FORECAST, [...stateParameters(ledger), STEPS]);
+  return rows[0] ? { windowMs, ...rows[0] } : wholeLimit(limit, windowMs);
+}
+
+type ForecastRow = Record<string, unknown> & Omit<Forecast, 'windowMs'>;
+
+// A request in flight may be answered now, and would then count for one more window.
+const FORECAST = `
+  with ${STATE_CTES},
+  ending as (
+    select least(ceil(extract(epoch from counts_until - now) * 1000 * $5::int / $3::float8), $5::int)::int as step,
+      count(*)::int as requests
+    from clock, sluice.requests where key = $1 and counts_until > now
+    group by 1)
+  select greatest(0, free) as free,
+    array(select coalesce(requests, 0) from generate_series(1, $5::int) step left join ending using (step) order by step) as ending
+  from state`;

@@ -1,6 +1,5 @@
 import type { Lane } from '../../budget/budget.ts';
 import type { Forecast } from '../../budget/forecast.ts';
-import type { Waiting } from '../../budget/waiting.ts';
 import type { Clock } from '../../clock.ts';
 import type { SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -15,6 +14,7 @@ import type { Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import type { Task } from '../task/task.ts';
 import type { Agenda, AgendaMemory, LimitSeen } from './agenda.ts';
+import type { Waiting } from './waiting.ts';
 
 /** A source and everything that its loop needs. */
 export interface Engine {

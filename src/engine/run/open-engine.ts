@@ -1,6 +1,5 @@
 import type { Budget } from '../../budget/budget.ts';
-import type { ServerWindow } from '../../budget/learn-window.ts';
-import { createWaiting } from '../../budget/waiting.ts';
+import type { ServerWindow } from '../../budget/server-window.ts';
 import { stampMs } from '../../clock.ts';
 import type { Log } from '../../log.ts';
 import { type ClientOptions, openClient } from '../../source/client.ts';
@@ -11,6 +10,7 @@ import type { Job } from '../job.ts';
 import { requestsAtOnce, requestsAtOnceTrait, serverWindowTrait } from '../profile/source-traits.ts';
 import { openResource } from '../resource.ts';
 import type { Engine, LoopEvent } from './engine.ts';
+import { createWaiting } from './waiting.ts';
 
 export interface EngineOptions
   extends Omit<Engine, 'resources' | 'client' | 'waiting' | 'granted' | 'seenTime'>,

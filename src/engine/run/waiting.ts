@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import { type Lane, rankOf } from './budget.ts';
+import { type Lane, rankOf } from '../../budget/budget.ts';
+import type { Clock } from '../../clock.ts';
 
 /** Whether the client of a source waits for the request limit, and for how long. */
 export interface Waiting {
