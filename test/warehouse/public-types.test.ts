@@ -2,12 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { describeTables } from '../../src/engine/records/describe-tables.ts';
 import { writeComments } from '../../src/warehouse/database/comments.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import type { Warehouse } from '../../src/warehouse/public/warehouse-types.ts';
-import { withDatabase } from '../support/database.ts';
-import { JOBS } from '../support/resources.ts';
+import { MIGRATIONS, withDatabase } from '../support/database.ts';
 
 // WRITE_DOCS=1 npx vitest run test/warehouse/public-types.test.ts && npm run format
 const file = new URL('../../src/warehouse/public/warehouse-types.ts', import.meta.url);
@@ -33,10 +31,7 @@ type Listed = {
 };
 
 async function render(database: Database): Promise<string> {
-  await writeComments(
-    database,
-    Object.entries(JOBS).flatMap(([name, job]) => describeTables(name, job, 'warehouse')),
-  );
+  await writeComments(database, ['warehouse'], MIGRATIONS.lists);
   const { rows } = await database.query<Listed>(
     `select c.relname as table, obj_description(c.oid, 'pg_class') as comment, jsonb_agg(jsonb_build_object('name', a.attname,
       'type', format_type(a.atttypid, a.atttypmod), 'required', a.attnotnull, 'comment', col_description(c.oid, a.attnum)) order by a.attnum) as columns

@@ -47,7 +47,10 @@ export async function runSeed(
     const database = await openDatabase({ url, applicationName: 'simulation', log, max: 3 });
     const processes = new Set<Process>();
     const busy = () => [...processes].some(process => process.busy);
-    const clock = await createVirtualClock(database, plan.startIso, { quietMs: given.sequential ? STEADY_MS : 1, busy });
+    const clock = await createVirtualClock(database, plan.startIso, {
+      quietMs: given.sequential ? STEADY_MS : 1,
+      busy,
+    });
     const sandbox = await openSandbox({
       seed,
       size: plan.counts,

@@ -1,11 +1,11 @@
 import type { Database } from '../../../warehouse/database/database.ts';
 import { databaseNow } from '../../../warehouse/database/now.ts';
 import { holdsMissing, listMissing, type MissingRow } from '../../../warehouse/rows/missing-rows.ts';
-import { readTable } from '../../../warehouse/rows/tables.ts';
+import { tableIn } from '../../../warehouse/rows/tables.ts';
 import { type AgendaList, type AgendaRules, factsOf, shownWish } from '../../agenda/list-facts.ts';
 import type { AgendaFacts } from '../../agenda/questions.ts';
 import type { Job } from '../../job.ts';
-import { tableDeclaration } from '../../resource.ts';
+import { declareTable } from '../../records/declare-table.ts';
 import { readLists } from './read-lists.ts';
 
 /** A source whose agenda is shown. */
@@ -45,5 +45,5 @@ async function readMissing(
 ): Promise<readonly MissingRow[]> {
   const place = { source, resource: name };
   if (!(await holdsMissing(kysely, place))) return [];
-  return listMissing(kysely, place, await readTable(kysely, tableDeclaration(name, job, schema)), strategy.relatedBy);
+  return listMissing(kysely, place, tableIn(schema, declareTable(name, job)), strategy.relatedBy);
 }
