@@ -7,7 +7,7 @@ import {
   type Migration,
   Migrator,
   PostgresDialect,
-  type PostgresPool,
+  type PostgresPoolClient,
   sql,
 } from 'kysely';
 import type pg from 'pg';
@@ -73,7 +73,9 @@ async function runSeries(client: pg.Client, series: Series, options: MigrationOp
   await client.query(`create schema if not exists ${client.escapeIdentifier(series.schema)}`);
   await client.query(`set search_path = ${client.escapeIdentifier(series.schema)}`);
   const migrator = new Migrator({
-    db: new Kysely<unknown>({ dialect: new BookkeepingDialect({ pool: poolOf(client) }) }),
+    db: new Kysely<unknown>({
+      dialect: new BookkeepingDialect({ pool: { connect: lend(client), end: async () => undefined } }),
+    }),
     provider: { getMigrations: async () => within(available, series.schema) },
     migrationTableSchema: BOOKKEEPING,
     migrationTableName: series.table,
@@ -90,7 +92,7 @@ async function runSeries(client: pg.Client, series: Series, options: MigrationOp
 /** In one transaction. The search path is the schema, which the last series has set. */
 async function createDeclared(client: pg.Client, options: MigrationOptions): Promise<string[]> {
   const { database, schema, lists, timeZone, onNotice } = options;
-  const db = kyselyOn(poolOf(client).connect);
+  const db = kyselyOn(lend(client));
   const create = async () => {
     const zone = client.escapeLiteral(timeZone);
     await client.query(`begin; set local time zone ${zone}`);
@@ -108,14 +110,16 @@ async function createDeclared(client: pg.Client, options: MigrationOptions): Pro
   if ('error' in done) throw explainFailure(done.error, database.place, `Creating what the jobs declare in ${schema}`);
   for (const [field, count] of done.unread)
     onNotice?.(
-      `${field}: ${count} values in _extra cannot be converted; they stay there until their rows are read again.`,
+      count === 1
+        ? `${field}: 1 value in _extra cannot be converted and stays there until its row is read again.`
+        : `${field}: ${count} values in _extra cannot be converted and stay there until their rows are read again.`,
     );
   return done.names;
 }
 
-const poolOf = (client: pg.Client): PostgresPool => ({
-  connect: async () => ({ query: client.query.bind(client) as never, release: () => undefined }),
-  end: async () => undefined,
+const lend = (client: pg.Client) => async (): Promise<PostgresPoolClient> => ({
+  query: client.query.bind(client) as never,
+  release: () => undefined,
 });
 
 /**
