@@ -13,11 +13,11 @@ export interface DeclaredChild extends Declared {
   readonly field: string;
   /** The column that names the row they belong to. */
   readonly parent: string;
-  /** The rows of a value that was kept in `_extra`, given as JSON; undefined if the job cannot read it. */
+  /** Its rows of a value that was kept in `_extra`, given as JSON; undefined if the job cannot read it. */
   readonly readRows: (json: string) => readonly DeclaredRow[] | undefined;
 }
 
-interface DeclaredRow {
+export interface DeclaredRow {
   readonly values: Readonly<Record<string, string | null>>;
   readonly extra: string | null;
 }

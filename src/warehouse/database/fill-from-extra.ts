@@ -1,16 +1,24 @@
 import { sql } from 'kysely';
 import type { Db } from './database.ts';
-import type { Declared, DeclaredChild, DeclaredColumn } from './declared-table.ts';
+import type { Declared, DeclaredChild, DeclaredColumn, DeclaredRow } from './declared-table.ts';
 
+/** About 20,000 rows a second: the table is locked for so long. */
 const BATCH = 1000;
 
-/** A stored row with the fields that its job now declares. */
+/** A stored row that holds some of the fields. */
 interface Kept {
-  /** Where the row lies: nobody else changes it in a transaction that altered its table. */
+  /** Where the row lies, which nobody else changes while the table is locked. */
   readonly at: string;
   readonly key: string;
-  /** As JSON, in the order of the columns and lists; null for a field that it lacks. */
+  /** As JSON, in the order of the fields; null for one that it lacks. */
   readonly found: readonly (string | null)[];
+}
+
+interface Taken extends Pick<Kept, 'at' | 'key'> {
+  /** The fields that leave `_extra`. */
+  readonly moved: readonly string[];
+  readonly values: readonly (string | null)[];
+  readonly items: readonly (readonly DeclaredRow[])[];
 }
 
 /**
@@ -28,64 +36,57 @@ export async function fillFromExtra(
   const columns = added.filter(({ read }) => read);
   const fields = [...columns.map(({ name }) => name), ...lists.map(({ field }) => field)];
   if (fields.length === 0) return unread;
+  const take = ({ at, key, found }: Kept): Taken => {
+    const moved: string[] = [];
+    const read = <T>(index: number, reader: ((json: string) => T | undefined) | undefined): T | null => {
+      const [json, field] = [found[index] ?? null, fields[index] ?? ''];
+      if (json === null) return null;
+      const value = reader?.(json);
+      if (value === undefined) unread.set(field, (unread.get(field) ?? 0) + 1);
+      else moved.push(field);
+      return value ?? null;
+    };
+    const values = columns.map((column, index) => read(index, column.read));
+    const items = lists.map((list, index) => read(columns.length + index, list.readRows) ?? []);
+    return { at, key, moved, values, items };
+  };
+
   const name = sql.id(table.name);
-  const found = sql.join(fields.map(field => sql`(_extra -> ${sql.lit(field)})::text`));
-  await sql`declare kept no scroll cursor for select ctid::text as at, ${sql.id(table.key[0] ?? '')}::text as key, array[${found}] as found
+  const kept = sql.join(fields.map(field => sql`(_extra -> ${sql.lit(field)})::text`));
+  await sql`lock table ${name} in share row exclusive mode`.execute(db);
+  await sql`declare kept no scroll cursor for select ctid::text as at, ${sql.id(table.key[0] ?? '')}::text as key, array[${kept}] as found
     from ${name} where _extra ?| array[${sql.join(fields.map(field => sql.lit(field)))}]`.execute(db);
   for (;;) {
     const { rows } = await sql<Kept>`fetch ${sql.lit(BATCH)} from kept`.execute(db);
     if (rows.length === 0) break;
-    const read = rows.map(row => {
-      const moved: string[] = [];
-      const take = <T>(index: number, of: (json: string) => T | undefined): T | null => {
-        const json = row.found[index] ?? null;
-        if (json === null) return null;
-        const [value, field] = [of(json), fields[index] ?? ''];
-        if (value === undefined) unread.set(field, (unread.get(field) ?? 0) + 1);
-        else moved.push(field);
-        return value ?? null;
-      };
-      const values = columns.map((column, index) => take(index, column.read ?? (() => undefined)));
-      const items = lists.map((list, index) => take(columns.length + index, list.readRows) ?? []);
-      return { ...row, values, items, moved };
-    });
-    const changed = read.filter(({ moved }) => moved.length > 0);
-    const inputs = ['at', 'moved', ...columns.map((_, index) => `c${index}`)].map(each => sql.id(each));
-    await sql`update ${name} t set ${sql.join([
-      ...columns.map(
-        (column, index) => sql`${sql.id(column.name)} = ${sql.id('i', `c${index}`)}::${sql.raw(column.type)}`,
-      ),
-      sql`_extra = nullif(t._extra - i.moved::text[], '{}')`,
-    ])} from unnest(${sql.join([
-      texts(changed.map(({ at }) => at)),
-      texts(changed.map(({ moved }) => `{${moved.map(field => JSON.stringify(field)).join()}}`)),
-      ...columns.map((_, index) => texts(changed.map(({ values }) => values[index] ?? null))),
-    ])}) as i(${sql.join(inputs)}) where t.ctid = i.at::tid`.execute(db);
-    for (const [index, list] of lists.entries())
-      await insertRows(
-        db,
-        list,
-        changed.map(({ key, items }) => ({ key, rows: items[index] ?? [] })),
-      );
+    const taken = rows.map(take).filter(({ moved }) => moved.length > 0);
+    await updateRows(db, table, columns, taken);
+    for (const [index, list] of lists.entries()) await insertRows(db, list, index, taken);
   }
   await sql`close kept`.execute(db);
   return unread;
 }
 
-async function insertRows(
-  db: Db,
-  { name, columns }: DeclaredChild,
-  parents: readonly { key: string; rows: readonly NonNullable<ReturnType<DeclaredChild['readRows']>>[number][] }[],
-): Promise<void> {
-  // The parent and the line come first, `_extra` last.
-  const lines = parents.flatMap(({ key, rows }) =>
-    rows.map(({ values, extra }, index) => ({
-      ...values,
-      [columns[0]?.name ?? '']: key,
-      line: String(index + 1),
-      _extra: extra,
-    })),
-  ) as Readonly<Record<string, string | null>>[];
+async function updateRows(db: Db, table: Declared, columns: readonly DeclaredColumn[], rows: readonly Taken[]) {
+  const inputs = columns.map((column, index) => ({ ...column, input: `c${index}` }));
+  await sql`update ${sql.id(table.name)} t set ${sql.join([
+    ...inputs.map(({ name, type, input }) => sql`${sql.id(name)} = ${sql.id('i', input)}::${sql.raw(type)}`),
+    sql`_extra = nullif(t._extra - i.moved::text[], '{}')`,
+  ])} from unnest(${sql.join([
+    texts(rows.map(({ at }) => at)),
+    texts(rows.map(({ moved }) => `{${moved.map(field => `"${field}"`).join()}}`)),
+    ...inputs.map((_, index) => texts(rows.map(({ values }) => values[index] ?? null))),
+  ])}) as i(${sql.join(['at', 'moved', ...inputs.map(({ input }) => input)].map(each => sql.id(each)))})
+  where t.ctid = i.at::tid`.execute(db);
+}
+
+/** The rows of the list at `index`. */
+async function insertRows(db: Db, { name, parent, columns }: DeclaredChild, index: number, rows: readonly Taken[]) {
+  const lines = rows.flatMap(({ key, items }) =>
+    (items[index] ?? []).map(({ values, extra }, at): Readonly<Record<string, string | null>> => {
+      return { ...values, [parent]: key, line: String(at + 1), _extra: extra };
+    }),
+  );
   const names = sql.join(columns.map(column => sql.id(column.name)));
   await sql`insert into ${sql.id(name)} (${names})
     select ${sql.join(columns.map(column => sql`${sql.id(column.name)}::${sql.raw(column.type)}`))}
