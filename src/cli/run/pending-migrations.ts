@@ -26,7 +26,7 @@ export async function applyMigrations(
   const applied: string[] = [];
   for (const schema of schemas) {
     const options = optionsFor(session, database, schema);
-    // This check takes one statement; migrating takes a lock that others wait for.
+    // This check takes a few statements; migrating takes a lock that others wait for.
     if ((await pendingMigrations(options)).length > 0) applied.push(...(await migrate(options)));
   }
   await writeComments(database, schemas, declareTables(session.jobs));
