@@ -8,12 +8,14 @@ import { fileURLToPath } from 'node:url';
 import { openSandbox } from '../sandbox/sandbox.ts';
 import { HOUR, MINUTE } from '../src/clock.ts';
 import { openEmbedded, stopEmbedded } from '../src/embedded-postgres/embedded-server.ts';
+import { declareTables } from '../src/engine/records/declare-table.ts';
 import { runLoop } from '../src/engine/run/loop.ts';
 import { createLog } from '../src/log.ts';
 import { openDatabase } from '../src/warehouse/database/database.ts';
 import { migrate } from '../src/warehouse/database/migrate.ts';
 import { recordSlot } from '../src/warehouse/ledgers/slots.ts';
 import { differences } from '../test/support/compare.ts';
+import { JOBS } from '../test/support/resources.ts';
 import { openEngine, serveOrders } from '../test/support/source.ts';
 import { createVirtualClock } from '../test/support/virtual-clock.ts';
 
@@ -29,6 +31,8 @@ try {
     schema: 'warehouse',
     sluiceFolder: folder('sluice'),
     warehouseFolder: folder('warehouse'),
+    lists: declareTables(Object.entries(JOBS)),
+    timeZone: 'UTC',
   });
   const clock = await createVirtualClock(database);
   const sandbox = await openSandbox({ size, clock });

@@ -5,6 +5,7 @@ export default defineJob({
   path: '/api/v2/customers',
   description: 'A customer.',
   key: 'id',
+  withoutKey: 'quarantine',
   record: z.object({
     id: integer('The id at the source.'),
     account: text('Name of the person or company.'),

@@ -1,15 +1,16 @@
 import { z } from 'zod';
-import { decimal, defineJob, integer, monthly, text } from '../src/engine/job.ts';
+import { decimal, defineJob, integer32, monthly, text } from '../src/engine/job.ts';
 
 export default defineJob({
   path: '/api/v2/reports/financial',
   description: "What the source's own financial report says about a month.",
   schedule: '30 2 * * *',
   key: 'period',
+  withoutKey: 'quarantine',
   record: z.object({
     period: text('The month, as YYYY-MM.'),
-    year: integer('The year of the month.'),
-    month: integer('The month of the year, from 1.'),
+    year: integer32('The year of the month.'),
+    month: integer32('The month of the year, from 1.'),
     income: decimal('Income of the month.'),
     expenses: decimal('Expenses of the month.'),
     profit: decimal('Income less expenses.'),

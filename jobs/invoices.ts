@@ -5,6 +5,7 @@ export default defineJob({
   path: '/api/v2/invoices',
   description: 'An invoice; its items are in invoice_items.',
   key: 'id',
+  withoutKey: 'quarantine',
   record: z.object({
     id: integer('The id at the source.'),
     invoice_number: text('The number that people see.'),

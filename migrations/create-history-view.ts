@@ -9,26 +9,44 @@ interface Child {
 
 /**
  * For a table of the warehouse: the view `<table>_history` with every version of its rows, those that ended and the current ones, and the
- * function `<table>_as_of(moment)`. Earlier versions are there since history was switched on; deleted rows always are.
+ * function `<table>_as_of(moment)`. Earlier versions are there since history was switched on; deleted rows always are. An existing view keeps
+ * its columns in their order, and so the views that are built on it; new ones follow.
  */
-export async function createHistoryView(db: QueryExecutorProvider, table: string, child?: Child): Promise<void> {
-  const { rows } = await sql<{ name: string; isKey: boolean }>`
-    select a.attname as name, coalesce(a.attnum = any(i.indkey), false) as "isKey" from pg_class c
-    join pg_attribute a on a.attrelid = c.oid left join pg_index i on i.indrelid = c.oid and i.indisprimary
-    where c.relnamespace = current_schema()::regnamespace and c.relname = ${table} and a.attnum > 0 and not a.attisdropped
-      and a.attname <> '_hash' order by a.attnum`.execute(db);
-  const columns = (alias: string) => sql.join(rows.map(({ name }) => sql`${sql.id(alias, name)}`));
-  const key = rows.find(({ isKey }) => isKey)?.name ?? '';
-  const items = child && {
-    ended: sql`, h.row->${sql.lit(child.field)} as ${sql.id(child.field)}`,
-    current: sql`, (select coalesce(jsonb_agg(to_jsonb(i) - ${sql.lit(child.parent)}::text order by i.line), '[]')
-      from ${sql.id(child.table)} i where i.${sql.id(child.parent)} = t.${sql.id(key)}) as ${sql.id(child.field)}`,
-  };
+export async function createHistoryView(
+  db: QueryExecutorProvider,
+  table: string,
+  ...given: readonly (Child | undefined)[]
+): Promise<void> {
+  const children = given.filter(child => child !== undefined);
   const view = `${table}_history`;
+  const stored = await columnsOf(db, table);
+  const key = stored.find(({ isKey }) => isKey)?.name ?? '';
+  const columns = [
+    ...stored
+      .filter(({ name }) => name !== '_hash')
+      .map(({ name }) => ({ name, ended: sql`r.${sql.id(name)}`, current: sql`t.${sql.id(name)}` })),
+    ...children.map(({ field, table: child, parent }) => ({
+      name: field,
+      ended: sql`h.row->${sql.lit(field)}`,
+      current: sql`(select coalesce(jsonb_agg(to_jsonb(i) - ${sql.lit(parent)}::text order by i.line), '[]')
+        from ${sql.id(child)} i where i.${sql.id(parent)} = t.${sql.id(key)})`,
+    })),
+    { name: 'valid_from', ended: sql`h.valid_from`, current: sql`t._synced_at` },
+    { name: 'valid_to', ended: sql`h.valid_to`, current: sql`null` },
+    { name: 'ended_by', ended: sql`h.ended_by`, current: sql`null` },
+  ];
+  const before = await columnsOf(db, view);
+  const shown = [
+    ...before.map(({ name, type }) => {
+      const absent = sql`null::${sql.raw(type)}`;
+      return columns.find(column => column.name === name) ?? { name, ended: absent, current: absent };
+    }),
+    ...columns.filter(({ name }) => before.every(each => each.name !== name)),
+  ];
   await sql`create or replace view ${sql.id(view)} as
-    select ${columns('r')}${items?.ended ?? sql``}, h.valid_from, h.valid_to, h.ended_by
+    select ${sql.join(shown.map(({ name, ended }) => sql`${ended} as ${sql.id(name)}`))}
     from row_history h cross join lateral jsonb_populate_record(null::${sql.id(table)}, h.row) r where h.resource = ${sql.lit(table)}
-    union all select ${columns('t')}${items?.current ?? sql``}, t._synced_at, null, null from ${sql.id(table)} t`.execute(
+    union all select ${sql.join(shown.map(({ name, current }) => sql`${current} as ${sql.id(name)}`))} from ${sql.id(table)} t`.execute(
     db,
   );
   await sql`create or replace function ${sql.id(`${table}_as_of`)}(moment timestamptz) returns setof ${sql.id(view)} language sql stable parallel safe
@@ -45,8 +63,20 @@ export async function createHistoryView(db: QueryExecutorProvider, table: string
     valid_from: 'When this version was stored.',
     valid_to: 'When it was deleted or changed; null for the current version.',
     ended_by: 'deleted or changed; null for the current version.',
-    ...(child && { [child.field]: `Its rows of ${child.table}, in their order.` }),
+    ...Object.fromEntries(children.map(child => [child.field, `Its rows of ${child.table}, in their order.`])),
   };
   for (const [column, text] of Object.entries(comments))
     await sql`comment on column ${sql.id(view, column)} is ${sql.lit(text)}`.execute(db);
+}
+
+async function columnsOf(
+  db: QueryExecutorProvider,
+  table: string,
+): Promise<{ name: string; type: string; isKey: boolean }[]> {
+  const { rows } = await sql<{ name: string; type: string; isKey: boolean }>`
+    select a.attname as name, format_type(a.atttypid, a.atttypmod) as type, coalesce(a.attnum = any(i.indkey), false) as "isKey"
+    from pg_class c join pg_attribute a on a.attrelid = c.oid left join pg_index i on i.indrelid = c.oid and i.indisprimary
+    where c.relnamespace = current_schema()::regnamespace and c.relname = ${table} and a.attnum > 0 and not a.attisdropped
+    order by a.attnum`.execute(db);
+  return rows;
 }

@@ -167,12 +167,13 @@ function openSession(
       schema,
       sluiceFolder: fileURLToPath(fromHere('../migrations/sluice')),
       warehouseFolder: fileURLToPath(fromHere('../migrations/warehouse')),
+      timeZone: config.sources.find(source => source.schema === schema)?.timeZone ?? 'UTC',
       clock: systemClock,
       // The first signal, in a service too: a migration that waits for another process has not begun.
       signal: draining.signal,
-      onWait: reason => {
-        if (isService) log.info(reason);
-        else terminal.note(reason);
+      onNotice: text => {
+        if (isService) log.info(text);
+        else terminal.note(text);
       },
     }),
   };

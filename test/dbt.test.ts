@@ -1,10 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { describeTables } from '../src/engine/records/describe-tables.ts';
 import { writeComments } from '../src/warehouse/database/comments.ts';
 import type { Database } from '../src/warehouse/database/database.ts';
-import { withDatabase } from './support/database.ts';
+import { MIGRATIONS, withDatabase } from './support/database.ts';
 import { JOBS } from './support/resources.ts';
 
 // WRITE_DOCS=1 npx vitest run test/dbt.test.ts
@@ -25,10 +24,7 @@ const REFERENCES: Readonly<Record<string, Readonly<Record<string, { table: strin
 };
 
 async function render(database: Database): Promise<string> {
-  await writeComments(
-    database,
-    Object.entries(JOBS).flatMap(([name, job]) => describeTables(name, job, 'warehouse')),
-  );
+  await writeComments(database, ['warehouse'], MIGRATIONS.lists);
   const { rows } = await database.query<{
     table: string;
     kind: string;

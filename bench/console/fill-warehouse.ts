@@ -1,8 +1,16 @@
 import { fileURLToPath } from 'node:url';
+import { declareTables } from '../../src/engine/records/declare-table.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { migrate } from '../../src/warehouse/database/migrate.ts';
+import { JOBS } from '../../test/support/resources.ts';
 
 const folder = (name: string) => fileURLToPath(new URL(`../../migrations/${name}`, import.meta.url));
+const MIGRATIONS = {
+  sluiceFolder: folder('sluice'),
+  warehouseFolder: folder('warehouse'),
+  lists: declareTables(Object.entries(JOBS)),
+  timeZone: 'UTC',
+};
 
 /** Migrates a schema for each source, and fills it as a service that ran for long would have left it. */
 export async function fillWarehouse(
@@ -11,7 +19,7 @@ export async function fillWarehouse(
   { rows, runs }: { rows: number; runs: number },
 ): Promise<void> {
   for (const { name, schema, resources } of sources) {
-    await migrate({ database, schema, sluiceFolder: folder('sluice'), warehouseFolder: folder('warehouse') });
+    await migrate({ database, schema, ...MIGRATIONS });
     await database.query(`insert into ${schema}.customers (id, account, _synced_at, _read_at)
       select i, 'Customer ' || i, sluice.now() - i * interval '1 minute', sluice.now() from generate_series(1, ${rows}) i`);
     await database.query(`insert into ${schema}.invoices (id, customer_id, date, amount, status, _synced_at, _read_at)

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { field } from '../source/answers/field.ts';
-import { dateText, decimalText, integerText, stampText } from '../source/answers/values.ts';
+import { dateText, decimalText, integer32Text, integerText, stampText } from '../source/answers/values.ts';
 import type { Sum } from '../warehouse/rows/stored-rows.ts';
 import { plainText, rowText } from './storable-text.ts';
 
@@ -17,8 +17,13 @@ export interface Job {
   readonly schedule: string;
   /** The fields of one row. Unknown fields are kept in `_extra`; a row that does not fit is quarantined. */
   readonly record: z.ZodObject;
-  /** The record's field that identifies a row. Where the table has a `_key` column, rows without it are keyed by content. */
+  /** The record's field that identifies a row. */
   readonly key: string;
+  /**
+   * A row that comes without its key is identified by its `content` (the table has the primary key `_key`), or goes into `quarantine` (the
+   * key itself is the primary key). Default: `content`.
+   */
+  readonly withoutKey: 'content' | 'quarantine';
   /** Lists inside a row that become rows of their own, replaced together with their parent. */
   readonly children: Readonly<Record<string, Child>>;
   /** The ways this list can be cut into slices. */
@@ -104,12 +109,24 @@ export const monthly = (of: Pick<Monthly, 'query' | 'fields'> & Partial<Pick<Mon
 export function defineJob(
   declaration: Pick<Job, 'path' | 'record' | 'key' | 'slicings'> &
     Partial<
-      Pick<Job, 'description' | 'schedule' | 'children' | 'never' | 'events' | 'control' | 'updatedAt' | 'history'>
+      Pick<
+        Job,
+        | 'description'
+        | 'schedule'
+        | 'withoutKey'
+        | 'children'
+        | 'never'
+        | 'events'
+        | 'control'
+        | 'updatedAt'
+        | 'history'
+      >
     >,
 ): Job {
   return {
     description: '',
     schedule: '*/15 * * * *',
+    withoutKey: 'content',
     children: {},
     never: [],
     control: null,
@@ -133,6 +150,8 @@ export function slicingOf<K extends Slicing['by']>(job: Job, by: K): Extract<Sli
 export const text = (description?: string) => field(plainText, description);
 /** A whole number for `bigint`; also as text. */
 export const integer = (description?: string) => field(integerText, description);
+/** The same for `integer`, which programs read as a number and not as text: a year, a month. */
+export const integer32 = (description?: string) => field(integer32Text, description);
 /** An exact number for `numeric`; also as text. */
 export const decimal = (description?: string) => field(decimalText, description);
 /** A plain date. */
@@ -142,6 +161,17 @@ export const timestamp = (description?: string) => field(stampText, description)
 /** The row itself, whole, for `jsonb`: where the source's fields are not documented, nor whether it offers the list at all. */
 export const wholeRow = () => WHOLE_ROW;
 const WHOLE_ROW = field(rowText, 'The row as received, as JSON.');
+
+/** The type of the column that holds all that a reader yields, exactly. */
+export const COLUMN_TYPES: ReadonlyMap<(value: unknown) => string | null, string> = new Map([
+  [plainText, 'text'],
+  [integerText, 'bigint'],
+  [integer32Text, 'integer'],
+  [decimalText, 'numeric'],
+  [dateText, 'date'],
+  [stampText, 'timestamp with time zone'],
+  [rowText, 'jsonb'],
+]);
 
 /** The field that holds the whole row, if there is one. */
 export const wholeRowOf = (job: Job): string | undefined =>

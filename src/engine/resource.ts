@@ -4,13 +4,14 @@ import type { Cursor } from '../warehouse/ledgers/cursors.ts';
 import type { Place } from '../warehouse/ledgers/sources.ts';
 import { readTraits } from '../warehouse/ledgers/traits.ts';
 import type { MissingRow } from '../warehouse/rows/missing-rows.ts';
-import { readTable, type Table } from '../warehouse/rows/tables.ts';
+import { type Table, tableIn } from '../warehouse/rows/tables.ts';
 import type { List } from './coverage/list.ts';
 import { type DateWindow, type Job, slicingOf } from './job.ts';
 import type { CountedWindow } from './profile/counts.ts';
 import { profileOf, type SourceProfile, UNKNOWN } from './profile/source-profile.ts';
 import { type Strategy, strategyFor } from './profile/strategy.ts';
-import { childShape, createRecordParser } from './records/parse-record.ts';
+import { declareTable } from './records/declare-table.ts';
+import { createRecordParser } from './records/parse-record.ts';
 import type { Entry } from './slices/coverage-entry.ts';
 import { type Slice, sliceText } from './slices/slice.ts';
 
@@ -48,7 +49,7 @@ export async function openResource(
   options: { source: string; name: string; job: Job; schema: string; lagMs?: number; never?: readonly string[] },
 ): Promise<Resource> {
   const { source, name, job, schema, lagMs = 0, never = [] } = options;
-  const table = await readTable(database.kysely, tableDeclaration(name, job, schema));
+  const table = tableIn(schema, declareTable(name, job));
   const resource: Resource = {
     source,
     name,
@@ -87,23 +88,6 @@ export async function refreshResource(database: Database, resource: Resource): P
 export function adopt(resource: Resource, profile: SourceProfile): void {
   resource.profile = profile;
   resource.strategy = strategyFor(profile, resource.job);
-}
-
-/** The table and columns a job needs. */
-export function tableDeclaration(name: string, job: Job, schema: string) {
-  const fields = Object.keys(job.record.shape);
-  return {
-    schema,
-    name,
-    keyField: job.key,
-    fields: fields.filter(field => !(field in job.children)),
-    children: Object.entries(job.children).map(([field, child]) => ({
-      field,
-      ...child,
-      fields: Object.keys(childShape(job, field)),
-    })),
-    history: job.history,
-  };
 }
 
 /** Rows may come without an id: the table has a key of its own. */

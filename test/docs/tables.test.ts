@@ -1,11 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../sandbox/sandbox.ts';
-import { describeTables } from '../../src/engine/records/describe-tables.ts';
 import { writeComments } from '../../src/warehouse/database/comments.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
-import { withDatabase } from '../support/database.ts';
-import { JOBS } from '../support/resources.ts';
+import { MIGRATIONS, withDatabase } from '../support/database.ts';
 import { openEngine, serveOrders } from '../support/source.ts';
 
 // WRITE_DOCS=1 npx vitest run test/docs/tables.test.ts && npm run format
@@ -21,10 +19,7 @@ type Described = {
 };
 
 async function describedIn(database: Database): Promise<Described[]> {
-  await writeComments(
-    database,
-    Object.entries(JOBS).flatMap(([name, job]) => describeTables(name, job, 'warehouse')),
-  );
+  await writeComments(database, ['warehouse'], MIGRATIONS.lists);
   const { rows } = await database.query<Described>(
     `select n.nspname || '.' || c.relname as table, case c.relkind when 'v' then 'view' else 'table' end as kind,
       obj_description(c.oid, 'pg_class') as comment,

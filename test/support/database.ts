@@ -2,15 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 import { inject } from 'vitest';
+import { declareTables } from '../../src/engine/records/declare-table.ts';
 import { createLog } from '../../src/log.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database/database.ts';
 import { withClient } from './ask.ts';
+import { JOBS } from './resources.ts';
 
 /** The settings with which every test database was migrated. */
 export const MIGRATIONS = {
   schema: 'warehouse',
   sluiceFolder: fileURLToPath(new URL('../../migrations/sluice', import.meta.url)),
   warehouseFolder: fileURLToPath(new URL('../../migrations/warehouse', import.meta.url)),
+  lists: declareTables(Object.entries(JOBS)),
+  timeZone: 'UTC',
 };
 
 export interface TestDatabase {

@@ -2,6 +2,7 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Budget } from '../../src/budget/budget.ts';
 import { createLedger } from '../../src/budget/ledger/ledger.ts';
 import { type Clock, HOUR, systemClock } from '../../src/clock.ts';
+import type { Job } from '../../src/engine/job.ts';
 import { type AgendaMemory, newMemory } from '../../src/engine/run/agenda.ts';
 import type { Engine, LoopEvent } from '../../src/engine/run/engine.ts';
 import { runLoop } from '../../src/engine/run/loop.ts';
@@ -22,6 +23,8 @@ export async function openEngine(
     windowMs?: number;
     /** Default: the three large lists. */
     resources?: readonly TestResource[];
+    /** Instead of `resources`. */
+    jobs?: Readonly<Record<string, Job>>;
     concurrency?: number;
     /** Rows to ask for per page. Default `auto`. */
     pageSize?: number | 'auto';
@@ -43,7 +46,9 @@ export async function openEngine(
   return openProductEngine({
     source: 'main',
     schema: 'warehouse',
-    jobs: new Map((options.resources ?? MAIN).map(name => [name, JOBS[name]])),
+    jobs: new Map(
+      Object.entries(options.jobs ?? Object.fromEntries((options.resources ?? MAIN).map(name => [name, JOBS[name]]))),
+    ),
     database,
     url,
     apiKey,

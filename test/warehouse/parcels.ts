@@ -1,7 +1,26 @@
+import { z } from 'zod';
+import { date, decimal, defineJob, integer, list, text, timestamp } from '../../src/engine/job.ts';
+import { declareTable } from '../../src/engine/records/declare-table.ts';
 import type { Database, Db } from '../../src/warehouse/database/database.ts';
 import { markMissing } from '../../src/warehouse/rows/missing-rows.ts';
-import { readTable, type Table } from '../../src/warehouse/rows/tables.ts';
+import { type Table, tableIn } from '../../src/warehouse/rows/tables.ts';
 import { type Row, writeRows } from '../../src/warehouse/rows/write-rows.ts';
+
+const job = defineJob({
+  path: '/parcels',
+  key: 'id',
+  withoutKey: 'quarantine',
+  record: z.object({
+    id: integer(),
+    name: text(),
+    price: decimal(),
+    sent: date(),
+    seen_at: timestamp(),
+    parts: list(z.object({ label: text(), weight: decimal() })),
+  }),
+  children: { parts: { table: 'parcel_parts', parent: 'parcel_id' } },
+  slicings: [],
+});
 
 /** A table with all that a table can have: children, a hash, every type of column. */
 export async function createParcels(database: Database, options: { history?: boolean } = {}): Promise<Table> {
@@ -9,14 +28,7 @@ export async function createParcels(database: Database, options: { history?: boo
     seen_at timestamptz, _hash bytea, _extra jsonb, _synced_at timestamptz not null, _read_at timestamptz not null)`);
   await database.query(`create table warehouse.parcel_parts (parcel_id bigint not null, line integer not null, label text,
     weight numeric, _extra jsonb, primary key (parcel_id, line))`);
-  return readTable(database.kysely, {
-    schema: 'warehouse',
-    name: 'parcels',
-    keyField: 'id',
-    fields: ['id', 'name', 'price', 'sent', 'seen_at'],
-    children: [{ field: 'parts', table: 'parcel_parts', parent: 'parcel_id', fields: ['label', 'weight'] }],
-    history: options.history ?? false,
-  });
+  return tableIn('warehouse', declareTable('parcels', { ...job, history: options.history ?? false }));
 }
 
 /** Grant time of the nth request. */

@@ -23,14 +23,13 @@ import {
 import { wakeUp } from '../../service/schedule/wake-ups.ts';
 import { shownOrderState } from '../../service/status/source-state.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { pendingMigrations } from '../../warehouse/database/migrate.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { findReader } from '../../warehouse/database/source-lock.ts';
 import { listOrders, type Order, openOrders } from '../../warehouse/ledgers/orders.ts';
 import { orderProgress } from '../../warehouse/reports/order-progress.ts';
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
-import { hasBookkeeping, openMigrated } from '../run/pending-migrations.ts';
+import { hasBookkeeping, listPending, openMigrated } from '../run/pending-migrations.ts';
 import { readSources } from '../run/read-sources.ts';
 import { showSummary } from '../run/summary.ts';
 import { type Cli, NO_WAIT, newCommand, type Outcome, type Session, selectResources } from '../session/session.ts';
@@ -157,8 +156,7 @@ async function estimate(session: Session, name: string, range: Range): Promise<R
   const { settings, jobs } = session;
   const job = jobs.get(name);
   const database = await session.openDatabase();
-  const isReady =
-    (await hasBookkeeping(session, database)) && (await pendingMigrations(session.migrations(database))).length === 0;
+  const isReady = (await hasBookkeeping(session, database)) && (await listPending(session, database)).length === 0;
   if (!isReady || !job) return UNREAD;
   return estimateReading(database, { source: settings.sourceName, name, job, schema: settings.schema }, range);
 }

@@ -9,7 +9,7 @@ export function migrateCommand(cli: Cli): Command {
       const applied = await applyMigrations(session, database);
       session.terminal.show({ applied }, () =>
         applied.length === 0
-          ? 'Nothing to do: all migrations are applied.'
+          ? 'Nothing to do: the tables are up to date.'
           : ['Applied:', ...applied.map(name => `  ${name}`)].join('\n'),
       );
       return 0;

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { capitalized, SluiceError } from '../../errors.ts';
@@ -15,7 +15,7 @@ export function newResourceCommand(cli: Cli): Command {
     'Begin a list that Sluice does not read yet, in a clone of its repository',
     EXAMPLE,
   ).addCommand(
-    newCommand('resource', 'Read one page of a list, and write a job and a migration for it', EXAMPLE)
+    newCommand('resource', 'Read one page of a list, and write a job for it', EXAMPLE)
       .argument('<path>', 'the path of the list, such as /api/v2/contracts')
       .action(cli.action({ source: true }, begin)),
   );
@@ -29,7 +29,7 @@ async function begin(session: Session, path: string): Promise<0> {
   const name = nameOf(path);
   if (jobs.has(name)) throw new SluiceError('usage', `There is a resource ${name} already: jobs/${name}.ts.`);
   const folder = process.cwd();
-  for (const needed of ['jobs', 'migrations/warehouse', 'src/engine/job.ts'])
+  for (const needed of ['jobs', 'src/engine/job.ts'])
     if (!existsSync(join(folder, needed)))
       throw new SluiceError('usage', `${needed} is not here: a resource is added to a clone of the repository.`, {
         next: 'CONTRIBUTING.md says how to get one; then run this command in it.',
@@ -37,19 +37,16 @@ async function begin(session: Session, path: string): Promise<0> {
   const rows = await readPage(session, name, path);
   const { fields, nested, odd } = sampleFields(rows);
   const resource: NewResource = { name, path, fields: fields.filter(field => field.name !== 'id') };
-  const files = [
-    { file: `jobs/${name}.ts`, text: jobFile(resource) },
-    { file: `migrations/warehouse/${nextNumber(folder)}_${name}.ts`, text: migrationFile(resource) },
-  ];
-  for (const { file, text } of files) writeFileSync(join(folder, file), text, { flag: 'wx' });
+  const file = `jobs/${name}.ts`;
+  writeFileSync(join(folder, file), jobFile(resource), { flag: 'wx' });
   const kept = [...nested, ...odd];
-  terminal.show({ resource: name, rows: rows.length, fields, kept, files: files.map(({ file }) => file) }, () =>
+  terminal.show({ resource: name, rows: rows.length, fields, kept, files: [file] }, () =>
     [
       `${name}: ${fields.length} fields in ${rows.length} rows.`,
-      ...files.map(({ file }) => `  written: ${file}`),
+      `  written: ${file}`,
       ...(kept.length > 0 ? [`Kept in _extra, as they have no plain column: ${kept.join(', ')}.`] : []),
       '',
-      'Read both files: the types follow from a sample, and the descriptions from the names. Then:',
+      'Read it: the types follow from a sample, and the descriptions from the names. Then:',
       '  npm run format && npm run build && npx vitest run test/jobs.contract.test.ts',
       `  npx sluice sync ${name}`,
     ].join('\n'),
@@ -81,11 +78,6 @@ async function readPage(session: Session, name: string, path: string): Promise<r
   } finally {
     await client.close();
   }
-}
-
-function nextNumber(folder: string): string {
-  const numbers = readdirSync(join(folder, 'migrations/warehouse')).map(file => Number(file.slice(0, 4)) || 0);
-  return String(Math.max(...numbers) + 1).padStart(4, '0');
 }
 
 type FieldType = 'integer' | 'decimal' | 'date' | 'timestamp' | 'text';
@@ -145,14 +137,6 @@ interface NewResource {
   readonly fields: readonly SampledField[];
 }
 
-const COLUMN: Readonly<Record<FieldType, string>> = {
-  integer: 'bigint',
-  decimal: 'numeric',
-  date: 'date',
-  timestamp: 'timestamptz',
-  text: 'text',
-};
-
 const imported = (what: string, from: string): string => `import ${what} from '${from}';`;
 
 /** The job of the list: `jobs/<name>.ts`. */
@@ -172,26 +156,5 @@ ${fields.map(field => `    ${field.name}: ${field.type}('${wordsOf(field.name)}.
 });
 `;
 }
-
-/** The migration that creates its table: `migrations/warehouse/<number>_<name>.ts`. */
-const migrationFile = ({ name, fields }: NewResource): string => `${imported('type { Kysely }', 'kysely')}
-${imported('{ createHistoryView }', '../create-history-view.ts')}
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  const { schema } = db;
-
-  await schema
-    .createTable('${name}')
-    .addColumn('_key', 'text', column => column.primaryKey())
-    .addColumn('id', 'bigint')
-${fields.map(field => `    .addColumn('${field.name}', '${COLUMN[field.type]}')\n`).join('')}    .addColumn('_extra', 'jsonb')
-    .addColumn('_synced_at', 'timestamptz', column => column.notNull())
-    .addColumn('_read_at', 'timestamptz', column => column.notNull())
-    .execute();
-  await schema.createIndex('${name}_id').on('${name}').column('id').execute();
-  await schema.createIndex('${name}_synced').on('${name}').column('_synced_at').execute();
-  await createHistoryView(db, '${name}');
-}
-`;
 
 const wordsOf = (name: string): string => capitalized(name.replaceAll('_', ' '));

@@ -1,6 +1,5 @@
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
-import { tableDeclaration } from '../../engine/resource.ts';
 import { SluiceError } from '../../errors.ts';
 import { plural } from '../../service/format.ts';
 import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source-lock.ts';
@@ -36,8 +35,7 @@ async function reset(session: Session, name: string, options: Options): Promise<
   return underLock(lock, 'reading the source, so nothing was reset', async () => {
     const job = jobs.get(name);
     if (!job) return 1;
-    const { name: table, children } = tableDeclaration(name, job, schema);
-    const tables = { schema, table, children: children.map(child => child.table) };
+    const tables = { schema, table: name, children: Object.values(job.children).map(({ table }) => table) };
     const { rows } = await database.transaction(async tx => {
       await refuseOthersRows(tx, { source: sourceName, schema });
       const deleted = await resetResource(tx, { source: sourceName, resource: name }, tables);

@@ -6,12 +6,12 @@ import { openResource } from '../../engine/resource.ts';
 import { count, plural } from '../../service/format.ts';
 import { finishTime, paceOf } from '../../service/orders/order-cost.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { pendingMigrations } from '../../warehouse/database/migrate.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import type { Session } from '../session/session.ts';
 import { isOpen, type OpenSource, openLedger } from '../session/source-settings.ts';
+import { listPending } from './pending-migrations.ts';
 
 export interface Work {
   readonly kind: 'sync' | 'verify';
@@ -118,7 +118,7 @@ export async function showDryRun(session: Session, work: Work, most: number | nu
   const sources = settings.sources.filter(isOpen);
   const estimates: WorkEstimate[] = [];
   for (const source of sources) {
-    const isReady = (await pendingMigrations(session.migrations(database, source.schema))).length === 0;
+    const isReady = (await listPending(session, database, [source])).length === 0;
     estimates.push(
       isReady ? await estimateWork(session, database, source, work) : unknownWork(source, work, clock.now()),
     );

@@ -1,8 +1,13 @@
-import { describeTables } from '../../engine/records/describe-tables.ts';
+import { declareTables } from '../../engine/records/declare-table.ts';
 import { SluiceError } from '../../errors.ts';
 import { writeComments } from '../../warehouse/database/comments.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { migrate, pendingBookkeeping, pendingMigrations } from '../../warehouse/database/migrate.ts';
+import {
+  type MigrationOptions,
+  migrate,
+  pendingBookkeeping,
+  pendingMigrations,
+} from '../../warehouse/database/migrate.ts';
 import type { Session, Warehouse } from '../session/session.ts';
 
 /** Opens the warehouse as its owner, with its tables up to date. */
@@ -12,7 +17,7 @@ export async function openMigrated(session: Session): Promise<Warehouse> {
   return database;
 }
 
-/** Migrates the bookkeeping and these schemas, and comments their tables; returns the migrations applied. Default: of all sources of the command. */
+/** Migrates the bookkeeping and these schemas, and comments their tables; returns what was applied. Default: of all sources of the command. */
 export async function applyMigrations(
   session: Session,
   database: Database,
@@ -20,18 +25,20 @@ export async function applyMigrations(
 ): Promise<string[]> {
   const applied: string[] = [];
   for (const schema of schemas) {
-    const options = session.migrations(database, schema);
-    // This check takes one statement; migrating takes a lock that others wait for.
+    const options = optionsFor(session, database, schema);
+    // This check takes a few statements; migrating takes a lock that others wait for.
     if ((await pendingMigrations(options)).length > 0) applied.push(...(await migrate(options)));
   }
-  await writeComments(
-    database,
-    schemas.flatMap(schema => [...session.jobs].flatMap(([name, job]) => describeTables(name, job, schema))),
-  );
+  await writeComments(database, schemas, declareTables(session.jobs));
   return applied;
 }
 
-/** The migrations that `applyMigrations` would run. Default: for all sources of the command. */
+const optionsFor = (session: Session, database: Database, schema: string): MigrationOptions => ({
+  ...session.migrations(database, schema),
+  lists: declareTables(session.jobs),
+});
+
+/** What `applyMigrations` would do. Default: for all sources of the command. */
 export async function listPending(
   session: Session,
   database: Database,
@@ -39,13 +46,13 @@ export async function listPending(
 ): Promise<string[]> {
   const pending = new Set<string>();
   for (const { schema } of sources)
-    for (const name of await pendingMigrations(session.migrations(database, schema))) pending.add(name);
+    for (const name of await pendingMigrations(optionsFor(session, database, schema))) pending.add(name);
   return [...pending];
 }
 
 const MOST_NAMED = 3;
 
-/** Names the first few migrations: a new database lacks them all. */
+/** Names the first few: a new database lacks them all. */
 export function pendingText(names: readonly string[]): string {
   const more = names.length - MOST_NAMED;
   return `${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;

@@ -49,7 +49,7 @@ export interface Session {
   /** Opens it as the login that may only read; as the owner where there is none, and `readerUrl` is null. */
   openReader(): Promise<Warehouse>;
   /** Default schema: that of the single source. */
-  migrations(database: Database, schema?: string): MigrationOptions;
+  migrations(database: Database, schema?: string): Omit<MigrationOptions, 'lists'>;
 }
 
 /** Exit code: 0 done, 1 failed, 75 stopped at the request limit. */

@@ -3,7 +3,7 @@ import { databaseNow } from '../../warehouse/database/now.ts';
 import { readSourceCoverage } from '../../warehouse/ledgers/coverage.ts';
 import { readTraits } from '../../warehouse/ledgers/traits.ts';
 import { holdsMissing, listMissing, type MissingRow } from '../../warehouse/rows/missing-rows.ts';
-import { readTable } from '../../warehouse/rows/tables.ts';
+import { tableIn } from '../../warehouse/rows/tables.ts';
 import type { ListInUse } from '../agenda/choice.ts';
 import type { NamedList } from '../agenda/closed-months.ts';
 import { type AgendaList, type AgendaRules, factsOf, shownWish } from '../agenda/list-facts.ts';
@@ -11,7 +11,7 @@ import type { AgendaFacts } from '../agenda/questions.ts';
 import type { Job } from '../job.ts';
 import { profileOf } from '../profile/source-profile.ts';
 import { strategyFor } from '../profile/strategy.ts';
-import { tableDeclaration } from '../resource.ts';
+import { declareTable } from '../records/declare-table.ts';
 import { sliceText } from '../slices/slice.ts';
 
 /** A source whose agenda is shown. */
@@ -51,7 +51,7 @@ async function readMissing(
 ): Promise<readonly MissingRow[]> {
   const place = { source, resource: name };
   if (!(await holdsMissing(kysely, place))) return [];
-  return listMissing(kysely, place, await readTable(kysely, tableDeclaration(name, job, schema)), strategy.relatedBy);
+  return listMissing(kysely, place, tableIn(schema, declareTable(name, job)), strategy.relatedBy);
 }
 
 /** What is known of the lists of a source, as stored now, for those who show it. Two statements for all of them. */

@@ -81,6 +81,13 @@ export function integerText(value: unknown): string | null {
   return text;
 }
 
+/** A whole number that fits `integer`. */
+export function integer32Text(value: unknown): string | null {
+  const text = integerText(value);
+  if (text !== null && Number(text) !== (Number(text) | 0)) throw new BadValue('a whole number beyond 32 bits');
+  return text;
+}
+
 /** `YYYY-MM-DD`; a time of day after it is dropped, and never shifts the date by a zone. */
 export function dateText(value: unknown): string | null {
   if (value === null || value === '') return null;

@@ -1,14 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
-
-/** What a table and its columns hold, as `\d+`, BI tools and the console show it. */
-export interface TableComments {
-  readonly schema: string;
-  readonly table: string;
-  readonly comment: string;
-  /** By column. */
-  readonly columns: Readonly<Record<string, string>>;
-}
+import { type Declared, type DeclaredTable, historyViewOf } from './declared-table.ts';
 
 interface Commented {
   readonly schema: string;
@@ -19,12 +11,15 @@ interface Commented {
 }
 
 /**
- * Writes the comments that differ, on tables and columns that exist and that this login owns. Takes one statement where all are there. SQL: comments take no
- * parameters.
+ * Writes the comments of the declared tables, and of their columns in the history views, that differ: on what exists and this login owns.
+ * Takes one statement where all are there. SQL: comments take no parameters.
  */
-export async function writeComments(database: Database, wanted: readonly TableComments[]): Promise<void> {
-  const schemas = [...new Set(wanted.map(({ schema }) => schema))];
-  if (schemas.length === 0) return;
+export async function writeComments(
+  database: Database,
+  schemas: readonly string[],
+  lists: readonly DeclaredTable[],
+): Promise<void> {
+  const wanted = schemas.flatMap(schema => lists.flatMap(list => commentsOf(schema, list)));
   const { rows } = await sql<Commented>`
     select n.nspname as schema, c.relname as table, a.attname as column, d.description as comment
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -35,7 +30,7 @@ export async function writeComments(database: Database, wanted: readonly TableCo
     database.kysely,
   );
   const existing = new Map(rows.map(row => [nameOf(row), row.comment]));
-  const missing = wanted.flatMap(commentsOf).filter(each => {
+  const missing = wanted.filter(each => {
     const known = existing.get(nameOf(each));
     return known !== undefined && each.comment && each.comment !== known;
   });
@@ -50,7 +45,15 @@ export async function writeComments(database: Database, wanted: readonly TableCo
 
 const nameOf = ({ schema, table, column }: Commented): string => JSON.stringify([schema, table, column]);
 
-const commentsOf = ({ schema, table, comment, columns }: TableComments): Commented[] => [
-  { schema, table, column: null, comment },
-  ...Object.entries(columns).map(([column, text]) => ({ schema, table, column, comment: text })),
-];
+function commentsOf(schema: string, list: DeclaredTable): Commented[] {
+  const ofColumns = (table: string, { columns }: Declared) =>
+    columns.map(({ name, comment }) => ({ schema, table, column: name, comment }));
+  return [
+    ...[list, ...list.children].flatMap(table => [
+      { schema, table: table.name, column: null, comment: table.comment },
+      ...ofColumns(table.name, table),
+    ]),
+    // The view has a comment of its own.
+    ...ofColumns(historyViewOf(list.name), list),
+  ];
+}

@@ -5,32 +5,32 @@ import {
   type DatabaseIntrospector,
   Kysely,
   type Migration,
-  type MigrationResultSet,
   Migrator,
   PostgresDialect,
+  type PostgresPoolClient,
   sql,
 } from 'kysely';
 import type pg from 'pg';
-import { type Clock, MINUTE, SECOND, stopped, systemClock } from '../../clock.ts';
-import { codeOf, SluiceError } from '../../errors.ts';
+import { SluiceError } from '../../errors.ts';
 import { MIGRATE } from '../../next-steps.ts';
-import { noteBlockers } from './blockers.ts';
+import { createLacking } from './create-lacking.ts';
 import type { Database } from './database.ts';
 import { explainDatabaseError } from './database-errors.ts';
-import { LOCK_KEY, lockName } from './lock-key.ts';
+import type { DeclaredTable } from './declared-table.ts';
+import { findLacking, namesOf } from './find-lacking.ts';
+import { lockMigrations, untilUnlocked, type Waiting } from './migration-lock.ts';
+import { kyselyOn } from './statements.ts';
 
-export interface MigrationOptions {
-  readonly database: Database;
+export interface MigrationOptions extends Waiting {
   /** The warehouse schema, e.g. `warehouse`; created when absent. */
   readonly schema: string;
   /** `migrations/sluice`, run once per database, and `migrations/warehouse`, once per schema; `.ts` or compiled `.js`. */
   readonly sluiceFolder: string;
   readonly warehouseFolder: string;
-  /** Called once for each reason to wait: another process that migrates, or a session that keeps a lock on a table. Default: nothing. */
-  readonly onWait?: (reason: string) => void;
-  /** Ends the wait with kind `stopped`; a migration that has begun is completed. Default: never. */
-  readonly signal?: AbortSignal;
-  readonly clock?: Clock;
+  /** The tables of the lists, which the jobs declare. */
+  readonly lists: readonly DeclaredTable[];
+  /** The zone of timestamps that come without one. */
+  readonly timeZone: string;
 }
 
 /** One folder of migrations and the table of those that ran: `sluice.migrations` or `sluice.migrations_<schema>`. */
@@ -41,17 +41,12 @@ interface Series {
 }
 
 const BOOKKEEPING = 'sluice';
-const TRY_EVERY_MS = SECOND / 4;
-/** Whoever needs the table queues behind a migration for so long. Below `deadlock_timeout` (1 s): the migration gives way, not a reader. */
-const LOCK_TIMEOUT_MS = SECOND / 2;
-const LOCK_AGAIN_MS = 10 * SECOND;
-/** Longer than the login that may only read may idle in a transaction. */
-const MOST_LOCKED_MS = 5 * MINUTE;
 
 /**
- * Brings both schemas up to date and returns the names of the migrations that ran. Safe to call from many processes at once: all but
- * the first wait, and report it by `onWait`. Throws `configuration` when the database was migrated by a newer Sluice, and `database` or
- * `failed` when a migration fails or a table stays locked for minutes; a series that fails is rolled back completely.
+ * Brings both schemas up to date: runs the migrations, then creates what the jobs declare and the warehouse lacks. Returns the names of what
+ * it did. Safe to call from many processes at once: all but the first wait, and report it by `onNotice`. Throws `configuration` when the
+ * database was migrated by a newer Sluice or a table contradicts its job, and `database` or `failed` when a migration fails or a table
+ * stays locked for minutes; a series that fails is rolled back completely.
  */
 export async function migrate(options: MigrationOptions): Promise<string[]> {
   const { database } = options;
@@ -59,38 +54,10 @@ export async function migrate(options: MigrationOptions): Promise<string[]> {
   try {
     // Building an index over a large table may take longer than our other statements ever may.
     await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
-    await lock(client, options);
-    await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    await lockMigrations(client, options);
     const run: string[] = [];
-    for (const series of seriesOf(options)) {
-      const available = await load(series);
-      refuseNewer(series, await executed(database, series), Object.keys(available));
-      await client.query(`create schema if not exists ${client.escapeIdentifier(BOOKKEEPING)}`);
-      await client.query(`create schema if not exists ${client.escapeIdentifier(series.schema)}`);
-      await client.query(`set search_path = ${client.escapeIdentifier(series.schema)}`);
-      const kysely = new Kysely<unknown>({
-        dialect: new BookkeepingDialect({
-          pool: {
-            connect: async () => ({ query: client.query.bind(client) as never, release: () => undefined }),
-            end: async () => undefined,
-          },
-        }),
-      });
-      const migrator = new Migrator({
-        db: kysely,
-        provider: { getMigrations: async () => within(available, series.schema) },
-        migrationTableSchema: BOOKKEEPING,
-        migrationTableName: series.table,
-        migrationLockTableName: `${series.table}_lock`,
-      });
-      const { error, results } = await untilUnlocked(client, series, options, () => migrator.migrateToLatest());
-      if (error) {
-        const failed = results?.find(result => result.status === 'Error')?.migrationName;
-        throw explainFailure(error, database.place, series, failed);
-      }
-      run.push(...(results ?? []).map(result => `${series.schema}/${result.migrationName}`));
-    }
-    return run;
+    for (const series of seriesOf(options)) run.push(...(await runSeries(client, series, options)));
+    return [...run, ...(await createDeclared(client, options))];
   } catch (error) {
     throw explainDatabaseError(error, database.place);
   } finally {
@@ -98,54 +65,62 @@ export async function migrate(options: MigrationOptions): Promise<string[]> {
   }
 }
 
-/** Polls for the lock: a session that waits for one obeys no signal, and shows nobody what it waits for. */
-async function lock(
-  client: pg.Client,
-  { database, clock = systemClock, signal, onWait }: MigrationOptions,
-): Promise<void> {
-  for (let tries = 0; ; tries++) {
-    if (signal?.aborted) throw stopped(signal);
-    const { rows } = await client.query<{ locked: boolean }>(`select pg_try_advisory_lock(${LOCK_KEY}) as locked`, [
-      lockName('migrate'),
-    ]);
-    if (rows[0]?.locked) return;
-    if (tries === 0)
-      onWait?.(`Another process is migrating the database at ${database.place}; waiting until it has finished.`);
-    await clock.sleep(TRY_EVERY_MS, signal);
+async function runSeries(client: pg.Client, series: Series, options: MigrationOptions): Promise<string[]> {
+  const { database } = options;
+  const available = await load(series);
+  refuseNewer(series, await executed(database, series), Object.keys(available));
+  await client.query(`create schema if not exists ${client.escapeIdentifier(BOOKKEEPING)}`);
+  await client.query(`create schema if not exists ${client.escapeIdentifier(series.schema)}`);
+  await client.query(`set search_path = ${client.escapeIdentifier(series.schema)}`);
+  const migrator = new Migrator({
+    db: new Kysely<unknown>({
+      dialect: new BookkeepingDialect({ pool: { connect: lend(client), end: async () => undefined } }),
+    }),
+    provider: { getMigrations: async () => within(available, series.schema) },
+    migrationTableSchema: BOOKKEEPING,
+    migrationTableName: series.table,
+    migrationLockTableName: `${series.table}_lock`,
+  });
+  const { error, results } = await untilUnlocked(client, series.schema, options, () => migrator.migrateToLatest());
+  if (error) {
+    const failed = results?.find(result => result.status === 'Error')?.migrationName;
+    throw explainFailure(error, database.place, `Migration ${series.schema}/${failed ?? '?'}`);
   }
+  return (results ?? []).map(result => `${series.schema}/${result.migrationName}`);
 }
 
-/** Runs a series again as long as a lock makes it fail. In between it holds no lock and waits for none, so that others read on. */
-async function untilUnlocked(
-  client: pg.Client,
-  { schema }: Series,
-  { database, clock = systemClock, signal, onWait }: MigrationOptions,
-  run: () => Promise<MigrationResultSet>,
-): Promise<MigrationResultSet> {
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-  const deadline = clock.now() + MOST_LOCKED_MS;
-  for (let told: string | undefined; ; ) {
-    if (signal?.aborted) throw stopped(signal);
-    const { result, blockers } = await noteBlockers(database, rows[0]?.pid as number, run());
-    if (!LOCKED.has(codeOf(result.error))) return result;
-    const who = blockers.map(({ text }) => text).join(', ') || 'another session';
-    const message = `The tables of schema "${schema}" at ${database.place} must be migrated, but ${who} keeps a lock on one of them.`;
-    const ends = blockers.flatMap(({ pid }) => (pid > 0 ? [`select pg_terminate_backend(${pid})`] : []));
-    const next = `Wait until it has finished, or end it as its user or an administrator${ends.map(each => `: ${each}`).join('')}`;
-    if (clock.now() >= deadline)
-      throw new SluiceError('database', `${message} Nothing was changed.`, {
-        next: `${next}; then repeat the command.`,
-        cause: result.error,
-      });
-    const pids = blockers.map(({ pid }) => pid).join();
-    if (pids !== told) onWait?.(`${message} Trying again for ${MOST_LOCKED_MS / MINUTE} minutes. ${next}`);
-    told = pids;
-    await clock.sleep(LOCK_AGAIN_MS, signal);
-  }
+/** In one transaction. The search path is the schema, which the last series has set. */
+async function createDeclared(client: pg.Client, options: MigrationOptions): Promise<string[]> {
+  const { database, schema, lists, timeZone, onNotice } = options;
+  const db = kyselyOn(lend(client));
+  const create = async () => {
+    const zone = client.escapeLiteral(timeZone);
+    await client.query(`begin; set local time zone ${zone}`);
+    try {
+      const lacking = await findLacking(db, schema, lists);
+      const unread = await createLacking(db, schema, lacking);
+      await client.query('commit');
+      return { names: lacking.flatMap(each => namesOf(schema, each)), unread };
+    } catch (error) {
+      await client.query('rollback');
+      return { error };
+    }
+  };
+  const done = await untilUnlocked(client, schema, options, create);
+  if ('error' in done) throw explainFailure(done.error, database.place, `Creating what the jobs declare in ${schema}`);
+  for (const [field, count] of done.unread)
+    onNotice?.(
+      count === 1
+        ? `${field}: 1 value in _extra cannot be converted and stays there until its row is read again.`
+        : `${field}: ${count} values in _extra cannot be converted and stay there until their rows are read again.`,
+    );
+  return done.names;
 }
 
-/** 55P03: the lock was not available in time; 40P01: a deadlock. */
-const LOCKED = new Set(['55P03', '40P01']);
+const lend = (client: pg.Client) => async (): Promise<PostgresPoolClient> => ({
+  query: client.query.bind(client) as never,
+  release: () => undefined,
+});
 
 /**
  * Shows the migrator only the tables of our bookkeeping. It reads all tables of a database with their columns, several times per
@@ -166,15 +141,18 @@ class BookkeepingDialect extends PostgresDialect {
   }
 }
 
-/** The migrations that `migrate` would run, as `schema/name`. Throws as well when the database is newer than this code. */
+/** What `migrate` would do, as it names it. Throws as well when the database is newer than this code, or a table contradicts its job. */
 export async function pendingMigrations(options: MigrationOptions): Promise<string[]> {
+  const { database, schema, lists } = options;
   const pending: string[] = [];
-  for (const series of seriesOf(options)) pending.push(...(await stateOf(options.database, series)).pending);
-  return pending;
+  for (const series of seriesOf(options)) pending.push(...(await stateOf(database, series)).pending);
+  // The migrations create tables themselves.
+  if (pending.length > 0) return pending;
+  return (await findLacking(database.kysely, schema, lists)).flatMap(each => namesOf(schema, each));
 }
 
 /** The same for the bookkeeping alone, which all schemas share; null where Sluice never ran. */
-export async function pendingBookkeeping(options: MigrationOptions): Promise<string[] | null> {
+export async function pendingBookkeeping(options: Omit<MigrationOptions, 'lists'>): Promise<string[] | null> {
   const { begun, pending } = await stateOf(options.database, bookkeeping(options));
   return begun ? pending : null;
 }
@@ -187,7 +165,7 @@ async function stateOf(database: Database, series: Series): Promise<{ begun: boo
   return { begun: done.length > 0, pending };
 }
 
-const bookkeeping = ({ sluiceFolder }: MigrationOptions): Series => ({
+const bookkeeping = ({ sluiceFolder }: Pick<MigrationOptions, 'sluiceFolder'>): Series => ({
   folder: sluiceFolder,
   schema: BOOKKEEPING,
   table: 'migrations',
@@ -242,11 +220,11 @@ function refuseNewer(series: Series, done: readonly string[], available: readonl
   );
 }
 
-function explainFailure(error: unknown, place: string, series: Series, name: string | undefined): unknown {
+function explainFailure(error: unknown, place: string, what: string): unknown {
   const explained = explainDatabaseError(error, place);
   if (explained instanceof SluiceError) return explained;
   const text = error instanceof Error ? error.message : String(error);
-  return new SluiceError('failed', `Migration ${series.schema}/${name ?? '?'} failed and was rolled back: ${text}`, {
+  return new SluiceError('failed', `${what} failed and was rolled back: ${text}`, {
     next: `Nothing was changed. Correct the cause, then run "${MIGRATE}".`,
     cause: error,
   });

@@ -1,20 +1,11 @@
 import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
+import { forgetList } from '../database/forget-list.ts';
 import { NOW } from '../database/now.ts';
 import type { Place } from '../ledgers/sources.ts';
 
-const FORGOTTEN = [
-  'sluice.coverage',
-  'sluice.row_windows',
-  'sluice.missing',
-  'sluice.traits',
-  'sluice.quarantine',
-  'sluice.whole_keys',
-] as const;
-
 /**
- * Forgets a resource: its rows, their children and history, and what is known of its slices. The cursor stays, with a new version, so
- * that no earlier reader can write. Runs, slots and requests stay as a record of what was done.
+ * Forgets a resource: its rows, their children and history, and what is known of its slices. Its orders are cancelled.
  */
 export async function resetResource(
   tx: Db,
@@ -31,14 +22,7 @@ export async function resetResource(
   );
   for (const child of tables.children) await sql`delete from ${sql.id(schema, child)}`.execute(tx);
   await sql`delete from ${sql.id(schema, 'row_history')} where resource = ${resource}`.execute(tx);
-  for (const table of FORGOTTEN)
-    await tx.deleteFrom(table).where('source', 'in', sources).where('resource', '=', resource).execute();
-  await tx
-    .updateTable('sluice.cursors')
-    .set({ version: sql<string>`version + 1`, readings: '{}', position: null })
-    .where('source', 'in', sources)
-    .where('resource', '=', resource)
-    .execute();
+  await forgetList(tx, sources, resource);
   await tx
     .updateTable('sluice.orders')
     .set({ state: 'cancelled', reason: 'The resource was reset.', ended_at: NOW })

@@ -1,7 +1,5 @@
-import { sql } from 'kysely';
 import { SluiceError } from '../../errors.ts';
-import { MIGRATE } from '../../next-steps.ts';
-import type { Db } from '../database/database.ts';
+import type { Declared, DeclaredTable } from '../database/declared-table.ts';
 
 export interface Column {
   readonly name: string;
@@ -17,7 +15,7 @@ export interface ChildTable {
   readonly columns: readonly Column[];
 }
 
-/** A warehouse table as the migrated database has it. */
+/** The table of a list, as statements need it. */
 export interface Table {
   readonly schema: string;
   readonly name: string;
@@ -32,49 +30,38 @@ export interface Table {
   readonly history: boolean;
 }
 
-export interface TableDeclaration {
-  readonly schema: string;
-  readonly name: string;
-  readonly keyField: string;
-  readonly fields: readonly string[];
-  readonly children: readonly { field: string; table: string; parent: string; fields: readonly string[] }[];
-  readonly history: boolean;
+/** A declared table in the schema of a source. */
+export function tableIn(schema: string, declared: DeclaredTable): Table {
+  const {
+    name,
+    key: [key = ''],
+    keyField,
+    history,
+  } = declared;
+  const pick = (wanted: string): Column => {
+    const column = declared.columns.find(each => each.name === wanted);
+    if (column) return column;
+    throw new Error(`${name} declares no column "${wanted}"`);
+  };
+  return {
+    schema,
+    name,
+    key: pick(key),
+    id: pick(keyField),
+    columns: fieldsOf(declared),
+    children: declared.children.map(child => ({
+      field: child.field,
+      name: child.name,
+      parent: child.parent,
+      columns: fieldsOf(child),
+    })),
+    hashed: declared.children.length > 0,
+    history,
+  };
 }
 
-/** Looks up the declared tables and columns. Throws kind `configuration`, naming the migration to write, when one is absent. */
-export async function readTable(db: Db, declared: TableDeclaration): Promise<Table> {
-  const stored = await readColumns(db, declared.schema, declared.name);
-  const pick = (table: string, columns: Map<string, string>, field: string): Column => {
-    const type = columns.get(field);
-    if (type) return { name: field, type };
-    throw new SluiceError('configuration', `Table ${declared.schema}.${table} has no column "${field}".`, {
-      next: `Add a file to migrations/warehouse that adds it, then run "${MIGRATE}".`,
-    });
-  };
-  const key = stored.has('_key') ? '_key' : declared.keyField;
-  return {
-    schema: declared.schema,
-    name: declared.name,
-    key: pick(declared.name, stored, key),
-    id: pick(declared.name, stored, declared.keyField),
-    columns: declared.fields.map(field => pick(declared.name, stored, field)),
-    children: await Promise.all(
-      declared.children.map(async child => {
-        const columns = await readColumns(db, declared.schema, child.table);
-        pick(child.table, columns, child.parent);
-        pick(child.table, columns, 'line');
-        return {
-          field: child.field,
-          name: child.table,
-          parent: child.parent,
-          columns: child.fields.map(field => pick(child.table, columns, field)),
-        };
-      }),
-    ),
-    hashed: stored.has('_hash'),
-    history: declared.history,
-  };
-}
+/** Without the columns of Sluice's own. */
+const fieldsOf = ({ columns }: Declared): readonly Column[] => columns.filter(({ read }) => read !== undefined);
 
 /** A key that a person named, as it is stored. Kind `usage` for one that no row of the table can have. */
 export function storedKey({ key: { type }, name }: Table, given: string): string {
@@ -84,17 +71,4 @@ export function storedKey({ key: { type }, name }: Table, given: string): string
   throw new SluiceError('usage', `"${given}" is not a key of ${name}.`, {
     next: 'Expected: a whole number, such as 17.',
   });
-}
-
-async function readColumns(db: Db, schema: string, table: string): Promise<Map<string, string>> {
-  const { rows } = await sql<{ name: string; type: string }>`
-    select a.attname as name, format_type(a.atttypid, a.atttypmod) as type
-    from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${schema} and c.relname = ${table} and a.attnum > 0 and not a.attisdropped`.execute(db);
-  if (rows.length === 0) {
-    throw new SluiceError('configuration', `Table ${schema}.${table} does not exist.`, {
-      next: `Run "${MIGRATE}"; for a new resource, add a file to migrations/warehouse first.`,
-    });
-  }
-  return new Map(rows.map(row => [row.name, row.type]));
 }

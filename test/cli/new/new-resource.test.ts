@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { sampleFields } from '../../../src/cli/commands/new.ts';
 import type { Job } from '../../../src/engine/job.ts';
+import { declareTables } from '../../../src/engine/records/declare-table.ts';
 import { openResource } from '../../../src/engine/resource.ts';
 import { migrate } from '../../../src/warehouse/database/migrate.ts';
 import { MIGRATIONS, withDatabase } from '../../support/database.ts';
@@ -69,12 +70,12 @@ function cloneOf(): string {
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, 'clone-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  for (const each of ['jobs', 'migrations']) cpSync(join(ROOT, each), join(folder, each), { recursive: true });
+  cpSync(join(ROOT, 'jobs'), join(folder, 'jobs'), { recursive: true });
   symlinkSync(join(ROOT, 'src'), join(folder, 'src'));
   return folder;
 }
 
-test('new resource writes a job and a migration that fit the list and each other', async () => {
+test('new resource writes a job that fits the list', async () => {
   await withLeads(async url => {
     await withDatabase(async (database, own) => {
       const cwd = cloneOf();
@@ -84,11 +85,12 @@ test('new resource writes a job and a migration that fit the list and each other
         0,
         expect.stringContaining('Kept in _extra, as they have no plain column: tags, Odd name.'),
       ]);
-      const number = String(readdirSync(join(ROOT, 'migrations/warehouse')).length + 1).padStart(4, '0');
-      expect(stdout).toContain(`written: migrations/warehouse/${number}_leads.ts`);
+      expect(stdout).toContain('written: jobs/leads.ts');
 
-      await migrate({ database, ...MIGRATIONS, warehouseFolder: join(cwd, 'migrations/warehouse') });
       const { default: job } = (await import(join(cwd, 'jobs/leads.ts'))) as { default: Job };
+      expect(await migrate({ database, ...MIGRATIONS, lists: declareTables([['leads', job]]) })).toEqual([
+        'warehouse/leads',
+      ]);
       const resource = await openResource(database, { source: 'main', name: 'leads', job, schema: 'warehouse' });
       expect(resource.table.columns.map(({ name, type }) => [name, type])).toEqual([
         ['id', 'bigint'],

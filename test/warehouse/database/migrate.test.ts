@@ -55,7 +55,7 @@ test('a migration works in the schema of its source without naming it', async ()
   await withFolder({ '0001_things.js': ADDS_A_TABLE }, async warehouseFolder => {
     await withDatabase(async database => {
       for (const schema of ['shop_a', 'Shop "B"']) {
-        const options = { database, ...MIGRATIONS, schema, warehouseFolder };
+        const options = { database, ...MIGRATIONS, schema, lists: [], warehouseFolder };
         expect(await pendingMigrations(options)).toEqual([`${schema}/0001_things`]);
         expect(await migrate(options)).toEqual([`${schema}/0001_things`]);
         expect(await pendingMigrations(options)).toEqual([]);
@@ -79,7 +79,7 @@ test('a failing migration is rolled back completely, is named, and can be repeat
   };
   await withFolder(files, async warehouseFolder => {
     await withDatabase(async database => {
-      const options = { database, ...MIGRATIONS, schema: 'shop', warehouseFolder };
+      const options = { database, ...MIGRATIONS, schema: 'shop', lists: [], warehouseFolder };
       await expect(migrate(options)).rejects.toMatchObject({
         kind: 'failed',
         message: expect.stringMatching(/shop\/0002_bad failed.*division by zero/),
@@ -96,7 +96,7 @@ test('a database migrated by a newer Sluice is refused', async () => {
     { '0001_things.js': ADDS_A_TABLE, '0002_more.js': 'export async function up() {}' },
     async folder => {
       await withDatabase(async database => {
-        const options = { database, ...MIGRATIONS, schema: 'shop', warehouseFolder: folder };
+        const options = { database, ...MIGRATIONS, schema: 'shop', lists: [], warehouseFolder: folder };
         await migrate(options);
         await rm(join(folder, '0002_more.js'));
         const refusal = { kind: 'configuration', message: expect.stringContaining('0002_more') };
@@ -117,12 +117,12 @@ test('waiting for another process to migrate is reported once, stops on a signal
       told++;
       stopping.abort();
     };
-    const waiting = migrate({ database, ...MIGRATIONS, onWait: tell, signal: stopping.signal });
+    const waiting = migrate({ database, ...MIGRATIONS, onNotice: tell, signal: stopping.signal });
     await expect(waiting).rejects.toMatchObject({ kind: 'stopped' });
     await expect(migrate({ database, ...MIGRATIONS, signal: stopping.signal })).rejects.toMatchObject({
       kind: 'stopped',
     });
-    expect(await migrate({ database, ...MIGRATIONS, onWait: () => void other.end() })).toEqual([]);
+    expect(await migrate({ database, ...MIGRATIONS, onNotice: () => void other.end() })).toEqual([]);
     expect(told).toBe(1);
   });
 });
@@ -148,7 +148,7 @@ async function withBlocker(
 ): Promise<void> {
   await withFolder({ '0001_things.js': ADDS_A_TABLE }, async warehouseFolder => {
     await withDatabase(async database => {
-      const options = { database, ...MIGRATIONS, schema: 'shop', warehouseFolder };
+      const options = { database, ...MIGRATIONS, schema: 'shop', lists: [], warehouseFolder };
       await migrate(options);
       await writeFile(join(warehouseFolder, '0002_more.js'), ADDS_A_COLUMN);
       const reader = await database.connect('a BI tool');
@@ -179,7 +179,7 @@ const minutes = (work: () => Promise<unknown> = async () => undefined): Clock =>
 test('a migration that waits for a reader gives up after minutes, and names the reader and how to end it', async () => {
   await withBlocker(async ({ options, pid }) => {
     const told: string[] = [];
-    const failing = migrate({ ...options, clock: minutes(), onWait: line => told.push(line) });
+    const failing = migrate({ ...options, clock: minutes(), onNotice: line => told.push(line) });
     await expect(failing).rejects.toMatchObject({
       kind: 'database',
       message: expect.stringMatching(
@@ -210,7 +210,7 @@ test('while a migration waits for a reader, other readings go on, and it runs as
 test('a migration that waits for a reader obeys the first signal', async () => {
   await withBlocker(async ({ options }) => {
     const stopping = new AbortController();
-    const waiting = migrate({ ...options, signal: stopping.signal, onWait: () => stopping.abort() });
+    const waiting = migrate({ ...options, signal: stopping.signal, onNotice: () => stopping.abort() });
     await expect(waiting).rejects.toMatchObject({ kind: 'stopped' });
   });
 });

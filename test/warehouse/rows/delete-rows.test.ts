@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { HOUR, MINUTE } from '../../../src/clock.ts';
+import { declareTable } from '../../../src/engine/records/declare-table.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { deleteRows } from '../../../src/warehouse/rows/delete-rows.ts';
 import { markSeen } from '../../../src/warehouse/rows/missing-rows.ts';
-import { readTable, type Table } from '../../../src/warehouse/rows/tables.ts';
+import { type Table, tableIn } from '../../../src/warehouse/rows/tables.ts';
 import { writeRows } from '../../../src/warehouse/rows/write-rows.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { JOBS } from '../../support/resources.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 import {
   contentOf,
@@ -294,14 +296,7 @@ describe('a deleted row', () => {
   });
 
   test('may be of a table without child rows', async () => {
-    const plain = await readTable(database.kysely, {
-      schema: 'warehouse',
-      name: 'customers',
-      keyField: 'id',
-      fields: ['id', 'email'],
-      children: [],
-      history: false,
-    });
+    const plain = tableIn('warehouse', declareTable('customers', JOBS.customers));
     const customers = { source: 'main', resource: 'customers' };
     await inTransaction(database, async tx => {
       const row = { ...parcel(1, {}), values: { id: '1', email: 'a@example.org' }, hash: null };

@@ -1,0 +1,113 @@
+import type { z } from 'zod';
+import { SluiceError } from '../../errors.ts';
+import { readerOf } from '../../source/answers/field.ts';
+import { parseJson } from '../../source/answers/json.ts';
+import { BadValue } from '../../source/answers/values.ts';
+import type { DeclaredChild, DeclaredColumn, DeclaredTable } from '../../warehouse/database/declared-table.ts';
+import { COLUMN_TYPES, type Job } from '../job.ts';
+import { childShape, createRecordParser } from './parse-record.ts';
+
+/** The columns of Sluice's own. */
+const KEY = own(
+  '_key',
+  'text',
+  "Primary key: the source's id if it gives one, else # and a hash of the fields with a number that tells equal rows apart.",
+  true,
+);
+const HASH = own(
+  '_hash',
+  'bytea',
+  'Hash of the record with its items; tells an unchanged row without comparing each column.',
+);
+const EXTRA = own('_extra', 'jsonb', 'Fields that the job does not declare, as JSON; null when there are none.');
+const TIMES = [
+  own('_synced_at', 'timestamp with time zone', 'When the row last changed here; indexed.', true),
+  own(
+    '_read_at',
+    'timestamp with time zone',
+    'When the request that brought this version of the row was granted.',
+    true,
+  ),
+];
+
+function own(name: string, type: string, comment: string, required = false): DeclaredColumn {
+  return { name, type, comment, required };
+}
+
+export const declareTables = (jobs: Iterable<readonly [name: string, job: Job]>): DeclaredTable[] =>
+  [...jobs].map(([name, job]) => declareTable(name, job));
+
+/** The table of a list and those of its children, as its job says. */
+export function declareTable(name: string, job: Job): DeclaredTable {
+  const { record, children, key: keyField, slicings } = job;
+  const isKeyedByContent = job.withoutKey === 'content';
+  const fields = Object.entries(record.shape).filter(([field]) => !(field in children));
+  const columns = fields.map(([field, schema]) => columnOf(name, field, schema));
+  const key = isKeyedByContent ? KEY : columns.find(column => column.name === keyField);
+  if (key === undefined) throw undeclared(name, keyField);
+  const sliced = slicings.flatMap(slicing => (slicing.by === 'date' || slicing.by === 'value' ? slicing.field : []));
+  return {
+    name,
+    comment: job.description,
+    keyField,
+    key: [key.name],
+    columns: [
+      ...(isKeyedByContent ? [KEY] : []),
+      ...columns.map(column => (column === key ? { ...column, required: true } : column)),
+      ...(Object.keys(children).length > 0 ? [HASH] : []),
+      EXTRA,
+      ...TIMES,
+    ],
+    indexed: [...new Set([keyField, ...sliced, '_synced_at'])],
+    children: Object.keys(children).map(field => declareChild(name, job, field, key)),
+    history: job.history,
+  };
+}
+
+function declareChild(list: string, job: Job, field: string, key: DeclaredColumn): DeclaredChild {
+  const { table: name, parent, description = '' } = job.children[field] as Job['children'][string];
+  const parse = createRecordParser(job, { hashed: false, contentKeyed: true });
+  return {
+    name,
+    field,
+    parent,
+    comment: description,
+    key: [parent, 'line'],
+    columns: [
+      own(parent, key.type, `The row that it belongs to: the primary key of ${list}.`, true),
+      own('line', 'integer', 'Position in the list, from 1.', true),
+      ...Object.entries(childShape(job, field)).map(([each, schema]) => columnOf(name, each, schema as z.ZodType)),
+      EXTRA,
+    ],
+    indexed: [],
+    readRows: json => {
+      const parsed = parse({ [field]: parseJson(json) }, '');
+      return 'row' in parsed ? (parsed.row.children[field] ?? []) : undefined;
+    },
+  };
+}
+
+function columnOf(table: string, name: string, schema: z.core.$ZodType): DeclaredColumn {
+  const read = readerOf(schema);
+  const type = read && COLUMN_TYPES.get(read);
+  if (type === undefined) throw undeclared(table, name);
+  return {
+    name,
+    type,
+    comment: (schema as z.ZodType).description ?? '',
+    required: false,
+    read: json => {
+      try {
+        return read?.(parseJson(json));
+      } catch (error) {
+        if (error instanceof BadValue) return undefined;
+        throw error;
+      }
+    },
+  };
+}
+
+const undeclared = (table: string, field: string): SluiceError =>
+  new SluiceError('failed', `The job of ${table} declares no type for its field "${field}".`, {
+    next: 'Declare the field with one of the types of src/engine/job.ts, such as text() or decimal().',
+  });

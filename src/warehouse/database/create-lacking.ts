@@ -1,0 +1,48 @@
+import { type RawBuilder, sql } from 'kysely';
+import { createHistoryView } from '../../../migrations/create-history-view.ts';
+import type { Db } from './database.ts';
+import type { Declared } from './declared-table.ts';
+import { fillFromExtra } from './fill-from-extra.ts';
+import type { Lacking, LackingTable } from './find-lacking.ts';
+import { forgetList } from './forget-list.ts';
+
+/**
+ * Creates what a schema lacks, in the caller's transaction, whose search path is the schema. A new column of a stored table, and a new
+ * table of children, take their values from `_extra`. Returns how many values the job cannot read there, by `table.field`.
+ */
+export async function createLacking(db: Db, schema: string, lacking: readonly Lacking[]): Promise<Map<string, number>> {
+  const unread = new Map<string, number>();
+  for (const { list, tables, view } of lacking) {
+    for (const table of tables) await create(db, table);
+    const lacked = (table: Declared) => tables.find(each => each.table === table);
+    // A table that was dropped is read anew.
+    if (lacked(list)?.absent)
+      await forgetList(db, sql`(select source from sluice.sources where schema = ${schema})`, list.name);
+    for (const table of [list, ...list.children]) {
+      if (lacked(table)?.absent) continue;
+      const columns = lacked(table)?.columns ?? [];
+      const lists = table === list ? list.children.filter(child => lacked(child)?.absent) : [];
+      for (const [field, count] of await fillFromExtra(db, table, columns, lists))
+        unread.set(`${table.name}.${field}`, count);
+    }
+    const children = list.children.map(({ field, name, parent }) => ({ field, table: name, parent }));
+    if (view) await createHistoryView(db, list.name, ...children);
+  }
+  return unread;
+}
+
+async function create(db: Db, { table, absent, columns, indexed }: LackingTable): Promise<void> {
+  const name = sql.id(table.name);
+  if (absent) {
+    const key = sql.join(table.key.map(column => sql.id(column)));
+    await sql`create table ${name} (${sql.join(columns.map(definition))}, primary key (${key}))`.execute(db);
+  } else if (columns.length > 0) {
+    await sql`alter table ${name} ${sql.join(columns.map(column => sql`add column ${definition(column)}`))}`.execute(
+      db,
+    );
+  }
+  for (const column of indexed) await sql`create index on ${name} (${sql.id(column)})`.execute(db);
+}
+
+const definition = ({ name, type, required }: Declared['columns'][number]): RawBuilder<unknown> =>
+  sql`${sql.id(name)} ${sql.raw(type)}${required ? sql` not null` : sql``}`;

@@ -1,0 +1,26 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from './database.ts';
+
+const FORGOTTEN = [
+  'sluice.coverage',
+  'sluice.row_windows',
+  'sluice.missing',
+  'sluice.traits',
+  'sluice.quarantine',
+  'sluice.whole_keys',
+] as const;
+
+/**
+ * Forgets what is known of a list at these sources: all of it is to be read anew. The cursor stays, with a new version, so that no earlier
+ * reader can write. Runs, slots and requests stay as a record of what was done.
+ */
+export async function forgetList(tx: Db, sources: RawBuilder<string>, resource: string): Promise<void> {
+  for (const table of FORGOTTEN)
+    await tx.deleteFrom(table).where('source', 'in', sources).where('resource', '=', resource).execute();
+  await tx
+    .updateTable('sluice.cursors')
+    .set({ version: sql<string>`version + 1`, readings: '{}', position: null })
+    .where('source', 'in', sources)
+    .where('resource', '=', resource)
+    .execute();
+}

@@ -1,0 +1,299 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { type Clock, MINUTE } from '../../../src/clock.ts';
+import {
+  date,
+  dateWindow,
+  decimal,
+  defineJob,
+  integer,
+  integer32,
+  type Job,
+  list,
+  text,
+  timestamp,
+  value,
+} from '../../../src/engine/job.ts';
+import { declareTables } from '../../../src/engine/records/declare-table.ts';
+import { createLog } from '../../../src/log.ts';
+import { type Database, openDatabase } from '../../../src/warehouse/database/database.ts';
+import { type MigrationOptions, migrate, pendingMigrations } from '../../../src/warehouse/database/migrate.ts';
+import { createTestDatabase, MIGRATIONS, withDatabase } from '../../support/database.ts';
+import { JOBS } from '../../support/resources.ts';
+
+const job = (more: z.ZodRawShape = {}, rest: Partial<Job> = {}): Job =>
+  defineJob({
+    path: '/api/v2/leads',
+    description: 'A lead.',
+    key: 'id',
+    record: z.object({ id: integer('The id.'), name: text('The name.'), ...more }),
+    slicings: [],
+    ...rest,
+  });
+
+const optionsFor = (
+  database: Database,
+  jobs: Record<string, Job>,
+  more: Partial<MigrationOptions> = {},
+): MigrationOptions => ({ database, ...MIGRATIONS, lists: declareTables(Object.entries(jobs)), ...more });
+
+const ask = async (database: Database, query: string) => (await database.query(query)).rows;
+
+const store = (database: Database, key: string, extra: unknown) =>
+  database.query(
+    `insert into warehouse.leads (_key, id, name, _extra, _synced_at, _read_at) values ($1, 1, 'A', $2, '2026-01-15', '2026-01-15')`,
+    [key, JSON.stringify(extra)],
+  );
+
+test('after the migrations, an empty database lacks nothing that the jobs of this version declare', async () => {
+  const own = await createTestDatabase({ empty: true });
+  const database = await own.open();
+  const run = await migrate({ database, ...MIGRATIONS });
+  expect(run.filter(name => !/^(sluice|warehouse)\/\d{4}_\w+$/.test(name))).toEqual([]);
+  await database.close();
+  await own.drop();
+});
+
+test('a new list gets its table, those of its children, indexes and a history view', async () => {
+  await withDatabase(async database => {
+    const items = list(z.object({ what: text('What.'), price: decimal('Price.') }));
+    const leads = job(
+      { seen: date('When.'), status: text('Status.'), items },
+      {
+        children: { items: { table: 'lead_items', parent: 'lead_key', description: 'An item of a lead.' } },
+        slicings: [dateWindow('seen', 'from', 'to'), value('status', ['Open'])],
+      },
+    );
+    const options = optionsFor(database, { leads });
+    expect(await pendingMigrations(options)).toEqual(['warehouse/leads', 'warehouse/lead_items']);
+    expect(await migrate(options)).toEqual(['warehouse/leads', 'warehouse/lead_items']);
+    expect(await pendingMigrations(options)).toEqual([]);
+    const columns = `select c.relname || ': ' || string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || case when a.attnotnull then '!' else '' end, ', ' order by a.attnum) as columns
+      from pg_class c join pg_attribute a on a.attrelid = c.oid where c.relname in ('leads', 'lead_items', 'leads_history') and a.attnum > 0 group by c.oid order by 1 desc`;
+    expect((await ask(database, columns)).map(row => row.columns)).toEqual([
+      'leads_history: _key text, id bigint, name text, seen date, status text, _extra jsonb, _synced_at timestamp with time zone, _read_at timestamp with time zone, items jsonb, valid_from timestamp with time zone, valid_to timestamp with time zone, ended_by text',
+      'leads: _key text!, id bigint, name text, seen date, status text, _hash bytea, _extra jsonb, _synced_at timestamp with time zone!, _read_at timestamp with time zone!',
+      'lead_items: lead_key text!, line integer!, what text, price numeric, _extra jsonb',
+    ]);
+    const indexes = `select array_agg(substring(indexdef from '\\((.*)\\)') order by substring(indexdef from '\\((.*)\\)') collate "C") as on from pg_indexes where tablename in ('leads', 'lead_items')`;
+    expect(await ask(database, indexes)).toEqual([
+      { on: ['_key', '_synced_at', 'id', 'lead_key, line', 'seen', 'status'] },
+    ]);
+  });
+});
+
+test('values move exactly from _extra into new columns; one that cannot be read stays, and is reported once', async () => {
+  await withDatabase(async database => {
+    await migrate(optionsFor(database, { leads: job() }));
+    const odd = 'Zoë "Ωmega" \\ \n {a,b} NULL';
+    await store(database, 'a', { note: odd, seen: '2024-02-29', made_at: '2026-01-15 10:00:00', size: 7, other: 1 });
+    await database.query(
+      `update warehouse.leads set _extra = _extra || '{"total": 12345678901234567890.1234567890, "owner": 9007199254740993}'`,
+    );
+    await store(database, 'b', { seen: 'soon', note: null, size: 3e9, total: '' });
+    await store(database, 'c', { other: [1] });
+    const more = {
+      note: text(),
+      seen: date(),
+      made_at: timestamp(),
+      size: integer32(),
+      total: decimal(),
+      owner: integer(),
+    };
+    const notices: string[] = [];
+    const options = optionsFor(
+      database,
+      { leads: job(more) },
+      { timeZone: 'Europe/Vienna', onNotice: text => notices.push(text) },
+    );
+    expect(await migrate(options)).toEqual(Object.keys(more).map(name => `warehouse/leads.${name}`));
+    expect(await migrate(options)).toEqual([]);
+    expect(
+      await ask(
+        database,
+        `select note, seen::text, made_at::text, size, total::text, owner::text, _extra, _read_at::text as read from warehouse.leads order by _key`,
+      ),
+    ).toEqual([
+      {
+        note: odd,
+        seen: '2024-02-29',
+        made_at: '2026-01-15 09:00:00+00',
+        size: 7,
+        total: '12345678901234567890.123456789',
+        owner: '9007199254740993',
+        _extra: { other: 1 },
+        read: '2026-01-15 00:00:00+00',
+      },
+      ...[{ seen: 'soon', size: 3e9 }, { other: [1] }].map(extra => ({
+        ...Object.fromEntries(Object.keys(more).map(name => [name, null])),
+        _extra: extra,
+        read: '2026-01-15 00:00:00+00',
+      })),
+    ]);
+    expect(notices).toEqual([
+      'leads.seen: 1 value in _extra cannot be converted and stays there until its row is read again.',
+      'leads.size: 1 value in _extra cannot be converted and stays there until its row is read again.',
+    ]);
+  });
+});
+
+test('a warehouse of 0.2.0 keeps its rows, its history and what its owner added', async () => {
+  await withDatabase(async database => {
+    await database.query(`
+      alter table warehouse.customers add column our_note text default 'ours';
+      create schema own;
+      create view own.versions as select * from warehouse.customers_history;
+      create view own.names as select id, account, our_note from warehouse.customers;
+      insert into warehouse.customers (id, account, _extra, _synced_at, _read_at)
+        values (1, 'A', '{"vat": "ATU1", "more": true}', '2026-01-15', '2026-01-15');
+      insert into warehouse.row_history (resource, key, row, valid_from, valid_to, ended_by)
+        values ('customers', '2', '{"id": 2, "account": "B", "_extra": {"vat": "ATU2"}}', '2026-01-01', '2026-01-10', 'deleted')`);
+    const customers: Job = {
+      ...JOBS.customers,
+      record: JOBS.customers.record.extend({ vat: text('The VAT number.') }),
+    };
+    expect(await migrate(optionsFor(database, { ...JOBS, customers }))).toEqual(['warehouse/customers.vat']);
+    expect(await ask(database, 'select id, account, vat, our_note, _extra from warehouse.customers')).toEqual([
+      { id: '1', account: 'A', vat: 'ATU1', our_note: 'ours', _extra: { more: true } },
+    ]);
+    expect(await ask(database, 'select id, account, our_note from own.names')).toHaveLength(1);
+    expect(await ask(database, 'select id, valid_to::date::text as until from own.versions order by id')).toEqual([
+      { id: '1', until: null },
+      { id: '2', until: '2026-01-10' },
+    ]);
+    // An earlier version stays as it was stored.
+    expect(
+      await ask(database, `select id, vat, our_note, _extra, ended_by from warehouse.customers_as_of('2026-01-05')`),
+    ).toEqual([{ id: '2', vat: null, our_note: null, _extra: { vat: 'ATU2' }, ended_by: 'deleted' }]);
+    expect(await ask(database, `select id, vat, our_note from warehouse.customers_as_of('2026-01-20')`)).toEqual([
+      { id: '1', vat: 'ATU1', our_note: 'ours' },
+    ]);
+  });
+});
+
+test('a field, a list of children or a slicing that a job no longer declares leaves the table as it is', async () => {
+  await withDatabase(async database => {
+    const items = list(z.object({ what: text() }));
+    const children = { items: { table: 'lead_items', parent: 'lead_key' } };
+    await migrate(
+      optionsFor(database, { leads: job({ city: text(), items }, { children, slicings: [value('city')] }) }),
+    );
+    await store(database, 'a', { zip: '1010' });
+    await database.query(`update warehouse.leads set city = 'Wien'`);
+    expect(await migrate(optionsFor(database, { leads: job() }))).toEqual([]);
+    expect(await migrate(optionsFor(database, { leads: job({ zip: text() }) }))).toEqual(['warehouse/leads.zip']);
+    expect(await ask(database, 'select city, zip, items from warehouse.leads_history')).toEqual([
+      { city: 'Wien', zip: '1010', items: null },
+    ]);
+  });
+});
+
+test('a new slicing gets its index', async () => {
+  await withDatabase(async database => {
+    await migrate(optionsFor(database, { leads: job() }));
+    expect(await migrate(optionsFor(database, { leads: job({}, { slicings: [value('name')] }) }))).toEqual([
+      'warehouse/leads(name)',
+    ]);
+  });
+});
+
+test('a column of another type or another key is refused with the place, both types and the next step', async () => {
+  await withDatabase(async database => {
+    await migrate(optionsFor(database, { leads: job({ total: text() }) }));
+    const other = optionsFor(database, { leads: job({ total: decimal(), more: text() }) });
+    const refusal = {
+      kind: 'configuration',
+      message: 'Column warehouse.leads.total has the type text, but jobs/leads.ts declares numeric.',
+      next: expect.stringContaining('alter table warehouse.leads alter column total type numeric'),
+    };
+    await expect(pendingMigrations(other)).rejects.toMatchObject(refusal);
+    await expect(migrate(other)).rejects.toMatchObject(refusal);
+    expect(
+      await ask(
+        database,
+        `select 1 from pg_attribute where attname = 'more' and attrelid = 'warehouse.leads'::regclass`,
+      ),
+    ).toEqual([]);
+
+    const keyed = { kind: 'configuration', message: expect.stringContaining('jobs/leads.ts declares the key "id"') };
+    await expect(
+      migrate(optionsFor(database, { leads: job({ total: text() }, { withoutKey: 'quarantine' }) })),
+    ).rejects.toMatchObject(keyed);
+    await expect(
+      migrate(optionsFor(database, { ...JOBS, customers: { ...JOBS.customers, withoutKey: 'content' } })),
+    ).rejects.toMatchObject({ kind: 'configuration', message: expect.stringContaining('no column "_key"') });
+  });
+});
+
+test('processes that meet a new list at the same moment create it once', async () => {
+  const own = await createTestDatabase();
+  const processes = await Promise.all([own.open('a'), own.open('b'), own.open('c')]);
+  const run = await Promise.all(processes.map(database => migrate(optionsFor(database, { leads: job() }))));
+  expect(run.flat()).toEqual(['warehouse/leads']);
+  await Promise.all(processes.map(database => database.close()));
+  await own.drop();
+});
+
+test('a table that was dropped is created again, and nothing of it counts as proven', async () => {
+  await withDatabase(async database => {
+    const options = optionsFor(database, { leads: job() });
+    await migrate(options);
+    await database.query(`
+      insert into sluice.sources (source, address, schema, since) values ('main', 'http://x', 'warehouse', now()), ('other', 'http://y', 'else', now());
+      insert into sluice.coverage (source, resource, slice, proven_at) values ('main', 'leads', 'whole', now()), ('other', 'leads', 'whole', now()), ('main', 'invoices', 'whole', now());
+      drop table warehouse.leads cascade`);
+    expect(await migrate(options)).toEqual(['warehouse/leads']);
+    expect(await ask(database, 'select source, resource from sluice.coverage order by 1, 2')).toEqual([
+      { source: 'main', resource: 'invoices' },
+      { source: 'other', resource: 'leads' },
+    ]);
+  });
+});
+
+test('a list waits for a session that keeps a lock on its table', async () => {
+  await withDatabase(async database => {
+    await migrate(optionsFor(database, { leads: job() }));
+    const reader = await database.connect('a BI tool');
+    await reader.query('begin; select * from warehouse.leads');
+    const notices: string[] = [];
+    let at = 0;
+    const clock: Clock = {
+      now: () => at,
+      async sleep() {
+        at += MINUTE;
+        await reader.query('rollback');
+      },
+    };
+    const leads = job({ city: text() });
+    expect(await migrate(optionsFor(database, { leads }, { clock, onNotice: text => notices.push(text) }))).toEqual([
+      'warehouse/leads.city',
+    ]);
+    expect(notices).toEqual([expect.stringContaining('application "a BI tool"')]);
+    await reader.end();
+  });
+});
+
+test('a login that may not create tables gets the same error as for a migration', async () => {
+  await withDatabase(async (database, own) => {
+    await database.query(
+      `grant usage on schema warehouse, sluice to public; grant select on all tables in schema warehouse, sluice to public`,
+    );
+    const role = `poor_${process.pid}_${Date.now()}`;
+    const admin = await openDatabase({
+      url: own.adminUrl,
+      applicationName: 'test',
+      log: createLog({ level: 'silent', secrets: [] }),
+    });
+    await admin.query(`create role ${role} login password 'x'`);
+    const url = Object.assign(new URL(own.url), { username: role, password: 'x' }).href;
+    const poor = await openDatabase({ url, applicationName: 'test', log: createLog({ level: 'silent', secrets: [] }) });
+    await expect(migrate(optionsFor(poor, { leads: job() }))).rejects.toMatchObject({
+      kind: 'database',
+      message: expect.stringContaining('this user lacks a permission'),
+      next: expect.stringContaining('own those that exist'),
+    });
+    await poor.close();
+    await admin.query(`drop owned by ${role}; drop role ${role}`);
+    await admin.close();
+  });
+});
