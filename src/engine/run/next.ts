@@ -125,13 +125,13 @@ function orFailure<T>(task: Task, decide: () => T): T | Act {
 function serve(state: State, task: Task): Act | Pause | 'blocked' {
   const { now, rules, lists } = state;
   const { resource, failure } = task;
+  // Start nothing more if the source is down, or if the list as a whole has changed.
+  if (isKind(failure, 'unavailable', 'failed') || task.closed !== null)
+    return task.underWay.size > 0 ? 'blocked' : (distrust(task) ?? { kind: 'end', task });
   const before = lookUp(task);
   if (before) return before;
   if (waitsForRows(state, task)) return 'blocked';
   if (task.unanswered) return askOthers(state, task);
-  // Start nothing more if the source is down, or if the list as a whole has changed.
-  if (isKind(failure, 'unavailable', 'failed') || task.closed !== null)
-    return task.underWay.size > 0 ? 'blocked' : (distrust(task) ?? { kind: 'end', task });
   const next = plan({
     list: resource,
     wish: task,
@@ -211,7 +211,6 @@ function askOthers(state: State, task: Task): Act | 'blocked' {
   const { now: at, begunAt, tasks, lists } = state;
   const { resource } = task;
   if (othersAnswer(resource, lists, { at, begunAt })) return { kind: 'answered', task };
-  if (task.failure) return task.underWay.size > 0 ? 'blocked' : { kind: 'end', task };
   const waits = tasks.some(
     other => other.resource !== resource && !other.unanswered && !other.failure && !waitsForRows(state, other),
   );

@@ -240,3 +240,16 @@ test('what is decided depends on nothing but the state, and changes none of it',
     { numRuns: 2000 },
   );
 }, 60_000);
+
+test('a task that an error closed ends, whatever has to be looked up for its list', () => {
+  fc.assert(
+    fc.property(anySource, source => {
+      const play = new Play(source);
+      const [task] = play.tasks as [Task];
+      task.closed = 'broken';
+      task.resource.missing = null;
+      const act = next({ ...play.state(), tasks: [task] });
+      expect([act.kind, 'task' in act && act.task]).toEqual(['end', task]);
+    }),
+  );
+});
