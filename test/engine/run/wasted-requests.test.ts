@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
-import { isWasteful } from '../../../src/engine/run/readings/wasted-requests.ts';
+import { isWasteful } from '../../../src/engine/run/readings/run-reading.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';

@@ -1,7 +1,11 @@
+import { databaseNow } from '../../../warehouse/database/now.ts';
+import { rowsByMonth, storedKeys } from '../../../warehouse/rows/stored-rows.ts';
 import type { Choice } from '../../agenda/choice.ts';
+import { monthsHold, summedLists } from '../../agenda/closed-months.ts';
 import { slicingOf } from '../../job.ts';
 import { unproven } from '../../read/end-of-reading.ts';
 import { readIds } from '../../read/ids/read-ids.ts';
+import type { MonthFacts } from '../../read/months/choose-months.ts';
 import { readAllMonths } from '../../read/months/read-all-months.ts';
 import { readNewestMonths } from '../../read/months/read-newest-months.ts';
 import { readNewest } from '../../read/read-newest.ts';
@@ -11,11 +15,10 @@ import { readTotal } from '../../read/read-total.ts';
 import { readWindow } from '../../read/read-window.ts';
 import type { Committed, Step } from '../../read/step.ts';
 import { windowReading } from '../../read/window-reading.ts';
+import type { Resource } from '../../resource.ts';
 import { dayIn } from '../../slices/date-windows.ts';
 import type { Task } from '../../task/task.ts';
-import type { Loop } from '../engine.ts';
-import { knownMonths } from './known-months.ts';
-import { isWasteful, type Spent } from './wasted-requests.ts';
+import type { Engine, Loop } from '../engine.ts';
 
 /** Runs the chosen reading. Resolves when all its steps are committed. */
 export async function read(loop: Loop, task: Task, choice: Choice, now: number): Promise<void> {
@@ -49,6 +52,21 @@ export async function read(loop: Loop, task: Task, choice: Choice, now: number):
     await Promise.all(commits);
   }
 }
+
+/** What a reading has spent and brought so far. */
+interface Spent {
+  readonly requests: number;
+  /** Answers that showed rows, whether they could be read or not. */
+  readonly pages: number;
+}
+
+/** Requests per page of rows: an answer that is lost or spoilt is asked for again. */
+const PER_PAGE = 4;
+/** For the answers that show no row: the end of the list, a failing source. */
+const AT_LEAST = 30;
+
+/** A source that makes a reading spend so much more than its rows explain does not do what is known of it. */
+export const isWasteful = ({ requests, pages }: Spent): boolean => requests > AT_LEAST + PER_PAGE * pages;
 
 /** The end of a reading that spent too many requests on too few rows. */
 const givenUp = (next: Step, { requests, pages }: Spent, startedAt: string): Step => ({
@@ -102,4 +120,27 @@ function stepsOf(
     case 'one':
       return readOne(reader, engine.database, task, slice, startedAt);
   }
+}
+
+/** What the warehouse knows of the months of a report. The time comes before the rows: what changes in between counts as changed since. */
+async function knownMonths(
+  { database, resources }: Pick<Engine, 'database' | 'resources'>,
+  resource: Resource,
+): Promise<MonthFacts> {
+  const at = await databaseNow(database);
+  const fields = slicingOf(resource.job, 'month')?.sumsUp ?? {};
+  const lists = summedLists(resource, resources).map(({ source, name, table }) => {
+    const field = fields[name] as string;
+    return { source, resource: name, table, field };
+  });
+  const asked = [...resource.entries.values()].flatMap(entry =>
+    entry.slice.by === 'total' ? [[entry.slice.month, entry] as const] : [],
+  );
+  return {
+    at,
+    keys: new Set(await storedKeys(database.kysely, resource.table)),
+    asked: new Map(asked),
+    summed: await rowsByMonth(database.kysely, lists),
+    hold: monthsHold(resource, resources, at),
+  };
 }
