@@ -82,7 +82,7 @@ export interface Pause {
   readonly until: number;
 }
 
-export const isPause = (next: unknown): next is Pause => typeof next === 'object' && next !== null && 'until' in next;
+export const isPause = (next: Next): next is Pause => typeof next === 'object' && 'until' in next;
 
 export const isChoice = (next: Next): next is Choice => typeof next === 'object' && 'slice' in next;
 

@@ -28,6 +28,7 @@ export interface AgendaList {
   readonly wish: Wish;
   /** Rows that are missing, the oldest first. */
   readonly missing: readonly MissingRow[];
+  /** The source is known not to offer the list. Default: false. */
   readonly absent?: boolean;
   readonly attempts?: ReadonlyMap<string, Attempts>;
 }

@@ -23,8 +23,9 @@ import { startOver } from '../task/progress.ts';
 import { failList, type Task } from '../task/task.ts';
 import { type Agenda, type Asked, forgetAttempts, lookAtLimit, noteAttempt, rest } from './agenda.ts';
 import type { Engine, Loop, Serves } from './engine.ts';
-import { type Act, doubtOf, isAbsent, type Share } from './next.ts';
+import { doubtOf, isAbsent } from './next.ts';
 import { startReading } from './readings/start-reading.ts';
+import type { Act, Share } from './state.ts';
 import { endTask } from './tasks/end-task.ts';
 
 /** A list that makes so many questions in a row fail does not answer. */

@@ -3,10 +3,10 @@ import { STEPS } from '../../budget/forecast.ts';
 import { HOUR, SECOND } from '../../clock.ts';
 import { isKind } from '../../errors.ts';
 import { isAffordable, rereadCost } from '../agenda/affordable.ts';
-import { type Choice, isPause, type Pause, wants } from '../agenda/choice.ts';
+import { isPause, wants } from '../agenda/choice.ts';
 import { monthsHold, summedLists } from '../agenda/closed-months.ts';
-import { type AgendaList, type AgendaRules, factsOf } from '../agenda/list-facts.ts';
-import { type Pace, refill, spend, startPace, waitFor } from '../agenda/pace.ts';
+import { type AgendaList, factsOf } from '../agenda/list-facts.ts';
+import { refill, spend, startPace, waitFor } from '../agenda/pace.ts';
 import { isKnownAbsent, plan } from '../agenda/plan.ts';
 import { best, type Question, questionsOf } from '../agenda/questions.ts';
 import { partition } from '../coverage/list.ts';
@@ -19,56 +19,8 @@ import { dayIn } from '../slices/date-windows.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
 import { steadyMiscount } from '../task/progress.ts';
 import type { Task, UnderWay } from '../task/task.ts';
-import { type Agenda, type Asked, freeFor, isSeenLately, type LimitSeen, paceRule } from './agenda.ts';
-
-/** What is known when a source's loop decides what it does. Times are those of the database, in epoch milliseconds. */
-export interface State {
-  readonly now: number;
-  readonly begunAt: number;
-  readonly rules: Rules;
-  readonly lists: readonly Resource[];
-  readonly tasks: readonly Task[];
-  /** Readings under way. */
-  readonly running: number;
-  /** Null until something depends on it. */
-  readonly limit: LimitSeen | null;
-  /** Requests that live readings were granted so far. */
-  readonly granted: number;
-  readonly agenda: Agenda | null;
-  /** The agenda may ask. */
-  readonly asks: boolean;
-}
-
-export interface Rules extends AgendaRules {
-  /** Readings at once. */
-  readonly concurrency: number;
-  readonly noWait?: boolean;
-}
-
-/** What the loop does next, one thing at a time. */
-export type Act =
-  /** `pace`: what the agenda has saved before it asks. */
-  | { readonly kind: 'ask'; readonly task: Task; readonly choice: Choice; readonly cost?: number; readonly pace?: Pace }
-  | { readonly kind: 'end' | 'recount' | 'look for missing' | 'cut anew'; readonly task: Task }
-  /** The source answers for the list, or at least for another one. */
-  | { readonly kind: 'answered'; readonly task: Task }
-  | { readonly kind: 'fail'; readonly task: Task; readonly error: unknown }
-  | { readonly kind: 'pause'; readonly task: Task; readonly until: number }
-  /** Slices of another partition than the list has now. */
-  | { readonly kind: 'drop slices'; readonly task: Task; readonly slices: readonly Slice[] }
-  | { readonly kind: 'distrust'; readonly task: Task; readonly doubt: Observation }
-  | { readonly kind: 'give way'; readonly readings: readonly UnderWay[] }
-  | { readonly kind: 'share'; readonly shares: ReadonlyMap<Task, Share> }
-  | { readonly kind: 'look at the limit' }
-  | { readonly kind: 'settle'; readonly asked: Asked }
-  /**
-   * `wakeAt`: when the first task that pauses goes on; `askAt`: when the agenda may ask the next question. Null where none does; then only an answer
-   * changes anything.
-   */
-  | { readonly kind: 'wait'; readonly wakeAt: number | null; readonly askAt: number | null; readonly pace?: Pace };
-
-/** What a sync may read again: everything, or what so many requests pay for; null: nothing, as nothing is left of the limit. */
-export type Share = 'everything' | number | null;
+import { type Agenda, freeFor, isSeenLately, paceRule } from './agenda.ts';
+import type { Act, Share, State } from './state.ts';
 
 /** The loop looks again after this time where nothing can be asked now. */
 const LATER_MS = 2 * SECOND;
@@ -91,10 +43,9 @@ export function next(state: State): Act {
       held.set(task.resource, Math.min(rank(task), held.get(task.resource) ?? Number.POSITIVE_INFINITY));
       const readings = below(state, task);
       if (readings.length > 0) return { kind: 'give way', readings };
-    } else if (isPause(act)) {
-      if (!task.progress.pauses.has(act.until)) return { kind: 'pause', task, until: act.until };
+    } else if (act.kind === 'pause' && task.progress.pauses.has(act.until))
       wakeAt = Math.min(act.until, wakeAt ?? act.until);
-    } else return act;
+    else return act;
   }
   const act = askOfItself(state);
   return act.kind === 'wait' ? { ...act, wakeAt } : act;
@@ -122,7 +73,7 @@ function orFailure<T>(task: Task, decide: () => T): T | Act {
 }
 
 /** What a task does next. */
-function serve(state: State, task: Task): Act | Pause | 'blocked' {
+function serve(state: State, task: Task): Act | 'blocked' {
   const { now, rules, lists } = state;
   const { resource, failure } = task;
   // Start nothing more if the source is down, or if the list as a whole has changed.
@@ -142,7 +93,8 @@ function serve(state: State, task: Task): Act | Pause | 'blocked' {
     absent: isAbsent(task, now),
     monthsHold: !task.full && monthsHold(resource, lists, now),
   });
-  if (next === 'blocked' || isPause(next)) return next;
+  if (next === 'blocked') return next;
+  if (isPause(next)) return { kind: 'pause', task, until: next.until };
   if (next !== 'done') return { kind: 'ask', task, choice: next };
   return distrust(task) ?? { kind: hasToRecount(task) ? 'recount' : 'end', task };
 }
