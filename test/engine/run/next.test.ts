@@ -142,15 +142,18 @@ class Play {
   carryOut(act: Exclude<Act, { kind: 'wait' }>): void {
     switch (act.kind) {
       case 'ask':
-        return this.begin(act.task, act.choice);
+        this.begin(act.task, act.choice);
+        return;
       case 'end':
       case 'recount':
         expect(act.task.underWay.size).toBe(0);
-        return void this.tasks.splice(this.tasks.indexOf(act.task), 1);
+        this.tasks.splice(this.tasks.indexOf(act.task), 1);
+        return;
       case 'fail':
         throw act.error;
       case 'pause':
-        return void act.task.progress.pauses.add(act.until);
+        act.task.progress.pauses.add(act.until);
+        return;
       case 'give way':
         for (const { room } of act.readings) room.abort();
         return;
