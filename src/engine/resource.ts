@@ -42,6 +42,8 @@ export interface Resource extends List {
   total: number | null | undefined;
   /** What the source counted in the windows read last, the newest last. */
   countedWindows: readonly CountedWindow[];
+  /** The longest reading of a window that came without a count lately, and when it was granted (epoch ms). */
+  shownLately: { readonly rows: number; readonly at: number } | null;
 }
 
 export async function openResource(
@@ -68,6 +70,7 @@ export async function openResource(
     missing: null,
     total: undefined,
     countedWindows: [],
+    shownLately: null,
   };
   await refreshResource(database, resource);
   return resource;

@@ -1,5 +1,6 @@
 import type { Wish } from '../../src/engine/agenda/choice.ts';
 import type { List } from '../../src/engine/coverage/list.ts';
+import { slicingOf } from '../../src/engine/job.ts';
 import { profileOf } from '../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../src/engine/profile/strategy.ts';
 import type { Entry } from '../../src/engine/slices/coverage-entry.ts';
@@ -115,7 +116,9 @@ export function entryOf(recorded: RecordedEntry): Entry {
 
 export function listOf({ resource, traits, entries, total }: RecordedList): List {
   const job = JOBS[resource];
-  const profile = profileOf(Object.entries(traits).map(([trait, value]) => ({ trait, value })));
+  // What the recorder's engine did not note: windows of that length would not have been gathered.
+  const noted = total === null ? { [`longest ${slicingOf(job, 'date')?.field}`]: '1000' } : {};
+  const profile = profileOf(Object.entries({ ...noted, ...traits }).map(([trait, value]) => ({ trait, value })));
   return {
     job,
     profile,

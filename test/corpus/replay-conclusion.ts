@@ -121,7 +121,16 @@ function conclude(recorded: RecordedConclusion, script: Script): Effect[] {
       }
       break;
     case 'split':
-      apply(coversOf(splitEntry(list, slice, end.into.map(parseSlice) as DateSlice[], end.total)));
+      apply(
+        coversOf(
+          splitEntry(
+            list,
+            slice,
+            end.into.map(text => ({ slice: parseSlice(text) as DateSlice, stored: null })),
+            end.total,
+          ),
+        ),
+      );
       break;
     case 'larger':
       apply(coversOf(growParts(list, slice, end.total)));

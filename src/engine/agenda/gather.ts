@@ -1,11 +1,11 @@
 import { DAY } from '../../clock.ts';
-import { type List, mostInWindow, pageSize, partition } from '../coverage/list.ts';
+import { type List, pageSize } from '../coverage/list.ts';
+import { isDoubtful, measureOf, mostTogether } from '../coverage/uncounted.ts';
 import { isSingleBody } from '../profile/strategy.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { byIds } from '../slices/id-ranges.ts';
 import { type DateSlice, type IdSlice, overlap, sliceText } from '../slices/slice.ts';
 import { type Choice, type ListInUse, MOST_PAGES, type Next } from './choice.ts';
-import { least } from './next-slice.ts';
 
 /** Neighbours that are due too are read in the same chain of answers. `chain`: the task may read more than one answer of it. */
 export function chainIds(
@@ -49,7 +49,7 @@ export function gatherDates(
   const measure = measureLength(list, best, { counted, done });
   if (measure) return [...list.reading].some(each => overlap(each, measure.slice)) ? 'blocked' : measure;
   const pages = isSingleBody(list.profile) || list.profile.ids === 'no' ? 1 : MOST_PAGES;
-  const most = Math.min(pages * pageSize(list) * 0.85, mostInWindow(list));
+  const most = Math.min(pages * pageSize(list) * 0.85, mostTogether(list));
   if (best.rows === null || best.rows > most) return alone;
   const windows = due
     .filter((entry): entry is Window => entry.slice.by === 'date')
@@ -70,42 +70,15 @@ export function gatherDates(
   return { slice, answers: MOST_PAGES, gathered: true, counted };
 }
 
-/**
- * A day that may have been cut off is asked for together with the nearest window that has rows: if the source shows more rows than ever, it
- * did not cut off the day. Null for other slices, where no other window has rows, and where that was asked for.
- */
+/** Whether the source shows more rows at once than it ever did, where that was not asked and would show that it did not cut off the day. */
 export function measureLength(
   list: List,
-  day: Entry,
+  { slice, rows }: Entry,
   { counted, done }: { counted: boolean; done: ReadonlySet<string> },
 ): Choice | null {
-  if (!isDay(day) || (day.rows ?? 0) <= mostInWindow(list)) return null;
-  const others = partition(list).filter(
-    (entry): entry is Window =>
-      entry !== day && entry.slice.by === 'date' && entry.provenAt !== null && entry.rows !== 0,
-  );
-  const nearest = least(others, ({ slice }) => apart(slice, day.slice));
-  if (nearest === undefined) return null;
-  const slice = spanOf(nearest.slice, day.slice);
-  if (done.has(sliceText(slice))) return null;
-  return { slice, answers: MOST_PAGES, gathered: false, counted, asks: 'length' };
-}
-
-const isDay = (entry: Entry): entry is Window => entry.slice.by === 'date' && entry.slice.from === entry.slice.to;
-
-const inOrder = (a: DateSlice, b: DateSlice) =>
-  (a.from ?? '') < (b.from ?? '') ? ([a, b] as const) : ([b, a] as const);
-
-/** Both windows and all between them. */
-function spanOf(a: DateSlice, b: DateSlice): DateSlice {
-  const [older, newer] = inOrder(a, b);
-  return { by: 'date', from: older.from, to: newer.to };
-}
-
-/** Milliseconds from the last day of the older window to the first of the newer one. */
-function apart(a: DateSlice, b: DateSlice): number {
-  const [older, newer] = inOrder(a, b);
-  return Date.parse(newer.from ?? '') - Date.parse(older.to ?? '');
+  const measure = slice.by === 'date' && isDoubtful(list, slice, rows ?? 0) ? measureOf(list, slice) : null;
+  if (measure === null || done.has(sliceText(measure))) return null;
+  return { slice: measure, answers: MOST_PAGES, gathered: false, counted, asks: 'length' };
 }
 
 function meets(a: Window | undefined, b: Window | undefined): boolean {

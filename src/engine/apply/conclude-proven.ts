@@ -12,7 +12,6 @@ import {
 } from '../coverage/prove.ts';
 import { lacksHalf } from '../deletion/is-deleted.ts';
 import type { LackedRow } from '../deletion/lag.ts';
-import { MOST_LEFT } from '../profile/list-end.ts';
 import type { Observation } from '../profile/observation.ts';
 import { doubtfulEdges } from '../profile/observe-edges.ts';
 import type { End } from '../read/step.ts';
@@ -33,7 +32,7 @@ import { changeCoverage, remember, resourceIn, type TransactionEffects } from '.
 
 /**
  * A slice was shown in full: marks the rows it lacked as missing, renews its coverage, and deletes what a complete cover lacks. Returns the
- * end that applies instead, if it lacked too many to be believed; see `ifLacking`.
+ * end that applies instead, if what it lacked is not believed; see `ifLacking`.
  */
 export async function concludeProven(
   tx: Db,
@@ -52,7 +51,7 @@ export async function concludeProven(
     for (const doubt of doubts) await remember(tx, effects, task, doubt);
     return null;
   }
-  if (end.ifLacking && lacked.length > MOST_LEFT && !task.reportOnly) return end.ifLacking;
+  if (end.ifLacking && lacked.length > 0 && !task.reportOnly) return end.ifLacking;
   if (lacked.length > 0) {
     const mayBe = await unreadableIn(tx, effects, slice, step.unreadable);
     const half = lacksHalf(lacked.length, await countIn(tx, resource, slice, startedAt));

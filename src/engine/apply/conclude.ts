@@ -3,20 +3,21 @@ import { isNumberedKey, isUnreadableKey } from '../../source/paging/row-key.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { REPORT } from '../../warehouse/ledgers/cursors.ts';
 import { forgetLacked, markMissing, markSeen } from '../../warehouse/rows/missing-rows.ts';
-import { readStoredAt } from '../../warehouse/rows/stored-rows.ts';
+import { countRows, readStoredAt } from '../../warehouse/rows/stored-rows.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
 import { contradictions, type SeenAgain, undatedRow } from '../deletion/contradiction.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { believed } from '../deletion/lag.ts';
+import type { Observation } from '../profile/observation.ts';
 import { type Step, startOf } from '../read/step.ts';
-import { placeOf } from '../resource.ts';
-import { sliceText } from '../slices/slice.ts';
+import { placeOf, type Resource } from '../resource.ts';
+import { type DateSlice, sliceText } from '../slices/slice.ts';
 import { giveUp, noteDoubt, noteMiscount } from '../task/progress.ts';
 import { concludeProven } from './conclude-proven.ts';
 import { concludeTargeted } from './conclude-targeted.ts';
 import { concludeTotal } from './conclude-total.ts';
 import type { Ended, Outcome } from './outcome.ts';
-import { remove } from './settle-missing.ts';
+import { membersOf, remove } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /** Applies what follows from a step, in the transaction that writes its rows: cursor, missing rows, deletions, coverage. */
@@ -52,7 +53,7 @@ function keepPlace({ readings }: TransactionEffects, step: Step, shown: readonly
 }
 
 async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, outcome: Outcome): Promise<void> {
-  const { task, slice, end } = step;
+  const { resource, task, slice, end } = step;
   switch (end.kind) {
     case 'proven': {
       const instead = await concludeProven(tx, effects, { ...step, end }, outcome);
@@ -65,7 +66,10 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
     case 'total':
       return concludeTotal(tx, effects, { ...step, end });
     case 'split':
-      return changeCoverage(effects, splitEntry(resourceIn(effects), slice, end.into, end.total));
+      return changeCoverage(
+        effects,
+        splitEntry(resourceIn(effects), slice, await storedIn(tx, resource, end.into), end.total),
+      );
     case 'larger':
       return changeCoverage(effects, growParts(resourceIn(effects), slice, end.total));
     case 'unproven': {
@@ -87,12 +91,33 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
           outcome,
         );
       if (task.reportOnly) return;
+      if (rows !== undefined && resource.dates) await remember(tx, effects, task, lowered(resource.dates.field, rows));
       const dueReason = `not proven: ${end.reason}`;
       return changeCoverage(effects, {
         put: parts.map(entry => ({ ...entry, readAt: stampMs(startedAt), rows: rows ?? entry.rows, dueReason })),
       });
     }
   }
+}
+
+/** So many rows may be all that the source shows at once, whatever it showed before. */
+const lowered = (field: string, rows: number): Observation => ({
+  trait: `longest ${field}`,
+  value: `${rows}` as const,
+  evidence: `a reading by ${field} showed ${rows} rows and may have been cut off`,
+});
+
+/** How many rows of each window are stored; null where rows do not show their date. */
+async function storedIn(
+  tx: Db,
+  resource: Resource,
+  windows: readonly DateSlice[],
+): Promise<{ slice: DateSlice; stored: number | null }[]> {
+  if (resource.strategy.membership === 'window') return windows.map(slice => ({ slice, stored: null }));
+  const parts = [];
+  for (const slice of windows)
+    parts.push({ slice, stored: (await countRows(tx, resource.table, membersOf(resource, slice))).rows });
+  return parts;
 }
 
 /** The source answered 404 for the row's own address. */

@@ -1,5 +1,4 @@
-import { type Job, mayBeAbsent, slicingOf } from '../job.ts';
-import { mostBelieved } from '../profile/list-end.ts';
+import { type Job, mayBeAbsent } from '../job.ts';
 import type { SourceProfile } from '../profile/source-profile.ts';
 import type { Strategy } from '../profile/strategy.ts';
 import { type Entry, NOT_OFFERED } from '../slices/coverage-entry.ts';
@@ -43,12 +42,6 @@ export function partition({ strategy, entries }: List): Entry[] {
 export function oldestProof(list: List): number | null {
   const proofs = partition(list).map(entry => entry.provenAt);
   return proofs.includes(null) ? null : Math.min(...(proofs as number[]));
-}
-
-/** Rows of a window that are believed without a count; see `mostBelieved`. Infinite where every window was counted. */
-export function mostInWindow({ profile: { longest }, job }: List): number {
-  const rows = longest.get(slicingOf(job, 'date')?.field ?? '');
-  return rows === undefined ? Number.POSITIVE_INFINITY : mostBelieved(rows);
 }
 
 /** The slices read at every sync, with what is known of them. */

@@ -116,16 +116,26 @@ export function proveInterval(
   return { removed: cut.map(({ range }) => range.slice), put };
 }
 
-/** A slice that is too large is cut: each part inherits its proof and an equal share of its history. `total`: the rows it is said to have. */
-export function splitEntry(list: List, slice: Slice, into: readonly DateSlice[], total: number | null): CoverageChange {
+/**
+ * A slice that is too large is cut: each part inherits its proof and an equal share of its history. `stored`: rows of each part that are stored,
+ * null if that is not known. `total`: the rows that the slice is said to have.
+ */
+export function splitEntry(
+  list: List,
+  slice: Slice,
+  into: readonly { readonly slice: DateSlice; readonly stored: number | null }[],
+  total: number | null,
+): CoverageChange {
   const parent = list.entries.get(sliceText(slice));
-  const rows = Math.ceil((total ?? parent?.rows ?? pageSize(list)) / into.length);
-  const put = into.map(part => ({
+  const known = into.reduce((sum, { stored }) => sum + (stored ?? 0), 0);
+  const all = total ?? (into.some(({ stored }) => stored === null) ? (parent?.rows ?? pageSize(list)) : known);
+  const share = Math.ceil(Math.max(all - known, 0) / into.length);
+  const put = into.map(({ slice: part, stored }) => ({
     slice: part,
     provenAt: parent?.provenAt ?? null,
     readAt: parent?.readAt ?? null,
-    requests: requestsFor(list, rows),
-    rows,
+    requests: requestsFor(list, (stored ?? 0) + share),
+    rows: (stored ?? 0) + share,
     changed: (parent?.changed ?? 0) / into.length,
     hoursWatched: parent?.hoursWatched ?? 0,
     dueSince: parent?.dueSince ?? null,

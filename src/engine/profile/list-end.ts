@@ -118,11 +118,8 @@ export const isIdOrder = (order: Order | null): boolean => order === 'id-desc' |
 /** New rows come at the start of the list. */
 export const isNewestFirst = (order: Order | null): boolean => order === 'id-desc' || order === 'updated-desc';
 
-/** No source cuts an answer below the page size that its document names as the default. */
-export const LEAST_CUT = 20;
-
 /** So many rows of a reading without a count are believed: one as long as the longest by the same filter may have been cut off. */
-export const mostBelieved = (longest = 0): number => Math.max(longest, LEAST_CUT) - 1;
+export const mostBelieved = (longest = 0): number => Math.max(longest - 1, 0);
 
 /** What a reading by this filter says of the rows that such a reading may have; without a count only. */
 export function observeLongest(longest: ReadonlyMap<string, number>, field: string, rows: number): Observation[] {

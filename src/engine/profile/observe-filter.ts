@@ -50,6 +50,10 @@ export const daysText = ({ from, to }: AskedDays): string => `${from ?? ''}..${t
 
 export const needsBothDates = (evidence: string): Observation => ({ trait: 'date bounds', value: 'both', evidence });
 
+/** Once this is known, windows are asked for by just their days. */
+export const narrows = ({ dateFrom, dateTo }: SourceProfile, { trait, value }: Observation): boolean =>
+  value === 'inclusive' && ((trait === 'date from' && dateFrom !== value) || (trait === 'date to' && dateTo !== value));
+
 /** An observation that says that the filter cannot be trusted, so that nothing follows from the answer. */
 export const isDistrust = ({ trait, value }: Observation): boolean =>
   trait === 'date filter' ||

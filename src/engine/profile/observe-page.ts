@@ -1,9 +1,11 @@
 import { COMMON_CAPS } from '../../source/paging/page-count.ts';
-import { LEAST_CUT } from './list-end.ts';
 import type { Observation } from './observation.ts';
 import type { ObservedPage } from './observed-page.ts';
 import { distinctRows, fullLength, hasMoreRowsThan, isFull, keepsOwnSize } from './page-length.ts';
 import type { SourceProfile } from './source-profile.ts';
+
+/** No source's pages are shorter than the default that its document names. */
+const LEAST_PAGE = 20;
 
 export interface PageObservationContext {
   /** The field that holds a row's id. */
@@ -77,7 +79,7 @@ function observePageSize(profile: SourceProfile, page: ObservedPage, filled: Obs
   // A page as long as asked for shows no maximum, unless more was asked for than ever before.
   if (size === known || (size === shown.limit && known !== null && known > size)) return [];
   // Nor does one that is shorter than any source's, where it is known to show more: it had lost rows.
-  if (size < LEAST_CUT && known !== null && known >= LEAST_CUT) return [];
+  if (size < LEAST_PAGE && known !== null && known >= LEAST_PAGE) return [];
   const evidence = `asked for ${shown.limit} rows, got ${size}${isLonger ? '' : ' with more to come'}`;
   return [{ trait: 'page size', value: `${size}`, evidence }];
 }

@@ -130,4 +130,4 @@ const withFilter = ({ ignoredFilters }: SourceProfile, field: string): Partial<S
   ignoredFilters.has(field) ? {} : { ignoredFilters: new Set([...ignoredFilters, field]) };
 
 const withLongest = ({ longest }: SourceProfile, field: string, rows: number): Partial<SourceProfile> =>
-  (longest.get(field) ?? 0) >= rows ? {} : { longest: new Map([...longest, [field, rows]]) };
+  longest.get(field) === rows ? {} : { longest: new Map([...longest, [field, rows]]) };

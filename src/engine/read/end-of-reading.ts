@@ -1,6 +1,5 @@
 import type { Outcome, Reading, ReadingContext } from '../../source/paging/stable-reading.ts';
-import { mostBelieved } from '../profile/list-end.ts';
-import type { SourceProfile } from '../profile/source-profile.ts';
+import { mostUncounted } from '../coverage/uncounted.ts';
 import { isIdOrdered, isSingleBody } from '../profile/strategy.ts';
 import { isContentKeyed } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
@@ -8,7 +7,7 @@ import type { Task } from '../task/task.ts';
 import { fullPage, type PageAnswer } from './fetch-page.ts';
 import { mayBeCut } from './observe-answer.ts';
 import type { End } from './step.ts';
-import type { PageReading } from './window-reading.ts';
+import { capped, type PageReading } from './window-reading.ts';
 
 /** What is known of the list. It can change between pages, as their steps are committed. */
 export function contextOf(
@@ -25,7 +24,7 @@ export function contextOf(
     canCut: plan.cut !== undefined,
     isIdOrdered: isIdOrdered(resource.profile),
     cutsIfCountDiffers: plan.gathered === true || (progress.tries.get(sliceText(plan.slice)) ?? 0) > 0,
-    mostBelieved: plan.slice.by === 'date' && !plan.measures ? mostBelieved(longestOf(resource.profile, plan)) : null,
+    mostBelieved: plan.slice.by === 'date' && !plan.measures ? mostUncounted(resource, plan.slice) : null,
   };
 }
 
@@ -40,9 +39,8 @@ export function endOf(plan: PageReading, outcome: Outcome, startedAt: string): E
       return plan.cut(outcome.total, outcome.shown);
     case 'capped':
       return {
-        ...unproven(reasonOf(outcome), startedAt),
+        ...capped(outcome.rows, startedAt, plan.mayProve),
         ...(plan.slice.by === 'date' && { rows: outcome.rows }),
-        ...(!plan.mayProve && { givenUp: true }),
       };
     case 'never stable':
       // Further passes would prove nothing either.
@@ -54,16 +52,10 @@ export function endOf(plan: PageReading, outcome: Outcome, startedAt: string): E
   }
 }
 
-/** Rows of the longest reading by the same filter; all time has none. */
-const longestOf = ({ longest }: SourceProfile, { query, asked }: PageReading): number | undefined =>
-  asked === undefined || Object.keys(query).length === 0 ? undefined : longest.get(asked.field);
-
 export const unproven = (reason: string, startedAt: string) => ({ kind: 'unproven', reason, startedAt }) as const;
 
-function reasonOf(outcome: Exclude<Outcome, { kind: 'complete' | 'cut' }>): string {
+function reasonOf(outcome: Exclude<Outcome, { kind: 'complete' | 'cut' | 'capped' }>): string {
   switch (outcome.kind) {
-    case 'capped':
-      return `the source returned exactly ${outcome.rows} rows and no further page, so more may be hidden`;
     case 'unsteady':
       return 'the list changed while it was read';
     case 'count differs':

@@ -1,3 +1,4 @@
+import { stampMs } from '../../clock.ts';
 import { MAX_PAGES } from '../../source/paging/page-count.ts';
 import {
   endPass,
@@ -13,7 +14,7 @@ import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { observeCounts, observeValueCount } from '../profile/counts.ts';
 import { observeLongest } from '../profile/list-end.ts';
 import type { Observation } from '../profile/observation.ts';
-import { isDistrust, observeDateFilter, observeValueFilter } from '../profile/observe-filter.ts';
+import { isDistrust, narrows, observeDateFilter, observeValueFilter } from '../profile/observe-filter.ts';
 import { observeGrowth, pagingIgnored, UNTIL_EMPTY } from '../profile/observe-page.ts';
 import type { Resource } from '../resource.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
@@ -31,7 +32,7 @@ import {
 import { observeAnswer } from './observe-answer.ts';
 import { byCertainty, parseRows } from './parse-rows.ts';
 import type { End, Step } from './step.ts';
-import type { PageReading } from './window-reading.ts';
+import { type PageReading, rowsShownLately } from './window-reading.ts';
 
 /** Pages of a slice, unless it cannot be cut any further. */
 export const MOST_PAGES = 10;
@@ -83,6 +84,8 @@ interface Progress {
   readonly reading: Reading;
   /** Page 1 of this reading, unless it was read before a restart. */
   readonly first: PageAnswer | null;
+  /** Its first page taught that fewer days can be asked for. */
+  readonly narrower?: Observation | undefined;
   /** Rows that can be told from equal ones only at the end of the pass. */
   readonly held: readonly Row[];
   /** Requests for answers that were discarded and requested again. */
@@ -120,10 +123,12 @@ function takeAnswer(
     ...observe(resource, plan, answer, { reading, read, first: progress.first, rows: certain }),
     // What lies behind the end of a list may come without a count.
     ...observeMiscount(resource, plan.slice, meta ?? progress.first?.meta, outcome),
-    ...observeLength(resource, plan, read),
+    ...observeLength(task, plan, read),
   ];
+  const narrower = isAtStart(reading) ? learnt.find(each => narrows(resource.profile, each)) : progress.narrower;
   const distrust = isAtStart(reading) ? learnt.find(isDistrust) : undefined;
-  const end = distrust ? unproven(distrust.evidence, grantedAt) : outcome && endOf(plan, outcome, position.startedAt);
+  const doubt = distrust ?? (isTooLong(outcome) ? narrower : undefined);
+  const end = doubt ? unproven(doubt.evidence, grantedAt) : outcome && endOf(plan, outcome, position.startedAt);
   const step: Step = {
     resource,
     task,
@@ -140,12 +145,17 @@ function takeAnswer(
   const next: Progress = {
     reading: read.reading,
     first: isAtStart(reading) ? answer : progress.first,
+    narrower,
     // A pass that starts over also counts equal rows from the start.
     held: read.reading.startedAt === null ? [] : held,
     droppedRequests: 0,
   };
   return { progress: next, step };
 }
+
+/** Without a count, the reading was too long to be believed. */
+const isTooLong = (outcome: Outcome | null): boolean =>
+  outcome?.kind === 'capped' || (outcome?.kind === 'cut' && outcome.total === null);
 
 /** A complete reading has counted all its rows, so equal ones can be told apart. */
 const rowsAtEnd = (rows: readonly Row[], held: readonly Row[], { kind }: End): readonly Row[] =>
@@ -188,11 +198,14 @@ function observeCount(resource: Resource, { asked }: PageReading, { meta }: Page
 }
 
 /** How long the reading of a window without a count became: it tells what the source shows at least. */
-function observeLength({ profile }: Resource, { query, asked }: PageReading, read: ReadPage): Observation[] {
+function observeLength(task: Task, { query, asked }: PageReading, read: ReadPage): Observation[] {
   const { outcome, reading } = read;
   const { totalPages, shown } = reading.pager;
   if (outcome === null || asked === undefined || totalPages !== null || Object.keys(query).length === 0) return [];
-  return observeLongest(profile.longest, asked.field, shown.size);
+  const { resource } = task;
+  const at = stampMs(reading.startedAt as string);
+  if (shown.size >= rowsShownLately(task, at)) resource.shownLately = { rows: shown.size, at };
+  return observeLongest(resource.profile.longest, asked.field, shown.size);
 }
 
 /** The list of a value ended, or repeated its first page, before it had shown as many rows as its count. */

@@ -45,7 +45,7 @@ export type End =
       readonly startedAt: string;
       readonly narrow?: readonly Edge[];
       readonly reached?: Reached | undefined;
-      /** What follows instead if a window without a count lacks many stored rows: the source may show less of it than before. */
+      /** What follows instead if a window without a count lacks stored rows: the source may show fewer rows at once than before. */
       readonly ifLacking?: End | undefined;
     }
   /** The slice is too large for one reading. `total`: the source's count of its rows. */

@@ -1,13 +1,14 @@
+import { MINUTE, stampMs } from '../../clock.ts';
 import type { Reached } from '../../source/paging/stable-reading.ts';
 import type { Choice } from '../agenda/choice.ts';
-import { mostInWindow, partition } from '../coverage/list.ts';
-import { LEAST_CUT } from '../profile/list-end.ts';
+import { partition } from '../coverage/list.ts';
+import { isAlone, isDoubtful, measureOf } from '../coverage/uncounted.ts';
 import type { Edge } from '../profile/observation.ts';
 import type { AskedDays } from '../profile/observe-filter.ts';
 import { narrowEdges } from '../profile/strategy.ts';
 import type { Resource } from '../resource.ts';
 import { type Day, holds, NEWEST, OLDEST, splitWindow, widened } from '../slices/date-windows.ts';
-import type { DateSlice, Slice } from '../slices/slice.ts';
+import { type DateSlice, type Slice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { knownRows } from './observe-answer.ts';
 import type { End } from './step.ts';
@@ -54,7 +55,7 @@ export function askForWindow(
 function isCostly(resource: Resource, window: DateSlice, day: Day | null): boolean {
   if (day === null) return false;
   const beside = partition(resource).find(({ slice }) => slice.by === 'date' && holds(slice, day));
-  return knownRows(resource, window) + (beside?.rows ?? 0) > mostInWindow(resource);
+  return isDoubtful(resource, window, knownRows(resource, window) + (beside?.rows ?? 0));
 }
 
 /** How to read a window: all its pages, or only the first if there are too many. */
@@ -66,21 +67,46 @@ export function windowReading(
 ): PageReading {
   const { query, asked, narrow } = askForWindow(task, window);
   if (asks === 'length') return { slice: window, query, asked, measures: true, whenRead: measured };
+  const { resource } = task;
   const cut = gathered ? gatherLess : cutWindow(window, today);
-  const ifLacking = ({ rows, counted }: Reached) =>
-    counted || rows === null || rows < LEAST_CUT ? undefined : cut?.(null, rows);
+  const proves = mayProve(task, window);
+  const ifLacking = ({ rows, counted }: Reached, startedAt: string) =>
+    counted || rows === null || isAlone(resource, window) || rows < rowsShownLately(task, stampMs(startedAt))
+      ? undefined
+      : (cut?.(null, rows) ?? { ...capped(rows, startedAt, proves), rows });
   return {
     slice: window,
     query,
     asked,
     whenRead: (startedAt, reached) => ({
       ...{ kind: 'proven', slice: window, startedAt, narrow },
-      ifLacking: reached && ifLacking(reached),
+      ifLacking: reached && ifLacking(reached, startedAt),
     }),
     gathered,
     cut,
-    mayProve: knownRows(task.resource, window) <= mostInWindow(task.resource),
+    mayProve: proves,
   };
+}
+
+/** How long ago a longer reading of the same task may have begun to show that this one is not cut off. */
+const LATELY_MS = 10 * MINUTE;
+
+export const rowsShownLately = ({ resource: { shownLately }, since }: Task, at: number): number =>
+  shownLately !== null && shownLately.at >= Math.max(at - LATELY_MS, since) ? shownLately.rows : 0;
+
+/** The reading may have been cut off, and no smaller slice can be asked for. */
+export const capped = (rows: number, startedAt: string, mayProve = false) =>
+  ({
+    kind: 'unproven',
+    reason: `the source returned exactly ${rows} rows and no further page, so more may be hidden`,
+    startedAt,
+    ...(!mayProve && { givenUp: true as const }),
+  }) as const;
+
+/** A longer reading may yet show that this one is not cut off, or that no other window has rows. */
+function mayProve({ resource, progress }: Task, window: DateSlice): boolean {
+  const measure = measureOf(resource, window);
+  return measure === null ? !isAlone(resource, window) : !progress.done.has(sliceText(measure));
 }
 
 const measured = (startedAt: string): End => ({ kind: 'targeted', complete: false, startedAt });

@@ -94,7 +94,16 @@ test('however windows are cut and proven, they stay a partition, and only days t
         const { slice } = parts[choice % parts.length] as { slice: Slice };
         const into = cut ? splitWindow(slice as DateSlice, TODAY) : null;
         const at = (index + 1) * 1000;
-        if (into) list = after(list, splitEntry(list, slice, into, null));
+        if (into)
+          list = after(
+            list,
+            splitEntry(
+              list,
+              slice,
+              into.map(part => ({ slice: part, stored: index % 3 === 0 ? null : index })),
+              null,
+            ),
+          );
         else {
           const stored = partsIn(list, slice).map(entry => ({ entry, stored: { rows: 5, changed: 1 } }));
           list = after(list, proveParts(list, stored, { at, lacked: 0 }));

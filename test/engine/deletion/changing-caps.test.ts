@@ -43,6 +43,34 @@ test('a cap that appears deletes no row of a date window', async () => {
   await sandbox.close();
 });
 
+test.each([
+  { cap: 100, lowered: 50, days: { '2024-05-05': 60, '2024-05-06': 30, '2025-03-01': 12 } },
+  { cap: 100, lowered: 50, days: { '2024-05-05': 54, '2024-05-06': 54, '2025-03-01': 54, '2025-03-09': 53 } },
+  { cap: 30, lowered: 12, days: { '2024-05-05': 16, '2024-05-06': 14, '2025-03-01': 13, '2025-03-09': 5 } },
+  { cap: 30, lowered: 7, days: { '2024-05-05': 10, '2024-07-06': 11, '2025-03-01': 8, '2025-03-09': 9 } },
+])('a cap lowered from $cap to $lowered rows deletes no row of a day', async ({ cap, lowered, days }) => {
+  const variants = { paging: 'whole', 'most-rows': `${cap}` as Variants['most-rows'] } as const;
+  const sandbox = await openSandbox({ size: { ...SIZE, transactions: 0 }, rateLimit: 0, variants });
+  for (const [date, rows] of Object.entries(days))
+    for (let n = 0; n < rows; n++)
+      sandbox.insert('transactions', {
+        ...{ type: 'Income', account_id: 1, category_id: 1, amount: n, description: '', date },
+      });
+  await withDatabase(async database => {
+    const gone = await countDeletions(database);
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['transactions'] });
+    const [first] = await serveOrders(engine, 'sync', { whole: true });
+    expect(first?.reason ?? first?.state).toBe('done');
+    sandbox.setVariants({ 'most-rows': `${lowered}` as Variants['most-rows'] });
+    for (let turn = 0; turn < 3; turn++) {
+      await serveOrders(engine, 'sync', { whole: true });
+      expect(await gone()).toEqual([]);
+    }
+    await engine.close();
+  });
+  await sandbox.close();
+});
+
 test('equal rows without an id are not deleted as more of them come and push others out', async () => {
   const variants = { paging: 'whole', 'other-ids': 'no', 'most-rows': '37' } as const;
   const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants });

@@ -33,7 +33,7 @@ async function check(database: Database, sandbox: Sandbox, resources: readonly T
 const idsOf = (sandbox: Sandbox, resource: 'tickets' | 'transactions' | 'invoices' | 'users'): number[] =>
   Array.from(sandbox.rows(resource), row => row.id).sort((a, b) => a - b);
 
-const CAPS = [37, 137, 300, 999, 1000, 1001, 2000];
+const CAPS = [4, 7, 11, 19, 37, 137, 300, 999, 1000, 1001, 2000];
 const PAGINGS = ['whole', 'no-meta'];
 const ORDERS = ['id-desc', 'id-asc'];
 const cases = CAPS.flatMap(cap => PAGINGS.flatMap(paging => ORDERS.map(order => ({ cap, paging, order }))));

@@ -82,4 +82,19 @@ describe.each([['whole'], ['no-meta']] as const)('a list without counts (paging=
     });
     for (const { requests } of all.slice(1)) expect(requests).toBeLessThanOrEqual(5);
   });
+
+  test.each([
+    ['one row', ['2024-05-05']],
+    ['rows of one day', ['2024-05-05', '2024-05-05', '2024-05-05']],
+    ['rows of days side by side', ['2024-05-05', '2024-05-06', '2024-05-07']],
+    ['rows of several months', ['2023-01-31', '2024-05-05', '2024-05-05', '2025-09-17', '2026-01-02']],
+    ['a day that has most of the rows', [...Array<string>(12).fill('2024-05-05'), '2024-05-09', '2024-06-01']],
+  ])('is read with few requests: %s', async (_name, days) => {
+    const all = await syncs(paging, 3, (sandbox, time) => {
+      if (time === 1) for (const day of days) add(sandbox, day, 1);
+    });
+    expect(all.map(({ state, complete }) => [state, complete])).toEqual(all.map(() => ['done', true]));
+    expect(all[0]?.requests).toBeLessThanOrEqual(30);
+    for (const { requests } of all.slice(1)) expect(requests).toBeLessThanOrEqual(6);
+  });
 });
