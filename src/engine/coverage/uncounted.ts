@@ -14,8 +14,11 @@ type Window = Entry & { readonly slice: DateSlice };
 export function mostUncounted(list: List, window: DateSlice): number {
   if (window.from === null && window.to === null) return 0;
   const most = mostBelieved(longestOf(list));
-  return isAlone(list, window) ? Math.max(most, MOST_ALONE) : most;
+  return Math.max(most, mostAlone(list, window));
 }
+
+/** So many rows are believed whatever other readings showed. */
+export const mostAlone = (list: List, window: DateSlice): number => (isAlone(list, window) ? MOST_ALONE : 0);
 
 /** A day, and every other window was seen to have no rows. */
 export const isAlone = (list: List, window: DateSlice): boolean =>

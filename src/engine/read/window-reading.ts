@@ -2,7 +2,7 @@ import { MINUTE, stampMs } from '../../clock.ts';
 import type { Reached } from '../../source/paging/stable-reading.ts';
 import type { Choice } from '../agenda/choice.ts';
 import { partition } from '../coverage/list.ts';
-import { isAlone, isDoubtful, measureOf } from '../coverage/uncounted.ts';
+import { isAlone, isDoubtful, measureOf, mostAlone } from '../coverage/uncounted.ts';
 import type { Edge } from '../profile/observation.ts';
 import type { AskedDays } from '../profile/observe-filter.ts';
 import { narrowEdges } from '../profile/strategy.ts';
@@ -70,10 +70,11 @@ export function windowReading(
   const { resource } = task;
   const cut = gathered ? gatherLess : cutWindow(window, today);
   const proves = mayProve(task, window);
-  const ifLacking = ({ rows, counted }: Reached, startedAt: string) =>
-    counted || rows === null || isAlone(resource, window) || rows < rowsShownLately(task, stampMs(startedAt))
-      ? undefined
-      : (cut?.(null, rows) ?? { ...capped(rows, startedAt, proves), rows });
+  const ifLacking = ({ rows, counted }: Reached, startedAt: string) => {
+    if (counted || rows === null || rows <= mostAlone(resource, window)) return undefined;
+    if (rows < rowsShownLately(task, stampMs(startedAt))) return undefined;
+    return cut?.(null, rows) ?? { ...capped(rows, startedAt, proves), rows };
+  };
   return {
     slice: window,
     query,
