@@ -66,6 +66,16 @@ export const variantPoints = {
     { honoured: 'they filter', ignored: 'none', 'pair-only': 'they filter only when both are given' },
     'honoured',
   ),
+  'date-span': point(
+    'The days that date_from and date_to select at most, without a word unless rejected.',
+    {
+      any: 'all of them',
+      'first-92': 'the first 92, or the last 92 up to date_to alone',
+      'last-92': 'the last 92 up to date_to',
+      'rejected-92': 'more are rejected, with the status of `validation`; both dates have to be given',
+    },
+    'any',
+  ),
   filters: point(
     'The effect of status, type, customer_id, account_id and department_id.',
     { honoured: 'they filter', ignored: 'none' },

@@ -8,6 +8,7 @@ import { type Table, tableIn } from '../warehouse/rows/tables.ts';
 import type { List } from './coverage/list.ts';
 import { type DateWindow, type Job, slicingOf } from './job.ts';
 import type { CountedWindow } from './profile/counts.ts';
+import type { LeftOut } from './profile/limited-span.ts';
 import { profileOf, type SourceProfile, UNKNOWN } from './profile/source-profile.ts';
 import { type Strategy, strategyFor } from './profile/strategy.ts';
 import { declareTable } from './records/declare-table.ts';
@@ -44,6 +45,8 @@ export interface Resource extends List {
   countedWindows: readonly CountedWindow[];
   /** The longest reading of a window that came without a count lately, and when it was granted (epoch ms). */
   shownLately: { readonly rows: number; readonly at: number } | null;
+  /** Rows that the filter may have left out of a window, and those of them that shorter windows have shown since. */
+  leftOut: readonly LeftOut[];
 }
 
 export async function openResource(
@@ -71,6 +74,7 @@ export async function openResource(
     total: undefined,
     countedWindows: [],
     shownLately: null,
+    leftOut: [],
   };
   await refreshResource(database, resource);
   return resource;

@@ -12,11 +12,12 @@ import {
 } from '../coverage/prove.ts';
 import { lacksHalf } from '../deletion/is-deleted.ts';
 import type { LackedRow } from '../deletion/lag.ts';
-import type { Observation } from '../profile/observation.ts';
+import { mayBeLeftOut, noteLeftOut, withDays } from '../profile/limited-span.ts';
 import { doubtfulEdges } from '../profile/observe-edges.ts';
 import type { End } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
-import { type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
+import { type Day, NEWEST, OLDEST } from '../slices/date-windows.ts';
+import { type DateSlice, type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { noteInterval } from '../task/progress.ts';
 import type { Ended, Outcome } from './outcome.ts';
 import { settleEnd } from './settle-end.ts';
@@ -32,7 +33,7 @@ import { changeCoverage, remember, resourceIn, type TransactionEffects } from '.
 
 /**
  * A slice was shown in full: marks the rows it lacked as missing, renews its coverage, and deletes what a complete cover lacks. Returns the
- * end that applies instead, if what it lacked is not believed; see `ifLacking`.
+ * end that applies instead, if what it lacked is not believed; see `doubtIn`.
  */
 export async function concludeProven(
   tx: Db,
@@ -45,13 +46,8 @@ export async function concludeProven(
   const { counts } = outcome;
   const { lacked: all, askAgainAt, recent, stored } = await lackedRows(tx, resource, { slice, seen, startedAt });
   const lacked = end.reached ? await settleEnd(tx, effects, task, end.reached, all) : all;
-  const doubts = task.reportOnly ? [] : await edgesInDoubt(tx, step, lacked);
-  if (doubts.length > 0) {
-    // The next reading pads these edges by a day; rows that it lacks as well are missing.
-    for (const doubt of doubts) await remember(tx, effects, task, doubt);
-    return null;
-  }
-  if (end.ifLacking && lacked.length > 0 && !task.reportOnly) return end.ifLacking;
+  const doubt = task.reportOnly ? null : await doubtIn(tx, effects, step, lacked);
+  if (doubt) return doubt.instead;
   if (lacked.length > 0) {
     const mayBe = await unreadableIn(tx, effects, slice, step.unreadable);
     const half = lacksHalf(lacked.length, await countIn(tx, resource, slice, startedAt));
@@ -85,24 +81,60 @@ export async function concludeProven(
   return null;
 }
 
-/** Unpadded edges of a window whose first or last day showed none of its stored rows. */
-async function edgesInDoubt(
+/** Why the stored rows that a window lacked may be there all the same, and what follows instead; null if they are missing. */
+async function doubtIn(
   tx: Db,
-  { resource: { dates, table }, seen, end }: Ended<'proven'>,
+  effects: TransactionEffects,
+  step: Ended<'proven'>,
   lacked: readonly LackedRow[],
-): Promise<Observation[]> {
-  const { slice, narrow = [] } = end;
-  if (lacked.length === 0 || narrow.length === 0 || !dates || slice.by !== 'date') return [];
-  const days = {
-    lacked: await valuesOf(
-      tx,
-      table,
-      dates.field,
-      lacked.map(({ key }) => key),
-    ),
+): Promise<{ instead: End | null } | null> {
+  const { resource, task, end } = step;
+  const { slice, narrow = [], ifLeftOut, ifLacking } = end;
+  if (lacked.length === 0 || slice.by !== 'date') return null;
+  const days = await daysOf(tx, step, lacked);
+  const doubts = days === null ? [] : doubtfulEdges(slice, narrow, daysIn(days));
+  if (doubts.length > 0) {
+    // The next reading pads these edges by a day; rows that it lacks as well are missing.
+    for (const doubt of doubts) await remember(tx, effects, task, doubt);
+    return { instead: null };
+  }
+  const leftOut = days === null || !ifLeftOut ? [] : leftOutOf(resource, slice, days);
+  if (leftOut.length > 0 && ifLeftOut) {
+    effects.afterCommit.push(() => {
+      resource.leftOut = noteLeftOut(resource.leftOut, slice, leftOut);
+    });
+    return { instead: ifLeftOut };
+  }
+  return ifLacking ? { instead: ifLacking } : null;
+}
+
+/** The days of stored rows that a window lacked and of those that it showed, by key. */
+interface Days {
+  readonly lacked: ReadonlyMap<string, Day>;
+  readonly shown: ReadonlyMap<string, Day>;
+}
+
+/** Null where rows do not lie in windows by their date. */
+async function daysOf(
+  tx: Db,
+  { resource: { dates, table, strategy }, seen }: Ended<'proven'>,
+  lacked: readonly LackedRow[],
+): Promise<Days | null> {
+  if (!dates || strategy.membership !== 'date') return null;
+  const keys = lacked.map(({ key }) => key);
+  return {
+    lacked: await valuesOf(tx, table, dates.field, keys),
     shown: await valuesOf(tx, table, dates.field, seen),
   };
-  return doubtfulEdges(slice, narrow, days);
+}
+
+const daysIn = ({ lacked, shown }: Days) => ({ lacked: [...lacked.values()], shown: [...shown.values()] });
+
+/** Lacked rows that the filter may have left out. */
+function leftOutOf({ profile, strategy }: Resource, { from, to }: DateSlice, { lacked, shown }: Days): string[] {
+  const asked = strategy.closesWindows ? { from: from ?? OLDEST, to: to ?? NEWEST } : { from, to };
+  const span = withDays(null, [...shown.values()]);
+  return [...lacked].filter(([, day]) => mayBeLeftOut(asked, day, span, profile)).map(([key]) => key);
 }
 
 /** Counts the stored rows of a slice, and those of them read since. */

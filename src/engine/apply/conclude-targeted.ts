@@ -49,8 +49,8 @@ export async function concludeTargeted(
   const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
   // The other rows may have a new value: the slices that may hold them become due.
-  const days = resource.dates ? await valuesOf(tx, resource.table, resource.dates.field, left) : [];
-  changeCoverage(effects, dueAfterLeaving(resourceIn(effects), slice, at, { keys: left, days }));
+  const days = resource.dates ? await valuesOf(tx, resource.table, resource.dates.field, left) : new Map();
+  changeCoverage(effects, dueAfterLeaving(resourceIn(effects), slice, at, { keys: left, days: [...days.values()] }));
 }
 
 /**

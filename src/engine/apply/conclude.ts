@@ -8,6 +8,7 @@ import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
 import { contradictions, type SeenAgain, undatedRow } from '../deletion/contradiction.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { believed } from '../deletion/lag.ts';
+import { observeLeftOut, withShown } from '../profile/limited-span.ts';
 import type { Observation } from '../profile/observation.ts';
 import { type Step, startOf } from '../read/step.ts';
 import { placeOf, type Resource } from '../resource.ts';
@@ -28,6 +29,13 @@ export async function conclude(tx: Db, effects: TransactionEffects, step: Step, 
     for (const rows of task.progress.justLacked.values()) for (const key of shown) rows.delete(key);
   });
   if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, effects, step, shown, outcome);
+  if (!task.reportOnly && resource.leftOut.length > 0 && step.slice.by === 'date') {
+    const leftOut = withShown(resource.leftOut, step.slice, shown);
+    for (const observed of observeLeftOut(leftOut)) await remember(tx, effects, task, observed);
+    effects.afterCommit.push(() => {
+      resource.leftOut = withShown(resource.leftOut, step.slice as DateSlice, shown);
+    });
+  }
   const keys = keepPlace(effects, step, shown);
   if (!task.reportOnly && step.beside) changeCoverage(effects, { put: step.beside });
   if (!end) return;

@@ -93,4 +93,4 @@ const KEEPS_READINGS: readonly Observation['trait'][] = ['fields', 'address answ
 
 /** Readings that did not add up may do so once this is known. */
 const teachesReading = ({ trait }: Observation): boolean =>
-  !KEEPS_READINGS.includes(trait) && !trait.startsWith('longest ');
+  !KEEPS_READINGS.includes(trait) && !trait.startsWith('longest ') && !trait.startsWith('days shown ');

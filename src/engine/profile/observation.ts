@@ -52,6 +52,8 @@ export type Observation = (
   | OneOf<Traits>
   /** `cut`: it shows at most so many rows of a value. */
   | { readonly trait: `filter ${string}`; readonly value: 'ignored' | 'cut' }
+  /** The most days between a row and the bound of its window (`from`, `to`; `both from`, `both to` if both dates were asked for). */
+  | { readonly trait: `days shown ${string}`; readonly value: `${number}` }
   /** Rows of the longest reading without a count that was filtered by this field. */
   | { readonly trait: `longest ${string}`; readonly value: `${number}` }
 ) & { readonly evidence: string };

@@ -32,6 +32,8 @@ export interface SourceProfile {
   readonly end: ListEnd | null;
   /** By field of the filter. */
   readonly longest: ReadonlyMap<string, number>;
+  /** By the bound of the window. */
+  readonly daysShown: ReadonlyMap<string, number>;
 }
 
 export const UNKNOWN: SourceProfile = {
@@ -59,6 +61,7 @@ export const UNKNOWN: SourceProfile = {
   ignoredFilters: new Set(),
   end: null,
   longest: new Map(),
+  daysShown: new Map(),
 };
 
 /** The profile once this was observed; the same object where it was known. */
@@ -122,12 +125,26 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
       return value === JSON.stringify(profile.end) ? {} : { end: JSON.parse(value) as ListEnd };
     default:
       if (trait.startsWith('filter ')) return withFilter(profile, trait.slice('filter '.length));
-      return trait.startsWith('longest ') ? withLongest(profile, trait.slice('longest '.length), Number(value)) : {};
+      for (const [start, property] of NUMBERS)
+        if (trait.startsWith(start)) return withNumber(profile, property, trait.slice(start.length), Number(value));
+      return {};
   }
 }
 
 const withFilter = ({ ignoredFilters }: SourceProfile, field: string): Partial<SourceProfile> =>
   ignoredFilters.has(field) ? {} : { ignoredFilters: new Set([...ignoredFilters, field]) };
 
-const withLongest = ({ longest }: SourceProfile, field: string, rows: number): Partial<SourceProfile> =>
-  longest.get(field) === rows ? {} : { longest: new Map([...longest, [field, rows]]) };
+/** Traits that are numbers, by how their names begin. */
+const NUMBERS = [
+  ['longest ', 'longest'],
+  ['days shown ', 'daysShown'],
+] as const;
+
+function withNumber(
+  profile: SourceProfile,
+  property: (typeof NUMBERS)[number][1],
+  of: string,
+  value: number,
+): Partial<SourceProfile> {
+  return profile[property].get(of) === value ? {} : { [property]: new Map([...profile[property], [of, value]]) };
+}

@@ -12,11 +12,19 @@ import {
 } from '../../source/paging/stable-reading.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { observeCounts, observeValueCount } from '../profile/counts.ts';
+import { observeDaysShown, type ShownDays, withDays } from '../profile/limited-span.ts';
 import { observeLongest } from '../profile/list-end.ts';
 import type { Observation } from '../profile/observation.ts';
-import { isDistrust, narrows, observeDateFilter, observeValueFilter } from '../profile/observe-filter.ts';
+import {
+  type AskedDays,
+  isDistrust,
+  narrows,
+  observeDateFilter,
+  observeValueFilter,
+} from '../profile/observe-filter.ts';
 import { observeGrowth, pagingIgnored, UNTIL_EMPTY } from '../profile/observe-page.ts';
 import type { Resource } from '../resource.ts';
+import type { Day } from '../slices/date-windows.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { contextOf, endOf, unproven } from './end-of-reading.ts';
@@ -49,7 +57,7 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
   const question: ListQuestion = { reader, task, slice, query };
   const stored = task.reportOnly ? undefined : resource.cursor.readings[sliceText(slice)];
   const reading = startReading({ ...RULES, limit: firstLimit(reader, resource) }, stored);
-  let progress: Progress = { reading, first: null, held: [], droppedRequests: 0 };
+  let progress: Progress = { reading, first: null, days: null, held: [], droppedRequests: 0 };
   for (;;) {
     const pages = pagesToRead(progress.reading);
     for await (const answer of fetchInOrder(reader, inTurn(pages), page => fetch(question, progress.reading, page))) {
@@ -84,6 +92,8 @@ interface Progress {
   readonly reading: Reading;
   /** Page 1 of this reading, unless it was read before a restart. */
   readonly first: PageAnswer | null;
+  /** The days of the rows that it has shown. */
+  readonly days: ShownDays | null;
   /** Its first page taught that fewer days can be asked for. */
   readonly narrower?: Observation | undefined;
   /** Rows that can be told from equal ones only at the end of the pass. */
@@ -118,12 +128,14 @@ function takeAnswer(
   }
   const shown = read.taken.isDuplicate ? { rows: [], bad: [], replaced: 0 } : parsed;
   const { certain, uncertain } = byCertainty(shown.rows);
+  const days = withDays(progress.days, daysIn(plan, parsed.rows));
   const held = uncertain.length > 0 ? [...progress.held, ...uncertain] : progress.held;
   const learnt = [
     ...observe(resource, plan, answer, { reading, read, first: progress.first, rows: certain }),
     // What lies behind the end of a list may come without a count.
     ...observeMiscount(resource, plan.slice, meta ?? progress.first?.meta, outcome),
     ...observeLength(task, plan, read),
+    ...(outcome === null || !isFiltered(plan) ? [] : observeDaysShown(resource.profile, plan.asked as AskedDays, days)),
   ];
   const narrower = isAtStart(reading) ? learnt.find(each => narrows(resource.profile, each)) : progress.narrower;
   const distrust = isAtStart(reading) ? learnt.find(isDistrust) : undefined;
@@ -145,6 +157,7 @@ function takeAnswer(
   const next: Progress = {
     reading: read.reading,
     first: isAtStart(reading) ? answer : progress.first,
+    days,
     narrower,
     // A pass that starts over also counts equal rows from the start.
     held: read.reading.startedAt === null ? [] : held,
@@ -197,11 +210,18 @@ function observeCount(resource: Resource, { asked }: PageReading, { meta }: Page
   return observeCounts(resource.profile, known, window);
 }
 
+/** A window that is asked for by its days; all time is not. */
+const isFiltered = ({ asked, query }: PageReading): boolean => asked !== undefined && Object.keys(query).length > 0;
+
+const daysIn = ({ asked }: PageReading, rows: readonly Row[]): Day[] =>
+  asked === undefined ? [] : rows.flatMap(({ values }) => values[asked.field] ?? []);
+
 /** How long the reading of a window without a count became: it tells what the source shows at least. */
-function observeLength(task: Task, { query, asked }: PageReading, read: ReadPage): Observation[] {
+function observeLength(task: Task, plan: PageReading, read: ReadPage): Observation[] {
+  const { asked } = plan;
   const { outcome, reading } = read;
   const { totalPages, shown } = reading.pager;
-  if (outcome === null || asked === undefined || totalPages !== null || Object.keys(query).length === 0) return [];
+  if (outcome === null || asked === undefined || totalPages !== null || !isFiltered(plan)) return [];
   const { resource } = task;
   const at = stampMs(reading.startedAt as string);
   if (shown.size >= rowsShownLately(task, at)) resource.shownLately = { rows: shown.size, at };

@@ -1,5 +1,6 @@
 import { isKind } from '../../errors.ts';
-import { isHalfOpen, needsBothDates } from '../profile/observe-filter.ts';
+import { type AskedDays, isHalfOpen, needsBothDates } from '../profile/observe-filter.ts';
+import { addDays, NEWEST, OLDEST } from '../slices/date-windows.ts';
 import type { Task } from '../task/task.ts';
 import { unproven } from './end-of-reading.ts';
 import type { Reader } from './fetch-page.ts';
@@ -7,7 +8,10 @@ import { readPages } from './read-pages.ts';
 import type { Step } from './step.ts';
 import type { PageReading } from './window-reading.ts';
 
-/** Reads a date window. If the source refuses one that is open on one side, the next readings send both dates. */
+/**
+ * Reads a date window. If the source refuses one that is open on one side, the next readings send both dates. If it then refuses a long one,
+ * its filter is not used any more: none could be asked for that reaches into an open past.
+ */
 export async function* readWindow(
   reader: Reader,
   task: Task,
@@ -17,8 +21,9 @@ export async function* readWindow(
   try {
     yield* readPages(reader, task, plan);
   } catch (error) {
-    const isRefused = isKind(error, 'refused') && plan.asked !== undefined && isHalfOpen(plan.asked);
-    if (!isRefused) throw error;
+    if (!isKind(error, 'refused') || plan.asked === undefined) throw error;
+    const isOpen = isHalfOpen(plan.asked);
+    if (!isOpen && !mayBeTooLong(plan.asked)) throw error;
     const { resource } = task;
     yield {
       resource,
@@ -28,8 +33,14 @@ export async function* readWindow(
       bad: [],
       requests: 0,
       release: () => undefined,
-      learnt: [needsBothDates(error.message)],
-      end: unproven('the source refuses a window that is open on one side', startedAt),
+      learnt: [
+        isOpen ? needsBothDates(error.message) : { trait: 'date filter', value: 'ignored', evidence: error.message },
+      ],
+      end: unproven(`the source refuses a window that is ${isOpen ? 'open on one side' : 'so long'}`, startedAt),
     };
   }
 }
+
+/** Longer than a month, and of years that any server knows. */
+const mayBeTooLong = ({ from, to }: AskedDays): boolean =>
+  from !== null && to !== null && from >= OLDEST && to <= NEWEST && addDays(from, 31) < to;

@@ -47,6 +47,8 @@ export type End =
       readonly reached?: Reached | undefined;
       /** What follows instead if a window without a count lacks stored rows: the source may show fewer rows at once than before. */
       readonly ifLacking?: End | undefined;
+      /** What follows instead if the filter may have left out rows that a shorter window shows; see `mayBeLeftOut`. */
+      readonly ifLeftOut?: End | undefined;
     }
   /** The slice is too large for one reading. `total`: the source's count of its rows. */
   | { readonly kind: 'split'; readonly into: readonly DateSlice[]; readonly total: number | null }

@@ -82,6 +82,7 @@ export function windowReading(
     whenRead: (startedAt, reached) => ({
       ...{ kind: 'proven', slice: window, startedAt, narrow },
       ifLacking: reached && ifLacking(reached, startedAt),
+      ifLeftOut: cut?.(null, reached?.rows ?? 0),
     }),
     gathered,
     cut,

@@ -94,12 +94,17 @@ export async function countUnchanged(db: Db, table: Table, keys: readonly string
   return rows[0]?.count ?? 0;
 }
 
-/** The values of a column in the stored rows of these keys, one for each row, as text, without nulls. */
-export async function valuesOf(db: Db, table: Table, column: string, keys: readonly string[]): Promise<string[]> {
-  const { rows } = await sql<{ value: string | null }>`
-    select t.${sql.id(column)}::text as value from unnest(${arrayOf(table.key.type, keys)}) as k(key)
+/** The values of a column in the stored rows of these keys, by key, as text, without nulls. */
+export async function valuesOf(
+  db: Db,
+  table: Table,
+  column: string,
+  keys: readonly string[],
+): Promise<Map<string, string>> {
+  const { rows } = await sql<{ key: string; value: string | null }>`
+    select k.key::text as key, t.${sql.id(column)}::text as value from unnest(${arrayOf(table.key.type, keys)}) as k(key)
     join ${sql.id(table.schema, table.name)} t on t.${sql.id(table.key.name)} = k.key`.execute(db);
-  return rows.flatMap(row => row.value ?? []);
+  return new Map(rows.flatMap(({ key, value }) => (value === null ? [] : [[key, value]])));
 }
 
 /** The keys of a table that is known to be short. */

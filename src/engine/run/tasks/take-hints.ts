@@ -62,16 +62,20 @@ async function targetsOf(engine: Engine, resource: Resource, hints: readonly Sli
     )
       add(hint);
     if (hint.by !== 'one') continue;
-    const ofRow = (column: string) => valuesOf(database.kysely, resource.table, column, [hint.key]);
-    if ((await ofRow(resource.table.id.name)).length === 0) {
+    const ofRow = async (column: string) =>
+      (await valuesOf(database.kysely, resource.table, column, [hint.key])).get(hint.key);
+    if ((await ofRow(resource.table.id.name)) === undefined) {
       grown = true;
       continue;
     }
-    const [value] = field === null ? [] : await ofRow(field);
+    const value = field === null ? undefined : await ofRow(field);
     const narrow: Slice | null = field === null || value === undefined ? null : { by: 'value', field, value };
     if (narrow && (await isNarrow(database, resource, narrow))) add(narrow);
     else if (resource.strategy.partition === 'id') add({ by: 'id', from: BigInt(hint.key), to: BigInt(hint.key) });
-    else if (resource.dates) for (const day of await ofRow(resource.dates.field)) days.add(day);
+    else if (resource.dates) {
+      const day = await ofRow(resource.dates.field);
+      if (day !== undefined) days.add(day);
+    }
   }
   // In a list without order, new rows can be anywhere; a new row is usually dated today.
   if (grown && resource.profile.order === 'none') days.add(dayIn(now, engine.timeZone));
