@@ -1,21 +1,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { openSandbox } from '../../sandbox/sandbox.ts';
 import { writeComments } from '../../src/warehouse/database/comments.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { MIGRATIONS, withDatabase } from '../support/database.ts';
-import { openEngine, serveOrders } from '../support/source.ts';
 
-// WRITE_DOCS=1 npx vitest run test/docs/tables.test.ts && npm run format
+// WRITE_DOCS=1 npx vitest run test/docs/tables.test.ts
 const file = new URL('../../docs/tables.md', import.meta.url);
 const text = readFileSync(file, 'utf8');
-const queries = [...text.matchAll(/```sql\n([\s\S]*?)```/g)].map(match => match[1] as string);
 
 type Described = {
   readonly table: string;
   readonly kind: 'table' | 'view';
   readonly comment: string | null;
-  readonly columns: readonly { name: string; comment: string | null }[];
+  readonly columns: readonly { name: string; type: string; comment: string | null }[];
 };
 
 async function describedIn(database: Database): Promise<Described[]> {
@@ -23,7 +20,8 @@ async function describedIn(database: Database): Promise<Described[]> {
   const { rows } = await database.query<Described>(
     `select n.nspname || '.' || c.relname as table, case c.relkind when 'v' then 'view' else 'table' end as kind,
       obj_description(c.oid, 'pg_class') as comment,
-      jsonb_agg(jsonb_build_object('name', a.attname, 'comment', col_description(c.oid, a.attnum)) order by a.attnum) as columns
+      jsonb_agg(jsonb_build_object('name', a.attname, 'comment', col_description(c.oid, a.attnum),
+        'type', replace(format_type(a.atttypid, a.atttypmod), 'timestamp with time zone', 'timestamptz')) order by a.attnum) as columns
     from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
     where n.nspname in ('warehouse', 'sluice') and c.relkind in ('r', 'p', 'v') and a.attnum > 0 and not a.attisdropped
     group by 1, 2, c.oid order by 1`,
@@ -31,36 +29,45 @@ async function describedIn(database: Database): Promise<Described[]> {
   return rows;
 }
 
-const cell = (comment: string | null): string => (comment ?? '').replaceAll('|', '\\|').replace(/\.$/, '');
+const sentence = (comment: string | null): string => (comment ?? '').replace(/\.$/, '');
 
 const rowsOf = (head: string, rows: readonly (readonly string[])[]): string =>
   [`| ${head} |`, `| ${head.replace(/[^|]+/g, ' --- ')} |`, ...rows.map(row => `| ${row.join(' | ')} |`)].join('\n');
 
-/** The document with its tables as the comments of the database say. Its prose and its order stay. */
+const BLOCK = /^```text\n([\s\S]*?)^```$/m;
+
+/** Name, type and comment of each column. A column that the block lists without a meaning keeps none. */
+function blockOf({ columns }: Described, block: string): string {
+  const bare = block
+    .split('\n')
+    .map(line => line.split(/ {2,}/))
+    .filter(cells => cells.length === 2)
+    .map(([name]) => name);
+  const widest = (of: 'name' | 'type') => Math.max(...columns.map(column => column[of].length)) + 2;
+  const lines = columns.map(({ name, type, comment }) => {
+    const meaning = bare.includes(name) ? '' : sentence(comment);
+    return `${name.padEnd(widest('name'))}${type.padEnd(widest('type'))}${meaning}`.trimEnd();
+  });
+  return ['```text', ...lines, '```'].join('\n');
+}
+
+/** The document with its tables as the database says. Its prose and its order stay. */
 function rendered(described: readonly Described[]): string {
   return text
     .split(/^(?=##+ )/m)
     .map(section => {
       const heading = section.split('\n', 1)[0] ?? '';
       const of = described.find(({ table }) => heading.includes(`\`${table}\``));
-      const table = of
-        ? rowsOf(
-            'column | meaning',
-            of.columns.map(({ name, comment }) => [`\`${name}\``, cell(comment)]),
-          )
-        : heading === '### The views'
-          ? rowsOf(
-              'view | what it shows | columns',
-              described
-                .filter(({ kind, table }) => kind === 'view' && !table.endsWith('_history'))
-                .map(({ table, comment, columns }) => [
-                  `\`${table.slice('warehouse.'.length)}\``,
-                  cell(comment),
-                  columns.map(({ name }) => `\`${name}\``).join(', '),
-                ]),
-            )
-          : null;
-      return table === null ? section : section.replace(/^\|.*(?:\n\|.*)*/m, () => table);
+      if (of) return section.replace(BLOCK, (_, block: string) => blockOf(of, block));
+      if (heading !== '### The views') return section;
+      const views = described
+        .filter(({ kind, table }) => kind === 'view' && !table.endsWith('_history'))
+        .map(({ table, comment, columns }) => [
+          `\`${table.slice('warehouse.'.length)}\``,
+          sentence(comment),
+          columns.map(({ name }) => `\`${name}\``).join(', '),
+        ]);
+      return section.replace(/^\|.*(?:\n\|.*)*/m, () => rowsOf('view | what it shows | columns', views));
     })
     .join('');
 }
@@ -69,7 +76,7 @@ function rendered(described: readonly Described[]): string {
 const compact = (document: string): string =>
   document.replace(/^\|.*$/gm, line => line.replace(/ +\|/g, ' |').replace(/\| +/g, '| ').replace(/-+/g, '-'));
 
-test('docs/tables.md names every table, view and column, with the comments of the database', async () => {
+test('docs/tables.md names every table, view and column, with the types and comments of the database', async () => {
   await withDatabase(async database => {
     const described = await describedIn(database);
     const document = rendered(described);
@@ -95,25 +102,4 @@ test('the diagram shows tables and columns that exist', async () => {
       expect(columnsOf(many).map(({ name }) => name)).toContain(column);
     }
   });
-});
-
-test('its queries run and show whether a month is complete', async () => {
-  const sandbox = await openSandbox({ size: 'small' });
-  await withDatabase(async database => {
-    const engine = await openEngine(database, sandbox, { resources: ['customers', 'invoices'] });
-    const ask = async (query: string) => (await database.query(query)).rows;
-    const [month, list] = queries.filter(query => query.includes('as_of')) as [string, string];
-    expect(await ask(month)).toEqual([{ complete: null, as_of: null }]);
-    await serveOrders(engine, 'sync');
-    for (const query of [month, list])
-      expect(await ask(query)).toEqual([{ complete: true, as_of: expect.stringMatching(/^20/) as string }]);
-    await database.query(
-      `update sluice.coverage set proven_at = null where date_from <= '2025-03-15' and date_to >= '2025-03-15'`,
-    );
-    expect(await ask(month)).toMatchObject([{ complete: false }]);
-    expect(await ask(list)).toMatchObject([{ complete: true }]);
-    for (const query of queries) await ask(query);
-    await engine.close();
-  });
-  await sandbox.close();
 });
