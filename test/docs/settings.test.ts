@@ -6,11 +6,11 @@ import { readConfig } from '../../src/config/read-config.ts';
 
 const text = readFileSync(new URL('../../docs/settings.md', import.meta.url), 'utf8');
 
-/** The cells of each table row whose first cell is one name in backticks. */
+/** Each name in the first cell of a table row that holds nothing but names in backticks, with the other cells. */
 const rows = text.split('\n').flatMap(line => {
-  const cells = line.split('|').map(cell => cell.trim());
-  const name = /^`(\w+(?:<NAME>)?)`$/.exec(cells[1] ?? '')?.[1];
-  return name === undefined ? [] : [{ name, cells: cells.slice(2) }];
+  const [, first = '', ...cells] = line.split('|').map(cell => cell.trim());
+  const names = first.split(', ').map(each => /^`(\w+(?:<NAME>)?)`$/.exec(each)?.[1]);
+  return names.every(name => name !== undefined) ? names.map(name => ({ name, cells })) : [];
 });
 
 const read = (directory: string, needsSource = false) =>
