@@ -1,83 +1,99 @@
-/** What it takes to read a source. */
-export interface SourceSettings {
-  readonly url: string;
-  readonly apiKey: string;
-  readonly auth: 'bearer' | 'query';
-  readonly pageSize: number | 'auto';
-  /** Requests allowed in any window of `windowMs`. */
-  readonly limit: number;
-  readonly windowMs: number;
-  readonly concurrency: number;
-  readonly timeoutMs: number;
-  /** How far an answer may lag behind the source. */
-  readonly lagMs: number;
-  /** Names of fields that are not stored, beside those that say that they hold a secret. */
-  readonly never: readonly string[];
-  readonly timeZone: string;
-}
-
-/** Checked settings of one source. */
-export interface SourceConfig {
-  /** Identifies the source in the bookkeeping, in `--source` and in the log. */
-  readonly name: string;
-  readonly schema: string;
-  /** The file that the address comes from; null if that is the environment, or none is set. */
-  readonly addressFile: string | null;
-  readonly timeZone: string;
-  /** Null while the URL or the key is not set; only commands that do not contact the source allow that. */
-  readonly settings: SourceSettings | null;
-  readonly limit: number;
-  readonly windowMs: number;
-  /** Resource to cron expression or `off`, where it differs from the job's own schedule. */
-  readonly schedules: Readonly<Record<string, string>>;
-  readonly scheduleTimeZone: string;
-  /** Resource to weight, where it is not 1. */
-  readonly weights: Readonly<Record<string, number>>;
-  /** Resource to the minutes after which a change should arrive on average, where a target is set. */
-  readonly targetMinutes: Readonly<Record<string, number>>;
-  /** Resource to whether earlier versions of its rows are kept, where it differs from the job. */
-  readonly history: Readonly<Record<string, boolean>>;
-  /** What amounts are in, such as EUR; null if nobody said. */
-  readonly currency: string | null;
-  /** No part of a list stays unread for longer than so many times what it takes to read everything once. */
-  readonly mostSweeps: number;
-}
-
-/** What is set by resource. */
-export type ResourceSettings = Pick<SourceConfig, 'schedules' | 'weights' | 'targetMinutes' | 'history'>;
+import { MINUTE, SECOND } from '../clock.ts';
+import type { ResourceSettings } from './resource-settings.ts';
+import type { SettingValues, SourceValues } from './schema.ts';
 
 /** All settings, checked and frozen. */
-export interface Config {
-  /** The entries of the sources file, or the one source that the environment describes. */
-  readonly sources: readonly SourceConfig[];
-  /** Null: use the embedded server. */
-  readonly databaseUrl: string | null;
-  /** The login that may only read; null: none was given. */
-  readonly readerUrl: string | null;
-  readonly dataDir: string;
-  readonly host: string;
-  readonly port: number;
-  readonly token: string | null;
-  readonly drainMs: number;
-  readonly alertWebhookUrl: string | null;
-  readonly freshnessLimitMs: number;
-  /** How the service spends requests: evenly at all times, or only at the ticks of the schedule. */
-  /** Days that finished bookkeeping and history are kept; null: for ever. */
-  readonly retention: {
-    readonly requests: number;
-    readonly runs: number;
-    readonly slots: number;
-    readonly quarantine: number;
-    readonly history: number | null;
-    readonly pushes: number | null;
-  };
-  readonly logLevel: string;
-  /** Log lines name their level, `info` in place of 30. */
-  readonly logLevelWords: boolean;
-  /** Values that must appear in no output. */
-  readonly secrets: readonly string[];
-  /** In the form that is safe to show. `from`: `default`, `environment`, `.env`, or the name of the sources file. */
-  readonly shown: readonly { readonly name: string; readonly value: string; readonly from: string }[];
-  /** For whoever runs a command: what is accepted although it is unsafe. */
-  readonly warnings: readonly string[];
+export type Config = ReturnType<typeof createConfig>;
+
+/** Checked settings of one source. */
+export type SourceConfig = ReturnType<typeof createSource>;
+
+/** What it takes to read a source. */
+export type SourceSettings = NonNullable<SourceConfig['settings']>;
+
+export function createSource(
+  data: SourceValues,
+  own: {
+    /** Identifies the source in the bookkeeping, in `--source` and in the log. */
+    readonly name: string;
+    readonly apiKey: string | undefined;
+    /** The file that the address comes from; null if that is the environment, or none is set. */
+    readonly addressFile: string | null;
+    readonly perResource: ResourceSettings;
+  },
+) {
+  const { SOURCE_URL: url, SOURCE_TIMEZONE: timeZone } = data;
+  const { name, apiKey, addressFile, perResource } = own;
+  /** Requests allowed in any window of `windowMs`. */
+  const limits = { limit: data.SOURCE_RATE_LIMIT, windowMs: data.SOURCE_RATE_WINDOW_SECONDS * SECOND };
+  const settings = (given: { readonly url: string; readonly apiKey: string }) =>
+    Object.freeze({
+      ...given,
+      auth: data.SOURCE_AUTH,
+      pageSize: data.SOURCE_PAGE_SIZE,
+      ...limits,
+      concurrency: data.SOURCE_CONCURRENCY,
+      timeoutMs: data.SOURCE_TIMEOUT_SECONDS * SECOND,
+      /** How far an answer may lag behind the source. */
+      lagMs: data.SOURCE_LAG_SECONDS * SECOND,
+      /** Names of fields that are not stored, beside those that say that they hold a secret. */
+      never: data.SOURCE_NEVER,
+      timeZone,
+    });
+  return Object.freeze({
+    name,
+    schema: data.WAREHOUSE_SCHEMA,
+    addressFile,
+    timeZone,
+    /** Null while the URL or the key is not set; only commands that do not contact the source allow that. */
+    settings: url && apiKey ? settings({ url, apiKey }) : null,
+    ...limits,
+    ...perResource,
+    scheduleTimeZone: data.SCHEDULE_TIMEZONE,
+    /** What amounts are in, such as EUR; null if nobody said. */
+    currency: data.SOURCE_CURRENCY ?? null,
+    /** No part of a list stays unread for longer than so many times what it takes to read everything once. */
+    mostSweeps: data.FRESHNESS_MOST_SWEEPS,
+  });
+}
+
+export function createConfig(
+  data: SettingValues,
+  own: {
+    /** The entries of the sources file, or the one source that the environment describes. */
+    readonly sources: readonly SourceConfig[];
+    /** Values that must appear in no output. */
+    readonly secrets: readonly string[];
+    /** In the form that is safe to show. `from`: `default`, `environment`, `.env`, or the name of the sources file. */
+    readonly shown: readonly { readonly name: string; readonly value: string; readonly from: string }[];
+    /** For whoever runs a command: what is accepted although it is unsafe. */
+    readonly warnings: readonly string[];
+  },
+) {
+  return Object.freeze({
+    ...own,
+    /** Null: use the embedded server. */
+    databaseUrl: data.DATABASE_URL ?? null,
+    /** The login that may only read; null: none was given. */
+    readerUrl: data.READER_DATABASE_URL ?? null,
+    dataDir: data.SLUICE_DATA_DIR,
+    host: data.SLUICE_HOST,
+    port: data.SLUICE_PORT,
+    token: data.SLUICE_TOKEN ?? null,
+    drainMs: data.SLUICE_DRAIN_SECONDS * SECOND,
+    alertWebhookUrl: data.ALERT_WEBHOOK_URL ?? null,
+    freshnessLimitMs: data.FRESHNESS_LIMIT_MINUTES * MINUTE,
+    /** Days that finished bookkeeping and history are kept; null: for ever. */
+    retention: {
+      requests: data.RETENTION_REQUESTS_DAYS,
+      runs: data.RETENTION_RUNS_DAYS,
+      slots: data.RETENTION_SLOTS_DAYS,
+      quarantine: data.RETENTION_QUARANTINE_DAYS,
+      history: data.RETENTION_HISTORY_DAYS ?? null,
+      pushes: data.RETENTION_PUSHES_DAYS ?? null,
+    },
+    logLevel: data.LOG_LEVEL,
+    /** Log lines name their level, `info` in place of 30. */
+    logLevelWords: data.LOG_LEVEL_FORMAT === 'word',
+  });
 }

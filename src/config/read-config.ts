@@ -1,16 +1,9 @@
-import { MINUTE, SECOND } from '../clock.ts';
+import { SECOND } from '../clock.ts';
 import { nearestName } from '../nearest-name.ts';
-import type { Config, SourceConfig } from './config.ts';
+import { type Config, createConfig, createSource, type SourceConfig } from './config.ts';
 import { type Environment, type RawSettings, readEnvironment, settingTexts, wrongSettings } from './environment.ts';
 import { isResourceSetting, RESOURCE_SETTINGS, readResourceSettings } from './resource-settings.ts';
-import {
-  createSource,
-  SCHEMA,
-  SETTING_NAMES,
-  type SettingName,
-  type SettingTexts,
-  type SettingValues,
-} from './schema.ts';
+import { SCHEMA, SETTING_NAMES, type SettingName, type SettingTexts } from './schema.ts';
 import { describeRejected, findPublicKeys, findSecrets, showValue, withoutSecrets } from './secrets.ts';
 import {
   findDuplicates,
@@ -44,7 +37,7 @@ export function readConfig(options: {
   const entries = file?.entries.map(entry =>
     readSourceEntry(entry, {
       defaults: texts,
-      resourceDefaults: perResource,
+      resourceDefaults: perResource.settings,
       textOf,
       needsKey: source => needsSource && (chosen === undefined || chosen === source),
       resources,
@@ -68,7 +61,7 @@ export function readConfig(options: {
   // Without a sources file the environment describes one source, named after its schema.
   const name = data.WAREHOUSE_SCHEMA === 'warehouse' ? 'main' : data.WAREHOUSE_SCHEMA;
   const addressFile = originOf('SOURCE_URL') === '.env' ? environment.file : null;
-  const single = { name, apiKey: data.SOURCE_API_KEY, addressFile, ...perResource };
+  const single = { name, apiKey: data.SOURCE_API_KEY, addressFile, perResource: perResource.settings };
   const sources = file ? described : [createSource(data, single)];
   return createConfig(data, {
     sources,
@@ -115,32 +108,6 @@ function missingSource(texts: SettingTexts): string[] {
 function summary({ settings, schema, limit, windowMs }: SourceConfig): string {
   const address = settings ? withoutSecrets(settings.url) : 'its key is not set';
   return `${address}, schema ${schema}, ${limit} requests in ${windowMs / SECOND} s`;
-}
-
-function createConfig(data: SettingValues, own: Pick<Config, 'sources' | 'secrets' | 'shown' | 'warnings'>): Config {
-  return Object.freeze({
-    ...own,
-    sources: Object.freeze([...own.sources]),
-    databaseUrl: data.DATABASE_URL ?? null,
-    readerUrl: data.READER_DATABASE_URL ?? null,
-    dataDir: data.SLUICE_DATA_DIR,
-    host: data.SLUICE_HOST,
-    port: data.SLUICE_PORT,
-    token: data.SLUICE_TOKEN ?? null,
-    drainMs: data.SLUICE_DRAIN_SECONDS * SECOND,
-    alertWebhookUrl: data.ALERT_WEBHOOK_URL ?? null,
-    freshnessLimitMs: data.FRESHNESS_LIMIT_MINUTES * MINUTE,
-    retention: {
-      requests: data.RETENTION_REQUESTS_DAYS,
-      runs: data.RETENTION_RUNS_DAYS,
-      slots: data.RETENTION_SLOTS_DAYS,
-      quarantine: data.RETENTION_QUARANTINE_DAYS,
-      history: data.RETENTION_HISTORY_DAYS ?? null,
-      pushes: data.RETENTION_PUSHES_DAYS ?? null,
-    },
-    logLevel: data.LOG_LEVEL,
-    logLevelWords: data.LOG_LEVEL_FORMAT === 'word',
-  });
 }
 
 /** Names such as DATABASE_POOL_SIZE and LOG_FORMAT belong to every program. */

@@ -1,82 +1,118 @@
 import type { z } from 'zod';
-import type { ResourceSettings } from './config.ts';
 import type { RawSettings } from './environment.ts';
 import { checked, oneOf, wholeNumber } from './schema.ts';
 
-/** The first part of the names of each. */
-const FIELDS: Readonly<Record<string, keyof ResourceSettings>> = {
-  SCHEDULE: 'schedules',
-  WEIGHT: 'weights',
-  FRESHNESS_TARGET_MINUTES: 'targetMinutes',
-  HISTORY: 'history',
+/**
+ * What is set by resource: the first part of a variable's name (`WEIGHT_INVOICES`), the field of an entry in the sources file (an object from
+ * resource to value, such as `example`), and what a value must be.
+ */
+const KINDS = {
+  /** A cron expression or `off`, where it differs from the job's own schedule. */
+  schedules: {
+    prefix: 'SCHEDULE',
+    field: 'schedules',
+    example: '"off"',
+    value: checked(
+      'a cron expression of five fields such as */15 * * * *, or off',
+      text => text === 'off' || /^([\dA-Za-z*/,-]+\s+){4}[\dA-Za-z*/,-]+$/.test(text),
+    ),
+  },
+  /** Where it is not 1. */
+  weights: { prefix: 'WEIGHT', field: 'weights', example: '3', value: wholeNumber(1, 1000) },
+  /** The minutes after which a change should arrive on average. */
+  targetMinutes: {
+    prefix: 'FRESHNESS_TARGET_MINUTES',
+    field: 'target_minutes',
+    example: '5',
+    value: wholeNumber(1, 525_600),
+  },
+  /** Whether earlier versions of rows are kept, where it differs from the job. */
+  history: {
+    prefix: 'HISTORY',
+    field: 'history',
+    example: '"on"',
+    value: oneOf('on', 'off').transform(text => text === 'on'),
+  },
 };
-const NAME = new RegExp(`^(${Object.keys(FIELDS).join('|')})_([A-Z][A-Z0-9_]*)$`);
+
+type Kind = keyof typeof KINDS;
+/** By resource. */
+export type ResourceSettings = {
+  readonly [K in Kind]: Readonly<Record<string, z.infer<(typeof KINDS)[K]['value']>>>;
+};
+
+const KIND_NAMES = Object.keys(KINDS) as Kind[];
+const PREFIXES = KIND_NAMES.map(kind => KINDS[kind].prefix);
+const NAME = new RegExp(`^(${PREFIXES.join('|')})_([A-Z][A-Z0-9_]*)$`);
 
 /** Their names, as messages give them. */
-export const RESOURCE_SETTINGS = Object.keys(FIELDS).map(kind => `${kind}_<NAME>`);
+export const RESOURCE_SETTINGS = PREFIXES.map(prefix => `${prefix}_<NAME>`);
+export const RESOURCE_FIELDS = KIND_NAMES.map(kind => KINDS[kind].field);
 
 /** Whether a variable has the name of a setting for a resource, whatever the resource. */
 export const isResourceSetting = (name: string): boolean => NAME.test(name);
 
-const SCHEDULE = checked(
-  'a cron expression of five fields such as */15 * * * *, or off',
-  text => text === 'off' || /^([\dA-Za-z*/,-]+\s+){4}[\dA-Za-z*/,-]+$/.test(text),
-);
-const WEIGHT = wholeNumber(1, 1000);
-const TARGET = wholeNumber(1, 525_600);
-const HISTORY = oneOf('on', 'off').transform(text => text === 'on');
+interface Found {
+  readonly settings: ResourceSettings;
+  readonly problems: string[];
+}
 
 /** The settings that are named after resources; `names` are those that are set. */
 export function readResourceSettings(
   { names: all, textOf }: RawSettings,
   resources: readonly string[],
-): ResourceSettings & { names: readonly string[]; problems: readonly string[] } {
-  const found: ResourceSettings = { schedules: {}, weights: {}, targetMinutes: {}, history: {} };
+): Found & { readonly names: readonly string[] } {
+  const found: Found = { settings: { schedules: {}, weights: {}, targetMinutes: {}, history: {} }, problems: [] };
   const names: string[] = [];
-  const problems: string[] = [];
   for (const name of all) {
-    const [, kind = '', rest] = NAME.exec(name) ?? [];
-    const field = FIELDS[kind];
-    const text = textOf(name);
-    if (!field || !rest || !text || name === 'SCHEDULE_TIMEZONE') continue;
+    const [, prefix, rest = ''] = NAME.exec(name) ?? [];
+    const kind = KIND_NAMES.find(each => KINDS[each].prefix === prefix);
+    const value = textOf(name);
+    const resource = rest.toLowerCase();
+    if (!kind || !value || name === 'SCHEDULE_TIMEZONE') continue;
     // Shells have variables such as HISTORY_IGNORE.
-    if (field === 'history' && !resources.includes(rest.toLowerCase()) && !HISTORY.safeParse(text).success) continue;
+    if (kind === 'history' && !resources.includes(resource) && !KINDS.history.value.safeParse(value).success) continue;
     names.push(name);
-    const checkedHere = checkResourceSettings({ [field]: { [rest.toLowerCase()]: text } }, resources, () => name);
-    Object.assign(found[field], checkedHere[field]);
-    problems.push(...checkedHere.problems);
+    add(found, { kind, resource, value, name }, resources);
   }
-  return { ...found, names, problems };
+  return { ...found, names };
 }
 
-/** Checks resources and values; `nameOf` says what a problem calls one of them. */
-export function checkResourceSettings(
-  given: Partial<Record<keyof ResourceSettings, Record<string, unknown>>>,
+/** The same from the fields of an entry in the sources file, over the `defaults` of the environment. */
+export function readResourceFields(
+  fields: Readonly<Record<string, unknown>>,
   resources: readonly string[],
-  nameOf: (field: keyof ResourceSettings, resource: string) => string,
-): ResourceSettings & { problems: readonly string[] } {
-  const problems: string[] = [];
-  const check = <T>(field: keyof ResourceSettings, schema: z.ZodType<T, string>): Record<string, T> => {
-    const accepted: Record<string, T> = {};
-    for (const [resource, value] of Object.entries(given[field] ?? {})) {
-      const name = nameOf(field, resource);
-      const text = plainText(value);
-      const parsed = schema.safeParse(text);
-      if (!resources.includes(resource))
-        problems.push(`${name} names an unknown resource; expected one of ${resources.join(', ')}.`);
-      else if (parsed.success) accepted[resource] = parsed.data;
-      else problems.push(`${name} is "${text}"; expected ${parsed.error.issues[0]?.message}.`);
-    }
-    return accepted;
-  };
-  return {
-    schedules: check('schedules', SCHEDULE),
-    weights: check('weights', WEIGHT),
-    targetMinutes: check('targetMinutes', TARGET),
-    history: check('history', HISTORY),
-    problems,
-  };
+  defaults: ResourceSettings,
+): Found {
+  const found: Found = { settings: structuredClone(defaults), problems: [] };
+  for (const kind of KIND_NAMES) {
+    const { field, example } = KINDS[kind];
+    const { [field]: values = {} } = fields;
+    if (!isRecord(values))
+      found.problems.push(`${field} is not an object; expected one such as {"${resources[0]}": ${example}}.`);
+    else
+      for (const [resource, value] of Object.entries(values))
+        add(found, { kind, resource, value, name: `${field}.${resource}` }, resources);
+  }
+  return found;
 }
+
+/** Takes one value over, or says what is wrong with it. `name`: what a message calls it. */
+function add(
+  { settings, problems }: Found,
+  { kind, resource, value, name }: { kind: Kind; resource: string; value: unknown; name: string },
+  resources: readonly string[],
+): void {
+  const text = plainText(value);
+  const { data, error } = KINDS[kind].value.safeParse(text);
+  if (!resources.includes(resource))
+    problems.push(`${name} names an unknown resource; expected one of ${resources.join(', ')}.`);
+  else if (error) problems.push(`${name} is "${text}"; expected ${error.issues[0]?.message}.`);
+  else Object.assign(settings[kind], { [resource]: data });
+}
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A JSON value as the text that an environment variable would hold. */
 export const plainText = (value: unknown): string =>

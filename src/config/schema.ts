@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { SECOND } from '../clock.ts';
 import { isLoopback } from '../loopback.ts';
-import type { ResourceSettings, SourceConfig } from './config.ts';
+
+const TIME_ZONE = checked('an IANA time zone such as Europe/Vienna', isTimeZone);
 
 /** Settings of one source, from the environment or from the fields of an entry in the sources file. */
 export const SOURCE_SHAPE = {
@@ -10,7 +10,7 @@ export const SOURCE_SHAPE = {
     isSourceUrl,
   ).optional(),
   SOURCE_AUTH: oneOf('bearer', 'query').default('bearer'),
-  SOURCE_TIMEZONE: timeZone().default('UTC'),
+  SOURCE_TIMEZONE: TIME_ZONE.default('UTC'),
   SOURCE_PAGE_SIZE: z
     .union([z.literal('auto'), wholeNumber(1, 1000)], 'auto or a whole number from 1 to 1000')
     .default('auto'),
@@ -25,7 +25,7 @@ export const SOURCE_SHAPE = {
     'a schema name such as books_2: at most 40 of a-z, 0-9 and _, no leading digit, not sluice, graphile_worker, information_schema or pg_*',
     text => /^[a-z_][a-z0-9_]{0,39}$/.test(text) && !/^(pg_.*|sluice|graphile_worker|information_schema)$/.test(text),
   ).default('warehouse'),
-  SCHEDULE_TIMEZONE: timeZone().default('UTC'),
+  SCHEDULE_TIMEZONE: TIME_ZONE.default('UTC'),
   FRESHNESS_MOST_SWEEPS: wholeNumber(2, 1000).default(5),
 };
 
@@ -33,13 +33,18 @@ export const API_KEY = checked('the API key exactly as the source shows it, with
   /^[\x21-\x7e]+$/.test(text),
 );
 
+const POSTGRES_URL = checked(
+  'postgres://user:password@host:5432/database',
+  text => URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol),
+);
+
 /** Every setting with a fixed name. SCHEDULE_*, WEIGHT_*, FRESHNESS_TARGET_MINUTES_* and HISTORY_* are named after resources: see resource-settings.ts. */
 export const SCHEMA = z.object({
   ...SOURCE_SHAPE,
   SOURCE_API_KEY: API_KEY.optional(),
   SOURCES_FILE: z.string().optional(),
-  DATABASE_URL: checked('postgres://user:password@host:5432/database', isPostgresUrl).optional(),
-  READER_DATABASE_URL: checked('postgres://user:password@host:5432/database', isPostgresUrl).optional(),
+  DATABASE_URL: POSTGRES_URL.optional(),
+  READER_DATABASE_URL: POSTGRES_URL.optional(),
   SLUICE_DATA_DIR: z.string().default('.sluice'),
   SLUICE_HOST: checked('a host name or an IP address', text => /^[\w.:-]+$/.test(text)).default('127.0.0.1'),
   SLUICE_PORT: wholeNumber(0, 65_535).default(8080),
@@ -64,7 +69,7 @@ export const SCHEMA = z.object({
 });
 
 export type SettingValues = z.infer<typeof SCHEMA>;
-type SourceValues = z.infer<z.ZodObject<typeof SOURCE_SHAPE>>;
+export type SourceValues = z.infer<z.ZodObject<typeof SOURCE_SHAPE>>;
 export type SettingName = keyof SettingValues;
 
 export const SETTING_NAMES = Object.keys(SCHEMA.shape) as SettingName[];
@@ -93,10 +98,6 @@ function nameList(expected: string) {
   return checked(expected, text => namesIn(text).every(isName)).transform(namesIn);
 }
 
-function timeZone() {
-  return checked('an IANA time zone such as Europe/Vienna', isTimeZone);
-}
-
 function isTimeZone(text: string): boolean {
   try {
     // Offsets such as +02:00 are refused: they have no daylight saving time.
@@ -121,43 +122,4 @@ function isSourceUrl(text: string): boolean {
   if (!isWebUrl(text)) return false;
   const { search, hash } = new URL(text);
   return !search && !hash;
-}
-
-function isPostgresUrl(text: string): boolean {
-  return URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol);
-}
-
-/** The frozen settings of one source. */
-export function createSource(
-  data: SourceValues,
-  own: { name: string; apiKey: string | undefined; addressFile: string | null } & ResourceSettings,
-): SourceConfig {
-  const { SOURCE_URL: url, SOURCE_TIMEZONE: timeZone } = data;
-  const { name, apiKey, addressFile, schedules, weights, targetMinutes, history } = own;
-  const limits = { limit: data.SOURCE_RATE_LIMIT, windowMs: data.SOURCE_RATE_WINDOW_SECONDS * SECOND };
-  const settings = {
-    auth: data.SOURCE_AUTH,
-    pageSize: data.SOURCE_PAGE_SIZE,
-    ...limits,
-    concurrency: data.SOURCE_CONCURRENCY,
-    timeoutMs: data.SOURCE_TIMEOUT_SECONDS * SECOND,
-    lagMs: data.SOURCE_LAG_SECONDS * SECOND,
-    never: data.SOURCE_NEVER,
-    timeZone,
-  };
-  return Object.freeze({
-    name,
-    schema: data.WAREHOUSE_SCHEMA,
-    addressFile,
-    timeZone,
-    settings: url && apiKey ? Object.freeze({ url, apiKey, ...settings }) : null,
-    ...limits,
-    schedules,
-    scheduleTimeZone: data.SCHEDULE_TIMEZONE,
-    weights,
-    targetMinutes,
-    history,
-    currency: data.SOURCE_CURRENCY ?? null,
-    mostSweeps: data.FRESHNESS_MOST_SWEEPS,
-  });
 }

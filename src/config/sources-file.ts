@@ -1,10 +1,16 @@
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
-import type { ResourceSettings, SourceConfig } from './config.ts';
+import { createSource, type SourceConfig } from './config.ts';
 import type { RawSettings } from './environment.ts';
 import { foreignFolderOwner, readSettingsFile } from './read-settings-file.ts';
-import { checkResourceSettings, plainText } from './resource-settings.ts';
-import { API_KEY, createSource, SETTING_NAMES, type SettingName, type SettingTexts, SOURCE_SHAPE } from './schema.ts';
+import {
+  isRecord,
+  plainText,
+  RESOURCE_FIELDS,
+  type ResourceSettings,
+  readResourceFields,
+} from './resource-settings.ts';
+import { API_KEY, SETTING_NAMES, type SettingName, type SettingTexts, SOURCE_SHAPE } from './schema.ts';
 import { describeRejected } from './secrets.ts';
 
 interface SourcesFile {
@@ -55,9 +61,6 @@ export function readSourcesFile(directory: string, named: string | undefined): S
   return { name, path, entries, problems: [] };
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const isSourceName = (value: unknown): value is string =>
   typeof value === 'string' && /^[a-z][a-z0-9_-]{0,39}$/.test(value);
 
@@ -89,31 +92,10 @@ export function findRedirectedKeys({ file, originOf, textOf }: RawSettings, sour
   ];
 }
 
-/** Each field of an entry and the setting that it stands for. */
-const FIELDS = {
-  url: 'SOURCE_URL',
-  auth: 'SOURCE_AUTH',
-  timezone: 'SOURCE_TIMEZONE',
-  page_size: 'SOURCE_PAGE_SIZE',
-  rate_limit: 'SOURCE_RATE_LIMIT',
-  rate_window_seconds: 'SOURCE_RATE_WINDOW_SECONDS',
-  concurrency: 'SOURCE_CONCURRENCY',
-  timeout_seconds: 'SOURCE_TIMEOUT_SECONDS',
-  lag_seconds: 'SOURCE_LAG_SECONDS',
-  currency: 'SOURCE_CURRENCY',
-  never: 'SOURCE_NEVER',
-  schema: 'WAREHOUSE_SCHEMA',
-  schedule_timezone: 'SCHEDULE_TIMEZONE',
-  most_sweeps: 'FRESHNESS_MOST_SWEEPS',
-} as const;
-/** Objects from resource to value, each with an example of a value. */
-const BY_RESOURCE = {
-  schedules: ['schedules', '"off"'],
-  weights: ['weights', 3],
-  target_minutes: ['targetMinutes', 5],
-  history: ['history', '"on"'],
-} as const satisfies Record<string, readonly [keyof ResourceSettings, unknown]>;
-const KNOWN_FIELDS = ['name', 'api_key_from', ...Object.keys(BY_RESOURCE), ...Object.keys(FIELDS)];
+const SOURCE_SETTINGS = Object.keys(SOURCE_SHAPE) as (keyof typeof SOURCE_SHAPE)[];
+/** The field of an entry that stands for a setting: `rate_limit`, `schema`, `schedule_timezone`, `most_sweeps`. */
+const fieldOf = (setting: string): string => setting.replace(/^(SOURCE|WAREHOUSE|FRESHNESS)_/, '').toLowerCase();
+const KNOWN_FIELDS = ['name', 'api_key_from', ...RESOURCE_FIELDS, ...SOURCE_SETTINGS.map(fieldOf)];
 
 type Fields = SourceEntry['fields'];
 type Report = (problem: string) => void;
@@ -144,16 +126,14 @@ export function readSourceEntry(
   if (fields.url === undefined) report('url is missing; expected a URL such as https://books.example.com.');
   const settings = readSettings(fields, defaults, report);
   const apiKey = readKey(fields.api_key_from, textOf, context.needsKey(name), report);
-  const own = readOwnResourceSettings(fields, resources, report);
+  const perResource = readResourceFields(fields, resources, resourceDefaults);
+  perResource.problems.forEach(report);
   if (!settings || !isSourceName(name) || problems.length > 0) return { source: null, problems };
   const source = createSource(settings, {
     name,
     apiKey,
     addressFile: context.file,
-    schedules: { ...resourceDefaults.schedules, ...own.schedules },
-    weights: { ...resourceDefaults.weights, ...own.weights },
-    targetMinutes: { ...resourceDefaults.targetMinutes, ...own.targetMinutes },
-    history: { ...resourceDefaults.history, ...own.history },
+    perResource: perResource.settings,
   });
   return { source, problems };
 }
@@ -175,16 +155,16 @@ function readSettings(fields: Fields, defaults: SettingTexts, report: Report) {
     ...inherited,
     WAREHOUSE_SCHEMA: fields.name === 'main' ? 'warehouse' : String(fields.name).replaceAll('-', '_'),
   };
-  for (const [field, setting] of Object.entries(FIELDS)) {
-    const value = fields[field];
+  for (const setting of SOURCE_SETTINGS) {
+    const value = fields[fieldOf(setting)];
     // A list of names as an environment variable holds it.
     const isList = Array.isArray(value) && value.every(name => typeof name === 'string');
     if (value !== undefined) texts[setting] = plainText(isList ? value.join() : value).trim();
   }
   const parsed = z.object(SOURCE_SHAPE).safeParse(texts);
   for (const { path, message } of parsed.error?.issues ?? []) {
-    const [field, setting] = Object.entries(FIELDS).find(([, setting]) => setting === path[0]) ?? [];
-    if (!field || !setting) continue;
+    const setting = path[0] as (typeof SOURCE_SETTINGS)[number];
+    const field = fieldOf(setting);
     const isOwn = fields[field] !== undefined || (field === 'schema' && isSourceName(fields.name));
     if (isOwn) report(`${field} ${describeRejected(setting, texts[setting] ?? '')}; expected ${message}.`);
   }
@@ -222,23 +202,4 @@ function readKey(
   if (!parsed.success)
     report(`${variable}, named by api_key_from, is invalid (value hidden); expected the API key without spaces.`);
   return key;
-}
-
-function readOwnResourceSettings(fields: Fields, resources: readonly string[], report: Report): ResourceSettings {
-  const given: Partial<Record<keyof ResourceSettings, Record<string, unknown>>> = {};
-  const names = new Map<keyof ResourceSettings, string>();
-  for (const [name, [field, example]] of Object.entries(BY_RESOURCE)) {
-    names.set(field, name);
-    const value = fields[name];
-    if (value === undefined) continue;
-    if (isRecord(value)) given[field] = value;
-    else report(`${name} is not an object; expected one such as {"${resources[0]}": ${example}}.`);
-  }
-  const { problems, ...own } = checkResourceSettings(
-    given,
-    resources,
-    (field, resource) => `${names.get(field)}.${resource}`,
-  );
-  problems.forEach(report);
-  return own;
 }
