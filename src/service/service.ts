@@ -116,21 +116,7 @@ function createApp(options: ServiceOptions, inbox: HintInbox, live: LiveUpdates)
   }
   app.use(guardForms());
   app.get('/metrics', async c => c.body(await metrics.scrape(), 200, { 'Content-Type': metrics.contentType }));
-  app.route(
-    '/',
-    createConsole(
-      {
-        database,
-        sources,
-        openReader: () => options.openReader(),
-        isGuarded: options.token !== null,
-        rowCounts,
-        hide,
-        log,
-      },
-      live,
-    ),
-  );
+  app.route('/', createConsole({ ...options, isGuarded: options.token !== null, rowCounts }, live));
   app.notFound(c =>
     c.text('Not found. Available: / /runs /data /sql /status.json /openapi.json /metrics /healthz /readyz\n', 404),
   );

@@ -2,6 +2,7 @@ import { type Clock, SECOND } from '../../clock.ts';
 import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
+import { sharedRun } from '../shared-run.ts';
 
 /** Below the timeout of common probes. */
 const TIMEOUT_MS = 4 * SECOND;
@@ -18,7 +19,7 @@ export function createReadiness(options: {
 }): () => Promise<string | null> {
   const { database, pending, clock, log } = options;
   let logged: string | null = null;
-  const check = async (): Promise<string | null> => {
+  const check = sharedRun(async (): Promise<string | null> => {
     try {
       await database.query('select 1');
       const names = await pending();
@@ -31,19 +32,15 @@ export function createReadiness(options: {
       logged = reason;
       return 'The database cannot be used. The log says why.';
     }
-  };
-  let checking: Promise<string | null> | undefined;
+  });
   return async () => {
-    checking ??= check().finally(() => {
-      checking = undefined;
-    });
     const over = new AbortController();
     const late = clock.sleep(TIMEOUT_MS, over.signal).then(
       () => 'The database did not answer in time.',
       () => null,
     );
     try {
-      return await Promise.race([checking, late]);
+      return await Promise.race([check(), late]);
     } finally {
       over.abort();
     }

@@ -3,6 +3,7 @@ import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { claimUntold, inTurn, noteTold, noteTroubles } from '../../warehouse/ledgers/incidents.ts';
+import { sharedRun } from '../shared-run.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { composeAlert, deliverAlert } from './alerts.ts';
 import { findTroubles } from './find-troubles.ts';
@@ -37,15 +38,13 @@ export async function monitorIncidents(options: MonitorOptions, signal: AbortSig
       }
     }
   };
-  let delivering: Promise<void> | undefined;
+  const deliver = sharedRun(() => forEachSource(source => sendAlerts(options, source, signal)));
   while (!signal.aborted) {
     await forEachSource(source => recordIncidents(options, source));
-    delivering ??= forEachSource(source => sendAlerts(options, source, signal)).finally(() => {
-      delivering = undefined;
-    });
+    void deliver();
     await options.clock.sleep(CHECK_EVERY_MS, signal).catch(() => undefined);
   }
-  await delivering;
+  await deliver();
 }
 
 /** Checks one source once: opens incidents for new troubles and ends those that are over. */

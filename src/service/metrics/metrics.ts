@@ -1,13 +1,16 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Usage } from '../../budget/ledger/usage.ts';
+import { SECOND, stampMs } from '../../clock.ts';
 import type { Database, Db } from '../../warehouse/database/database.ts';
+import { databaseNow } from '../../warehouse/database/now.ts';
 import { freshness } from '../../warehouse/ledgers/incidents.ts';
-import { runMeasures, waitingSeconds } from '../../warehouse/reports/activity.ts';
+import { runMeasures } from '../../warehouse/reports/activity.ts';
 import { orderProgress } from '../../warehouse/reports/order-progress.ts';
+import { sharedRun } from '../shared-run.ts';
 import { INCIDENT_TITLES } from '../status/condition.ts';
 import { readDelays } from '../status/resource-delays.ts';
 import { mapSources, type RowCounts, type ServedSource } from '../status/served-source.ts';
-import { readStates, type SourceState } from '../status/source-state.ts';
+import { readStates, type SourceState, sumOf } from '../status/source-state.ts';
 import { WEBHOOK_RESULTS, type WebhookResult } from '../webhooks/webhook-receiver.ts';
 import { type GaugeName, METRICS } from './metric-definitions.ts';
 
@@ -23,26 +26,21 @@ export function createMetrics(database: Database, sources: readonly ServedSource
   // Prometheus misses the first increase of a series that does not start at 0.
   for (const result of WEBHOOK_RESULTS) received.inc({ result }, 0);
 
-  const scrape = async () => {
+  /** Concurrent scrapes share one look at the database. */
+  const scrape = sharedRun(async () => {
+    const at = await databaseNow(database);
     const states = await readStates(database, sources, { isServed: true, countRows: rowCounts });
     const measured = await mapSources(sources, (source, place) =>
-      measureSource(database, source, states[place] as SourceState),
+      measureSource(database, source, states[place] as SourceState, at),
     );
     for (const gauge of gauges.values()) gauge.reset();
     for (const { name, labels, value } of measured.flat()) gauges.get(name)?.set(labels, value);
     return registry.metrics();
-  };
-  let scraping: Promise<string> | undefined;
+  });
   return {
     contentType: registry.contentType,
     countWebhook: (result: WebhookResult) => received.inc({ result }),
-    /** Concurrent scrapes share one look at the database. */
-    scrape(): Promise<string> {
-      scraping ??= scrape().finally(() => {
-        scraping = undefined;
-      });
-      return scraping;
-    },
+    scrape,
   };
 }
 
@@ -55,7 +53,12 @@ interface Measurement {
 /** Null: there is no value, and the series is left out. */
 type Add = (name: GaugeName, labels: Record<string, string>, value: number | null) => void;
 
-async function measureSource(database: Database, source: ServedSource, state: SourceState): Promise<Measurement[]> {
+async function measureSource(
+  database: Database,
+  source: ServedSource,
+  state: SourceState,
+  at: number,
+): Promise<Measurement[]> {
   const { kysely } = database;
   const measured: Measurement[] = [];
   const add: Add = (name, labels, value) => {
@@ -66,7 +69,8 @@ async function measureSource(database: Database, source: ServedSource, state: So
   const usage = await source.usage();
   measureRequests(usage, add);
   await measureDelays(database, source, usage, add);
-  await measureRuns(kysely, source, state, add);
+  await measureRuns(kysely, state, add);
+  measureOpenRuns(state, at, add);
   await measureOrders(kysely, state, add);
   measureIncidents(state, add);
   return measured;
@@ -107,19 +111,25 @@ function measureRequests(usage: Usage, add: Add): void {
 
 const CHANGES = ['inserted', 'updated', 'deleted'] as const;
 
-async function measureRuns(db: Db, { name, jobs }: ServedSource, { runs: open }: SourceState, add: Add): Promise<void> {
-  const changes = new Map([...jobs.keys()].map(resource => [resource, { inserted: 0, updated: 0, deleted: 0 }]));
-  for (const { resource, kind, state, runs, ...changed } of await runMeasures(db, name)) {
+async function measureRuns(db: Db, { name, resources }: SourceState, add: Add): Promise<void> {
+  const measured = await runMeasures(db, name);
+  for (const { resource, kind, state, runs } of measured)
     if (state !== 'running' && state !== 'waiting')
       add('sluice_runs_in_a_day', { resource, kind, outcome: state }, runs);
-    const sum = changes.get(resource);
-    if (sum) for (const change of CHANGES) sum[change] += changed[change];
+  for (const { resource } of resources) {
+    const its = measured.filter(each => each.resource === resource);
+    for (const change of CHANGES) add('sluice_changes_in_a_day', { resource, change }, sumOf(its, change));
   }
+}
+
+function measureOpenRuns({ runs }: SourceState, at: number, add: Add): void {
   for (const state of ['running', 'waiting'])
-    add('sluice_runs_under_way', { state }, open.filter(run => run.state === state).length);
-  add('sluice_waiting_seconds', {}, await waitingSeconds(db, name));
-  for (const [resource, sum] of changes)
-    for (const change of CHANGES) add('sluice_changes_in_a_day', { resource, change }, sum[change]);
+    add('sluice_runs_under_way', { state }, runs.filter(run => run.state === state).length);
+  // One with a reason waits for something other than the request limit.
+  const ends = runs
+    .filter(run => run.state === 'waiting' && run.reason === null)
+    .flatMap(({ waitingUntil }) => (waitingUntil === null ? [] : stampMs(waitingUntil)));
+  if (ends.length > 0) add('sluice_waiting_seconds', {}, Math.max(Math.min(...ends) - at, 0) / SECOND);
 }
 
 async function measureOrders(db: Db, { orders }: SourceState, add: Add): Promise<void> {

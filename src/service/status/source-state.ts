@@ -90,7 +90,7 @@ interface StateReading<S extends Asked> {
   readonly onUnreadable?: (source: S, error: unknown) => string;
 }
 
-/** In the order of `sources`. Statements: ten, however many sources there are, and what `countRows` needs. */
+/** In the order of `sources`. Statements: eight, however many sources there are, and what `countRows` needs. */
 export async function readStates<S extends Asked>(
   database: Database,
   sources: readonly S[],

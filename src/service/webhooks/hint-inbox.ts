@@ -3,6 +3,7 @@ import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { leaveHints } from '../../warehouse/ledgers/hints.ts';
+import { sharedRun } from '../shared-run.ts';
 import type { ChangeHint } from './change-hints.ts';
 
 type SourceHint = ChangeHint & { readonly source: string };
@@ -30,14 +31,13 @@ export function createHintInbox(options: {
   const { database, onHints, clock, log } = options;
   const waiting = new Map<string, SourceHint>();
   const closing = new AbortController();
-  let writing: Promise<void> | undefined;
 
   const keep = (hint: SourceHint) => {
     const key = JSON.stringify([hint.source, hint.resource, hint.slice]);
     if (waiting.size < MOST_WAITING) waiting.set(key, hint);
   };
 
-  async function write(): Promise<void> {
+  const write = sharedRun(async () => {
     while (waiting.size > 0) {
       const batch = [...waiting.values()];
       waiting.clear();
@@ -53,18 +53,16 @@ export function createHintInbox(options: {
       }
       await clock.sleep(pauseMs, closing.signal).catch(() => undefined);
     }
-  }
+  });
 
   return {
     add(hints) {
       for (const hint of hints) keep(hint);
-      writing ??= write().finally(() => {
-        writing = undefined;
-      });
+      void write();
     },
     async close() {
       closing.abort();
-      await writing;
+      await write();
     },
   };
 }

@@ -5,6 +5,7 @@ import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { listReceivers } from '../../warehouse/ledgers/receivers.ts';
 import { isSameSecret } from '../access/session-cookie.ts';
+import { sharedRun } from '../shared-run.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { changeHintsIn } from './change-hints.ts';
 import type { HintInbox } from './hint-inbox.ts';
@@ -80,10 +81,9 @@ function createSecretLookup({ database, sources, log }: ReceiverOptions) {
   let known: readonly { source: string; secret: string }[] = [];
   // Monotonic: the time of day may jump.
   let refreshedAt = Number.NEGATIVE_INFINITY;
-  let refreshing: Promise<void> | undefined;
   let isStale = false;
 
-  const refresh = async () => {
+  const refresh = sharedRun(async () => {
     try {
       known = await listReceivers(database.kysely);
       isStale = false;
@@ -94,7 +94,7 @@ function createSecretLookup({ database, sources, log }: ReceiverOptions) {
     } finally {
       refreshedAt = performance.now();
     }
-  };
+  });
   const findKnown = (secret: string) => {
     // Compares all of them, so that the time taken reveals nothing.
     const [match] = known.filter(each => isSameSecret(secret, each.secret));
@@ -105,12 +105,10 @@ function createSecretLookup({ database, sources, log }: ReceiverOptions) {
     async findSource(secret: string): Promise<ServedSource | undefined> {
       const source = findKnown(secret);
       if (performance.now() - refreshedAt < (source ? MINUTE : SECOND)) return source;
-      refreshing ??= refresh().finally(() => {
-        refreshing = undefined;
-      });
+      const refreshed = refresh();
       // A known one is answered without waiting for the database.
       if (source) return source;
-      await refreshing;
+      await refreshed;
       return findKnown(secret);
     },
     /** The last look into the database failed, so that a new secret may be unknown here. */

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Slice, sliceText } from '../../engine/slices/slice.ts';
+import { sliceText } from '../../engine/slices/slice.ts';
 import type { Db } from '../database/database.ts';
 import type { Place } from '../ledgers/sources.ts';
 import type { Table } from '../rows/tables.ts';
@@ -13,34 +13,23 @@ export type Counts = Record<string, number>;
 export async function eraseRow(tx: Db, table: Table, place: Place, key: string): Promise<Counts> {
   const { source, resource } = place;
   const counts: Counts = {};
-  const erase = async (name: string, from: RawBuilder<unknown>, where: RawBuilder<unknown>) => {
-    const { numAffectedRows } = await sql`delete from ${from} where ${where}`.execute(tx);
-    if (numAffectedRows) counts[name] = Number(numAffectedRows);
-  };
   const stored = sql`cast(${key} as ${sql.raw(table.key.type)})`;
-  for (const child of table.children)
-    await erase(
-      `${table.schema}.${child.name}`,
-      sql.id(table.schema, child.name),
-      sql`${sql.id(child.parent)} = ${stored}`,
-    );
-  await erase(
-    `${table.schema}.${table.name}`,
-    sql.id(table.schema, table.name),
-    sql`${sql.id(table.key.name)} = ${stored}`,
-  );
-  await erase(
-    `${table.schema}.row_history`,
-    sql.id(table.schema, 'row_history'),
-    sql`resource = ${resource} and key = ${key}`,
-  );
   const here = sql`source = ${source} and resource = ${resource}`;
-  for (const name of ['quarantine', 'row_windows', 'missing', 'whole_keys'])
-    await erase(`sluice.${name}`, sql.id('sluice', name), sql`${here} and key = ${key}`);
-  const own: Slice = { by: 'one', key };
-  for (const name of ['hints', 'coverage'])
-    await erase(`sluice.${name}`, sql.id('sluice', name), sql`${here} and slice = ${sliceText(own)}`);
-  await detachReadings(tx, place, key, sliceText(own));
+  const slice = sliceText({ by: 'one', key });
+  const places: readonly (readonly [schema: string, name: string, where: RawBuilder<unknown>])[] = [
+    ...table.children.map(({ name, parent }) => [table.schema, name, sql`${sql.id(parent)} = ${stored}`] as const),
+    [table.schema, table.name, sql`${sql.id(table.key.name)} = ${stored}`],
+    [table.schema, 'row_history', sql`resource = ${resource} and key = ${key}`],
+    ...['quarantine', 'row_windows', 'missing', 'whole_keys'].map(
+      name => ['sluice', name, sql`${here} and key = ${key}`] as const,
+    ),
+    ...['hints', 'coverage'].map(name => ['sluice', name, sql`${here} and slice = ${slice}`] as const),
+  ];
+  for (const [schema, name, where] of places) {
+    const { numAffectedRows } = await sql`delete from ${sql.id(schema, name)} where ${where}`.execute(tx);
+    if (numAffectedRows) counts[`${schema}.${name}`] = Number(numAffectedRows);
+  }
+  await detachReadings(tx, place, key, slice);
   return counts;
 }
 

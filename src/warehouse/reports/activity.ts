@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
 import { daysAgo, epochMs } from '../database/now.ts';
-import type { RunState } from '../ledgers/runs.ts';
 
 /** Changes that runs brought on one day of `timeZone`. */
 export interface DayOfChanges {
@@ -108,18 +107,8 @@ export async function measuredDelay(
   return rows[0]?.seconds ?? null;
 }
 
-interface RunMeasures {
-  readonly resource: string;
-  readonly kind: string;
-  readonly state: RunState;
-  readonly runs: number;
-  readonly inserted: number;
-  readonly updated: number;
-  readonly deleted: number;
-}
-
 /** Runs that ended in the last 24 hours, and open ones. */
-export function runMeasures(db: Db, source: string): Promise<RunMeasures[]> {
+export function runMeasures(db: Db, source: string) {
   const work = ['resource', 'kind', 'state'] as const;
   return db
     .selectFrom('sluice.runs')
@@ -137,17 +126,4 @@ export function runMeasures(db: Db, source: string): Promise<RunMeasures[]> {
     .orderBy('kind')
     .orderBy('state')
     .execute();
-}
-
-/** Seconds until the first run that waits for the request limit may continue; null when none waits. */
-export async function waitingSeconds(db: Db, source: string): Promise<number | null> {
-  const first = await db
-    .selectFrom('sluice.runs')
-    .select(sql<number>`greatest(extract(epoch from min(waiting_until) - sluice.now()), 0)::float8`.as('seconds'))
-    .where('source', '=', source)
-    .where('state', '=', 'waiting')
-    .where('reason', 'is', null)
-    .having(eb => eb.fn.min('waiting_until'), 'is not', null)
-    .executeTakeFirst();
-  return first?.seconds ?? null;
 }

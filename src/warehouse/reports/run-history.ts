@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
-import type { Order } from '../ledgers/orders.ts';
 import { eachCounter, type Run, type RunState } from '../ledgers/runs.ts';
 
 export const runColumns = [
@@ -83,25 +82,8 @@ export function requestsOfRun(db: Db, runId: string, most: number): Promise<Sent
     .execute();
 }
 
-/** An order as a list shows it. */
-export type ListedOrder = Pick<
-  Order,
-  | 'id'
-  | 'source'
-  | 'resource'
-  | 'kind'
-  | 'repair'
-  | 'dateFrom'
-  | 'dateTo'
-  | 'state'
-  | 'reason'
-  | 'requests'
-  | 'createdAt'
-  | 'endedAt'
->;
-
 /** Ended orders, newest first. */
-export function listEndedOrders(db: Db, sources: readonly string[], most: number): Promise<ListedOrder[]> {
+export function listEndedOrders(db: Db, sources: readonly string[], most: number) {
   return db
     .selectFrom('sluice.orders')
     .select([
@@ -124,3 +106,6 @@ export function listEndedOrders(db: Db, sources: readonly string[], most: number
     .limit(most)
     .execute();
 }
+
+/** An order as a list shows it. */
+export type ListedOrder = Awaited<ReturnType<typeof listEndedOrders>>[number];

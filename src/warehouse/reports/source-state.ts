@@ -39,39 +39,29 @@ export interface ResourceProof {
   readonly quarantined: number;
 }
 
-type Slices = Omit<ResourceProof, 'resource' | 'missing' | 'quarantined'>;
-const NONE: Slices = {
-  ...{ slices: 0, oldestProof: null, oldestProofSeconds: null },
-  ...{ provenInADay: 0, neverRead: 0, absent: false },
-};
-
-/** In the order of `places`. SQL: three statements, however many there are. */
+/** In the order of `places`. SQL: one statement, however many there are; each table is grouped once. */
 export async function resourceProofs(db: Db, places: readonly Place[]): Promise<OfSource<ResourceProof>[]> {
   const of = sql`source = ${anyOf([...new Set(places.map(({ source }) => source))])}`;
-  const { rows: slices } = await sql<Place & Slices>`
-    select source, resource, count(*)::float8 as slices, min(proven_at) as "oldestProof",
-      case when count(*) filter (where proven_at is null) = 0 then extract(epoch from sluice.now() - min(proven_at))::float8 end as "oldestProofSeconds",
-      count(*) filter (where proven_at > (select sluice.now() - interval '1 day'))::float8 as "provenInADay",
-      count(*) filter (where proven_at is null)::float8 as "neverRead", ${notOffered} as absent
-    from sluice.coverage where ${of} and ${covering} group by source, resource`.execute(db);
-  const { rows: missing } = await sql<Place & { rows: number }>`
-    select source, resource, count(*)::float8 as rows from sluice.missing where ${of} group by source, resource`.execute(
-    db,
-  );
-  const { rows: bad } = await sql<Place & { rows: number }>`
-    select source, resource, count(*)::float8 as rows from sluice.quarantine
-    where ${of} and resolved_at is null group by source, resource`.execute(db);
-  const [slicesOf, missingOf, badOf] = [byPlace(slices), byPlace(missing), byPlace(bad)];
-  return places.map(({ source, resource }) => {
-    const at = keyOf({ source, resource });
-    const [missing, quarantined] = [missingOf.get(at)?.rows ?? 0, badOf.get(at)?.rows ?? 0];
-    return { source, resource, ...(slicesOf.get(at) ?? NONE), missing, quarantined };
-  });
+  const { rows } = await sql<OfSource<ResourceProof>>`
+    select source, resource, coalesce(slices, 0) as slices, "oldestProof",
+      case when "neverRead" = 0 then extract(epoch from sluice.now() - "oldestProof")::float8 end as "oldestProofSeconds",
+      coalesce("provenInADay", 0) as "provenInADay", coalesce("neverRead", 0) as "neverRead", coalesce(absent, false) as absent,
+      coalesce(missing, 0) as missing, coalesce(quarantined, 0) as quarantined
+    from ${unnested(places)}
+    left join (select source, resource, count(*)::float8 as slices, min(proven_at) as "oldestProof",
+        count(*) filter (where proven_at > (select sluice.now() - interval '1 day'))::float8 as "provenInADay",
+        count(*) filter (where proven_at is null)::float8 as "neverRead", ${notOffered} as absent
+      from sluice.coverage where ${of} and ${covering} group by source, resource) c using (source, resource)
+    left join (select source, resource, count(*)::float8 as missing from sluice.missing
+      where ${of} group by source, resource) m using (source, resource)
+    left join (select source, resource, count(*)::float8 as quarantined from sluice.quarantine
+      where ${of} and resolved_at is null group by source, resource) q using (source, resource)
+    order by place`.execute(db);
+  return rows;
 }
 
-const keyOf = ({ source, resource }: Place): string => `${source} ${resource}`;
-const byPlace = <T extends Place>(rows: readonly T[]): ReadonlyMap<string, T> =>
-  new Map(rows.map(row => [keyOf(row), row]));
+const unnested = (places: readonly Place[]) => sql`unnest(cast(${places.map(each => each.source)} as text[]),
+      cast(${places.map(each => each.resource)} as text[])) with ordinality as p(source, resource, place)`;
 
 /** A resource, and its newest tick of which everything due was read (epoch ms); null where none was. */
 export interface ServedTick {
@@ -85,8 +75,7 @@ export async function servedTicks(db: Db, places: readonly Place[]): Promise<OfS
     select p.source, p.resource, (select ${epochMs('r.slot_at')} from sluice.runs r
       where r.source = p.source and r.resource = p.resource and r.kind = 'slot' and r.state = 'done' and r.slot_at is not null
       order by r.id desc limit 1) as at
-    from unnest(cast(${places.map(each => each.source)} as text[]), cast(${places.map(each => each.resource)} as text[]))
-      with ordinality as p(source, resource, place) order by place`.execute(db);
+    from ${unnested(places)} order by place`.execute(db);
   return rows;
 }
 
