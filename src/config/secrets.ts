@@ -1,5 +1,4 @@
-import { type RawSettings, settingTexts } from './environment.ts';
-import { modeCommand } from './read-settings-file.ts';
+import { modeCommand, type RawSettings, settingTexts } from './environment.ts';
 import type { SettingName, SettingTexts } from './schema.ts';
 
 /** Settings whose values are never shown. */

@@ -2,7 +2,7 @@ import { basename, resolve } from 'node:path';
 import { z } from 'zod';
 import { createSource, type SourceConfig } from './config.ts';
 import type { RawSettings } from './environment.ts';
-import { foreignFolderOwner, readSettingsFile } from './read-settings-file.ts';
+import { foreignFolderOwner, readSettingsFile } from './environment.ts';
 import {
   isRecord,
   plainText,

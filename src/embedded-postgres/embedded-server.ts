@@ -15,20 +15,20 @@ import type { Log } from '../log.ts';
 import { prepareBinaries, removeOldCopies } from './binaries.ts';
 import { defaultHome, findHome, prepareHome, serverUserOf, tidyHome } from './home.ts';
 import { belongsToOther, dataFolder, exists, makeFolder, passwordFile, serverLog, statLink } from './home-files.ts';
-import { ensureCluster } from './initdb.ts';
-import { type Addresses, READER, readAddresses } from './logins.ts';
-import { findPostmaster, readPidFile } from './postmaster-pid.ts';
+import { type Addresses, areRolesIntact, READER, readAddresses, setUpRoles } from './roles.ts';
 import {
+  ensureCluster,
   FREE_SPACE,
+  findPostmaster,
   limitServerLog,
   type PostgresSettings,
+  readPidFile,
   refuseShellCharacters,
   START_TIMEOUT_MS,
   startError,
   startServer,
   stopServer,
 } from './server-process.ts';
-import { areRolesIntact, setUpRoles } from './set-up-roles.ts';
 import { withStartLock } from './start-lock.ts';
 
 interface EmbeddedStatus {
@@ -160,14 +160,13 @@ async function refuseForeign(home: string): Promise<void> {
   throw belongsToOther(home, known.uid, next);
 }
 
-const DISK_FULL: Readonly<Record<string, string>> = {
+const NO_PERMISSION = 'this user has no permission to use it';
+const UNUSABLE: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is exhausted',
-};
-const UNUSABLE: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
-  EACCES: 'this user has no permission to use it',
-  EPERM: 'this user has no permission to use it',
+  EACCES: NO_PERMISSION,
+  EPERM: NO_PERMISSION,
   ENOTDIR: 'a part of that path is not a folder',
 };
 
@@ -179,12 +178,12 @@ async function explainFileErrors<T>(dataDir: string, work: (base: string) => Pro
   } catch (error) {
     if (error instanceof SluiceError) throw error;
     const code = codeOf(error);
-    const full = DISK_FULL[code];
-    const reason = full ?? UNUSABLE[code];
+    const reason = UNUSABLE[code];
     if (!reason) throw error;
-    const path = full ? base : ((error as NodeJS.ErrnoException).path ?? base);
+    const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+    const path = isFull ? base : ((error as NodeJS.ErrnoException).path ?? base);
     throw new SluiceError('database', `The embedded Postgres needs ${path}, but ${reason}.`, {
-      next: full
+      next: isFull
         ? FREE_SPACE
         : 'Set SLUICE_DATA_DIR to a writable folder, run Sluice as the user who first started it, or set DATABASE_URL.',
       cause: error,

@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { access, type FileHandle, lstat, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf, SluiceError } from '../errors.ts';
 import { runProgram, type ServerUser, USE_OWN_POSTGRES } from './run-program.ts';
@@ -16,31 +16,21 @@ export const adminPasswordFile = (home: string) => join(home, 'admin-password');
 export const readerPasswordFile = (home: string) => join(home, 'reader-password');
 export const portFile = (home: string) => join(home, 'port');
 
-export async function readIfPresent(file: string): Promise<string | undefined> {
-  if (isRoot()) return readUnlinked(file);
-  return readFile(file, 'utf8').catch(error => {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
-    throw error;
-  });
-}
+/** Makes what is absent undefined. */
+const ifAbsent =
+  (...codes: string[]) =>
+  (error: unknown): undefined => {
+    if (!codes.includes(codeOf(error))) throw error;
+  };
+
+export const readIfPresent = (file: string): Promise<string | undefined> =>
+  isRoot() ? readUnlinked(file) : readFile(file, 'utf8').catch(ifAbsent('ENOENT', 'ENOTDIR'));
 
 /** Of the path itself where it is a link; undefined if it is absent. */
-export async function statLink(path: string): Promise<Stats | undefined> {
-  return lstat(path).catch(error => {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
-  });
-}
+export const statLink = (path: string): Promise<Stats | undefined> => lstat(path).catch(ifAbsent('ENOENT'));
 
-export async function exists(path: string): Promise<boolean> {
-  return access(path, constants.F_OK).then(
-    () => true,
-    error => {
-      if (codeOf(error) === 'ENOENT') return false;
-      throw error;
-    },
-  );
-}
+export const exists = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(ifAbsent('ENOENT'))) !== undefined;
 
 /** Root may write everything, so it must not follow what another user has put in its way. */
 const isRoot = (): boolean => process.getuid?.() === 0;

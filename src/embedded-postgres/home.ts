@@ -150,9 +150,12 @@ export async function tidyHome(home: string, user: UserIds): Promise<void> {
 async function openHome(home: string): Promise<FileHandle> {
   const found = await lstat(home);
   if (found.isSymbolicLink() && found.uid !== 0) throw planted(home, 'is a symbolic link of another user');
-  const follow = found.isSymbolicLink() ? 0 : constants.O_NOFOLLOW;
-  return open(home, constants.O_DIRECTORY | follow).catch(error => {
-    if (codeOf(error) === 'ELOOP' || codeOf(error) === 'ENOTDIR') throw planted(home, 'is not a folder');
+  return openFolder(home, found.isSymbolicLink() ? 0 : constants.O_NOFOLLOW, 'is not a folder');
+}
+
+function openFolder(path: string, follow: number, otherwise: string): Promise<FileHandle> {
+  return open(path, constants.O_DIRECTORY | follow).catch(error => {
+    if (codeOf(error) === 'ELOOP' || codeOf(error) === 'ENOTDIR') throw planted(path, otherwise);
     throw error;
   });
 }
@@ -214,10 +217,7 @@ export function foldersAbove(path: string): string[] {
 /** A folder of `user` in root's home, created if necessary. */
 export async function giveFolder(path: string, user: UserIds): Promise<void> {
   await makeFolder(path, 0o700);
-  const folder = await open(path, constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(error => {
-    if (codeOf(error) === 'ELOOP' || codeOf(error) === 'ENOTDIR') throw planted(path, 'is not a folder of its own');
-    throw error;
-  });
+  const folder = await openFolder(path, constants.O_NOFOLLOW, 'is not a folder of its own');
   try {
     const { uid } = await folder.stat();
     if (uid === user.uid) return;

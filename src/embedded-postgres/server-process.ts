@@ -1,14 +1,24 @@
 import { createHash } from 'node:crypto';
-import { copyFile, lstat, stat, statfs, truncate } from 'node:fs/promises';
+import { copyFile, lstat, readdir, readFile, rename, rm, stat, statfs, truncate } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MINUTE, SECOND } from '../clock.ts';
-import { SluiceError } from '../errors.ts';
-import { giveFolder, serverUserOf } from './home.ts';
-import { dataFolder, planted, portFile, readIfPresent, replaceFile, serverLog, whyPlanted } from './home-files.ts';
-import { HOST } from './logins.ts';
-import { disarmPidFile, readPidFile } from './postmaster-pid.ts';
+import { codeOf, SluiceError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Binaries } from './binaries.ts';
+import { giveFile, giveFolder, removeGiven, serverUserOf } from './home.ts';
+import {
+  adminPasswordFile,
+  dataFolder,
+  planted,
+  portFile,
+  readIfPresent,
+  replaceFile,
+  serverLog,
+  whyPlanted,
+} from './home-files.ts';
+import { ADMIN, ensurePassword, HOST } from './roles.ts';
 import { runProgram, type ServerUser, USE_OWN_POSTGRES } from './run-program.ts';
 
 export const START_TIMEOUT_MS = 2 * MINUTE;
@@ -36,6 +46,56 @@ const SETTINGS: PostgresSettings = {
   log_timezone: "'UTC'",
   log_checkpoints: 'off',
 };
+
+/** Creates the cluster unless there is one; refuses one of another major version. */
+export async function ensureCluster(home: string, binaries: Binaries, user: ServerUser, log: Log): Promise<void> {
+  const found = await readIfPresent(join(dataFolder(home), 'PG_VERSION'));
+  if (found?.trim() === binaries.major) return;
+  if (found !== undefined) {
+    throw new SluiceError(
+      'database',
+      `${dataFolder(home)} was created by Postgres ${found.trim()}; this version of Sluice includes Postgres ${binaries.major}.`,
+      {
+        next: `Dump it with the version that created it and restore the dump, or move ${home} away: Sluice fills a new warehouse from the source.`,
+      },
+    );
+  }
+  log.info({ home }, 'creating the embedded Postgres');
+  await initdb(home, binaries, user);
+}
+
+/** Works in a folder of its own and renames it at the end, so that an interruption leaves no partial cluster. */
+async function initdb(home: string, binaries: Binaries, user: ServerUser): Promise<void> {
+  for (const name of await readdir(home)) if (name.startsWith('initdb-')) await removeGiven(join(home, name), user);
+  const partial = join(home, `initdb-${process.pid}`);
+  const passwordArgument = `${partial}.password`;
+  await giveFile(passwordArgument, await ensurePassword(adminPasswordFile(home)), user);
+  if (user) await giveFolder(partial, user);
+  const { code, output } = await runProgram(
+    binaries.initdb,
+    [
+      '-D',
+      partial,
+      '-U',
+      ADMIN,
+      `--pwfile=${passwordArgument}`,
+      '--auth=scram-sha-256',
+      '--no-instructions',
+      // LANG=C alone would create a cluster in SQL_ASCII.
+      '--encoding=UTF8',
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+      '--locale=C',
+    ],
+    { cwd: home, user },
+  );
+  await rm(passwordArgument, { force: true });
+  if (code !== 0) throw await diagnose(home, 'Cannot create the embedded Postgres', output);
+  const settings = join(partial, 'postgresql.conf');
+  const include = "\ninclude 'sluice.conf' # written at each start; put your own settings below\n";
+  await replaceFile(settings, `${await readIfPresent(settings)}${include}`, user);
+  await rename(partial, dataFolder(home));
+}
 
 /** Starts the server on a free port; it outlives this process. `overrides` take precedence over the settings above. */
 export async function startServer(
@@ -156,7 +216,7 @@ export async function startError(home: string, logOffset = 0, output = ''): Prom
 }
 
 /** Postgres' programs report causes only as text, so the most frequent cause, a full disk, is checked here. */
-export async function diagnose(home: string, failure: string, output: string): Promise<SluiceError> {
+async function diagnose(home: string, failure: string, output: string): Promise<SluiceError> {
   const { bavail, bsize } = await statfs(home);
   const freeMb = Math.floor((bavail * bsize) / 1024 / 1024);
   const tail = output.trim().split('\n').slice(-12).join('\n');
@@ -168,4 +228,58 @@ export async function diagnose(home: string, failure: string, output: string): P
   return new SluiceError('database', `${failure} in ${home}:\n${tail}`, {
     next: `See ${serverLog(home)}, or ${USE_OWN_POSTGRES}.`,
   });
+}
+
+/** No system assigns this process id, so Postgres considers a lock file that names it stale. */
+const NO_SUCH_PID = 2 ** 31 - 2;
+
+const pidFile = (home: string) => join(dataFolder(home), 'postmaster.pid');
+
+/** postmaster.pid, by line: pid, data folder, start time, port, socket folder, address, shared memory key, state. */
+export async function readPidFile(home: string) {
+  const lines = (await readIfPresent(pidFile(home)))?.split('\n') ?? [];
+  const pid = Number(lines[0]);
+  if (!Number.isInteger(pid) || pid <= 0) return undefined;
+  // Not ready while the server starts or stops.
+  return { pid, port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' };
+}
+
+/** The running server of this home, if any. After a crash the file may name a process that is no server of ours. */
+export async function findPostmaster(home: string) {
+  const found = await readPidFile(home);
+  if (!found || found.pid === NO_SUCH_PID || !isAlive(found.pid)) return undefined;
+  const command = await commandLine(found.pid);
+  return command === undefined || command.includes(dataFolder(home)) ? found : undefined;
+}
+
+/** Undefined when the system does not reveal it. */
+async function commandLine(pid: number): Promise<string | undefined> {
+  if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);
+  if (process.platform === 'win32') return undefined;
+  return runProgram('/bin/ps', ['-p', String(pid), '-o', 'command='], { cwd: '/', user: undefined }).then(
+    ({ output }) => output,
+    () => undefined,
+  );
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it exists and belongs to another user.
+    return codeOf(error) !== 'ESRCH';
+  }
+}
+
+/**
+ * Makes Postgres ignore the pid file of a crashed server, whose process id may now be another program's. Naming a process
+ * that cannot exist, instead of removing the file, preserves Postgres' check of the old shared memory. False without a file.
+ */
+export async function disarmPidFile(home: string, user: ServerUser): Promise<boolean> {
+  const file = pidFile(home);
+  const text = await readIfPresent(file);
+  if (text === undefined) return false;
+  await replaceFile(file, [String(NO_SUCH_PID), ...text.split('\n').slice(1)].join('\n'), user);
+  return true;
 }

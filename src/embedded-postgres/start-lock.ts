@@ -5,8 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { MINUTE, SECOND } from '../clock.ts';
 import { codeOf, SluiceError } from '../errors.ts';
 import { readUnlinked } from './home-files.ts';
-import { isAlive } from './postmaster-pid.ts';
-import { START_TIMEOUT_MS } from './server-process.ts';
+import { isAlive, START_TIMEOUT_MS } from './server-process.ts';
 
 const TOUCH_EVERY_MS = 5 * SECOND;
 const STALE_AFTER_MS = 30 * SECOND;

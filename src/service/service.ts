@@ -12,12 +12,10 @@ import { loginRoutes, logoutRoutes } from './access/login.ts';
 import { guardHost, guardToken } from './access/token-guard.ts';
 import { createConsole } from './console/console.ts';
 import { createLiveUpdates, type LiveUpdates } from './console/live.ts';
-import type { Pulse } from './health/pulse.ts';
-import { createReadiness } from './health/readiness.ts';
+import { createReadiness, type Pulse } from './health/health.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { createRowCounts, type ServedSource } from './status/served-source.ts';
-import { createHintInbox, type HintInbox } from './webhooks/hint-inbox.ts';
-import { createWebhookReceiver } from './webhooks/webhook-receiver.ts';
+import { createHintInbox, createWebhookReceiver, type HintInbox } from './webhooks/webhook-receiver.ts';
 
 export interface ServiceOptions {
   readonly host: string;

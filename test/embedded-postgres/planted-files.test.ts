@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { foldersAbove } from '../../src/embedded-postgres/home.ts';
 import { readUnlinked, replaceFile, whyPlanted } from '../../src/embedded-postgres/home-files.ts';
-import { disarmPidFile } from '../../src/embedded-postgres/postmaster-pid.ts';
-import { choosePort } from '../../src/embedded-postgres/server-process.ts';
+import { choosePort, disarmPidFile } from '../../src/embedded-postgres/server-process.ts';
 import { withStartLock } from '../../src/embedded-postgres/start-lock.ts';
 
 let folder: string;

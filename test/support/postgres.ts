@@ -3,7 +3,7 @@ import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
-import { isAlive } from '../../src/embedded-postgres/postmaster-pid.ts';
+import { isAlive } from '../../src/embedded-postgres/server-process.ts';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/warehouse/database/database.ts';
 import { migrate } from '../../src/warehouse/database/migrate.ts';

@@ -10,8 +10,14 @@ import { isObject } from '../../source/answers/json.ts';
 import { openClient } from '../../source/client.ts';
 import type { Database, Transaction } from '../../warehouse/database/database.ts';
 import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source-lock.ts';
-import { type Counts, eraseLines, eraseMentions, eraseRow } from '../../warehouse/erasure/erase-row.ts';
-import { lastErased, writeReceipt } from '../../warehouse/erasure/receipts.ts';
+import {
+  type Counts,
+  eraseLines,
+  eraseMentions,
+  eraseRow,
+  lastErased,
+  writeReceipt,
+} from '../../warehouse/erasure/erase-row.ts';
 import {
   findMentions,
   findReferences,

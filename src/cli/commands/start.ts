@@ -6,7 +6,7 @@ import { limitServerLog } from '../../embedded-postgres/server-process.ts';
 import { type AgendaMemory, newMemory } from '../../engine/run/agenda.ts';
 import { explain, isKind } from '../../errors.ts';
 import { refuseUnprotectedHost } from '../../service/access/token-guard.ts';
-import { createPulse, type Pulse, watchEventLoop } from '../../service/health/pulse.ts';
+import { createPulse, type Pulse, watchEventLoop } from '../../service/health/health.ts';
 import { monitorIncidents } from '../../service/incidents/incident-monitor.ts';
 import { startSchedule } from '../../service/schedule/schedule.ts';
 import { createTicks } from '../../service/schedule/ticks.ts';

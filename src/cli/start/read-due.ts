@@ -3,7 +3,7 @@ import type { AgendaMemory } from '../../engine/run/agenda.ts';
 import type { LoopEvent, Serves } from '../../engine/run/engine.ts';
 import { explain, isKind, type SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { Pulse } from '../../service/health/pulse.ts';
+import type { Pulse } from '../../service/health/health.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import type { SourceLock } from '../../warehouse/database/source-lock.ts';

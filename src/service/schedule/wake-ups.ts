@@ -112,7 +112,7 @@ const taskOf = (source: string): string => `read ${source}`;
  * killed process stays locked for hours but blocks nothing: adding its key again creates a new one, and a later start deletes the old.
  * A `queueName` would be blocked with it.
  */
-export async function runQueue(options: {
+async function runQueue(options: {
   database: Database;
   sources: readonly string[];
   most: number;
@@ -146,7 +146,7 @@ export async function runQueue(options: {
 }
 
 /** Runs `work` in one process at a time: two that create the queue's schema at the same moment would both fail. */
-export async function withQueueLock<T>(database: Database, work: () => Promise<T>): Promise<T> {
+async function withQueueLock<T>(database: Database, work: () => Promise<T>): Promise<T> {
   const client = await database.connect('sluice migrate');
   try {
     await client.query(`select pg_advisory_lock(${LOCK_KEY})`, [lockName('wake-ups')]);
@@ -157,7 +157,7 @@ export async function withQueueLock<T>(database: Database, work: () => Promise<T
 }
 
 /** Queues a wake-up at `at`, or now. One already queued keeps its time. */
-export async function addWakeUp(database: Database, source: string, at: Date | null): Promise<void> {
+async function addWakeUp(database: Database, source: string, at: Date | null): Promise<void> {
   await database.query(
     `select from ${SCHEMA}.add_job($1, run_at => $2, max_attempts => 1, job_key => $3, job_key_mode => 'preserve_run_at')`,
     [taskOf(source), at?.toISOString() ?? null, source],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPulse } from '../../../src/service/health/pulse.ts';
+import { createPulse } from '../../../src/service/health/health.ts';
 import { pendingMigrations } from '../../../src/warehouse/database/migrate.ts';
 import { createTestDatabase, MIGRATIONS } from '../../support/database.ts';
 import { createLogLines } from '../../support/log-lines.ts';

@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
 import { MINUTE, SECOND } from '../../../src/clock.ts';
 import { createLog } from '../../../src/log.ts';
-import { watchEventLoop } from '../../../src/service/health/pulse.ts';
+import { watchEventLoop } from '../../../src/service/health/health.ts';
 import { manualClock } from '../../support/manual-clock.ts';
 
 function watched(delays: Parameters<typeof watchEventLoop>[0]['delays']) {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
-import { composeAlert } from '../../../src/service/incidents/alerts.ts';
-import { METRICS } from '../../../src/service/metrics/metric-definitions.ts';
+import { composeAlert } from '../../../src/service/incidents/incident-monitor.ts';
+import { METRICS } from '../../../src/service/metrics/metrics.ts';
 import { INCIDENT_TITLES } from '../../../src/service/status/condition.ts';
 import { acquireSourceLock } from '../../../src/warehouse/database/source-lock.ts';
 import { noteTroubles } from '../../../src/warehouse/ledgers/incidents.ts';

@@ -1,20 +1,63 @@
-import type pg from 'pg';
-import { MINUTE } from '../clock.ts';
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { MINUTE, SECOND } from '../clock.ts';
 import { codeOf, SluiceError } from '../errors.ts';
 import { loginAttributes, READING_SETTINGS, readingGrants, readingSettings } from '../reading-login.ts';
 import { scramVerifier } from '../scram-verifier.ts';
-import { adminPasswordFile, passwordFile, readerPasswordFile } from './home-files.ts';
-import {
-  ADMIN,
-  type Addresses,
-  addressOf,
-  DATABASE,
-  ensurePassword,
-  OWNER,
-  READER,
-  readPassword,
-  withSession,
-} from './logins.ts';
+import { adminPasswordFile, passwordFile, readerPasswordFile, readIfPresent, replaceFile } from './home-files.ts';
+
+export const HOST = '127.0.0.1';
+/** The database, and its owner, as whom Sluice works: no superuser. */
+const DATABASE = 'sluice';
+const OWNER = 'sluice';
+/** The superuser that initdb creates. Only the set-up of roles and databases logs in as it. */
+export const ADMIN = 'sluice_admin';
+/** The login of people and their tools: it reads, and has no way to write, to a file or to a program. */
+export const READER = 'sluice_reader';
+
+/** Where to connect; both contain a password. */
+export interface Addresses {
+  /** As the owner. */
+  readonly url: string;
+  /** As the login that may only read. */
+  readonly readerUrl: string;
+}
+
+function addressOf(login: string, password: string, port: number, database = DATABASE): string {
+  return `postgres://${login}:${password}@${HOST}:${port}/${database}`;
+}
+
+/** Undefined until the roles are set up. */
+export async function readAddresses(home: string, port: number): Promise<Addresses | undefined> {
+  const owner = await readPassword(passwordFile(home));
+  const reader = await readPassword(readerPasswordFile(home));
+  if (!owner || !reader) return undefined;
+  return { url: addressOf(OWNER, owner, port), readerUrl: addressOf(READER, reader, port) };
+}
+
+async function readPassword(file: string): Promise<string | undefined> {
+  return (await readIfPresent(file))?.trim() || undefined;
+}
+
+/** The password in `file`, which is created if necessary. */
+export async function ensurePassword(file: string): Promise<string> {
+  const known = await readPassword(file);
+  if (known) return known;
+  const password = randomBytes(24).toString('base64url');
+  await replaceFile(file, password, undefined);
+  return password;
+}
+
+async function withSession<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10 * SECOND });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
 
 type UrlOf = (database: string) => string;
 
@@ -80,15 +123,10 @@ async function createRoles(admin: pg.Client, home: string, owner: string): Promi
     const verb = (await exists(admin, 'select from pg_roles where rolname = $1', role)) ? 'alter' : 'create';
     await admin.query(`${verb} role ${role} ${attributes}`);
   };
-  const [ownerPassword, readerPassword] = [
-    await ensurePassword(passwordFile(home)),
-    await ensurePassword(readerPasswordFile(home)),
-  ];
-  await give(
-    owner,
-    `login nosuperuser createdb nocreaterole noreplication nobypassrls password '${scramVerifier(ownerPassword)}'`,
-  );
-  await give(READER, loginAttributes(scramVerifier(readerPassword)));
+  const verifierOf = async (file: string) => scramVerifier(await ensurePassword(file));
+  const ownerVerifier = await verifierOf(passwordFile(home));
+  await give(owner, `login nosuperuser createdb nocreaterole noreplication nobypassrls password '${ownerVerifier}'`);
+  await give(READER, loginAttributes(await verifierOf(readerPasswordFile(home))));
   await admin.query(readingSettings(READER, EMBEDDED_SETTINGS));
   // So that the owner can end a reader's sessions; the reader gains nothing.
   await admin.query(`grant ${READER} to ${owner}`);
@@ -164,10 +202,8 @@ const NEXT_OWNER = 'sluice_next_owner';
  * its own, so that it waits for a process that is reading, and never deadlocks with it.
  */
 async function handOver(admin: pg.Client, urlOf: (database: string) => string, owner: string): Promise<void> {
-  const { rows } = await admin.query<{ name: string }>(
-    "select datname as name from pg_database where datallowconn and not datistemplate and datname <> 'postgres'",
-  );
-  for (const { name } of rows) {
+  for (const name of await listDatabases(admin)) {
+    if (name === 'postgres') continue;
     await admin.query(`alter database ${admin.escapeIdentifier(name)} owner to ${owner}`);
     await withSession(urlOf(name), async session => {
       await session.query("set lock_timeout = '20s'; set search_path = ''");
@@ -179,7 +215,7 @@ async function handOver(admin: pg.Client, urlOf: (database: string) => string, o
 
 /** 55P03: the lock was not available. */
 function explainLock(error: unknown, database: string): never {
-  if ((error as { code?: string }).code !== '55P03') throw error;
+  if (codeOf(error) !== '55P03') throw error;
   const message = `The tables of the embedded Postgres (database ${database}) must get a new owner, once, but another process keeps one of them locked.`;
   throw new SluiceError('database', message, {
     next: 'Stop the other sluice processes and sessions of psql, or wait until they have finished, then repeat the command.',
