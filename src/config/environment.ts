@@ -7,32 +7,25 @@ import { SETTING_NAMES, type SettingTexts } from './schema.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The settings as text: from the environment and, for what it does not set, from `.env`. */
-export interface RawSettings {
-  /** Trimmed; undefined when not set or empty. */
-  readonly textOf: (name: string) => string | undefined;
-  readonly originOf: (name: string) => 'environment' | '.env' | 'default';
-  readonly names: readonly string[];
-  readonly problems: readonly string[];
-  /** Path of the `.env` file. */
-  readonly file: string;
-  /** What `.env` sets, if every user of this machine may read it. */
-  readonly publicValues: Environment;
-}
+export type RawSettings = ReturnType<typeof readEnvironment>;
 
 /** An empty variable in the environment hides that of `.env`. */
-export function readEnvironment(environment: Environment, directory: string): RawSettings {
+export function readEnvironment(environment: Environment, directory: string) {
   const file = join(directory, '.env');
   const { values, problems, isPublic } = readEnvFile(file);
   const textOf = (name: string) => (environment[name] ?? values[name])?.trim() || undefined;
   return {
+    /** Trimmed; undefined when not set or empty. */
     textOf,
-    originOf(name) {
+    originOf(name: string): 'environment' | '.env' | 'default' {
       if (textOf(name) === undefined) return 'default';
       return environment[name] === undefined ? '.env' : 'environment';
     },
     names: [...new Set([...Object.keys(values), ...Object.keys(environment)])],
     problems,
+    /** Path of the `.env` file. */
     file,
+    /** What `.env` sets, if every user of this machine may read it. */
     publicValues: isPublic ? values : {},
   };
 }
@@ -87,23 +80,15 @@ export function wrongSettings(problems: readonly string[]): SluiceError {
   });
 }
 
-interface SettingsFile {
-  /** Without a byte order mark; empty where `refused` is not null. */
-  readonly text: string;
-  /** Why nothing of it is used, with the command that changes that. */
-  readonly refused: string | null;
-  /** The file may be read by every user of this machine. */
-  readonly isPublic: boolean;
-}
-
 const OTHERS_WRITE = 0o022;
 const OTHERS_READ = 0o004;
 
 /**
  * Reads a file that decides where a key is sent. Whoever can write it can have the key, so it must belong to the user who runs the command
  * or to root, and only its owner may write it. Windows has neither owners nor modes of this kind. Throws where the file cannot be read.
+ * `text`: without a byte order mark; `refused`: why nothing of it is used, with the command that changes that.
  */
-export function readSettingsFile(path: string): SettingsFile {
+export function readSettingsFile(path: string) {
   const owners = [lstatSync(path), statSync(path)];
   const foreign = owners.find(stats => !isOurs(stats));
   // Not even opened: opening a pipe waits for its writer.

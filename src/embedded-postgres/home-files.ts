@@ -69,17 +69,20 @@ async function openUnlinked(path: string): Promise<FileHandle | undefined> {
 }
 
 /**
- * Why root must not use a file, undefined if it may. A user can plant a symbolic link to any file in a folder of theirs, a hard
+ * Why root must not use a file or folder, undefined if it may. A user can plant a symbolic link to any file in a folder of theirs, a hard
  * link to files of others, and files of their own; only the last are theirs to give, and only in their own folder.
  */
 export function whyPlanted(
-  file: Pick<Stats, 'uid' | 'nlink' | 'isFile' | 'isSymbolicLink'>,
+  file: Pick<Stats, 'uid' | 'nlink' | 'isFile' | 'isDirectory' | 'isSymbolicLink'>,
   folderOwner: number,
+  kind: 'file' | 'folder' = 'file',
 ): string | undefined {
   if (file.isSymbolicLink()) return 'is a symbolic link, which is not followed';
-  if (!file.isFile()) return 'is not a file';
+  if (!(kind === 'file' ? file.isFile() : file.isDirectory())) return `is not a ${kind}`;
+  // A new folder is root's until it is given away.
   if (file.uid !== 0 && file.uid !== folderOwner) return `belongs to another user (id ${file.uid})`;
-  if (file.uid === 0 && file.nlink > 1) return 'belongs to root and has another name (hard link)';
+  // Every folder has several names: its own, its dot, and those of the folders in it.
+  if (kind === 'file' && file.uid === 0 && file.nlink > 1) return 'belongs to root and has another name (hard link)';
   return undefined;
 }
 

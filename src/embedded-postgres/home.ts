@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { constants, type Stats } from 'node:fs';
+import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf, SluiceError } from '../errors.ts';
@@ -61,7 +61,8 @@ async function ownDataOf(home: string): Promise<UserIds> {
   const data = await lstat(dataFolder(home));
   const user = { uid: data.uid, gid: data.gid };
   const reason =
-    whyNoFolder(data, user) ?? (user.uid === 0 ? 'belongs to root, as whom Postgres refuses to run' : null);
+    whyPlanted(data, user.uid, 'folder') ??
+    (user.uid === 0 ? 'belongs to root, as whom Postgres refuses to run' : null);
   if (reason !== null) throw planted(dataFolder(home), reason);
   await ownHome(home, user);
   return user;
@@ -178,17 +179,9 @@ async function refusePlanted(home: string, user: UserIds): Promise<void> {
     if (!stats) continue;
     const reason = files.includes(path)
       ? whyPlanted(stats, logs.includes(path) ? user.uid : 0)
-      : whyNoFolder(stats, user);
+      : whyPlanted(stats, user.uid, 'folder');
     if (reason !== undefined) throw planted(path, reason);
   }
-}
-
-function whyNoFolder(stats: Stats, user: UserIds): string | undefined {
-  if (stats.isSymbolicLink()) return 'is a symbolic link, which is not followed';
-  if (!stats.isDirectory()) return 'is not a folder';
-  // A new folder is root's until it is given away.
-  if (stats.uid !== 0 && stats.uid !== user.uid) return `belongs to another user (id ${stats.uid})`;
-  return undefined;
 }
 
 /** In a sticky folder such as /tmp, only the folder's owner can rename what belongs to root. */

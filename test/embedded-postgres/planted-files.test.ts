@@ -77,6 +77,7 @@ describe('root uses a file', () => {
     uid,
     nlink,
     isFile: () => !isLink,
+    isDirectory: () => false,
     isSymbolicLink: () => isLink,
   });
   for (const [what, stats, folderOwner, reason] of [

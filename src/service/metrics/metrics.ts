@@ -1,16 +1,14 @@
 import { Counter, Gauge, Registry } from 'prom-client';
-import type { Usage } from '../../budget/ledger/usage.ts';
 import { SECOND, stampMs } from '../../clock.ts';
-import type { Database, Db } from '../../warehouse/database/database.ts';
+import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { freshness } from '../../warehouse/ledgers/incidents.ts';
 import { runMeasures } from '../../warehouse/reports/activity.ts';
-import { orderProgress } from '../../warehouse/reports/order-progress.ts';
 import { sharedRun } from '../shared-run.ts';
 import { INCIDENT_TITLES } from '../status/condition.ts';
 import { readDelays } from '../status/resource-delays.ts';
 import { mapSources, type RowCounts, type ServedSource } from '../status/served-source.ts';
-import { readStates, type SourceState, sumOf } from '../status/source-state.ts';
+import { readStates, type SourceState, sumOf, withProgress } from '../status/source-state.ts';
 import { WEBHOOK_RESULTS, type WebhookResult } from '../webhooks/webhook-receiver.ts';
 
 /**
@@ -98,11 +96,17 @@ export function createMetrics(database: Database, sources: readonly ServedSource
   const scrape = sharedRun(async () => {
     const at = await databaseNow(database);
     const states = await readStates(database, sources, { isServed: true, countRows: rowCounts });
-    const measured = await mapSources(sources, (source, place) =>
-      measureSource(database, source, states[place] as SourceState, at),
+    const facts = await mapSources(sources, (source, place) =>
+      readFacts(database, source, states[place] as SourceState),
     );
     for (const gauge of gauges.values()) gauge.reset();
-    for (const { name, labels, value } of measured.flat()) gauges.get(name)?.set(labels, value);
+    for (const each of facts) {
+      const add: Add = (name, labels, value) => {
+        if (value !== null) gauges.get(name)?.set({ source: each.state.name, ...labels }, value);
+      };
+      measureResources(each, add);
+      measureWork(each, at, add);
+    }
     return registry.metrics();
   });
   return {
@@ -112,85 +116,57 @@ export function createMetrics(database: Database, sources: readonly ServedSource
   };
 }
 
-interface Measurement {
-  readonly name: GaugeName;
-  readonly labels: Record<string, string>;
-  readonly value: number;
+async function readFacts(database: Database, source: ServedSource, state: SourceState) {
+  const { kysely } = database;
+  const usage = await source.usage();
+  return {
+    state,
+    usage,
+    scheduled: source.scheduled,
+    freshness: await freshness(kysely, source.name, [...source.jobs.keys()]),
+    delays: await readDelays(database, source, usage),
+    measured: await runMeasures(kysely, source.name),
+    orders: await withProgress(database, state.orders),
+  };
 }
+
+type Facts = Awaited<ReturnType<typeof readFacts>>;
 
 /** Null: there is no value, and the series is left out. */
 type Add = (name: GaugeName, labels: Record<string, string>, value: number | null) => void;
 
-async function measureSource(
-  database: Database,
-  source: ServedSource,
-  state: SourceState,
-  at: number,
-): Promise<Measurement[]> {
-  const { kysely } = database;
-  const measured: Measurement[] = [];
-  const add: Add = (name, labels, value) => {
-    if (value !== null) measured.push({ name, labels: { source: source.name, ...labels }, value });
-  };
-  measureResources(state, add);
-  await measureFreshness(kysely, source, add);
-  const usage = await source.usage();
-  measureRequests(usage, add);
-  await measureDelays(database, source, usage, add);
-  await measureRuns(kysely, state, add);
-  measureOpenRuns(state, at, add);
-  await measureOrders(kysely, state, add);
-  measureIncidents(state, add);
-  return measured;
-}
+const CHANGES = ['inserted', 'updated', 'deleted'] as const;
 
-function measureResources({ resources }: SourceState, add: Add): void {
-  for (const { resource, rows, slices, oldestProofSeconds, provenInADay, neverRead, ...each } of resources) {
-    add('sluice_rows', { resource }, rows);
-    add('sluice_oldest_proof_seconds', { resource }, oldestProofSeconds);
+function measureResources({ state, scheduled, freshness, delays, measured }: Facts, add: Add): void {
+  for (const { resource, slices, provenInADay, neverRead, ...each } of state.resources) {
+    add('sluice_rows', { resource }, each.rows);
+    add('sluice_oldest_proof_seconds', { resource }, each.oldestProofSeconds);
     add('sluice_slices', { resource, state: 'proven_in_a_day' }, provenInADay);
     add('sluice_slices', { resource, state: 'older' }, slices - provenInADay - neverRead);
     add('sluice_slices', { resource, state: 'never_read' }, neverRead);
     add('sluice_missing_rows', { resource }, each.missing);
     add('sluice_quarantined_records', { resource }, each.quarantined);
+    const runs = measured.filter(run => run.resource === resource);
+    for (const change of CHANGES) add('sluice_changes_in_a_day', { resource, change }, sumOf(runs, change));
   }
-}
-
-async function measureFreshness(db: Db, { name, jobs, scheduled }: ServedSource, add: Add): Promise<void> {
-  for (const { resource, ageSeconds, overdueSeconds } of await freshness(db, name, [...jobs.keys()])) {
+  for (const { resource, ageSeconds, overdueSeconds } of freshness) {
     add('sluice_freshness_seconds', { resource }, ageSeconds);
     add('sluice_overdue_seconds', { resource }, scheduled.includes(resource) ? (overdueSeconds ?? 0) : 0);
   }
-}
-
-async function measureDelays(database: Database, source: ServedSource, usage: Usage, add: Add): Promise<void> {
-  for (const { resource, expected, measuredSeconds } of await readDelays(database, source, usage)) {
+  for (const { resource, expected, measuredSeconds } of delays) {
     add('sluice_expected_delay_seconds', { resource, quantile: 'mean' }, expected?.meanSeconds ?? null);
     add('sluice_expected_delay_seconds', { resource, quantile: '0.95' }, expected?.within95Seconds ?? null);
     add('sluice_measured_delay_seconds', { resource }, measuredSeconds);
   }
 }
 
-function measureRequests(usage: Usage, add: Add): void {
+function measureWork({ state: { runs, incidents }, usage, measured, orders }: Facts, at: number, add: Add): void {
   add('sluice_requests_limit', {}, usage.limit);
   add('sluice_requests_left', {}, usage.free);
   for (const [lane, requests] of Object.entries(usage.byLane)) add('sluice_requests_in_window', { lane }, requests);
-}
-
-const CHANGES = ['inserted', 'updated', 'deleted'] as const;
-
-async function measureRuns(db: Db, { name, resources }: SourceState, add: Add): Promise<void> {
-  const measured = await runMeasures(db, name);
-  for (const { resource, kind, state, runs } of measured)
+  for (const { resource, kind, state, runs: ended } of measured)
     if (state !== 'running' && state !== 'waiting')
-      add('sluice_runs_in_a_day', { resource, kind, outcome: state }, runs);
-  for (const { resource } of resources) {
-    const its = measured.filter(each => each.resource === resource);
-    for (const change of CHANGES) add('sluice_changes_in_a_day', { resource, change }, sumOf(its, change));
-  }
-}
-
-function measureOpenRuns({ runs }: SourceState, at: number, add: Add): void {
+      add('sluice_runs_in_a_day', { resource, kind, outcome: state }, ended);
   for (const state of ['running', 'waiting'])
     add('sluice_runs_under_way', { state }, runs.filter(run => run.state === state).length);
   // One with a reason waits for something other than the request limit.
@@ -198,17 +174,10 @@ function measureOpenRuns({ runs }: SourceState, at: number, add: Add): void {
     .filter(run => run.state === 'waiting' && run.reason === null)
     .flatMap(({ waitingUntil }) => (waitingUntil === null ? [] : stampMs(waitingUntil)));
   if (ends.length > 0) add('sluice_waiting_seconds', {}, Math.max(Math.min(...ends) - at, 0) / SECOND);
-}
-
-async function measureOrders(db: Db, { orders }: SourceState, add: Add): Promise<void> {
-  for (const { id, kind, resource } of orders) {
-    const { slices, proven } = await orderProgress(db, id);
-    add('sluice_order_slices', { order: id, kind, resource, state: 'proven' }, proven);
-    add('sluice_order_slices', { order: id, kind, resource, state: 'left' }, slices - proven);
+  for (const { id: order, kind, resource, progress } of orders) {
+    add('sluice_order_slices', { order, kind, resource, state: 'proven' }, progress.proven);
+    add('sluice_order_slices', { order, kind, resource, state: 'left' }, progress.slices - progress.proven);
   }
-}
-
-function measureIncidents({ incidents }: SourceState, add: Add): void {
   for (const kind of Object.keys(INCIDENT_TITLES))
     add('sluice_incidents_open', { kind }, incidents.filter(each => each.kind === kind).length);
 }

@@ -6,18 +6,6 @@ import type { Log } from '../../log.ts';
 /** While others wait for a turn, a source gives up its own after this time and queues again. */
 const TURN_MS = MINUTE;
 
-export interface ReadingTurns {
-  /** Gives `source` a turn as soon as one is free; resolves when it ended, or at once if the source already has or awaits one. */
-  onWakeUp(source: string): Promise<void>;
-  /** As many sources as allowed have or await a turn. */
-  readonly isFull: boolean;
-  isForgotten(source: string, forMs: number): boolean;
-  /** No new turn begins from now on. */
-  stop(): void;
-  /** Resolves when no turn is left. */
-  ended(): Promise<unknown>;
-}
-
 /** The time in which a source may be read. */
 export interface Turn {
   /** Aborted once it has lasted long enough, and others wait for it. */
@@ -53,7 +41,7 @@ export interface TurnOptions {
 export function createReadingTurns(
   { sources, most, wake, turnMs = TURN_MS, log }: TurnOptions,
   queueAgain: (source: string, at: Date | null) => Promise<void>,
-): ReadingTurns {
+) {
   const inTurn = pLimit(most);
   const turns = new Map<string, Awake>();
   const wokenAt = new Map(sources.map(source => [source, performance.now()]));
@@ -82,7 +70,8 @@ export function createReadingTurns(
   }
 
   return {
-    async onWakeUp(source) {
+    /** Gives `source` a turn as soon as one is free; resolves when it ended, or at once if the source already has or awaits one. */
+    async onWakeUp(source: string): Promise<void> {
       wokenAt.set(source, performance.now());
       const current = turns.get(source);
       if (current) {
@@ -94,16 +83,21 @@ export function createReadingTurns(
       self.done = inTurn(() => take(source, self));
       await self.done;
     },
+    /** As many sources as allowed have or await a turn. */
     get isFull() {
       return turns.size >= most;
     },
-    isForgotten: (source, forMs) => performance.now() - (wokenAt.get(source) ?? 0) > forMs,
+    isForgotten: (source: string, forMs: number) => performance.now() - (wokenAt.get(source) ?? 0) > forMs,
+    /** No new turn begins from now on. */
     stop() {
       stopped = true;
     },
+    /** Resolves when no turn is left. */
     ended: () => Promise.all([...turns.values()].map(turn => turn.done)),
   };
 }
+
+export type ReadingTurns = ReturnType<typeof createReadingTurns>;
 
 /** A signal that aborts once the turn has lasted `turnMs` and others wait for it. */
 function startTurn(turnMs: number, isAwaited: () => boolean): Turn & { end(): void } {

@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { lastSlotAt, recordSlot } from '../../warehouse/ledgers/slots.ts';
-import { createTicks, LOOK_BACK_MS, type Ticks } from './ticks.ts';
+import { createTicks, LOOK_BACK_MS } from './ticks.ts';
 
 /** How far back each look goes at least; farther where looking has failed for longer. */
 const LEAST_BACK_MS = 10 * MINUTE;
@@ -32,21 +32,35 @@ interface ScheduleOptions {
  * none ran are caught up by one slot at the start. Ticks are looked for at each full minute of the database's clock.
  */
 export async function startSchedule(options: ScheduleOptions): Promise<{ stop(): Promise<void> }> {
-  const { planned, database, clock } = options;
-  const recorder = createRecorder(options);
+  const { planned, database, clock, log } = options;
   const entries = planned.map(each => ({
-    each,
+    ...each,
     ticks: createTicks(cronOf(each), each.timeZone),
     lookedAt: Number.NEGATIVE_INFINITY,
   }));
-  for (const entry of entries) await recorder.record(entry);
+  for (const entry of entries) await record(options, entry);
   const stopping = new AbortController();
+  let failing = false;
+  const tryRecord = async (entry: Entry) => {
+    try {
+      await record(options, entry);
+      failing = false;
+    } catch (error) {
+      const { source, resource } = entry;
+      // While the database is away this repeats for each resource every minute: one line is enough.
+      log[failing ? 'debug' : 'warn'](
+        { source, resource, reason: explain(error) },
+        'could not record a slot; retrying every minute',
+      );
+      failing = true;
+    }
+  };
   const look = async () => {
     for (;;) {
       const now = await databaseNow(database).catch(() => 0);
       await clock.sleep(MINUTE - (now % MINUTE), stopping.signal).catch(() => undefined);
       if (stopping.signal.aborted) return;
-      await Promise.all(entries.map(recorder.tryRecord));
+      await Promise.all(entries.map(tryRecord));
     }
   };
   const looking = look();
@@ -58,43 +72,23 @@ export async function startSchedule(options: ScheduleOptions): Promise<{ stop():
   };
 }
 
-/** One schedule at work. */
-interface Entry {
-  readonly each: Planned;
-  readonly ticks: Ticks;
+interface Entry extends Planned {
+  readonly ticks: ReturnType<typeof createTicks>;
   /** The database's time when a tick was last looked for without an error. */
   lookedAt: number;
 }
 
-function createRecorder({ database, log, onSlot }: ScheduleOptions) {
-  let failing = false;
-  /** Records the newest tick, if it has no slot yet. */
-  const record = async (entry: Entry) => {
-    const { source, resource } = entry.each;
-    const now = await databaseNow(database);
-    const backMs = Math.min(Math.max(now - entry.lookedAt, LEAST_BACK_MS), LOOK_BACK_MS);
-    const tick = entry.ticks.latest(now, await lastSlotAt(database.kysely, source, resource), backMs);
-    const slot = tick === null ? null : new Date(tick);
-    const recorded = slot !== null && (await recordSlot(database.kysely, source, resource, slot));
-    entry.lookedAt = now;
-    if (slot) log.debug({ source, resource, slot: slot.toISOString(), recorded }, 'slot');
-    if (recorded) await onSlot(source);
-  };
-  const tryRecord = async (entry: Entry) => {
-    try {
-      await record(entry);
-      failing = false;
-    } catch (error) {
-      const { source, resource } = entry.each;
-      // While the database is away this repeats for each resource every minute: one line is enough.
-      log[failing ? 'debug' : 'warn'](
-        { source, resource, reason: explain(error) },
-        'could not record a slot; retrying every minute',
-      );
-      failing = true;
-    }
-  };
-  return { record, tryRecord };
+/** Records the newest tick, if it has no slot yet. */
+async function record({ database, log, onSlot }: ScheduleOptions, entry: Entry): Promise<void> {
+  const { source, resource } = entry;
+  const now = await databaseNow(database);
+  const backMs = Math.min(Math.max(now - entry.lookedAt, LEAST_BACK_MS), LOOK_BACK_MS);
+  const tick = entry.ticks.latest(now, await lastSlotAt(database.kysely, source, resource), backMs);
+  const slot = tick === null ? null : new Date(tick);
+  const recorded = slot !== null && (await recordSlot(database.kysely, source, resource, slot));
+  entry.lookedAt = now;
+  if (slot) log.debug({ source, resource, slot: slot.toISOString(), recorded }, 'slot');
+  if (recorded) await onSlot(source);
 }
 
 /** The schedule as a cron expression. Kind `configuration` where it is not valid. */

@@ -6,20 +6,12 @@ export const LOOK_BACK_MS = 40 * DAY;
 /** A weekday falls on 29 February once in 28 years, around a year such as 2100 once in 40. */
 const LOOK_AHEAD_MS = 40 * 366 * DAY;
 
-/** The ticks of a schedule, in epoch milliseconds. */
-export interface Ticks {
-  /** The newest tick up to `now` that is later than `last`; at the very first start, the current minute. */
-  latest(now: number, last: number | null, backMs?: number): number | null;
-  /** The first tick after `now`; null for a date that never comes. */
-  next(now: number): number | null;
-}
-
 /**
- * The ticks of a cron expression of five fields in a time zone. An expression whose hour is `*` ticks whenever the clock shows one of its
+ * The ticks of a cron expression of five fields in a time zone, in epoch milliseconds. An expression whose hour is `*` ticks whenever the clock shows one of its
  * times, so also in an hour that is repeated. Any other ticks once for each of its times: when the clock first shows it, or a later time
  * because it is skipped.
  */
-export function createTicks(schedule: string, timeZone: string): Ticks {
+export function createTicks(schedule: string, timeZone: string) {
   const [minute = '', hour = '', ...days] = schedule.trim().split(/\s+/);
   const isDay = matcher(`* * ${days.join(' ')}`);
   const minutes = multiples(MINUTE, HOUR).filter(matcher(`${minute} * * * *`));
@@ -58,7 +50,8 @@ export function createTicks(schedule: string, timeZone: string): Ticks {
   }
 
   return {
-    latest(now, last, backMs = LOOK_BACK_MS) {
+    /** The newest tick up to `now` that is later than `last`; at the very first start, the current minute. */
+    latest(now: number, last: number | null, backMs = LOOK_BACK_MS): number | null {
       if (last === null) return Math.floor(now / MINUTE) * MINUTE;
       const oldest = Math.max(last, now - backMs);
       for (let day = dayOf(now); day >= dayOf(oldest) - DAY; day -= DAY) {
@@ -67,7 +60,8 @@ export function createTicks(schedule: string, timeZone: string): Ticks {
       }
       return null;
     },
-    next(now) {
+    /** The first tick after `now`; null for a date that never comes. */
+    next(now: number): number | null {
       // Finding a rare one takes milliseconds.
       const isKnown = found && now >= found.after && (found.tick === null || now < found.tick);
       if (!isKnown) found = { after: now, tick: findNext(now) };

@@ -75,22 +75,23 @@ function keepRunning(
   let runner = first;
   let stopped = false;
   const watch = async () => {
-    while (!stopped) {
-      await runner.promise.catch(error => log.warn({ reason: explain(error) }, 'wake-up queue ended; restarting it'));
-      for (let started = false; !started && !stopped; ) {
-        await new Promise(resolve => setTimeout(resolve, RESTART_MS));
-        if (stopped) return;
-        try {
-          runner = await start();
-          started = true;
-          onRestart();
-        } catch (error) {
-          // At debug level: an outage may last for hours, and has been logged once.
-          log.debug({ reason: explain(error) }, 'could not restart the wake-up queue');
-        }
+    for (let isDown = false; !stopped; ) {
+      if (!isDown)
+        await runner.promise.catch(error => log.warn({ reason: explain(error) }, 'wake-up queue ended; restarting it'));
+      if (!stopped) await new Promise(resolve => setTimeout(resolve, RESTART_MS));
+      if (stopped) return;
+      try {
+        runner = await start();
+        isDown = false;
+        onRestart();
+      } catch (error) {
+        isDown = true;
+        // At debug level: an outage may last for hours, and has been logged once.
+        log.debug({ reason: explain(error) }, 'could not restart the wake-up queue');
       }
-      if (stopped) await runner.stop().catch(() => undefined);
     }
+    // Started while it was being stopped.
+    await runner.stop().catch(() => undefined);
   };
   const watching = watch();
   return {

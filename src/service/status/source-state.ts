@@ -98,8 +98,8 @@ export async function readStates<S extends Asked>(
 ): Promise<SourceState[]> {
   const { kysely } = database;
   const names = sources.map(({ name }) => name);
-  const read = sources.flatMap(({ name, jobs }) => [...jobs.keys()].map(resource => ({ source: name, resource })));
-  const ticking = sources.flatMap(({ name, scheduled }) => scheduled.map(resource => ({ source: name, resource })));
+  const read = sources.flatMap(({ name, jobs }) => placesOf(name, jobs.keys()));
+  const ticking = sources.flatMap(({ name, scheduled }) => placesOf(name, scheduled));
   const incidents = bySource(await allOpenIncidents(kysely, names));
   // Before the readers: a run that begins in between is not taken for one without a process.
   const runs = bySource(await openRuns(kysely, names));
@@ -138,6 +138,9 @@ export async function readStates<S extends Asked>(
   });
 }
 
+const placesOf = (source: string, resources: Iterable<string>) =>
+  Array.from(resources, resource => ({ source, resource }));
+
 const bySource = <T extends { readonly source: string }>(rows: readonly T[]) => groupBy(rows, ({ source }) => source);
 
 const withoutSource = <T extends { readonly source: string }>(rows: readonly T[] = []): Omit<T, 'source'>[] =>
@@ -147,6 +150,12 @@ const withoutSource = <T extends { readonly source: string }>(rows: readonly T[]
   });
 
 const MOST_FAILURES = 5;
+
+export async function withProgress({ kysely }: Database, orders: readonly Order[]) {
+  const progressing = [];
+  for (const order of orders) progressing.push({ ...order, progress: await orderProgress(kysely, order.id) });
+  return progressing;
+}
 
 /** Rejects where the source cannot be read. */
 export async function readFullState(
@@ -163,8 +172,6 @@ export async function readFullState(
     isServed,
     countRows: async () => new Map([...tables].map(([resource, { rows }]) => [resource, rows])),
   })) as [SourceState];
-  const orders = [];
-  for (const order of state.orders) orders.push({ ...order, progress: await orderProgress(kysely, order.id) });
   const usage = await source.usage();
   const failed = await failedLast(kysely, name, names);
   return {
@@ -173,7 +180,7 @@ export async function readFullState(
       const { newestChange, apart, end } = tables.get(resource) as TableState;
       return { resource, rows, newestChange, ...proof, apart, end };
     }),
-    orders,
+    orders: await withProgress(database, state.orders),
     // A resource without a schedule has no next slot that could succeed.
     failed: failed.filter(run => run.kind !== 'slot' || scheduled.includes(run.resource)),
     recentFailures: await lastFailures(kysely, name, names, MOST_FAILURES),
@@ -188,13 +195,7 @@ export async function readFullState(
 export const readUpToDate = async (
   { kysely }: Database,
   { name, scheduled }: Pick<ServedSource, 'name' | 'scheduled'>,
-): Promise<number | null> =>
-  oldestTick(
-    await servedTicks(
-      kysely,
-      scheduled.map(resource => ({ source: name, resource })),
-    ),
-  );
+): Promise<number | null> => oldestTick(await servedTicks(kysely, placesOf(name, scheduled)));
 
 /** The oldest of the newest ticks; null while one was never served, or none has a schedule. */
 function oldestTick(ticks: readonly ServedTick[]): number | null {

@@ -127,19 +127,13 @@ const RETRY_MS = 5 * SECOND;
 const MOST_WAITING = 1000;
 
 /** Accepts change hints without waiting for the database, and writes them soon. The next slots find what a crash loses here. */
-export interface HintInbox {
-  add(hints: readonly SourceHint[]): void;
-  /** Writes the remaining hints; resolves when they are written, or cannot be. */
-  close(): Promise<void>;
-}
-
 export function createHintInbox(options: {
   database: Database;
   /** Called with a source once its hints are written. */
   onHints: (source: string) => Promise<void>;
   clock: Clock;
   log: Log;
-}): HintInbox {
+}) {
   const { database, onHints, clock, log } = options;
   const waiting = new Map<string, SourceHint>();
   const closing = new AbortController();
@@ -168,13 +162,16 @@ export function createHintInbox(options: {
   });
 
   return {
-    add(hints) {
+    add(hints: readonly SourceHint[]) {
       for (const hint of hints) keep(hint);
       void write();
     },
+    /** Writes the remaining hints; resolves when they are written, or cannot be. */
     async close() {
       closing.abort();
       await write();
     },
   };
 }
+
+export type HintInbox = ReturnType<typeof createHintInbox>;

@@ -5,25 +5,11 @@ import { loginAttributes, readingGrants, readingSettings } from '../../reading-l
 import { scramVerifier } from '../../scram-verifier.ts';
 import type { Database, Transaction } from './database.ts';
 
-export interface ReadingLogin {
-  readonly login: string;
-  readonly created: boolean;
-  /** Null if it was not changed. */
-  readonly password: string | null;
-  /** What everybody was allowed in this database and no longer is. */
-  readonly revoked: readonly string[];
-  /** What it can do beyond reading until an administrator runs these statements. */
-  readonly open: readonly string[];
-}
-
 /**
  * Creates or updates a login that may read all that the login of `database` owns and will create, and nothing else. Needs CREATEROLE to
  * create it or to change its password. Throws kind `configuration` for a login that could do more.
  */
-export async function grantReading(
-  database: Database,
-  options: { login?: string; newPassword: boolean },
-): Promise<ReadingLogin> {
+export async function grantReading(database: Database, options: { login?: string; newPassword: boolean }) {
   const names = await database.query<{ login: string }>("select current_database() || '_reader' as login");
   const login = options.login ?? names.rows[0]?.login ?? '';
   return database.transaction(async tx => {
@@ -31,10 +17,23 @@ export async function grantReading(
     const password = isKnown && !options.newPassword ? null : randomBytes(24).toString('base64url');
     if (password !== null) await setPassword(tx, login, isKnown ? 'alter' : 'create', password);
     await tx.query(readingGrants(login));
-    const revoked = await revokeFromAll(tx);
-    return { login, created: !isKnown, password, revoked, open: await findOpen(tx, login) };
+    const { rows: given } = await tx.query<{ what: string }>(OF_EVERYBODY);
+    for (const { what } of given) await tx.query(`revoke ${what} from public`);
+    const { rows: open } = await tx.query<{ statement: string }>(OPEN, [login]);
+    return {
+      login,
+      created: !isKnown,
+      /** Null if it was not changed. */
+      password,
+      /** What everybody was allowed in this database and no longer is. */
+      revoked: given.map(({ what }) => what),
+      /** What it can do beyond reading until an administrator runs these statements. */
+      open: open.map(({ statement }) => statement),
+    };
   });
 }
+
+export type ReadingLogin = Awaited<ReturnType<typeof grantReading>>;
 
 /** False if there is no such login. */
 async function isReader(tx: Transaction, login: string): Promise<boolean> {
@@ -90,12 +89,7 @@ const OF_EVERYBODY = `
   from pg_namespace n, aclexplode(nspacl) a
   where nspname = 'public' and grantee = 0 and privilege_type = 'CREATE' and pg_has_role(nspowner, 'usage')`;
 
-async function revokeFromAll(tx: Transaction): Promise<string[]> {
-  const { rows } = await tx.query<{ what: string }>(OF_EVERYBODY);
-  for (const { what } of rows) await tx.query(`revoke ${what} from public`);
-  return rows.map(({ what }) => what);
-}
-
+/** What else the login can do. */
 const OPEN = `
   select format('revoke temporary on database %I from public', current_database()) as statement
   where has_database_privilege($1, current_database(), 'temporary')
@@ -107,8 +101,3 @@ const OPEN = `
   where pronamespace = 'pg_catalog'::regnamespace and proname in ('lo_creat', 'lo_create', 'lo_from_bytea', 'pg_logical_emit_message')
     and has_function_privilege($1, oid, 'execute')
   order by statement`;
-
-async function findOpen(tx: Transaction, login: string): Promise<string[]> {
-  const { rows } = await tx.query<{ statement: string }>(OPEN, [login]);
-  return rows.map(({ statement }) => statement);
-}

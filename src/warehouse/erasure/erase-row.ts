@@ -119,24 +119,15 @@ export async function eraseLines(
   return Number(numAffectedRows ?? 0);
 }
 
-/** Proof that a record was erased. It holds nothing of the record but a hash of its key. */
-interface Erasure {
-  readonly id: string;
-  readonly keyHash: string;
-  /** Rows erased or emptied, by table. */
-  readonly counts: Readonly<Record<string, number>>;
-  readonly erasedAt: string;
-  readonly erasedBy: string;
-}
-
 /** SHA-256 of the source, the resource and the key, with a blank between them. */
 const keyHashOf = ({ source, resource }: Place, key: string): string => hash('sha256', `${source} ${resource} ${key}`);
 
+/** Proof that a record was erased. It holds nothing of the record but a hash of its key. `counts`: rows erased or emptied, by table. */
 export async function writeReceipt(
   tx: Db,
   place: Place,
   erased: { key: string; counts: Readonly<Record<string, number>>; by: string },
-): Promise<Erasure> {
+) {
   const { key, counts, by } = erased;
   const keyHash = keyHashOf(place, key);
   const { id, erased_at: erasedAt } = await tx
@@ -152,9 +143,7 @@ export async function lastErased(db: Db, place: Place, key: string): Promise<str
   const row = await db
     .selectFrom('sluice.erasures')
     .select('erased_at')
-    .where('source', '=', place.source)
-    .where('resource', '=', place.resource)
-    .where('key_hash', '=', keyHashOf(place, key))
+    .where(eb => eb.and({ source: place.source, resource: place.resource, key_hash: keyHashOf(place, key) }))
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst();

@@ -51,9 +51,7 @@ export async function startPush(
     await tx
       .updateTable('sluice.pushes')
       .set({ state: 'stopped', reason: 'Its process ended.', ended_at: NOW })
-      .where('source', '=', source)
-      .where('resource', '=', resource)
-      .where('state', '=', 'running')
+      .where(eb => eb.and({ source, resource, state: 'running' }))
       .execute();
     const { id } = await tx
       .insertInto('sluice.pushes')
@@ -115,9 +113,7 @@ export async function knownStates(
   const rows = await db
     .selectFrom('sluice.push_items')
     .select(['hash', 'ordinal', 'state'])
-    .where('source', '=', source)
-    .where('resource', '=', resource)
-    .where('hash', '=', anyOf(hashes))
+    .where(eb => eb.and({ source, resource, hash: anyOf(hashes) }))
     .execute();
   return new Map(rows.map(({ hash, ordinal, state }) => [`${hash} ${ordinal}`, state]));
 }

@@ -83,9 +83,7 @@ export async function readRowWindow(
   const window = await db
     .selectFrom('sluice.row_windows')
     .select([sql<string>`date_from::text`.as('from'), sql<string>`date_to::text`.as('to')])
-    .where('source', '=', source)
-    .where('resource', '=', resource)
-    .where('key', '=', key)
+    .where(eb => eb.and({ source, resource, key }))
     .executeTakeFirst();
   return window ?? null;
 }

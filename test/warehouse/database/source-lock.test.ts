@@ -138,7 +138,7 @@ test('no advisory lock has a key of 32 bits, apart from the one that version 0.1
     );
   expect(using.sort()).toEqual([
     // In a room below the warehouse, with 64 bits too.
-    'embedded-postgres/set-up-roles.ts',
+    'embedded-postgres/roles.ts',
     'warehouse/database/lock-key.ts',
     'warehouse/database/source-lock.ts',
   ]);
