@@ -1,11 +1,10 @@
-import { chmodSync } from 'node:fs';
 import { cp, lstat, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { codeOf, SluiceError } from '../errors.ts';
 import { removeGiven } from './home.ts';
 import { exists, makeFolder } from './home-files.ts';
-import { type ServerUser, USE_OWN_POSTGRES } from './run-program.ts';
+import { runProgram, type ServerUser, USE_OWN_POSTGRES } from './run-program.ts';
 
 export interface Binaries {
   readonly initdb: string;
@@ -83,22 +82,13 @@ async function copyOnce(native: string, to: string, user: ServerUser): Promise<s
   const inner = join(partial, 'native');
   await cp(native, inner, { recursive: true, verbatimSymlinks: true, filter: path => !path.endsWith('.a') });
   await createLinks(inner);
-  await makeReadable(inner, user);
+  // A copy made under a strict umask must still be readable by `user`.
+  if (user) await runProgram('/bin/chmod', ['-R', '755', '--', inner], { cwd: '/', user: undefined });
   await rename(inner, to).catch(async error => {
     if (!(await exists(to))) throw error;
   });
   await rm(partial, { recursive: true, force: true });
   return to;
-}
-
-/** A copy made under a strict umask must still be readable by `user`. */
-async function makeReadable(folder: string, user: ServerUser): Promise<void> {
-  if (user === undefined) return;
-  chmodSync(folder, 0o755);
-  for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
-    const path = join(entry.parentPath, entry.name);
-    if (!entry.isSymbolicLink()) chmodSync(path, 0o755);
-  }
 }
 
 /** Removes copies of other versions. Only for use before a start and under the start lock: no server must be using them. */

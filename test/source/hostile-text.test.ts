@@ -121,7 +121,6 @@ const UNFED: Record<string, string> = {
   'cli/push/': 'the file that is pushed',
   'cli/session/': 'settings, arguments and the names of jobs',
   'service/schedule/schedule.ts': 'schedules of settings and jobs',
-  'service/schedule/ticks.ts': 'schedules of settings and jobs',
   'service/status/describe-profile.ts': 'names of traits, which are ours',
   'embedded-postgres/': 'paths of this machine',
   'errors.ts': 'one character',

@@ -12,6 +12,10 @@ export interface Badge {
   readonly text: string;
 }
 
+const TONES = { ok: 'good', bad: 'bad', warn: 'warn', wait: '', busy: 'busy', off: '' } as const;
+
+const mark = (icon: Badge['icon'], text: string): Badge => ({ icon, tone: TONES[icon], text });
+
 interface Rule {
   readonly badge: Badge;
   readonly holds: (source: SourceState) => boolean;
@@ -22,38 +26,38 @@ interface Rule {
 /** How a source may be, the worst first: the first that holds is its condition, and the verdict speaks of the first that is found. */
 const RULES = {
   unreadable: {
-    badge: { icon: 'bad', tone: 'bad', text: 'cannot be read' },
+    badge: mark('bad', 'cannot be read'),
     holds: ({ unreadable }) => unreadable !== null,
     say: (first, found) => `The state of ${withOthers(first, found)} cannot be read`,
   },
   trouble: {
-    badge: { icon: 'bad', tone: 'bad', text: 'trouble' },
+    badge: mark('bad', 'trouble'),
     holds: ({ incidents }) => incidents.length > 0,
     say: troubleText,
   },
   waiting: {
-    badge: { icon: 'wait', tone: '', text: 'waiting' },
+    badge: mark('wait', 'waiting'),
     holds: ({ runs }) => runs.some(run => run.state === 'waiting'),
     say: (first, found, at) => `${withOthers(first, found)} ${waitText(first, at)}`,
   },
   'first sync': {
-    badge: { icon: 'busy', tone: 'busy', text: 'first sync' },
+    badge: mark('busy', 'first sync'),
     holds: ({ resources }) => resources.some(each => each.neverRead > 0 && !each.absent),
     say: (first, found) =>
       `${withOthers(first, found)} ${found.length === 1 ? 'is' : 'are'} being read for the first time`,
   },
   idle: {
-    badge: { icon: 'off', tone: '', text: 'no tick yet' },
+    badge: mark('off', 'no tick yet'),
     // Without a tick nothing says that all that is due was read.
     holds: ({ upToDateAt }) => upToDateAt === null,
     say: (first, found) => `${withOthers(first, found)}: no tick was served yet`,
   },
   'order running': {
-    badge: { icon: 'busy', tone: 'busy', text: 'order running' },
+    badge: mark('busy', 'order running'),
     holds: ({ orders }) => orders.some(order => order.state === 'running'),
     say: null,
   },
-  'up to date': { badge: { icon: 'ok', tone: 'good', text: 'up to date' }, holds: () => true, say: null },
+  'up to date': { badge: mark('ok', 'up to date'), holds: () => true, say: null },
 } as const satisfies Record<string, Rule>;
 
 type Condition = keyof typeof RULES;
@@ -94,9 +98,9 @@ export function verdictOf(sources: readonly SourceState[], at: number): Verdict 
     if (rule.say === null || first === undefined) continue;
     return { ...rule.badge, text: rule.say(first, its, at), rest: restOf(healthy, at) };
   }
-  if (sources.length === 0) return { icon: 'off', tone: '', text: 'No source is configured', rest: '' };
+  if (sources.length === 0) return { ...mark('off', 'No source is configured'), rest: '' };
   const who = sources.length === 1 ? `${sources[0]?.name} is` : `All ${sources.length} sources are`;
-  return { icon: 'ok', tone: 'good', text: `${who} up to date${asOf(healthy, at)}`, rest: '' };
+  return { ...mark('ok', `${who} up to date${asOf(healthy, at)}`), rest: '' };
 }
 
 function withOthers({ name }: SourceState, found: readonly SourceState[]): string {
@@ -155,22 +159,21 @@ export function resourceBadge(
   { resource, absent, neverRead, end }: ResourceState,
   { incidents, runs, ticks, timeZone }: SourceState,
 ): Badge {
-  if (absent) return { icon: 'off', tone: '', text: 'not offered' };
-  if (incidents.some(each => each.resource === resource)) return { icon: 'bad', tone: 'bad', text: 'trouble' };
+  if (absent) return mark('off', 'not offered');
+  if (incidents.some(each => each.resource === resource)) return mark('bad', 'trouble');
   const run = runs.find(each => each.resource === resource);
   if (run?.state === 'waiting') {
     const until =
       run.waitingUntil === null ? '' : ` until ${moment(stampMs(run.waitingUntil), timeZone).slice(11, 16)}`;
-    return { icon: 'wait', tone: '', text: `waiting${until}` };
+    return mark('wait', `waiting${until}`);
   }
-  if (run?.state === 'running')
-    return { icon: 'busy', tone: 'busy', text: run.kind === 'slot' ? 'reading' : `reading: ${run.kind}` };
+  if (run?.state === 'running') return mark('busy', run.kind === 'slot' ? 'reading' : `reading: ${run.kind}`);
   const tick = ticks.find(each => each.resource === resource);
-  if (tick === undefined) return { icon: 'off', tone: '', text: 'schedule off' };
-  if (neverRead > 0) return { icon: 'wait', tone: '', text: 'not read in full yet' };
-  if (end?.verdict === 'cut') return { icon: 'wait', tone: '', text: 'cut off by the source' };
-  if (tick.at === null) return { icon: 'wait', tone: '', text: 'no tick yet' };
-  return { icon: 'ok', tone: 'good', text: 'up to date' };
+  if (tick === undefined) return mark('off', 'schedule off');
+  if (neverRead > 0) return mark('wait', 'not read in full yet');
+  if (end?.verdict === 'cut') return mark('wait', 'cut off by the source');
+  if (tick.at === null) return mark('wait', 'no tick yet');
+  return mark('ok', 'up to date');
 }
 
 /** The oldest proof of a resource, or why there is none. */

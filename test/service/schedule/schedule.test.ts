@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Clock, DAY, HOUR, MINUTE } from '../../../src/clock.ts';
 import { createLog } from '../../../src/log.ts';
-import { startSchedule } from '../../../src/service/schedule/schedule.ts';
-import { createTicks } from '../../../src/service/schedule/ticks.ts';
+import { createTicks, startSchedule } from '../../../src/service/schedule/schedule.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
 import { withDatabase } from '../../support/database.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DAY, HOUR, MINUTE } from '../../../src/clock.ts';
-import { createTicks } from '../../../src/service/schedule/ticks.ts';
+import { createTicks } from '../../../src/service/schedule/schedule.ts';
 import '../../support/properties.ts';
 
 const ZONES = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Africa/Cairo', 'UTC'];
