@@ -17,7 +17,7 @@ export function readEnvironment(environment: Environment, directory: string) {
   return {
     /** Trimmed; undefined when not set or empty. */
     textOf,
-    originOf(name: string): 'environment' | '.env' | 'default' {
+    originOf: (name: string): 'environment' | '.env' | 'default' => {
       if (textOf(name) === undefined) return 'default';
       return environment[name] === undefined ? '.env' : 'environment';
     },

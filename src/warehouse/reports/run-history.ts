@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
 import { eachCounter, type Run, type RunState } from '../ledgers/runs.ts';
@@ -46,7 +45,7 @@ export function listRuns(
   return db
     .selectFrom('sluice.runs')
     .select(columns)
-    .where('source', '=', anyOf(sources))
+    .where('source', 'in', sources.length === 0 ? [''] : sources)
     .$if(resource !== undefined, query => query.where('resource', '=', resource as string))
     .$if(state !== undefined, query => query.where('state', '=', state as RunState))
     .$if(kind !== undefined, query => query.where('kind', '=', kind as string))
@@ -101,7 +100,7 @@ export function listEndedOrders(db: Db, sources: readonly string[], most: number
       epochMs<number>('created_at').as('createdAt'),
       epochMs('ended_at').as('endedAt'),
     ])
-    .where('source', '=', anyOf(sources))
+    .where('source', 'in', sources.length === 0 ? [''] : sources)
     .where('ended_at', 'is not', null)
     .orderBy('id', 'desc')
     .limit(most)
