@@ -6,7 +6,7 @@ import { type Clock, SECOND } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../warehouse/database/database.ts';
-import { createTokenAttempts } from './access/attempt-limit.ts';
+import { createAttemptLimit } from './access/attempt-limit.ts';
 import { guardForms } from './access/form-guard.ts';
 import { loginRoutes, logoutRoutes } from './access/login.ts';
 import { guardHost, guardToken } from './access/token-guard.ts';
@@ -107,7 +107,7 @@ function createApp(options: ServiceOptions, inbox: HintInbox, live: LiveUpdates)
     return reason === null ? c.text('ok\n') : c.text(`${hide(reason)}\n`, 503);
   });
   if (options.token !== null) {
-    const door = { token: options.token, attempts: createTokenAttempts({ clock, log }) };
+    const door = { token: options.token, attempts: createAttemptLimit({ clock, log }) };
     app.route('/', loginRoutes(door));
     app.use(guardToken(door));
     app.route('/', logoutRoutes());

@@ -4,27 +4,7 @@ import type { Context } from 'hono';
 import { type Clock, MINUTE, SECOND } from '../../clock.ts';
 import type { Log } from '../../log.ts';
 
-/** Every place where a token can be tried shares one, so that no place allows more tries than another. */
-export interface TokenAttempts {
-  /** Seconds until a token from the address of this request is looked at again; 0: now. */
-  readonly waitSeconds: (c: Context) => number;
-  readonly count: (c: Context, isRight: boolean) => void;
-}
-
-export function createTokenAttempts({ clock, log }: { clock: Clock; log: Log }): TokenAttempts {
-  const limit = createAttemptLimit(clock);
-  return {
-    waitSeconds: c => limit.waitSeconds(addressOf(c)),
-    count(c, isRight) {
-      const address = addressOf(c);
-      if (isRight) limit.countSuccess(address);
-      else if (limit.countFailure(address))
-        log.warn({ address }, 'too many wrong tokens; no more are looked at for up to a minute');
-    },
-  };
-}
-
-const addressOf = (c: Context) => getConnInfo(c).remote.address ?? '';
+export const addressOf = (c: Context) => getConnInfo(c).remote.address ?? '';
 
 export const tooManyTokens = (waitSeconds: number): string => `Too many wrong tokens. Wait ${waitSeconds} seconds.`;
 
@@ -33,17 +13,18 @@ const MOST_BY_ADDRESS = 10;
 const MOST_IN_ALL = 100;
 const MOST_KNOWN = 1000;
 
-/** Counts wrong tokens, in this process. Within a minute, 10 from one address and 100 from all are looked at. */
-interface AttemptLimit {
+/**
+ * Counts wrong tokens, in this process. Within a minute, 10 from one address and 100 from all are looked at. Every place where a token can be
+ * tried shares one, so that no place allows more tries than another.
+ */
+export interface AttemptLimit {
   /** Seconds until a token from this address is looked at again; 0: now. */
   readonly waitSeconds: (address: string) => number;
-  /** Returns true if this was the last attempt that is looked at. */
-  readonly countFailure: (address: string) => boolean;
   /** An address that sent the right token is exempt from the limit for all, so that attacks from elsewhere do not lock it out. */
-  readonly countSuccess: (address: string) => void;
+  readonly count: (address: string, isRight: boolean) => void;
 }
 
-export function createAttemptLimit(clock: Clock): AttemptLimit {
+export function createAttemptLimit({ clock, log }: { clock: Clock; log: Pick<Log, 'warn'> }): AttemptLimit {
   // At most the failures that were looked at, so never many.
   let failures: { readonly from: string; readonly at: number }[] = [];
   const known = new Set<string>();
@@ -68,12 +49,14 @@ export function createAttemptLimit(clock: Clock): AttemptLimit {
   };
   return {
     waitSeconds,
-    countFailure(address) {
-      failures.push({ from: networkOf(address), at: clock.now() });
-      return waitSeconds(address) > 0;
-    },
-    countSuccess(address) {
+    count(address, isRight) {
       const from = networkOf(address);
+      if (!isRight) {
+        failures.push({ from, at: clock.now() });
+        if (waitSeconds(address) > 0)
+          log.warn({ address }, 'too many wrong tokens; no more are looked at for up to a minute');
+        return;
+      }
       known.delete(from);
       known.add(from);
       const [longestUnused] = known;

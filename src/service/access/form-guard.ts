@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { html } from 'hono/html';
+import type { Html } from '../html-document.ts';
 import { isSameSecret, sessionCookie, setHiddenCookie } from './session-cookie.ts';
 
 const MOST_BYTES = 64 * 1024;
@@ -12,7 +13,7 @@ const OUT_OF_DATE =
 
 /**
  * Whatever is no GET must be a form of this service: sent by one of its pages, urlencoded, at most 64 KB, and with the field that
- * `csrfField` gave this browser. Routes read it with `c.req.parseBody()`.
+ * `csrfField` gave this browser. Routes read it with `formFields`.
  */
 export function guardForms(): MiddlewareHandler {
   return async (c, next) => {
@@ -25,9 +26,17 @@ export function guardForms(): MiddlewareHandler {
     const type = c.req.header('content-type')?.split(';')[0]?.trim().toLowerCase();
     if (type !== undefined && type !== 'application/x-www-form-urlencoded')
       return c.text('Send application/x-www-form-urlencoded.\n', 415);
-    const { csrf } = await c.req.parseBody();
-    return typeof csrf === 'string' && isCsrfOf(c, csrf) ? next() : c.text(OUT_OF_DATE, 403);
+    const { csrf } = await formFields(c);
+    const browser = browserOf(c);
+    const isOurs = csrf !== undefined && browser !== undefined && isSameSecret(csrf, valueFor(browser));
+    return isOurs ? next() : c.text(OUT_OF_DATE, 403);
   };
+}
+
+/** The fields of a form that are texts. */
+export async function formFields(c: Context): Promise<Readonly<Record<string, string | undefined>>> {
+  const fields = Object.entries(await c.req.parseBody());
+  return Object.fromEntries(fields.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])));
 }
 
 /**
@@ -51,15 +60,9 @@ const KEY = randomBytes(32);
 const visitors = new WeakMap<Context, string>();
 
 /** The hidden field that each form must send back with a POST; gives the browser a cookie if it has none. Put it into no cached page. */
-export function csrfField(c: Context): ReturnType<typeof html> {
+export function csrfField(c: Context): Html {
   const browser = browserOf(c) ?? newVisitor(c);
   return html`<input type="hidden" name="csrf" value="${valueFor(browser)}">`;
-}
-
-/** Whether `given` is the field's value that this browser got. */
-function isCsrfOf(c: Context, given: string): boolean {
-  const browser = browserOf(c);
-  return browser !== undefined && isSameSecret(given, valueFor(browser));
 }
 
 // The session first: whoever may set cookies for this host knows the field of a visitor, but of no session.

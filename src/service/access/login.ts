@@ -1,21 +1,22 @@
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import { type TokenAttempts, tooManyTokens } from './attempt-limit.ts';
-import { csrfField, guardForms } from './form-guard.ts';
+import { type Html, htmlDocument } from '../html-document.ts';
+import { type AttemptLimit, addressOf, tooManyTokens } from './attempt-limit.ts';
+import { csrfField, formFields, guardForms } from './form-guard.ts';
 import { dropSession, isSameSecret, startSession } from './session-cookie.ts';
 
 /** `POST /login`, in front of `guardToken`: turns the token into a session. */
-export function loginRoutes({ token, attempts }: { token: string; attempts: TokenAttempts }): Hono {
+export function loginRoutes({ token, attempts }: { token: string; attempts: AttemptLimit }): Hono {
   return new Hono().post('/login', guardForms(), async c => {
-    const { token: given = '', next = '/' } = await c.req.parseBody();
-    const target = pathOnSite(String(next));
-    const waitSeconds = attempts.waitSeconds(c);
+    const { token: given = '', next = '/' } = await formFields(c);
+    const target = pathOnSite(next);
+    const waitSeconds = attempts.waitSeconds(addressOf(c));
     if (waitSeconds > 0) {
       c.header('Retry-After', String(waitSeconds));
       return c.html(loginPage(c, target, tooManyTokens(waitSeconds)), 429);
     }
-    const isRight = isSameSecret(String(given), token);
-    attempts.count(c, isRight);
+    const isRight = isSameSecret(given, token);
+    attempts.count(addressOf(c), isRight);
     if (!isRight) return c.html(loginPage(c, target, 'That is not the token.'), 401);
     startSession(c, token);
     return c.redirect(target, 303);
@@ -32,13 +33,14 @@ export function logoutRoutes(): Hono {
     });
 }
 
-type Html = ReturnType<typeof html>;
-
-/** Asks for the token, and leads to `next` (a path of this service) afterwards. `trouble`: why the last try failed. */
+/**
+ * Asks for the token, and leads to `next` (a path of this service) afterwards. `trouble`: why the last try failed. Without the sections of
+ * the console, whose pages need a session, and without its script, which would reload a half-typed form.
+ */
 export const loginPage = (c: Context, next: string, trouble: string | null): Html =>
-  bareDocument(
-    'Log in',
-    html`<h1>Log in to Sluice</h1>
+  htmlDocument({
+    title: 'Log in',
+    main: html`<h1>Log in to Sluice</h1>
 <form class="card" method="post" action="/login">
 ${csrfField(c)}<input type="hidden" name="next" value="${next}">
 ${trouble === null ? '' : html`<p class="bad" role="alert" id="trouble">${trouble}</p>`}
@@ -49,41 +51,23 @@ ${trouble === null ? '' : html`<p class="bad" role="alert" id="trouble">${troubl
 <p class="soft">The value of <code>SLUICE_TOKEN</code> in the settings of Sluice.</p>
 <p class="after"><button class="main">Log in</button></p>
 </form>`,
-  );
+  });
 
 const logoutPage = (c: Context): Html =>
-  bareDocument(
-    'Logged in',
-    html`<h1>You are logged in</h1>
+  htmlDocument({
+    title: 'Logged in',
+    main: html`<h1>You are logged in</h1>
 <form class="card" method="post" action="/logout">
 ${csrfField(c)}
 <p>This browser stays logged in for 30 days after you entered the token, or until the token changes.</p>
 <p class="row after"><a class="btn main" href="/">Open the console</a><button>Log out</button></p>
 </form>`,
-  );
+  });
 
 /** Asks for `path` at once, from this site. */
 export const openingPage = (path: string): Html => html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Sluice</title><meta http-equiv="refresh" content="0; url=${path}"></head>
 <body><p><a href="${path}">Open the page</a></p></body></html>`;
-
-/** Without the sections of the console, whose pages need a session, and without its script, which would reload a half-typed form. */
-const bareDocument = (title: string, main: Html): Html => html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} · Sluice</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/console.css">
-</head>
-<body>
-<header class="top"><a class="brand" href="/">Sluice</a></header>
-<main id="main">
-${main}
-</main>
-</body>
-</html>`;
 
 /**
  * Where a redirect may lead: a path of plain segments with its query, else the start page. Browsers drop tabs and line ends and read

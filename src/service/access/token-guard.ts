@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { SluiceError } from '../../errors.ts';
 import { isLoopback } from '../../loopback.ts';
-import { type TokenAttempts, tooManyTokens } from './attempt-limit.ts';
+import { type AttemptLimit, addressOf, tooManyTokens } from './attempt-limit.ts';
 import { loginPage, openingPage, pathOnSite } from './login.ts';
 import { dropSession, isSameSecret, sessionCookie, sessionOf, startSession } from './session-cookie.ts';
 
@@ -23,7 +23,7 @@ export function refuseUnprotectedHost(host: string, token: string | null): void 
 /** Without a token, admits only loopback host names, so that DNS rebinding reads nothing. */
 export function guardHost(token: string | null): MiddlewareHandler {
   return async (c, next) => {
-    if (token !== null || isLoopback(hostOf(c))) return next();
+    if (token !== null || isLoopback((c.req.header('host') ?? '').replace(/:\d+$/, ''))) return next();
     return c.text(
       'Without SLUICE_TOKEN, Sluice only answers requests to localhost. Set SLUICE_TOKEN to use another host name.\n',
       403,
@@ -36,20 +36,20 @@ export function guardHost(token: string | null): MiddlewareHandler {
  * and is removed from the address. Browsers without any are asked to log in. After too many wrong tokens it looks at no more for a while,
  * not even at the right one.
  */
-export function guardToken({ token, attempts }: { token: string; attempts: TokenAttempts }): MiddlewareHandler {
+export function guardToken({ token, attempts }: { token: string; attempts: AttemptLimit }): MiddlewareHandler {
   const session = sessionOf(token);
   return async (c, next) => {
     if (OPEN_PATHS.includes(c.req.path)) return next();
     const { bearer, fromUrl, cookie } = credentialsOf(c);
     const areNone = bearer === '' && fromUrl === '' && cookie === '';
-    const waitSeconds = areNone ? 0 : attempts.waitSeconds(c);
+    const waitSeconds = areNone ? 0 : attempts.waitSeconds(addressOf(c));
     if (waitSeconds > 0) {
       c.header('Retry-After', String(waitSeconds));
       return refuse(c, 429, tooManyTokens(waitSeconds));
     }
     const entered = isSameSecret(fromUrl, token);
     const admitted = isSameSecret(bearer, token) || isSameSecret(cookie, session);
-    if (!areNone) attempts.count(c, entered || admitted);
+    if (!areNone) attempts.count(addressOf(c), entered || admitted);
     if (entered) {
       startSession(c, token);
       return c.redirect(pathOnSite(c.req.path), 303);
@@ -88,9 +88,4 @@ function credentialsOf(c: Context) {
   const bearer = scheme?.toLowerCase() === 'bearer' ? text : '';
   const fromUrl = (c.req.method === 'GET' ? c.req.query('token') : undefined) ?? '';
   return { bearer, fromUrl, cookie: sessionCookie(c) ?? '' };
-}
-
-function hostOf(c: Context): string {
-  const host = c.req.header('host') ?? '';
-  return host.replace(/:\d+$/, '');
 }

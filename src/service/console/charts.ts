@@ -1,6 +1,7 @@
 import { html, raw } from 'hono/html';
 import { count } from '../format.ts';
-import { type Html, table } from './elements.ts';
+import type { Html } from '../html-document.ts';
+import { table } from './elements.ts';
 
 interface Bars {
   /** What the chart shows; the table below it has the numbers. */
@@ -40,10 +41,12 @@ export function bars({ label, unit, series, columns, limit = 0, hasTable = false
   const line = limit > 0 ? raw(`<path class="limit" d="M0 ${level}H${width}"/>`) : '';
   return html`<p class="axis"><span>${count(top)}</span></p><svg class="bars" viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}; the table below has the numbers">${line}${drawn}</svg>
 <p class="axis"><span>${columns[0]?.name}</span><span>${columns.at(-1)?.name}</span></p>
-<p class="key">${series.map(
-    ({ name, colour }, index) =>
-      html`<span><svg aria-hidden="true"><rect class="${colour}" width="12" height="12" rx="2"/></svg>${name} ${count(columns.reduce((sum, { values }) => sum + (values[index] ?? 0), 0))}</span>`,
-  )}</p>
+${chartKey(
+  series.map(({ name, colour }, index) => ({
+    colour,
+    words: `${name} ${count(columns.reduce((sum, { values }) => sum + (values[index] ?? 0), 0))}`,
+  })),
+)}
 ${
   hasTable
     ? ''
@@ -73,14 +76,20 @@ export function meter(shares: readonly Share[], whole: number, label: string): H
     before += value;
     return bar;
   });
-  const key = shown
-    .filter(({ name }) => name !== '')
-    .map(
-      ({ name, colour, value }) =>
-        html`<span><svg aria-hidden="true"><rect class="${colour}" width="12" height="12" rx="2"/></svg>${name} ${value.toLocaleString('en-US')}</span>`,
-    );
-  return html`<svg class="meter" role="img" aria-label="${label}">${bars}</svg>${key.length > 0 ? html`<p class="key">${key}</p>` : ''}`;
+  const named = shown.filter(({ name }) => name !== '');
+  const key = named.map(({ name, colour, value }) => ({ colour, words: `${name} ${count(value)}` }));
+  return html`<svg class="meter" role="img" aria-label="${label}">${bars}</svg>${key.length > 0 ? chartKey(key) : ''}`;
 }
+
+/** What the colours mean. */
+export const chartKey = (
+  parts: readonly { readonly colour: string; readonly words: string }[],
+  more: Html | string = '',
+): Html =>
+  html`<p class="key">${parts.map(
+    ({ colour, words }) =>
+      html`<span><svg aria-hidden="true"><rect class="${colour}" width="12" height="12" rx="2"/></svg>${words}</span>`,
+  )}${more}</p>`;
 
 const LINE = { width: 100, height: 34 };
 

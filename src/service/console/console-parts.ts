@@ -2,6 +2,7 @@ import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
+import { listRuns, type PastRun } from '../../warehouse/reports/run-history.ts';
 import type { RowCounts, ServedSource } from '../status/served-source.ts';
 import {
   type FullState,
@@ -26,18 +27,55 @@ export interface ConsoleParts {
   readonly log: Log;
 }
 
+/** Where a row quotes a source, which may quote what it was sent. */
+const QUOTES = ['message', 'next', 'payload', 'reason', 'reasons'];
+
+/** The same row without secrets. Whatever a page shows of these fields passes here once it is read. */
+export function withoutSecrets<T extends object>({ hide }: ConsoleParts, row: T): T {
+  const hidden = (value: unknown): unknown => {
+    if (typeof value === 'string') return hide(value);
+    return value === null || typeof value !== 'object' ? value : mapValues(value, hidden);
+  };
+  return mapValues(row, (value, name) => (QUOTES.includes(name) ? hidden(value) : value)) as T;
+}
+
+const mapValues = (row: object, fn: (value: unknown, name: string) => unknown): object =>
+  Object.fromEntries(Object.entries(row).map(([name, value]) => [name, fn(value, name)]));
+
 /** All sources, in a few statements; their tables are counted only where they have changed. */
-export const readSources = (parts: ConsoleParts): Promise<SourceState[]> =>
-  readStates(parts.database, parts.sources, {
+export async function readSources(parts: ConsoleParts): Promise<SourceState[]> {
+  const states = await readStates(parts.database, parts.sources, {
     isServed: true,
     countRows: parts.rowCounts,
     onUnreadable: (source, error) => noteUnreadable(parts, source, error),
   });
+  return states.map(state => ({ ...state, ...quotesOf(parts, state) }));
+}
 
-export const readSource = (parts: ConsoleParts, source: ServedSource): Promise<FullState> =>
-  readFullState(parts.database, source, true).catch(error =>
-    unreadableState(source, noteUnreadable(parts, source, error)),
-  );
+export async function readSource(parts: ConsoleParts, source: ServedSource): Promise<FullState> {
+  try {
+    const state = await readFullState(parts.database, source, true);
+    const recentFailures = state.recentFailures.map(run => withoutSecrets(parts, run));
+    return { ...state, ...quotesOf(parts, state), recentFailures };
+  } catch (error) {
+    return unreadableState(source, noteUnreadable(parts, source, error));
+  }
+}
+
+const quotesOf = (parts: ConsoleParts, { incidents, runs }: SourceState) => ({
+  incidents: incidents.map(incident => withoutSecrets(parts, incident)),
+  runs: runs.map(run => withoutSecrets(parts, run)),
+});
+
+/** Newest first. */
+export const readRuns = async (
+  parts: ConsoleParts,
+  filter: Parameters<typeof listRuns>[1],
+  most: number,
+): Promise<PastRun[]> => (await listRuns(parts.database.kysely, filter, most)).map(run => withoutSecrets(parts, run));
+
+export const sourceNamed = ({ sources }: ConsoleParts, asked: string | undefined): ServedSource | undefined =>
+  sources.find(({ name }) => name === asked);
 
 /** Says why a source cannot be read, for people. */
 export function noteUnreadable({ hide, log }: ConsoleParts, { name }: ServedSource, error: unknown): string {

@@ -2,17 +2,17 @@ import { Hono } from 'hono';
 import type { ConsoleParts } from './console-parts.ts';
 import { CONSOLE_SCRIPT } from './console-script.ts';
 import { CONSOLE_STYLE } from './console-style.ts';
-import { exceptionRoutes } from './data/exceptions.ts';
-import { dataRoutes } from './data/tables.ts';
-import { type LiveUpdates, liveRoutes } from './live.ts';
-import { newOrderRoutes } from './orders/new-order.ts';
-import { orderRoutes } from './orders/order-page.ts';
-import { overviewRoutes } from './overview/overview.ts';
-import { recordRoutes } from './record/record-page.ts';
-import { runsRoutes } from './runs/runs-page.ts';
-import { sourceRoutes } from './source/source-page.ts';
+import { exceptionRoutes } from './exceptions.ts';
+import type { LiveUpdates } from './live.ts';
+import { newOrderRoutes } from './new-order.ts';
+import { orderRoutes } from './orders.ts';
+import { overviewRoutes } from './overview.ts';
+import { recordRoutes } from './record-page.ts';
+import { runsRoutes } from './runs.ts';
+import { sourceRoutes } from './source-page.ts';
 import { sqlRoutes } from './sql.ts';
-import { statusRoutes } from './status/status-documents.ts';
+import { statusRoutes } from './status-documents.ts';
+import { dataRoutes } from './tables.ts';
 
 /** The pages for people, with their style and script. */
 export function createConsole(parts: ConsoleParts, live: LiveUpdates): Hono {
@@ -31,6 +31,6 @@ export function createConsole(parts: ConsoleParts, live: LiveUpdates): Hono {
     sqlRoutes,
   ];
   for (const routes of [...pages, statusRoutes]) app.route('/', routes(parts));
-  app.route('/', liveRoutes(live));
+  app.route('/', live.routes);
   return app;
 }

@@ -1,6 +1,7 @@
 import { html, raw } from 'hono/html';
 import { moment, shortDuration } from '../format.ts';
-import type { Badge, Verdict } from '../status/condition.ts';
+import { type Html, htmlDocument } from '../html-document.ts';
+import type { Badge } from '../status/condition.ts';
 
 const SECTIONS = [
   { path: '/', name: 'Overview' },
@@ -22,33 +23,21 @@ interface Page {
   readonly isStill?: boolean;
 }
 
-export const documentOf = ({ title, section, at, timeZone, main, isStill = false }: Page): Html => html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} · Sluice</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/console.css">
-<script src="/console.js" defer></script>
-${isStill ? '' : html`<noscript><meta http-equiv="refresh" content="60"></noscript>`}
-</head>
-<body${isStill ? html` data-still` : ''}>
-<a class="skip" href="#main">Skip to content</a>
-${iconShapes()}
-<header class="top"><a class="brand" href="/">Sluice</a><nav aria-label="Console">${SECTIONS.map(
-  ({ path, name }) => html`<a href="${path}"${path === section ? html` aria-current="page"` : ''}>${name}</a>`,
-)}</nav><p class="live">As of ${timeOfDay(at, timeZone)} ${timeZone}</p></header>
-<main id="main">
-${main}
-</main>
-</body>
-</html>`;
+export const documentOf = ({ title, section, at, timeZone, main, isStill = false }: Page): Html =>
+  htmlDocument({
+    title,
+    main,
+    isStill,
+    head: html`<script src="/console.js" defer></script>
+${isStill ? '' : html`<noscript><meta http-equiv="refresh" content="60"></noscript>`}`,
+    above: html`<a class="skip" href="#main">Skip to content</a>
+<svg hidden>${Object.entries(SHAPES).map(([id, shape]) => raw(`<symbol id="${id}" viewBox="0 0 16 16">${shape}</symbol>`))}</svg>`,
+    bar: html`<nav aria-label="Console">${SECTIONS.map(
+      ({ path, name }) => html`<a href="${path}"${path === section ? html` aria-current="page"` : ''}>${name}</a>`,
+    )}</nav><p class="live">As of ${timeOfDay(at, timeZone)} ${timeZone}</p>`,
+  });
 
-/** A piece of a page whose values are escaped. */
-export type Html = ReturnType<typeof html>;
-
-/** Shapes of 16 x 16, drawn in the colour of their text. */
+/** Shapes of 16 x 16, drawn in the colour of their text. Defined once a page; `icon` refers to them. */
 const SHAPES = {
   ok: '<path fill="currentColor" d="M8 0a8 8 0 1 1 0 16A8 8 0 0 1 8 0Zm3.2 4.9-4.3 4.4-2-2-1.2 1.2 3.2 3.2 5.5-5.6-1.2-1.2Z"/>',
   bad: '<path fill="currentColor" d="M8 .8c.5 0 1 .3 1.3.8l6.3 11.3c.5 1-.2 2.3-1.3 2.3H1.700c-1.100 0-1.8-1.3-1.3-2.3L6.700 1.600C7 1.100 7.5.8 8 .8ZM7 5v5h2V5H7Zm0 6.3v2h2v-2H7Z"/>',
@@ -63,12 +52,6 @@ const SHAPES = {
 
 export type Icon = keyof typeof SHAPES;
 
-/** Defined once a page; `icon` refers to them. */
-export const iconShapes = (): Html =>
-  html`<svg hidden>${Object.entries(SHAPES).map(([id, shape]) =>
-    raw(`<symbol id="${id}" viewBox="0 0 16 16">${shape}</symbol>`),
-  )}</svg>`;
-
 /** Silent: a word stands beside each icon. `tone`: a class that colours it. */
 export const icon = (name: Icon, tone = ''): Html =>
   html`<svg class="i ${tone}" aria-hidden="true"><use href="#${name}"/></svg>`;
@@ -76,22 +59,16 @@ export const icon = (name: Icon, tone = ''): Html =>
 export const badge = ({ icon: shape, tone, text }: Badge): Html =>
   html`<span class="state ${tone}">${icon(shape)}${text}</span>`;
 
-/** The sentence that a page begins with. */
-export const verdictSection = ({ icon: shape, tone, text, rest }: Verdict): Html =>
-  html`<section class="verdict" aria-label="Verdict" aria-live="polite">${icon(shape, tone)}<div><h1>${text}</h1>${rest === '' ? '' : html`<p class="soft">${rest}</p>`}</div></section>`;
+/** The sentence that a page begins with, and what follows from it. */
+export const verdictSection = (
+  { icon: shape, tone, text, rest }: Omit<Badge, 'icon'> & { readonly icon: Icon; readonly rest: Html | string },
+  label = 'Verdict',
+): Html =>
+  html`<section class="verdict" aria-label="${label}" aria-live="polite">${icon(shape, tone)}<div><h1>${text}</h1>${typeof rest === 'string' && rest !== '' ? html`<p class="soft">${rest}</p>` : rest}</div></section>`;
 
 /** A titled box. `note`: a few words at the right of its title. */
 export const card = (title: string, body: Html | string | readonly (Html | string)[], note: Html | string = ''): Html =>
   html`<section class="card"><div class="head"><h2>${title}</h2>${note === '' ? '' : html`<span class="soft">${note}</span>`}</div>${body}</section>`;
-
-/** Links of which one is the page that is shown. */
-export const tabs = (
-  label: string,
-  links: readonly { readonly name: string; readonly path: string; readonly isCurrent: boolean }[],
-): Html =>
-  html`<nav class="tabs" aria-label="${label}">${links.map(
-    ({ name, path, isCurrent }) => html`<a href="${path}"${isCurrent ? html` aria-current="true"` : ''}>${name}</a>`,
-  )}</nav>`;
 
 interface Table {
   /** Says what the table holds; for screen readers. */
@@ -101,16 +78,25 @@ interface Table {
   readonly right: readonly number[];
   /** The first cell names the row. */
   readonly rows: readonly (readonly (string | Html)[])[];
+  /** On a phone, a row is a block whose cells have labels (default: the head); its last cell is a state. Zeros of `faint` are left out there. */
+  readonly stack?: { readonly labels?: readonly string[]; readonly faint?: readonly number[] };
 }
 
-/** A table that scrolls by itself where it is wider than the screen. */
-export function table({ caption, head, right, rows }: Table): Html {
-  const side = (column: number) => (right.includes(column) ? 'num' : '');
+/** A table that scrolls by itself, or stacks its cells, where it is wider than the screen. */
+export function table({ caption, head, right, rows, stack }: Table): Html {
+  const isLast = (column: number) => stack !== undefined && column === head.length - 1;
+  const classOf = (column: number) => (isLast(column) ? 'last' : right.includes(column) ? 'num' : '');
+  const faint = (cell: string | Html, column: number) => (cell === '0' && stack?.faint?.includes(column) ? ' nil' : '');
+  const label = (column: number) =>
+    stack === undefined || isLast(column) ? '' : html` data-l="${(stack.labels ?? head)[column]}"`;
   const row = ([name = '', ...cells]: readonly (string | Html)[]) =>
-    html`<tr><th scope="row">${name}</th>${cells.map((cell, index) => html`<td class="${side(index + 1)}">${cell}</td>`)}</tr>`;
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table><caption class="sr">${caption}</caption>
-<thead><tr>${head.map((cell, column) => html`<th scope="col" class="${side(column)}">${cell}</th>`)}</tr></thead>
-<tbody>${rows.map(row)}</tbody></table></div>`;
+    html`<tr><th scope="row">${name}</th>${cells.map((cell, index) => html`<td class="${classOf(index + 1)}${faint(cell, index + 1)}"${label(index + 1)}>${cell}</td>`)}</tr>`;
+  const body = html`<caption class="sr">${caption}</caption>
+<thead><tr>${head.map((cell, column) => html`<th scope="col" class="${classOf(column)}">${cell}</th>`)}</tr></thead>
+<tbody>${rows.map(row)}</tbody></table>`;
+  return stack === undefined
+    ? html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table>${body}</div>`
+    : html`<table class="stack">${body}`;
 }
 
 /** Names, and what stands beside each. */
@@ -131,12 +117,16 @@ export const choice = (
       html`<option value="${value}"${value === chosen ? html` selected` : ''}>${value === '' ? none : words(value)}</option>`,
   )}</select></label>`;
 
-export const day = (name: string, label: string, value: string): Html =>
-  html`<label class="field"><span>${label}</span><input type="date" name="${name}" value="${value}"></label>`;
-
-/** A form that is one button. */
-export const press = (action: string, label: string, csrf: Html): Html =>
-  html`<form method="post" action="${action}">${csrf}<button class="">${label}</button></form>`;
+/** The source that a form is about; without a choice where there is only one. */
+export const sourceField = (sources: readonly { readonly name: string }[], chosen: string): Html =>
+  sources.length > 1
+    ? choice(
+        'source',
+        'Source',
+        sources.map(({ name }) => name),
+        chosen,
+      )
+    : html`<input type="hidden" name="source" value="${chosen}">`;
 
 /** A command within a sentence, as in `To migrate now: sluice migrate.` or `Run "sluice doctor" once.` */
 const COMMAND = /(?::|\b[Rr]un) "?(sluice (?:[^";,.]|\.(?! |$))+)/g;
@@ -166,9 +156,6 @@ export interface Now {
 export const timeElement = (at: number, timeZone: string, text: string): Html =>
   html`<time datetime="${new Date(at).toISOString()}" title="${moment(at, timeZone)} ${timeZone}">${text}</time>`;
 
-/** `4 min`: how long ago it was, or how long it will take. */
-export const age = (at: number, now: Now): Html => timeElement(at, now.timeZone, shortDuration(Math.abs(now.at - at)));
-
 /** `4 min ago`, or `in 4 min`. */
 export const ago = (at: number, now: Now): Html => {
   const text = shortDuration(Math.abs(now.at - at));
@@ -178,3 +165,7 @@ export const ago = (at: number, now: Now): Html => {
 /** `13:02:20`. */
 export const timeOfDay = (at: number, timeZone: string): Html =>
   timeElement(at, timeZone, moment(at, timeZone).slice(11));
+
+/** `2026-01-15 13:02:20`, and how long ago. */
+export const momentAndAge = (at: number, now: Now): Html =>
+  html`${moment(at, now.timeZone)} <span class="soft">${ago(at, now)}</span>`;

@@ -6,72 +6,55 @@ import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { readStateMark } from '../../warehouse/reports/source-state.ts';
 
-/** `/live`: server-sent events, one `change` whenever an open page should load again. */
-export const liveRoutes = (live: LiveUpdates): Hono =>
-  new Hono().get('/live', c => {
-    let send: () => unknown = () => undefined;
-    let end: () => void = () => undefined;
-    const ended = new Promise<void>(resolve => {
-      end = resolve;
-    });
-    const stop = live.listen({ onChange: () => void send(), onEnd: () => end() });
-    if (stop === null) return c.text('Too many pages are open.\n', 503);
-    return streamSSE(c, async stream => {
-      send = () => stream.writeSSE({ event: 'change', data: '' });
-      stream.onAbort(() => end());
-      await stream.writeSSE({ event: 'begin', data: '', retry: 5000 });
-      await ended;
-      stop();
-    });
-  });
-
 /** How often the state is looked at while a page is open. */
 const LOOK_MS = 2 * SECOND;
 /** Ages and counts move all the time: how often pages show them anew. */
 const REFRESH_MS = 10 * SECOND;
-const MOST_LISTENERS = 100;
+const MOST_PAGES = 100;
 
-interface Listener {
+/** An open page. */
+interface Page {
   /** There is something new to see. */
-  readonly onChange: () => void;
+  onChange: () => unknown;
   /** Nothing more will come. */
-  readonly onEnd: () => void;
+  onEnd: () => void;
 }
 
 /** Tells open pages when to load again. However many are open, the state is looked at once; without one, not at all. */
 export interface LiveUpdates {
-  /** Returns what ends it; null where too many listen already. */
-  listen(listener: Listener): (() => void) | null;
+  /** `/live`: server-sent events, one `change` whenever an open page should load again. */
+  readonly routes: Hono;
   close(): Promise<void>;
 }
 
-export function createLiveUpdates({
-  database,
-  clock,
-  log,
-}: {
-  database: Database;
-  clock: Clock;
-  log: Log;
-}): LiveUpdates {
-  const listeners = new Set<Listener>();
+interface Watched {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function createLiveUpdates({ database, clock, log }: Watched): LiveUpdates {
+  const pages = new Set<Page>();
   let over = new AbortController();
   let looking: Promise<void> = Promise.resolve();
   let isClosed = false;
 
-  async function look(ended: AbortSignal): Promise<void> {
+  async function look(signal: AbortSignal): Promise<void> {
     let mark = await readStateMark(database.kysely);
     let toldAt = clock.now();
     for (;;) {
-      await clock.sleep(LOOK_MS, ended);
+      await clock.sleep(LOOK_MS, signal);
       const seen = await readStateMark(database.kysely);
       if (seen === mark && clock.now() - toldAt < REFRESH_MS) continue;
       mark = seen;
       toldAt = clock.now();
-      for (const { onChange } of listeners) onChange();
+      for (const { onChange } of pages) void onChange();
     }
   }
 
+  const endPages = () => {
+    for (const { onEnd } of [...pages]) onEnd();
+  };
   const begin = () => {
     over = new AbortController();
     const { signal } = over;
@@ -79,22 +62,30 @@ export function createLiveUpdates({
       if (signal.aborted) return;
       log.warn({ reason: explain(error) }, 'open pages are no longer told of changes');
       // Browsers connect again by themselves.
-      for (const { onEnd } of [...listeners]) onEnd();
+      endPages();
     });
   };
-
+  const routes = new Hono().get('/live', c => {
+    if (isClosed || pages.size >= MOST_PAGES) return c.text('Too many pages are open.\n', 503);
+    const page: Page = { onChange: () => undefined, onEnd: () => undefined };
+    const ended = new Promise<void>(resolve => {
+      page.onEnd = resolve;
+    });
+    pages.add(page);
+    if (pages.size === 1) begin();
+    return streamSSE(c, async stream => {
+      page.onChange = () => stream.writeSSE({ event: 'change', data: '' });
+      stream.onAbort(() => page.onEnd());
+      await stream.writeSSE({ event: 'begin', data: '', retry: 5000 });
+      await ended;
+      if (pages.delete(page) && pages.size === 0) over.abort();
+    });
+  });
   return {
-    listen(listener) {
-      if (isClosed || listeners.size >= MOST_LISTENERS) return null;
-      listeners.add(listener);
-      if (listeners.size === 1) begin();
-      return () => {
-        if (listeners.delete(listener) && listeners.size === 0) over.abort();
-      };
-    },
+    routes,
     async close() {
       isClosed = true;
-      for (const { onEnd } of [...listeners]) onEnd();
+      endPages();
       over.abort();
       await looking;
     },

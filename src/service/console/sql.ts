@@ -1,17 +1,19 @@
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import pLimit from 'p-limit';
+import { groupBy } from '../../engine/group-by.ts';
 import { isKind, type SluiceError } from '../../errors.ts';
 import { NUMBERS } from '../../warehouse/reports/read-query.ts';
-import { csrfField } from '../access/form-guard.ts';
+import { csrfField, formFields } from '../access/form-guard.ts';
 import { plural } from '../format.ts';
+import type { Html } from '../html-document.ts';
 import { type QueryResult, runBounded } from '../query/bounded-query.ts';
 import { COOKBOOK, type Recipe } from '../query/cookbook.ts';
 import { csvSafe } from '../query/csv.ts';
 import { readUpToDate } from '../status/source-state.ts';
 import { bars } from './charts.ts';
-import { type ConsoleParts, nowIn } from './console-parts.ts';
-import { ago, choice, documentOf, type Html, table } from './elements.ts';
+import { type ConsoleParts, nowIn, sourceNamed } from './console-parts.ts';
+import { ago, choice, documentOf, sourceField, table } from './elements.ts';
 
 const MOST_ROWS = 1000;
 const MOST_CSV_ROWS = 100_000;
@@ -33,13 +35,12 @@ export function sqlRoutes(parts: ConsoleParts): Hono {
   return new Hono()
     .get('/sql', async c => show(parts, c, { query: c.req.query('query') ?? '', source: c.req.query('source') }))
     .post('/sql', async c => {
-      const fields = await c.req.parseBody();
-      const given = (name: string) => (typeof fields[name] === 'string' ? fields[name] : '');
-      const query = COOKBOOK.find(({ question }) => question === given('recipe'))?.sql ?? given('query').trim();
-      const asked = { query, source: given('source'), chart: given('chart') };
+      const { recipe, chart, source, do: action, ...fields } = await formFields(c);
+      const query = COOKBOOK.find(({ question }) => question === recipe)?.sql ?? (fields.query ?? '').trim();
+      const asked = { query, source, chart };
       if (query === '') return show(parts, c, asked);
       const { schema = '' } = sourceOf(parts, asked.source) ?? {};
-      const isCsv = given('do') === 'csv' && given('recipe') === '';
+      const isCsv = action === 'csv' && !recipe;
       try {
         const result = await run(query, schema, isCsv ? MOST_CSV_ROWS : MOST_ROWS, c.req.raw.signal);
         if ('message' in result) return await show(parts, c, { ...asked, trouble: result });
@@ -52,8 +53,7 @@ export function sqlRoutes(parts: ConsoleParts): Hono {
     });
 }
 
-const sourceOf = ({ sources }: ConsoleParts, name: string | undefined) =>
-  sources.find(each => each.name === name) ?? sources[0];
+const sourceOf = (parts: ConsoleParts, name: string | undefined) => sourceNamed(parts, name) ?? parts.sources[0];
 
 const KINDS = ['failed', 'usage', 'stopped', 'database'] as const;
 const isOfQuery = (error: unknown): error is SluiceError => KINDS.some(kind => isKind(error, kind));
@@ -62,7 +62,7 @@ interface Asked {
   readonly query: string;
   readonly source: string | undefined;
   /** The column that is drawn; `none`: no chart; empty: the first that can be. */
-  readonly chart?: string;
+  readonly chart?: string | undefined;
   readonly result?: QueryResult;
   /** Why there is no result, and what to do. */
   readonly trouble?: { readonly message: string; readonly next: string | undefined };
@@ -72,7 +72,6 @@ interface Asked {
 async function show(parts: ConsoleParts, c: Context, { query, result, trouble, chart = '', ...asked }: Asked) {
   const served = sourceOf(parts, asked.source);
   const source = served?.name ?? '';
-  const sources = parts.sources.map(({ name }) => name);
   const columns = result === undefined ? [] : chartable(result);
   const drawn = chart === 'none' || columns.includes(chart) ? chart : (columns[0] ?? 'none');
   const upToDateAt = served === undefined ? null : await readUpToDate(parts.database, served);
@@ -81,7 +80,7 @@ async function show(parts: ConsoleParts, c: Context, { query, result, trouble, c
   const fresh = upToDateAt === null ? '' : html`${source} up to date as of ${ago(upToDateAt, now)}`;
   const main = html`<form method="post" action="/sql" class="grid side">${csrf}
 <div class="col">
-<section class="card"><div class="head"><h1 class="h2"><label for="query">Query</label></h1>${sources.length > 1 ? choice('source', 'Source', sources, source) : html`<input type="hidden" name="source" value="${source}">`}</div>
+<section class="card"><div class="head"><h1 class="h2"><label for="query">Query</label></h1>${sourceField(parts.sources, source)}</div>
 <textarea id="query" name="query" rows="8" spellcheck="false" autocapitalize="off" data-submit>${query}</textarea>
 <div class="row after"><button class="main" name="do" value="run">Run</button><button name="do" value="csv">Download CSV</button>${columns.length > 0 ? choice('chart', 'Chart', [...columns, 'none'], drawn) : ''}</div>
 <p class="soft after">Read-only, at most 10 seconds and ${plural(MOST_ROWS, 'row')}. Ctrl and Enter runs it.</p></section>
@@ -112,15 +111,12 @@ ${
 }
 
 function cookbook(query: string): Html[] {
-  const groups = [...new Set(COOKBOOK.map(({ group }) => group))];
-  return groups.map(
-    group =>
-      html`<h3 class="soft after">${group}</h3><ul class="picks">${COOKBOOK.filter(each => each.group === group).map(recipe => pick(recipe, query))}</ul>`,
+  const pick = ({ question, sql }: Recipe): Html =>
+    html`<li><button name="recipe" value="${question}"${sql === query ? html` aria-current="true"` : ''}>${question}</button></li>`;
+  return [...groupBy(COOKBOOK, ({ group }) => group)].map(
+    ([group, recipes]) => html`<h3 class="soft after">${group}</h3><ul class="picks">${recipes.map(pick)}</ul>`,
   );
 }
-
-const pick = ({ question, sql }: Recipe, query: string): Html =>
-  html`<li><button name="recipe" value="${question}"${sql === query ? html` aria-current="true"` : ''}>${question}</button></li>`;
 
 /** More bars than this cannot be told apart. */
 const MOST_BARS = 60;

@@ -2,77 +2,84 @@ import { html } from 'hono/html';
 import type { Usage } from '../../budget/ledger/usage.ts';
 import { stampMs } from '../../clock.ts';
 import type { Incident } from '../../warehouse/ledgers/incidents.ts';
-import { count, durationText } from '../format.ts';
+import type { OrderState } from '../../warehouse/ledgers/orders.ts';
+import type { RunState } from '../../warehouse/ledgers/runs.ts';
+import type { PastRun } from '../../warehouse/reports/run-history.ts';
+import { count, durationText, shortDuration } from '../format.ts';
+import type { Html } from '../html-document.ts';
 import { type Badge, INCIDENT_TITLES, proofText, resourceBadge } from '../status/condition.ts';
-import type { ResourceDelay } from '../status/resource-delays.ts';
 import type { FullState, ResourceState } from '../status/source-state.ts';
 import { meter } from './charts.ts';
-import { age, ago, badge, type Html, icon, type Now, nextStep } from './elements.ts';
+import { ago, badge, icon, type Now, nextStep, table, timeElement } from './elements.ts';
 
 /** One row a resource; on a phone, one block. */
 export function resourceList(source: FullState, now: Now): Html {
-  const delayOf = new Map(source.delays.map(each => [each.resource, each]));
-  const rows = source.resources.map(each =>
-    resourceRow(each, delayOf.get(each.resource), resourceBadge(each, source), now),
-  );
-  return html`<table class="stack"><caption class="sr">Resources</caption>
-<thead><tr><th scope="col">resource</th><th scope="col" class="num">rows</th><th scope="col">newest change</th><th scope="col">a change arrives after</th><th scope="col">measured</th><th scope="col">oldest proof</th><th scope="col" class="num">missing</th><th scope="col" class="num">quarantined</th><th scope="col" class="last">state</th></tr></thead>
-<tbody>${rows}</tbody></table>`;
+  const head = ['resource', 'rows', 'newest change', 'a change arrives after', 'measured', 'oldest proof'];
+  head.push('missing', 'quarantined', 'state');
+  return table({
+    caption: 'Resources',
+    head,
+    right: [1, 6, 7],
+    stack: { labels: head.with(3, 'arrives after'), faint: [6, 7] },
+    rows: source.resources.map(each => {
+      const delay = source.delays.find(({ resource }) => resource === each.resource);
+      const { expected = null, measuredSeconds = null } = delay ?? {};
+      return [
+        each.resource,
+        count(each.rows),
+        changeOf(each, now),
+        expected === null
+          ? '–'
+          : html`${durationText(expected.meanSeconds)}<span class="soft">, 95% within ${durationText(expected.within95Seconds)}</span>`,
+        measuredSeconds === null ? '–' : durationText(measuredSeconds),
+        proofOf(each, now),
+        count(each.missing),
+        count(each.quarantined),
+        badge(resourceBadge(each, source)),
+      ];
+    }),
+  });
 }
 
 /** The same in the columns that matter most. */
-export function briefList(source: FullState, now: Now): Html {
-  const rows = source.resources.map(
-    each => html`<tr><th scope="row">${each.resource}</th>
-<td data-l="oldest proof">${proofOf(each, now)}</td>
-${changeCell(each, now)}
-<td class="num" data-l="rows">${count(each.rows)}</td>
-<td class="last">${badge(resourceBadge(each, source))}</td></tr>`,
-  );
-  return html`<table class="stack"><caption class="sr">Resources</caption>
-<thead><tr><th scope="col">resource</th><th scope="col">oldest proof</th><th scope="col">newest change</th><th scope="col" class="num">rows</th><th scope="col" class="last">state</th></tr></thead>
-<tbody>${rows}</tbody></table>`;
-}
+export const briefList = (source: FullState, now: Now): Html =>
+  table({
+    caption: 'Resources',
+    head: ['resource', 'oldest proof', 'newest change', 'rows', 'state'],
+    right: [3],
+    stack: {},
+    rows: source.resources.map(each => [
+      each.resource,
+      proofOf(each, now),
+      changeOf(each, now),
+      count(each.rows),
+      badge(resourceBadge(each, source)),
+    ]),
+  });
 
-const changeCell = ({ newestChange }: ResourceState, now: Now): Html =>
-  html`<td data-l="newest change">${newestChange === null ? '–' : ago(stampMs(newestChange), now)}</td>`;
-
-function resourceRow(row: ResourceState, delay: ResourceDelay | undefined, state: Badge, now: Now): Html {
-  const { resource, rows, missing, quarantined } = row;
-  const expected = delay?.expected ?? null;
-  const measured = delay?.measuredSeconds ?? null;
-  return html`<tr><th scope="row">${resource}</th>
-<td class="num" data-l="rows">${count(rows)}</td>
-${changeCell(row, now)}
-<td data-l="arrives after">${expected === null ? '–' : html`${durationText(expected.meanSeconds)}<span class="soft">, 95% within ${durationText(expected.within95Seconds)}</span>`}</td>
-<td data-l="measured">${measured === null ? '–' : durationText(measured)}</td>
-<td data-l="oldest proof">${proofOf(row, now)}</td>
-<td class="num${missing === 0 ? ' nil' : ''}" data-l="missing">${count(missing)}</td>
-<td class="num${quarantined === 0 ? ' nil' : ''}" data-l="quarantined">${count(quarantined)}</td>
-<td class="last">${badge(state)}</td></tr>`;
-}
+const changeOf = ({ newestChange }: ResourceState, now: Now): Html | string =>
+  newestChange === null ? '–' : ago(stampMs(newestChange), now);
 
 const proofOf = (resource: ResourceState, now: Now): Html | string =>
   proofText(resource, stamp => (stamp === null ? '–' : ago(stampMs(stamp), now)));
 
 /** Open incidents, each with its next step. From the second on they are folded, so that a phone shows the sources too. */
-export function incidentList(incidents: readonly Incident[], now: Now, hide: (text: string) => string): Html | string {
+export function incidentList(incidents: readonly Incident[], now: Now): Html | string {
   const [first, ...others] = incidents;
   if (first === undefined) return '';
   const rows = (each: readonly Incident[]) =>
-    html`<ul class="trouble">${each.map(incident => incidentRow(incident, now, hide))}</ul>`;
+    html`<ul class="trouble">${each.map(incident => incidentRow(incident, now))}</ul>`;
   return html`<section aria-label="Open incidents">${rows([first])}
 ${others.length > 0 ? html`<details><summary>${others.length} more open ${others.length === 1 ? 'incident' : 'incidents'}</summary>${rows(others)}</details>` : ''}</section>`;
 }
 
-function incidentRow(
-  { source, resource, kind, openedAt, message, next }: Incident,
-  now: Now,
-  hide: (text: string) => string,
-): Html {
+function incidentRow({ source, resource, kind, openedAt, message, next }: Incident, { at, timeZone }: Now): Html {
   const where = resource === null ? source : `${resource} of ${source}`;
-  return html`<li>${icon(kind === 'fuse' ? 'warn' : 'bad', kind === 'fuse' ? 'warn' : 'bad')}<div><h2>${where}: ${INCIDENT_TITLES[kind]} <span class="soft">· for ${age(stampMs(openedAt), now)}</span></h2><p>${hide(message)}</p></div>
-<div>${next ? html`<p class="soft">What to do:</p>${nextStep(hide(next))}` : ''}</div></li>`;
+  const shape = kind === 'fuse' ? 'warn' : 'bad';
+  const opened = stampMs(openedAt);
+  const age = timeElement(opened, timeZone, shortDuration(Math.abs(at - opened)));
+  return html`<li>${icon(shape, shape)}<div><h2>${where}: ${INCIDENT_TITLES[kind]} <span class="soft">· for ${age}</span></h2><p>${message}</p></div>
+<div>${next ? html`<p class="soft">What to do:</p>${nextStep(next)}` : ''}</div></li>`;
 }
 
 /** Used by lane, what others used, and when a request frees. */
@@ -95,3 +102,49 @@ export function usageSection(usage: Usage, now: Now): Html {
         : html`${count(free)} left.`;
   return html`<p>${text}</p>${meter(shares, limit, text)}<p class="soft">${left}</p>`;
 }
+
+/** Runs, one a row; on a phone, one a block. `several`: their source is named. */
+export const runTable = (runs: readonly PastRun[], now: Now, several = false): Html =>
+  table({
+    caption: 'Runs, newest first',
+    head: ['run', 'began', 'took', 'requests', 'rows read', 'changes', 'outcome'],
+    right: [2, 3, 4],
+    stack: {},
+    rows: runs.map(run => [
+      html`<a href="/runs/${run.id}">${several ? `${run.source} ` : ''}${run.resource}: ${kindWord(run.kind)}</a>`,
+      ago(stampMs(run.startedAt), now),
+      run.endedAt === null ? '–' : shortDuration(stampMs(run.endedAt) - stampMs(run.startedAt)),
+      count(run.requests),
+      count(run.rowsRead),
+      changesText(run) || html`<span class="soft">none</span>`,
+      outcome(run),
+    ]),
+  });
+
+/** `3 new, 12 changed, 1 deleted`; empty where nothing changed. */
+const changesText = ({ inserted, updated, deleted }: PastRun): string =>
+  Object.entries({ new: inserted, changed: updated, deleted })
+    .filter(([, rows]) => rows > 0)
+    .map(([word, rows]) => `${count(rows)} ${word}`)
+    .join(', ');
+
+const KINDS: Readonly<Record<string, string>> = { slot: 'tick', hint: 'webhook' };
+
+/** What a run was for, in one word. */
+export const kindWord = (kind: string): string => KINDS[kind] ?? kind;
+
+const STATES = {
+  running: { icon: 'busy', tone: 'busy' },
+  waiting: { icon: 'wait', tone: '' },
+  paused: { icon: 'off', tone: '' },
+  done: { icon: 'ok', tone: 'good' },
+  failed: { icon: 'bad', tone: 'bad' },
+  cancelled: { icon: 'off', tone: '' },
+  stopped: { icon: 'off', tone: '' },
+} as const satisfies Record<RunState | OrderState, Omit<Badge, 'text'>>;
+
+export const stateBadge = (state: RunState | OrderState): Badge => ({ ...STATES[state], text: state });
+
+/** How a run or an order ended, and why. */
+export const outcome = ({ state, reason }: { state: RunState | OrderState; reason: string | null }): Html =>
+  html`${badge(stateBadge(state))}${reason === null ? '' : html`<p class="soft reason">${reason}</p>`}`;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
-import { overviewSchema, sourceSchema } from '../../../src/service/console/status/status-schema.ts';
+import { overviewSchema, sourceSchema } from '../../../src/service/console/status-schema.ts';
 import { noteTroubles } from '../../../src/warehouse/ledgers/incidents.ts';
 import { createOrder } from '../../../src/warehouse/ledgers/orders.ts';
 import { endRun, startRun } from '../../../src/warehouse/ledgers/runs.ts';
@@ -28,14 +28,14 @@ test('the documents hold what the pages show, exactly as they are described, wit
     const sources = [served, { ...served, name: 'other', schema: 'gone' }];
     await withService(database, { hide, sources }, async ({ url }) => {
       const overview = await ask(`${url}/status.json`);
-      const document = overviewSchema.strict().parse(JSON.parse(overview.text));
+      const document = overviewSchema.strict().encode(JSON.parse(overview.text));
       expect(document.verdict.text).toBe('invoices of main: more rows are missing than a day allows');
       expect(document.sources).toMatchObject([
         { name: 'main', state: 'trouble', rows: counted.reduce((sum, { rows }) => sum + rows, 0), openOrders: 1 },
         { name: 'other' },
       ]);
       const detail = await ask(`${url}/status.json?source=main`);
-      const source = sourceSchema.strict().parse(JSON.parse(detail.text));
+      const source = sourceSchema.strict().encode(JSON.parse(detail.text));
       expect(source.resources).toMatchObject(counted);
       expect(source.orders).toMatchObject([{ kind: 'backfill', from: '2025-01-01', to: null }]);
       expect(source.calendar[0]).toMatchObject({ resource: 'invoices' });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ageTrend } from '../../../../src/service/console/overview/cards.ts';
+import { ageTrend } from '../../../src/service/console/overview.ts';
 
 test('the trend tells how old the oldest served tick was at each moment', () => {
   const HOUR = 3_600_000;

@@ -1,49 +1,36 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
-import { MINUTE, SECOND, stampMs } from '../../../clock.ts';
-import { hourlyLimit } from '../../../engine/agenda/list-facts.ts';
-import { readAgenda } from '../../../engine/run/read-agenda.ts';
-import { dayIn } from '../../../engine/slices/date-windows.ts';
-import type { Database } from '../../../warehouse/database/database.ts';
-import { readSourceCoverage } from '../../../warehouse/ledgers/coverage.ts';
-import { readTraits } from '../../../warehouse/ledgers/traits.ts';
-import { changesByDay, requestsByHour } from '../../../warehouse/reports/activity.ts';
-import { count, durationText, moment, plural, shortDuration } from '../../format.ts';
-import { verdictOf } from '../../status/condition.ts';
-import { describeProfile } from '../../status/describe-profile.ts';
-import { nextQuestions } from '../../status/next-questions.ts';
-import type { ServedSource } from '../../status/served-source.ts';
-import type { FullState } from '../../status/source-state.ts';
-import { runTable } from '../../status/status-tables.ts';
-import { meter } from '../charts.ts';
-import { type ConsoleParts, nowIn, readSource } from '../console-parts.ts';
-import {
-  ago,
-  card,
-  documentOf,
-  facts,
-  type Html,
-  icon,
-  type Now,
-  table,
-  timeOfDay,
-  verdictSection,
-} from '../elements.ts';
-import { incidentList, resourceList, usageSection } from '../state-sections.ts';
-import { agendaNote, agendaSection, changesChart, requestsChart } from './activity.ts';
+import { HOUR, SECOND, stampMs } from '../../clock.ts';
+import { hourlyLimit } from '../../engine/agenda/list-facts.ts';
+import { readAgenda } from '../../engine/run/read-agenda.ts';
+import { dayIn } from '../../engine/slices/date-windows.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { readSourceCoverage } from '../../warehouse/ledgers/coverage.ts';
+import { readTraits } from '../../warehouse/ledgers/traits.ts';
+import { changesByDay, PURPOSES, requestsByHour } from '../../warehouse/reports/activity.ts';
+import { count, durationText, moment, plural, shortDuration } from '../format.ts';
+import type { Html } from '../html-document.ts';
+import { verdictOf } from '../status/condition.ts';
+import { describeProfile } from '../status/describe-profile.ts';
+import { nextQuestions, type ShownAgenda } from '../status/next-questions.ts';
+import type { ServedSource } from '../status/served-source.ts';
+import type { FullState } from '../status/source-state.ts';
+import { runTable } from '../status/status-tables.ts';
 import { type Calendar, calendarOf, calendarSection } from './calendar.ts';
+import { bars, meter } from './charts.ts';
+import { type ConsoleParts, nowIn, readSource, sourceNamed } from './console-parts.ts';
+import { ago, card, documentOf, facts, icon, type Now, table, timeOfDay, verdictSection } from './elements.ts';
+import { incidentList, resourceList, usageSection } from './state-sections.ts';
 
 /** Which resource lags, which months are unproven, where do the requests go, what is asked next? */
 export const sourceRoutes = (parts: ConsoleParts): Hono =>
   new Hono().get('/sources/:source', async (c, next) => {
-    const source = parts.sources.find(({ name }) => name === c.req.param('source'));
+    const source = sourceNamed(parts, c.req.param('source'));
     if (source === undefined) return next();
     const now = await nowIn(parts, source);
     const { state, detail } = await readDetailedSource(parts, source, now.at);
     const shown =
-      detail === null
-        ? html`<p>${state.unreadable}</p>`
-        : sections(state, detail, now, { hide: parts.hide, months: c.req.query('months') });
+      detail === null ? html`<p>${state.unreadable}</p>` : sections(state, detail, now, c.req.query('months'));
     const main = html`<p class="crumb"><a href="/">Overview</a> / ${source.name}</p>
 ${verdictSection(verdictOf([state], now.at))}
 ${shown}`;
@@ -51,28 +38,23 @@ ${shown}`;
   });
 
 /** `months`: the list of the calendar. */
-function sections(
-  source: FullState,
-  detail: SourceDetail,
-  now: Now,
-  { hide, months }: { hide: (text: string) => string; months: string | undefined },
-): Html {
-  return html`${incidentList(source.incidents, now, hide)}
+function sections(source: FullState, detail: SourceDetail, now: Now, months: string | undefined): Html {
+  return html`${incidentList(source.incidents, now)}
 ${figures(source, detail, now)}
 ${card('Resources', [resourceList(source, now), html`<p class="soft after">Missing: the source no longer shows them; they are kept until their deletion is proven. Oldest proof: the part that was read in full and made equal longest ago.</p>`])}
 <section class="card" id="months"><div class="head"><h2>When each month was last proven equal</h2><span class="soft">A cell leads to what reading that month again costs</span></div>${calendarSection(detail.calendars, { source: source.name, chosen: months }, now)}</section>
 <div class="grid two">
 <div class="col">
-${card('Changes of the last 30 days', changesChart(detail.changes))}
-${card('What it asks next', agendaSection(detail.agenda, 3600 / detail.hourlyLimit), agendaNote(detail.agenda))}
+${card(`Changes of the last ${DAYS} days`, changesChart(detail))}
+${card('What it asks next', agendaSection(detail), agendaNote(detail.agenda))}
 </div>
 <div class="col">
-${card('Requests of the last 24 hours', requestsChart(detail.requests, detail.hourlyLimit, now.timeZone))}
+${card('Requests of the last 24 hours', requestsChart(detail, now.timeZone))}
 ${card('Requests of this window', source.usage ? [usageSection(source.usage, now), spendingTable(source)] : html`<p class="soft">Its address or key is not set.</p>`)}
 ${card('Runs in progress', source.runs.length > 0 ? table({ caption: 'Runs in progress', ...runTable(source, now.timeZone) }) : html`<p class="soft">None.</p>`)}
 ${card('Orders', orderSection(source, now))}
 ${card('What this source was found to do', profileSection(detail.profile))}
-${card('Failures of the last week', failureSection(source, now, hide))}
+${card('Failures of the last week', failureSection(source, now))}
 </div>
 </div>`;
 }
@@ -92,7 +74,7 @@ function figures({ delays, resources, usage, timeZone }: FullState, { nextTickAt
 ${figure('A change arrives after', delay, measured.length === 0 ? 'expected, on average' : `up to ${durationText(Math.max(...measured))} measured`)}
 ${figure('Oldest proof', oldest === undefined ? '–' : shortDuration(now.at - oldest.at), unread > 0 ? `${plural(unread, 'resource')} not read in full yet` : (oldest?.resource ?? 'nothing was read yet'))}
 ${figure('Requests left', usage === null ? '–' : html`${count(usage.free)} <small>of ${count(usage.limit)}</small>`, usage?.nextFreeAt ? html`the next ${ago(stampMs(usage.nextFreeAt), now)}` : 'in this window')}
-${figure('Next tick', nextTickAt === null ? '–' : shortDuration(Math.max(nextTickAt - now.at, 0)), nextTickAt === null ? 'no schedule' : html`at ${nextTickAt - now.at > 20 * 60 * MINUTE ? moment(nextTickAt, timeZone) : timeOfDay(nextTickAt, timeZone)}`)}
+${figure('Next tick', nextTickAt === null ? '–' : shortDuration(Math.max(nextTickAt - now.at, 0)), nextTickAt === null ? 'no schedule' : html`at ${nextTickAt - now.at > 20 * HOUR ? moment(nextTickAt, timeZone) : timeOfDay(nextTickAt, timeZone)}`)}
 </section>`;
 }
 
@@ -105,11 +87,11 @@ function spendingTable({ lastHour }: FullState): Html | string {
   return table({ caption: 'Requests of the last hour', head: ['for', 'resource', 'last hour'], right: [2], rows });
 }
 
-function failureSection({ recentFailures }: FullState, now: Now, hide: (text: string) => string): Html {
+function failureSection({ recentFailures }: FullState, now: Now): Html {
   if (recentFailures.length === 0) return html`<p class="soft">None.</p>`;
   return html`<ul class="story">${recentFailures.map(
     run => html`<li>${icon('bad', 'bad')}<p><b>${run.resource}</b>, ${run.kind}, ${moment(run.endedAt, now.timeZone)}</p>
-<p>${hide(run.reason ?? '')}</p>${run.next ? html`<p class="soft">Next: ${hide(run.next)}</p>` : ''}</li>`,
+<p>${run.reason}</p>${run.next ? html`<p class="soft">Next: ${run.next}</p>` : ''}</li>`,
   )}</ul>`;
 }
 
@@ -125,6 +107,69 @@ const profileSection = (profile: readonly { readonly list: string; readonly word
   profile.length === 0
     ? html`<p class="soft">Nothing yet: the first answers tell.</p>`
     : facts(profile.map(({ list, words }) => [list === '' ? 'all lists' : list, words]));
+
+function changesChart({ changes }: SourceDetail): Html {
+  return bars({
+    label: 'Rows changed each day',
+    unit: 'day',
+    series: [
+      { name: 'new', colour: 'q1' },
+      { name: 'changed', colour: 'q3' },
+      { name: 'deleted', colour: 'q5' },
+    ],
+    columns: changes.map(({ day, inserted, updated, deleted }) => ({
+      name: day,
+      values: [inserted, updated, deleted],
+    })),
+  });
+}
+
+/** What each purpose is called, and its colour. */
+const NAMES: Readonly<Record<(typeof PURPOSES)[number], { name: string; colour: string }>> = {
+  newest: { name: 'newest rows', colour: 'q1' },
+  open: { name: 'open items', colour: 'q2' },
+  older: { name: 'older parts', colour: 'q3' },
+  single: { name: 'single rows', colour: 'q4' },
+  backfill: { name: 'backfill', colour: 'q5' },
+  verify: { name: 'verify', colour: 'q6' },
+};
+
+function requestsChart({ requests, hourlyLimit: limit }: SourceDetail, timeZone: string): Html {
+  const all = requests.reduce((sum, hour) => sum + PURPOSES.reduce((of, name) => of + hour[name], 0), 0);
+  return html`<p class="soft">${count(all)} requests; dashed: the ${count(Math.floor(limit))} that the source allows in an hour.</p>${bars(
+    {
+      label: 'Requests of each hour by purpose',
+      unit: 'hour',
+      series: PURPOSES.map(name => NAMES[name]),
+      columns: requests.map(hour => ({
+        name: moment(hour.at, timeZone).slice(11, 16),
+        values: PURPOSES.map(name => hour[name]),
+      })),
+      limit,
+    },
+  )}`;
+}
+
+/** What is asked next, and why; and when, at the pace of the limit. */
+function agendaSection({ agenda: { questions, unread }, hourlyLimit: limit }: SourceDetail): Html {
+  if (questions.length === 0)
+    return html`<p class="soft">Nothing yet: the agenda lists what was read in full at least once.</p>`;
+  let before = 0;
+  const rows = questions.map(({ resource, question, requests, ageSeconds, changesAnHour, why }) => {
+    const inMs = (before * HOUR) / limit;
+    before += requests;
+    const rate = changesAnHour >= 0.1 ? `; ${changesAnHour.toFixed(1)} changes an hour` : '';
+    return html`<tr><td class="soft num">${inMs < SECOND ? 'now' : shortDuration(inMs)}</td>
+<td><b>${resource}: ${question}</b><br><span class="soft">${why}; last asked ${durationText(ageSeconds)} ago${rate}</span></td>
+<td class="num">${plural(Math.round(requests), 'request')}</td></tr>`;
+  });
+  return html`<table><caption class="sr">The next questions</caption><thead><tr><th scope="col" class="num">in</th><th scope="col">question, and why</th><th scope="col" class="num">cost</th></tr></thead>
+<tbody>${rows}</tbody></table>${unread.length > 0 ? html`<p class="soft after">Never read in full: ${unread.join(', ')}.</p>` : ''}`;
+}
+
+/** `8 of 1,204 questions`. */
+const agendaNote = ({ questions, more }: ShownAgenda): string =>
+  `${count(questions.length)} of ${plural(questions.length + more, 'question')}`;
 
 /** What only the page of one source shows, and the overview does not. */
 export type SourceDetail = Awaited<ReturnType<typeof readDetail>>;

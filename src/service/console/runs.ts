@@ -1,52 +1,61 @@
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import { stampMs } from '../../../clock.ts';
-import type { RunState } from '../../../warehouse/ledgers/runs.ts';
+import { stampMs } from '../../clock.ts';
+import type { RunState } from '../../warehouse/ledgers/runs.ts';
 import {
   listEndedOrders,
-  listRuns,
   type PastRun,
   readRun,
   requestsOfRun,
   type SentRequest,
-} from '../../../warehouse/reports/run-history.ts';
-import { csrfField } from '../../access/form-guard.ts';
-import { count, moment, plural, shortDuration } from '../../format.ts';
-import { type ConsoleParts, isId, nowIn } from '../console-parts.ts';
-import { ago, card, choice, documentOf, facts, type Html, icon, type Now, nextStep, table } from '../elements.ts';
-import { endedOrders, openOrderList, readOpenOrders } from '../orders/order-list.ts';
-import { kindWord, RUN_BADGES, runTable } from './run-table.ts';
+} from '../../warehouse/reports/run-history.ts';
+import { csrfField } from '../access/form-guard.ts';
+import { count, moment, plural, shortDuration } from '../format.ts';
+import type { Html } from '../html-document.ts';
+import { type ConsoleParts, isId, nowIn, readRuns, sourceNamed, withoutSecrets } from './console-parts.ts';
+import {
+  card,
+  choice,
+  documentOf,
+  facts,
+  momentAndAge,
+  type Now,
+  nextStep,
+  table,
+  verdictSection,
+} from './elements.ts';
+import { endedOrders, openOrderList, readOpenOrders } from './orders.ts';
+import { kindWord, runTable, stateBadge } from './state-sections.ts';
 
 const MOST_RUNS = 50;
 const ENDED_ORDERS = 20;
 const MOST_REQUESTS = 200;
+const RUN_STATES: readonly RunState[] = ['running', 'waiting', 'done', 'failed', 'stopped'];
 
 export const runsRoutes = (parts: ConsoleParts): Hono =>
   new Hono()
     .get('/runs', async c => c.html(await runsPage(parts, c)))
     .get('/runs/:id', async (c, next) => {
-      const { database, hide } = parts;
+      const { kysely } = parts.database;
       const id = c.req.param('id');
-      const run = isId(id) ? await readRun(database.kysely, id) : null;
-      const source = parts.sources.find(({ name }) => name === run?.source);
+      const run = isId(id) ? await readRun(kysely, id) : null;
+      const source = sourceNamed(parts, run?.source);
       if (run === null || source === undefined) return next();
-      const requests = await requestsOfRun(database.kysely, run.id, MOST_REQUESTS);
-      return c.html(runPage(run, requests, await nowIn(parts, source), hide));
+      const requests = await requestsOfRun(kysely, run.id, MOST_REQUESTS);
+      return c.html(runPage(withoutSecrets(parts, run), requests, await nowIn(parts, source)));
     });
 
 /** What was read when, with which outcome and why; and the orders of people. */
 async function runsPage(parts: ConsoleParts, c: Context): Promise<Html> {
-  const { database, hide } = parts;
-  const { kysely } = database;
+  const { kysely } = parts.database;
   const sources = parts.sources.map(({ name }) => name);
   const resources = [...new Set(parts.sources.flatMap(({ jobs }) => [...jobs.keys()]))].sort();
-  const states = Object.keys(RUN_BADGES);
   /** Empty: the list is not narrowed to one. */
   const given = (name: string, known: readonly string[]) => known.find(each => each === c.req.query(name)) ?? '';
   const asked = {
     source: given('source', sources),
     resource: given('resource', resources),
-    state: given('state', states),
+    state: given('state', RUN_STATES),
   };
   const before = c.req.query('before') ?? '';
   const filter = {
@@ -55,7 +64,7 @@ async function runsPage(parts: ConsoleParts, c: Context): Promise<Html> {
     state: (asked.state || undefined) as RunState | undefined,
     before: isId(before) ? before : undefined,
   };
-  const found = await listRuns(kysely, filter, MOST_RUNS + 1);
+  const found = await readRuns(parts, filter, MOST_RUNS + 1);
   const runs = found.slice(0, MOST_RUNS);
   const olderThan = found.length > MOST_RUNS ? (runs.at(-1)?.id ?? null) : null;
   const open = await readOpenOrders(parts);
@@ -67,17 +76,28 @@ async function runsPage(parts: ConsoleParts, c: Context): Promise<Html> {
   const choices = html`<form class="row filter" method="get" action="/runs">
 ${several ? choice('source', 'Source', ['', ...sources], asked.source, 'all sources') : ''}
 ${choice('resource', 'Resource', ['', ...resources], asked.resource, 'all resources')}
-${choice('state', 'Outcome', ['', ...states], asked.state, 'any outcome')}
+${choice('state', 'Outcome', ['', ...RUN_STATES], asked.state, 'any outcome')}
 <button>Show</button></form>`;
   const isNarrowed = Object.values(asked).some(each => each !== '');
   const list =
     runs.length === 0
       ? html`<p class="soft after">${isNarrowed ? 'No run matches.' : 'Nothing has run yet. The first tick, or sluice sync, makes the first run.'}</p>`
-      : runTable(runs, now, { several, hide });
+      : runTable(runs, now, several);
   const main = html`<div class="head"><h1>Runs and orders</h1><a class="btn main" href="/orders/new">New order</a></div>
-${card('Orders under way', open.length === 0 ? html`<p class="soft">None. A backfill or a verification starts with a new order, which shows its cost first.</p>` : openOrderList(open, now, { several, csrf }))}
+${card('Orders under way', open.length === 0 ? html`<p class="soft">None. A backfill or a verification starts with a new order, which shows its cost first.</p>` : openOrderList(open, now, several, csrf))}
 ${card('Runs', [choices, list, olderThan === null ? '' : html`<p class="after"><a href="/runs?${older.toString()}">Older runs</a></p>`])}
-${ended.length === 0 ? '' : card('Orders that have ended', endedOrders(ended, now, { several, hide }))}`;
+${
+  ended.length === 0
+    ? ''
+    : card(
+        'Orders that have ended',
+        endedOrders(
+          ended.map(order => withoutSecrets(parts, order)),
+          now,
+          several,
+        ),
+      )
+}`;
   return documentOf({ title: 'Runs and orders', section: '/runs', ...now, main });
 }
 
@@ -95,21 +115,23 @@ const COUNTERS = [
 ] as const;
 
 /** What one run did, request by request as long as they are kept. */
-function runPage(run: PastRun, requests: readonly SentRequest[], now: Now, hide: (text: string) => string): Html {
-  const { id, source, resource, kind, state, reason, next, startedAt, endedAt, orderId, slotAt } = run;
-  const shown = RUN_BADGES[state];
-  const at = (stamp: string) =>
-    html`${moment(stamp, now.timeZone)} <span class="soft">${ago(stampMs(stamp), now)}</span>`;
-  const told: [string, Html | string][] = [
+function runPage(run: PastRun, requests: readonly SentRequest[], now: Now): Html {
+  const { id, source, resource, kind, state, reason, next, orderId, slotAt } = run;
+  const { icon, tone, text } = stateBadge(state);
+  const title = `${resource}: ${kindWord(kind)}, ${text}`;
+  const rest = html`${reason === null ? '' : html`<p>${reason}</p>`}${next === null ? '' : html`<div class="soft">${nextStep(next)}</div>`}`;
+  const startedAt = stampMs(run.startedAt);
+  const endedAt = run.endedAt === null ? null : stampMs(run.endedAt);
+  const told: (readonly [string, Html | string])[] = [
     ['Source', html`<a href="/sources/${encodeURIComponent(source)}">${source}</a>`],
-    ['Began', at(startedAt)],
-    ['Ended', endedAt === null ? 'not yet' : at(endedAt)],
-    ...(endedAt === null ? [] : [['Took', shortDuration(stampMs(endedAt) - stampMs(startedAt))] as [string, string]]),
-    ...(slotAt === null ? [] : [['For the tick of', moment(slotAt, now.timeZone)] as [string, string]]),
-    ...(orderId === null ? [] : [['For', html`<a href="/orders/${orderId}">order ${orderId}</a>`] as [string, Html]]),
+    ['Began', momentAndAge(startedAt, now)],
+    ['Ended', endedAt === null ? 'not yet' : momentAndAge(endedAt, now)],
   ];
+  if (endedAt !== null) told.push(['Took', shortDuration(endedAt - startedAt)]);
+  if (slotAt !== null) told.push(['For the tick of', moment(slotAt, now.timeZone)]);
+  if (orderId !== null) told.push(['For', html`<a href="/orders/${orderId}">order ${orderId}</a>`]);
   const main = html`<p class="crumb"><a href="/runs">Runs</a> / ${id}</p>
-<section class="verdict" aria-label="Outcome">${icon(shown.icon, shown.tone)}<div><h1>${resource}: ${kindWord(kind)}, ${shown.text}</h1>${reason === null ? '' : html`<p>${hide(reason)}</p>`}${next === null ? '' : html`<div class="soft">${nextStep(hide(next))}</div>`}</div></section>
+${verdictSection({ icon, tone, text: title, rest }, 'Outcome')}
 <div class="grid two">${card('Run', facts(told))}
 ${card(
   'What it did',

@@ -7,26 +7,26 @@ import {
   listTables,
   listViews,
   newestRows,
-} from '../../../warehouse/reports/data-tables.ts';
-import { resourceProofs } from '../../../warehouse/reports/source-state.ts';
-import { count, plural } from '../../format.ts';
-import type { ServedSource } from '../../status/served-source.ts';
-import { sumOf } from '../../status/source-state.ts';
-import { type ConsoleParts, nowIn } from '../console-parts.ts';
-import { card, choice, commandBox, documentOf, type Html, table } from '../elements.ts';
-import { recordPath } from '../record/record-page.ts';
+} from '../../warehouse/reports/data-tables.ts';
+import { resourceProofs } from '../../warehouse/reports/source-state.ts';
+import { count, plural } from '../format.ts';
+import type { Html } from '../html-document.ts';
+import type { ServedSource } from '../status/served-source.ts';
+import { sumOf } from '../status/source-state.ts';
+import { type ConsoleParts, nowIn, sourceNamed } from './console-parts.ts';
+import { card, commandBox, documentOf, sourceField, table } from './elements.ts';
+import { recordPath } from './record-page.ts';
 
 const MOST_ROWS = 50;
 
 export const dataRoutes = (parts: ConsoleParts): Hono =>
   new Hono()
     .get('/data', async (c, next) => {
-      const asked = c.req.query('source') ?? parts.sources[0]?.name;
-      const source = parts.sources.find(({ name }) => name === asked);
+      const source = sourceNamed(parts, c.req.query('source') ?? parts.sources[0]?.name);
       return source === undefined ? next() : c.html(await dataPage(parts, source));
     })
     .get('/data/:source/:table', async (c, next) => {
-      const source = parts.sources.find(({ name }) => name === c.req.param('source'));
+      const source = sourceNamed(parts, c.req.param('source'));
       const page = source && (await tablePage(parts, source, c.req.param('table')));
       return page ? c.html(page) : next();
     });
@@ -46,11 +46,10 @@ async function dataPage(parts: ConsoleParts, served: ServedSource): Promise<Html
     [...jobs.keys()].map(resource => ({ source, resource })),
   );
   const [quarantined, missing] = [sumOf(proofs, 'quarantined'), sumOf(proofs, 'missing')];
-  const sources = parts.sources.map(({ name }) => name);
   const path = encodeURIComponent(source);
   const other =
-    sources.length > 1
-      ? html`<form class="row filter" method="get" action="/data">${choice('source', 'Source', sources, source)}<button>Show</button></form>`
+    parts.sources.length > 1
+      ? html`<form class="row filter" method="get" action="/data">${sourceField(parts.sources, source)}<button>Show</button></form>`
       : '';
   const exceptions = html`<p class="foot after"><span><a href="/quarantine/${path}"><b>${count(quarantined)}</b> in quarantine</a></span><span><a href="/missing/${path}"><b>${count(missing)}</b> missing</a></span></p>`;
   const list = table({
@@ -99,63 +98,51 @@ async function tablePage(parts: ConsoleParts, source: ServedSource, name: string
   const { schema, jobs } = source;
   const info = (await listTables(kysely, schema)).find(each => each.name === name);
   if (info === undefined) return null;
-  const { comment } = info;
   const columns = await listColumns(kysely, schema, name);
-  const owner = [...jobs].find(([, job]) => Object.values(job.children).some(each => each.table === name));
-  const child = owner && Object.values(owner[1].children).find(each => each.table === name);
-  const keyColumn = columns.find(({ isKey }) => isKey)?.name ?? '';
-  const pathOf = (row: Readonly<Record<string, string | null>>): string | null => {
-    const [resource, key] = child
-      ? [owner[0], row[child.parent]]
-      : name === 'row_history'
-        ? [row.resource ?? '', row.key]
-        : [name, row[keyColumn]];
-    if (!key || !jobs.has(resource)) return null;
-    return recordPath({ resource, key, source: source.name, several: parts.sources.length > 1 });
-  };
   const rows = (await parts.rowCounts(source)).get(name) ?? (await countTables(kysely, schema, [name]))[0] ?? 0;
   const newest = await newestRows(kysely, { schema, name }, columns, MOST_ROWS);
   const shown = columns.filter(column => column.name !== '_hash');
-  const cell = (row: Readonly<Record<string, string | null>>, column: ColumnOfTable) => {
-    const value = row[column.name] ?? null;
-    return value === null ? html`<span class="soft">null</span>` : value;
+  const recordOf = recordFinder(jobs, name, columns);
+  const cellsOf = (row: Row) => {
+    const cells = shown.map(column => row[column.name] ?? html`<span class="soft">null</span>`);
+    const { resource, key } = recordOf(row);
+    const isRecord = key && resource && jobs.has(resource) && cells[0] !== undefined;
+    return isRecord
+      ? cells.with(0, html`<a href="${recordPath(parts, source.name, resource, key)}">${cells[0]}</a>`)
+      : cells;
   };
-  const main = html`<p class="crumb"><a href="/data">Data</a> / ${source.name} / ${name}</p>
-<div class="head"><h1>${schema}.${name}</h1><span>${plural(rows, 'row')}</span></div>${comment === null ? '' : html`<p>${comment}</p>`}
-${card(
-  'Newest rows',
-  newest.length === 0
-    ? html`<p class="soft">The table is empty.</p>`
-    : table({
-        caption: `Newest rows of ${name}`,
-        head: shown.map(column => column.name),
-        right: shown.flatMap((column, index) =>
-          /^(bigint|integer|numeric)/.test(column.type) && index > 0 ? [index] : [],
-        ),
-        rows: newest.map(row => {
-          const [first, ...others] = shown;
-          const path = pathOf(row);
-          const name = first === undefined ? '' : cell(row, first);
-          return [
-            path === null ? name : html`<a href="${path}">${name}</a>`,
-            ...others.map(column => cell(row, column)),
-          ];
-        }),
-      }),
-  newest.length < rows ? `${count(newest.length)} of ${count(rows)}` : '',
-)}
-${card(
-  'Columns',
-  table({
+  const list = table({
+    caption: `Newest rows of ${name}`,
+    head: shown.map(column => column.name),
+    right: shown.flatMap(({ type }, index) => (/^(bigint|integer|numeric)/.test(type) && index > 0 ? [index] : [])),
+    rows: newest.map(cellsOf),
+  });
+  const meanings = table({
     caption: `Columns of ${name}`,
     head: ['column', 'type', 'meaning'],
     right: [],
-    rows: columns.map(({ name: column, type, comment: meaning, isKey }) => [
+    rows: columns.map(({ name: column, type, comment, isKey }) => [
       html`<code>${column}</code>`,
       type,
-      `${isKey ? 'Primary key. ' : ''}${meaning ?? ''}`,
+      `${isKey ? 'Primary key. ' : ''}${comment ?? ''}`,
     ]),
-  }),
-)}`;
+  });
+  const note = newest.length < rows ? `${count(newest.length)} of ${count(rows)}` : '';
+  const main = html`<p class="crumb"><a href="/data">Data</a> / ${source.name} / ${name}</p>
+<div class="head"><h1>${schema}.${name}</h1><span>${plural(rows, 'row')}</span></div>${info.comment === null ? '' : html`<p>${info.comment}</p>`}
+${card('Newest rows', newest.length === 0 ? html`<p class="soft">The table is empty.</p>` : list, note)}
+${card('Columns', meanings)}`;
   return documentOf({ title: `${schema}.${name}`, section: '/data', ...(await nowIn(parts, source)), main });
+}
+
+type Row = Readonly<Record<string, string | null>>;
+
+/** Which record a row of a table belongs to: a child row, to its parent; a row of the history, to the record that it was a version of. */
+function recordFinder(jobs: ServedSource['jobs'], table: string, columns: readonly ColumnOfTable[]) {
+  for (const [resource, { children }] of jobs)
+    for (const child of Object.values(children))
+      if (child.table === table) return (row: Row) => ({ resource, key: row[child.parent] });
+  if (table === 'row_history') return (row: Row) => ({ resource: row.resource, key: row.key });
+  const keyColumn = columns.find(({ isKey }) => isKey)?.name ?? '';
+  return (row: Row) => ({ resource: table, key: row[keyColumn] });
 }

@@ -1,10 +1,26 @@
 import { z } from 'zod';
-import { PURPOSES } from '../../../warehouse/reports/activity.ts';
-import { CONDITIONS } from '../../status/condition.ts';
+import { stampMs } from '../../clock.ts';
+import { PURPOSES } from '../../warehouse/reports/activity.ts';
+import { CONDITIONS } from '../status/condition.ts';
 
-/** The documents of `/status.json`: what a client may rely on, and what `/openapi.json` describes. */
+/**
+ * The documents of `/status.json`: what a client may rely on, and what `/openapi.json` describes. `decode` makes a document of what the
+ * service knows: it takes the fields that are named here, and writes moments in ISO 8601.
+ */
 
-const moment = z.iso.datetime({ offset: true });
+const isoMoment = z.iso.datetime({ offset: true });
+/** Of epoch milliseconds, or of a moment as Postgres writes it. */
+const moment = z.codec(z.union([z.number(), z.string()]), isoMoment, {
+  decode: at => new Date(typeof at === 'number' ? at : stampMs(at)).toISOString(),
+  encode: text => Date.parse(text),
+});
+const instant = z.codec(z.number(), isoMoment, {
+  decode: at => new Date(at).toISOString(),
+  encode: text => Date.parse(text),
+});
+/** Takes what only may be read, too. */
+const list = <T extends z.ZodType>(item: T, length?: number): z.ZodType<z.output<T>[], readonly z.input<T>[]> =>
+  length === undefined ? z.array(item) : z.array(item).length(length);
 const seconds = z.number().nullable();
 
 const incident = z.object({
@@ -37,13 +53,12 @@ const gist = z.object({
   missing: z.number().int(),
   quarantined: z.number().int(),
   requestsLastHour: z.number().int(),
-  incidents: z.array(incident),
-  runs: z.array(run),
+  incidents: list(incident),
+  runs: list(run),
   openOrders: z.number().int(),
 });
 
-export const overviewSchema = z.object({ asOf: moment, verdict, sources: z.array(gist) });
-export type OverviewDocument = z.infer<typeof overviewSchema>;
+export const overviewSchema = z.object({ asOf: moment, verdict, sources: list(gist) });
 
 const delay = z.object({
   expectedSeconds: seconds.describe('Mean time until a change arrives.'),
@@ -95,7 +110,7 @@ const question = z.object({
   why: z.string(),
 });
 
-const proof = z.union([moment, z.literal('never'), z.literal('future')]);
+const proof = z.union([instant, z.literal('never'), z.literal('future')]);
 
 export const sourceSchema = z.object({
   asOf: moment,
@@ -116,24 +131,21 @@ export const sourceSchema = z.object({
       byLane: z.object({ live: z.number().int(), backfill: z.number().int(), verify: z.number().int() }),
     })
     .nullable(),
-  incidents: z.array(incident),
-  resources: z.array(resource),
-  runs: z.array(run),
-  orders: z.array(order),
-  failures: z.array(run.extend({ endedAt: moment.nullable(), next: z.string().nullable() })),
-  lastHour: z.array(z.object({ kind: z.string(), resource: z.string(), requests: z.number().int() })),
-  calendar: z.array(
+  incidents: list(incident),
+  resources: list(resource),
+  runs: list(run),
+  orders: list(order),
+  failures: list(run.extend({ endedAt: moment.nullable(), next: z.string().nullable() })),
+  lastHour: list(z.object({ kind: z.string(), resource: z.string(), requests: z.number().int() })),
+  calendar: list(
     z.object({
       resource: z.string(),
-      years: z.array(z.object({ year: z.number().int(), months: z.array(proof).length(12) })),
+      years: list(z.object({ year: z.number().int(), months: list(proof, 12) })),
       earlier: proof.nullable(),
     }),
   ),
-  changes: z.array(z.object({ day: z.iso.date(), inserted: z.number(), updated: z.number(), deleted: z.number() })),
-  requests: z.array(
-    z.object({ hourAt: moment, ...Object.fromEntries(PURPOSES.map(name => [name, z.number().int()])) }),
-  ),
-  agenda: z.object({ questions: z.array(question), more: z.number().int(), unread: z.array(z.string()) }),
-  profile: z.array(z.object({ list: z.string(), words: z.string() })),
+  changes: list(z.object({ day: z.iso.date(), inserted: z.number(), updated: z.number(), deleted: z.number() })),
+  requests: list(z.object({ hourAt: moment, ...Object.fromEntries(PURPOSES.map(name => [name, z.number().int()])) })),
+  agenda: z.object({ questions: list(question), more: z.number().int(), unread: list(z.string()) }),
+  profile: list(z.object({ list: z.string(), words: z.string() })),
 });
-export type SourceDocument = z.infer<typeof sourceSchema>;

@@ -1,25 +1,41 @@
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import { isKind } from '../../../errors.ts';
-import { databaseNow } from '../../../warehouse/database/now.ts';
-import { csrfField } from '../../access/form-guard.ts';
-import { count, durationText, moment, plural } from '../../format.ts';
-import { estimateReading, finishTime, type KnownPart, paceOf } from '../../orders/order-cost.ts';
-import { parseRange, rangeText } from '../../orders/order-range.ts';
-import { placeOrder } from '../../orders/order-requests.ts';
-import { wakeUp } from '../../schedule/wake-ups.ts';
-import type { ServedSource } from '../../status/served-source.ts';
-import { type ConsoleParts, nowIn } from '../console-parts.ts';
-import { ago, card, choice, day, documentOf, type Html, type Now, table } from '../elements.ts';
+import { capitalized, isKind, type SluiceError } from '../../errors.ts';
+import { databaseNow } from '../../warehouse/database/now.ts';
+import { csrfField, formFields } from '../access/form-guard.ts';
+import { count, durationText, moment, plural } from '../format.ts';
+import type { Html } from '../html-document.ts';
+import { estimateReading, finishTime, type KnownPart, paceOf } from '../orders/order-cost.ts';
+import { parseRange, rangeText } from '../orders/order-range.ts';
+import { placeOrder } from '../orders/order-requests.ts';
+import { wakeUp } from '../schedule/wake-ups.ts';
+import type { ServedSource } from '../status/served-source.ts';
+import { type ConsoleParts, nowIn, sourceNamed } from './console-parts.ts';
+import { ago, card, choice, documentOf, type Now, sourceField, table } from './elements.ts';
 
 /** A form that shows the price of an order, and then places it. */
 export const newOrderRoutes = (parts: ConsoleParts): Hono =>
   new Hono()
-    .get('/orders/new', async (c, next) => newOrder(parts, c, name => c.req.query(name), next))
+    .get('/orders/new', async (c, next) => {
+      const read = readForm(parts, c.req.query());
+      return read === null ? next() : c.html(await formPage(parts, c, read));
+    })
     .post('/orders', async (c, next) => {
-      const fields = await c.req.parseBody();
-      const given = (name: string) => (typeof fields[name] === 'string' ? fields[name] : undefined);
-      return place(parts, c, given, next);
+      const read = readForm(parts, await formFields(c));
+      if (read === null) return next();
+      const { source, form } = read;
+      const { resource, work } = form;
+      try {
+        const { from: dateFrom, to: dateTo } = rangeOf(source, form);
+        const kind = work === 'backfill' ? 'backfill' : 'verify';
+        const request = { resource, kind, repair: work === 'repair', dateFrom, dateTo } as const;
+        const order = await placeOrder(parts.database, source.name, request);
+        await wakeUp(parts.database, source.name);
+        return c.redirect(`/orders/${order.id}`, 303);
+      } catch (error) {
+        if (!isKind(error, 'usage')) throw error;
+        return c.html(await formPage(parts, c, read, error), 400);
+      }
     });
 
 /** What an order can do, by the value of its field. */
@@ -31,23 +47,19 @@ const WORK = {
 
 type Work = keyof typeof WORK;
 
-type Given = (name: string) => string | undefined;
-
 /** The form as it was sent, with the first source and resource where none was named; null for one that does not exist. */
-function readForm({ sources }: ConsoleParts, given: Given) {
-  const source = sources.find(({ name }) => name === (given('source') ?? sources[0]?.name));
+function readForm(parts: ConsoleParts, given: Readonly<Record<string, string | undefined>>) {
+  const source = sourceNamed(parts, given.source ?? parts.sources[0]?.name);
   const [first] = source?.jobs.keys() ?? [];
-  const resource = given('resource') ?? first;
-  const work = given('work') ?? 'backfill';
+  const { resource = first, work = 'backfill', from = '', to = '' } = given;
   if (source === undefined || resource === undefined || !source.jobs.has(resource) || !Object.hasOwn(WORK, work))
     return null;
-  return {
-    source,
-    form: { source: source.name, resource, work: work as Work, from: given('from') ?? '', to: given('to') ?? '' },
-  };
+  const form = { source: source.name, resource, work: work as Work, from, to };
+  return { source, form, isChosen: given.resource !== undefined };
 }
 
-type OrderForm = NonNullable<ReturnType<typeof readForm>>['form'];
+type FormRead = NonNullable<ReturnType<typeof readForm>>;
+type OrderForm = FormRead['form'];
 
 const DAYS = { from: 'The first day', to: 'The last day' };
 
@@ -57,38 +69,37 @@ function rangeOf({ jobs }: ServedSource, { resource, work, from, to }: OrderForm
   return parseRange(jobs, resource, { from: from || undefined, to: to || undefined }, DAYS);
 }
 
-/** Choose, see the price, then start. */
-async function newOrder(parts: ConsoleParts, c: Context, given: Given, next: () => Promise<void>) {
-  const read = readForm(parts, given);
-  if (read === null) return next();
-  const { source, form } = read;
+/** Choose, see the price, then start. `trouble`: why it was not started. */
+async function formPage(
+  parts: ConsoleParts,
+  c: Context,
+  { source, form, isChosen }: FormRead,
+  trouble: SluiceError | null = null,
+): Promise<Html> {
   let price: Price | null = null;
-  let trouble: string | null = null;
   try {
-    if (given('resource') !== undefined) price = await priceOf(parts, source, form);
+    if (isChosen && trouble === null) price = await priceOf(parts, source, form);
   } catch (error) {
     if (!isKind(error, 'usage')) throw error;
-    trouble = [error.message, error.next].filter(Boolean).join(' ');
+    trouble = error;
   }
-  const sources = parts.sources.map(({ name }) => name);
   const csrf = csrfField(c);
   const now = await nowIn(parts, source);
-  const main = html`<p class="crumb"><a href="/runs">Runs and orders</a> / New</p>
-<h1>New order</h1>
-${card(
-  'What to read',
-  html`<form method="get" action="/orders/new" class="fields">
-${sources.length > 1 ? choice('source', 'Source', sources, form.source) : html`<input type="hidden" name="source" value="${form.source}">`}
+  const day = (name: 'from' | 'to', label: string) =>
+    html`<label class="field"><span>${label}</span><input type="date" name="${name}" value="${form[name]}"></label>`;
+  const fields = html`<form method="get" action="/orders/new" class="fields">
+${sourceField(parts.sources, form.source)}
 ${choice('resource', 'Resource', [...source.jobs.keys()], form.resource)}
 ${choice('work', 'Work', Object.keys(WORK), form.work, '', value => WORK[value as Work])}
-${day('from', 'First day (backfill)', form.from)}
-${day('to', 'Last day (backfill)', form.to)}
-<button${price === null ? html` class="main"` : ''}>Show the cost</button></form>
-${trouble === null ? '' : html`<p class="bad after" role="alert">${trouble}</p>`}`,
-)}
+${day('from', 'First day (backfill)')}
+${day('to', 'Last day (backfill)')}
+<button${price === null ? html` class="main"` : ''}>Show the cost</button></form>`;
+  const why = trouble && [trouble.message, trouble.next].filter(Boolean).join(' ');
+  const main = html`<p class="crumb"><a href="/runs">Runs and orders</a> / New</p>
+<h1>New order</h1>
+${card('What to read', [fields, why === null ? '' : html`<p class="bad after" role="alert">${why}</p>`])}
 ${price === null ? '' : priceCard(price, form, now, csrf)}`;
-  const page = documentOf({ title: 'New order', section: '/runs', ...now, main, isStill: true });
-  return c.html(page, c.req.method === 'POST' ? 400 : 200);
+  return documentOf({ title: 'New order', section: '/runs', ...now, main, isStill: true });
 }
 
 const MOST_PARTS = 40;
@@ -97,7 +108,7 @@ function priceCard({ estimate, free, limit, finishesAt }: Price, form: OrderForm
   const { parts, requests, rows, neverRead } = estimate;
   const { source, resource, work, from, to } = form;
   const cost = requests > 0 ? `about ${plural(requests, 'request')}` : 'not known yet';
-  const title = `${work === 'backfill' ? 'Backfill' : work === 'verify' ? 'Verify' : 'Repair'} ${resource}, ${rangeText({ from: from || null, to: to || null })}`;
+  const title = `${capitalized(work)} ${resource}, ${rangeText({ from: from || null, to: to || null })}`;
   const finish =
     finishesAt === null
       ? `${plural(neverRead, 'part')} of ${count(parts.length)} ${neverRead === 1 ? 'was' : 'were'} never read, so the cost and the end are not known yet.`
@@ -126,35 +137,16 @@ const partRow = ({ slice, provenAt, rows, requests }: KnownPart, now: Now): (str
 ];
 
 async function priceOf({ database }: ConsoleParts, source: ServedSource, form: OrderForm) {
-  const job = source.jobs.get(form.resource);
+  const { name, schema, jobs } = source;
+  const job = jobs.get(form.resource);
   if (job === undefined) throw new Error(`There is no resource ${form.resource}.`);
-  const list = { source: source.name, schema: source.schema, name: form.resource, job };
-  const estimate = await estimateReading(database, list, rangeOf(source, form));
-  const { free, limit } = await source.usage();
-  const finish = finishTime(estimate.requests, paceOf(source.rules, await source.usage()), await databaseNow(database));
+  const range = rangeOf(source, form);
+  const estimate = await estimateReading(database, { source: name, schema, name: form.resource, job }, range);
+  const usage = await source.usage();
+  const finish = finishTime(estimate.requests, paceOf(source.rules, usage), await databaseNow(database));
+  const { free, limit } = usage;
   return { estimate, free, limit, finishesAt: estimate.neverRead > 0 ? null : finish };
 }
 
 /** What the order would cost, as far as known; without a time to finish while a part was never read. */
 type Price = Awaited<ReturnType<typeof priceOf>>;
-
-async function place(parts: ConsoleParts, c: Context, given: Given, next: () => Promise<void>) {
-  const read = readForm(parts, given);
-  if (read === null) return next();
-  const { source, form } = read;
-  try {
-    const { from, to } = rangeOf(source, form);
-    const order = await placeOrder(parts.database, source.name, {
-      resource: form.resource,
-      kind: form.work === 'backfill' ? 'backfill' : 'verify',
-      repair: form.work === 'repair',
-      dateFrom: from,
-      dateTo: to,
-    });
-    await wakeUp(parts.database, source.name);
-    return c.redirect(`/orders/${order.id}`, 303);
-  } catch (error) {
-    if (!isKind(error, 'usage')) throw error;
-    return newOrder(parts, c, given, next);
-  }
-}

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Entry } from '../../../../src/engine/slices/coverage-entry.ts';
-import { parseSlice } from '../../../../src/engine/slices/slice.ts';
-import { calendarOf } from '../../../../src/service/console/source/calendar.ts';
+import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
+import { parseSlice } from '../../../src/engine/slices/slice.ts';
+import { calendarOf } from '../../../src/service/console/calendar.ts';
 
 const proven = (slice: string, provenAt: number | null) => ({ slice: parseSlice(slice), provenAt }) as Entry;
 

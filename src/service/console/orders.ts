@@ -1,0 +1,184 @@
+import { Hono } from 'hono';
+import { html } from 'hono/html';
+import { groupBy } from '../../engine/group-by.ts';
+import { capitalized } from '../../errors.ts';
+import { databaseNow } from '../../warehouse/database/now.ts';
+import { findReader } from '../../warehouse/database/source-lock.ts';
+import { allOpenOrders, type Order, openOrders, readOrders } from '../../warehouse/ledgers/orders.ts';
+import { orderProgress } from '../../warehouse/reports/order-progress.ts';
+import type { ListedOrder, PastRun } from '../../warehouse/reports/run-history.ts';
+import { csrfField } from '../access/form-guard.ts';
+import { count, plural } from '../format.ts';
+import type { Html } from '../html-document.ts';
+import { estimateRemaining, paceOf } from '../orders/order-cost.ts';
+import { rangeText } from '../orders/order-range.ts';
+import { allows, CHANGES, changeOrder, isOrderChange, type OrderChange } from '../orders/order-requests.ts';
+import type { ServedSource } from '../status/served-source.ts';
+import { shownOrderState } from '../status/source-state.ts';
+import { meter } from './charts.ts';
+import { type ConsoleParts, isId, nowIn, readRuns, sourceNamed, withoutSecrets } from './console-parts.ts';
+import { ago, badge, card, documentOf, facts, momentAndAge, type Now, table, verdictSection } from './elements.ts';
+import { outcome, runTable, stateBadge } from './state-sections.ts';
+
+const MOST_RUNS = 50;
+
+/** One order, and what can be done to it. */
+export function orderRoutes(parts: ConsoleParts): Hono {
+  const { kysely } = parts.database;
+  const find = async (id: string) => {
+    const [order] = isId(id) ? await readOrders(kysely, [id]) : [];
+    const source = sourceNamed(parts, order?.source);
+    return order && source ? { order: withoutSecrets(parts, order), source } : null;
+  };
+  return new Hono()
+    .get('/orders/:id', async (c, next) => {
+      const found = await find(c.req.param('id'));
+      if (found === null) return next();
+      const { order, source } = found;
+      const sharing = (await openOrders(kysely, source.name)).length;
+      const [shown] = await withProgress(parts, source, [order], Math.max(sharing, 1));
+      if (shown === undefined) return next();
+      const runs = await readRuns(parts, { sources: [source.name], orderId: order.id }, MOST_RUNS);
+      return c.html(orderPage(shown, runs, csrfField(c), await nowIn(parts, source)));
+    })
+    .post('/orders/:id/:change', async (c, next) => {
+      const found = await find(c.req.param('id'));
+      const change = c.req.param('change');
+      if (found === null || !isOrderChange(change)) return next();
+      await changeOrder(parts.database, found.order, change);
+      // It may have ended meanwhile: its page shows how.
+      return c.redirect(`/orders/${found.order.id}`, 303);
+    });
+}
+
+/** How far it is, when it will be done, what it found. */
+function orderPage(order: ShownOrder, runs: readonly PastRun[], csrf: Html, now: Now): Html {
+  const { id, source, state, reason, createdAt, endedAt, requests } = order;
+  const { icon, tone, text } = stateBadge(state);
+  const title = `${capitalized(orderTitle(order))}: ${text}`;
+  const main = html`<p class="crumb"><a href="/runs">Runs and orders</a> / ${id}</p>
+${verdictSection({ icon, tone, text: title, rest: reason === null ? '' : html`<p>${reason}</p>` }, 'State')}
+${endedAt === null ? card('Progress', [orderProgressBar(order, now), orderButtons(order, csrf)]) : ''}
+${findings(order.report)}
+${card(
+  'Order',
+  facts([
+    ['Source', html`<a href="/sources/${encodeURIComponent(source)}">${source}</a>`],
+    ['Created', momentAndAge(createdAt, now)],
+    ['Ended', endedAt === null ? 'not yet' : momentAndAge(endedAt, now)],
+    ['Requests', count(requests)],
+  ]),
+)}
+${card('Its runs', runs.length === 0 ? html`<p class="soft">None yet.</p>` : runTable(runs, now))}`;
+  return documentOf({ title: `Order ${id}`, section: '/runs', ...now, main });
+}
+
+const FOUND = [
+  ['absent', 'at the source, not here'],
+  ['different', 'different here'],
+  ['extra', 'here, not at the source'],
+  ['unreadable', 'could not be parsed'],
+  ['unproven', 'parts that could not be compared'],
+] as const;
+
+const MOST_KEYS = 50;
+
+/** What a verification found; nothing for other orders. */
+function findings(report: unknown): Html | string {
+  if (typeof report !== 'object' || report === null) return '';
+  const found = FOUND.map(([name, words]) => {
+    const keys = (report as Record<string, unknown>)[name];
+    return { words, keys: Array.isArray(keys) ? keys.map(String) : [] };
+  }).filter(({ keys }) => keys.length > 0);
+  const told = ({ words, keys }: (typeof found)[number]) => {
+    const more = keys.length > MOST_KEYS ? ` and ${plural(keys.length - MOST_KEYS, 'other')}` : '';
+    return [words, `${count(keys.length)}: ${keys.slice(0, MOST_KEYS).join(', ')}${more}`] as const;
+  };
+  return card('What it found', found.length === 0 ? html`<p>No difference.</p>` : facts(found.map(told)));
+}
+
+/** Of all sources, oldest first. */
+export async function readOpenOrders(parts: ConsoleParts): Promise<ShownOrder[]> {
+  const { database, sources } = parts;
+  const names = sources.map(({ name }) => name);
+  const bySource = groupBy(await allOpenOrders(database.kysely, names), order => order.source);
+  const shown: ShownOrder[] = [];
+  for (const source of sources) {
+    const open = bySource.get(source.name);
+    if (open) shown.push(...(await withProgress(parts, source, open, open.length)));
+  }
+  return shown;
+}
+
+/** With its progress and what is left of it, null while it is paused. `sharing`: open orders of the source, which share its pace. */
+async function withProgress(
+  { database }: ConsoleParts,
+  source: ServedSource,
+  orders: readonly Order[],
+  sharing: number,
+) {
+  const pace = paceOf(source.rules, await source.usage());
+  const now = await databaseNow(database);
+  const isRead = (await findReader(database, source.name)) !== null;
+  const shown = [];
+  for (const order of orders) {
+    const progress = await orderProgress(database.kysely, order.id);
+    const isIdle = order.state === 'paused' || order.endedAt !== null;
+    const left = isIdle ? null : estimateRemaining(progress, pace, now, sharing);
+    shown.push({ ...order, state: shownOrderState(order.state, { isRead, isServed: true }), progress, left });
+  }
+  return shown;
+}
+
+type ShownOrder = Awaited<ReturnType<typeof withProgress>>[number];
+
+/** `backfill of`, the resource, and `2024-01-01 .. end`. */
+function orderTitle(order: Order | ListedOrder): string {
+  const { kind, repair, resource, dateFrom, dateTo } = order;
+  const what = kind === 'verify' && repair ? 'repair' : kind;
+  const range = dateFrom === null && dateTo === null ? '' : `, ${rangeText({ from: dateFrom, to: dateTo })}`;
+  return `${what} of ${resource}${range}`;
+}
+
+export const openOrderList = (orders: readonly ShownOrder[], now: Now, several: boolean, csrf: Html): Html =>
+  html`<ul class="queue">${orders.map(
+    order => html`<li><div class="head"><h3><a href="/orders/${order.id}">${several ? `${order.source} ` : ''}${orderTitle(order)}</a></h3>${badge(stateBadge(order.state))}</div>
+${orderProgressBar(order, now)}${orderButtons(order, csrf)}</li>`,
+  )}</ul>`;
+
+/** How much of it is proven, and when the rest will be. */
+function orderProgressBar({ progress: { slices, proven, neverRead }, left, state }: ShownOrder, now: Now): Html {
+  const text = slices === 0 ? 'Its slices are not known yet' : `${count(proven)} of ${plural(slices, 'slice')} proven`;
+  const rest =
+    left === null
+      ? state === 'paused'
+        ? 'Paused: it goes on where it stopped.'
+        : ''
+      : left.finishesAt === null
+        ? `At least ${plural(left.requests, 'request')} left; ${plural(neverRead, 'part')} ${neverRead === 1 ? 'was' : 'were'} never read.`
+        : html`About ${plural(left.requests, 'request')} left, done ${ago(left.finishesAt, now)}.`;
+  return html`${meter([{ name: '', colour: 'q5', value: proven }], slices, text)}<p class="soft">${text}. ${rest}</p>`;
+}
+
+/** What can be done to it now. */
+function orderButtons(order: Pick<Order, 'id' | 'state'>, csrf: Html): Html | string {
+  const changes = (Object.keys(CHANGES) as OrderChange[]).filter(change => allows(order, change));
+  if (changes.length === 0) return '';
+  return html`<div class="row after">${changes.map(
+    change =>
+      html`<form method="post" action="/orders/${order.id}/${change}">${csrf}<button class="">${capitalized(change)}</button></form>`,
+  )}</div>`;
+}
+
+export const endedOrders = (orders: readonly ListedOrder[], now: Now, several: boolean): Html =>
+  table({
+    caption: 'Orders that have ended, newest first',
+    head: ['order', 'ended', 'requests', 'outcome'],
+    right: [2],
+    rows: orders.map(order => [
+      html`<a href="/orders/${order.id}">${order.id}: ${several ? `${order.source} ` : ''}${orderTitle(order)}</a>`,
+      order.endedAt === null ? '–' : ago(order.endedAt, now),
+      count(order.requests),
+      outcome(order),
+    ]),
+  });
