@@ -29,23 +29,15 @@ export function createAttemptLimit({ clock, log }: { clock: Clock; log: Pick<Log
   let failures: { readonly from: string; readonly at: number }[] = [];
   const known = new Set<string>();
 
-  const recent = () => {
+  const waitSeconds = (address: string) => {
+    const from = networkOf(address);
     const now = clock.now();
     // The clock may have been put back.
     failures = failures.filter(({ at }) => at <= now && at > now - WINDOW_MS);
-    return failures;
-  };
-  const waitOf = (counted: readonly { readonly at: number }[], most: number) => {
-    const oldest = counted.at(-most);
-    return oldest ? Math.ceil((oldest.at + WINDOW_MS - clock.now()) / SECOND) : 0;
-  };
-  const waitSeconds = (address: string) => {
-    const from = networkOf(address);
-    const own = waitOf(
-      recent().filter(each => each.from === from),
-      MOST_BY_ADDRESS,
-    );
-    return known.has(from) ? own : Math.max(own, waitOf(failures, MOST_IN_ALL));
+    const waitOf = (counted: typeof failures, most: number) =>
+      Math.ceil(((counted.at(-most)?.at ?? now - WINDOW_MS) + WINDOW_MS - now) / SECOND);
+    const own = failures.filter(each => each.from === from);
+    return Math.max(waitOf(own, MOST_BY_ADDRESS), known.has(from) ? 0 : waitOf(failures, MOST_IN_ALL));
   };
   return {
     waitSeconds,

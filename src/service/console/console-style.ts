@@ -32,10 +32,10 @@ a:hover{text-decoration-color:currentColor;text-decoration-thickness:2px}
 :focus-visible{outline:2px solid var(--focus);outline-offset:2px;border-radius:3px}
 code,pre,textarea{font-family:var(--mono);font-size:12.5px}
 abbr{text-decoration:none}
-.after{margin-top:var(--s3)} .row.gap{gap:var(--s2) var(--s5)} .cap{font-weight:400;margin-bottom:var(--s2)}
+.after{margin-top:var(--s3)}
 [hidden]{display:none !important}
 .soft,.nil,.crumb,.live,.axis,.key,.foot,figcaption,summary,dt,th,del{color:var(--soft)}
-.crumb,.live,.key,.cap,.cost,th{font-size:13px} .axis,figcaption{font-size:12px}
+.crumb,.live,.key,.cost,th{font-size:13px} .axis,figcaption{font-size:12px}
 .num{text-align:right;white-space:nowrap} .last{padding-left:var(--s4)}
 .sr{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 .skip{position:absolute;left:-999px} .skip:focus{left:var(--s3);top:var(--s2);background:var(--card);padding:var(--s2)}
@@ -63,7 +63,6 @@ main>*,.grid>*{min-width:0}
 .state{white-space:nowrap} .state .i{margin-right:6px} .state.good{color:var(--soft)} .state.good .i{color:var(--good)}
 .verdict{display:grid;grid-template-columns:28px minmax(0,1fr) auto;gap:var(--s1) var(--s3);align-items:start}
 .verdict>.i{width:28px;height:28px;margin-top:1px} .verdict div>p{max-width:92ch;margin-top:var(--s1);text-wrap:pretty}
-.verdict.small{grid-template-columns:16px minmax(0,1fr)} .verdict.small>.i{width:16px;height:16px;margin-top:3px}
 
 /* incidents: what is wrong on the left, what to do about it on the right */
 .trouble{background:var(--bad-bg);border:1px solid var(--bad-line);border-radius:8px}
@@ -84,7 +83,7 @@ main>*,.grid>*{min-width:0}
 .sources{gap:0 var(--s4)} .sources>.card{display:grid;grid-template-rows:subgrid;grid-row:span 8;align-content:start}
 .card>hr{border:0;border-top:1px solid var(--line);margin:var(--s3) -16px}
 .foot{display:flex;gap:var(--s1) var(--s4);flex-wrap:wrap} .foot b{font-weight:600;color:var(--ink)}
-.four .spark{width:84px} .spark{width:112px;height:34px;flex:none;overflow:visible}
+.spark{width:112px;height:34px;flex:none;overflow:visible}
 .spark path{fill:none;stroke:var(--soft);stroke-width:1.5;vector-effect:non-scaling-stroke} .spark .now{stroke:currentColor;stroke-width:6;stroke-linecap:round}
 .spark .base{stroke:var(--line);stroke-width:1} .bars .limit{stroke:var(--edge);stroke-width:1;stroke-dasharray:3 3}
 .meter{display:block;width:100%;height:8px;border-radius:4px;background:var(--sunk);margin:var(--s1) 0 var(--s2);box-shadow:inset 0 0 0 1px var(--line);overflow:hidden}
@@ -131,21 +130,21 @@ th.num{text-align:right}
 button,.btn,select,input,textarea{border:1px solid var(--edge);border-radius:6px;background:var(--card);color:var(--ink)}
 button,.btn,select,input{font:inherit;min-height:var(--tap);padding:0 var(--s3);max-width:100%} textarea{padding:var(--s3)}
 button,.btn{cursor:pointer;display:inline-flex;align-items:center;gap:6px;text-decoration:none;white-space:nowrap}
-button:hover,.btn:hover{background:var(--sunk)} button:disabled{color:var(--soft);border-style:dashed;cursor:default}
+button:hover,.btn:hover{background:var(--sunk)}
 .cost{opacity:.75}
 .main{background:var(--ink);border-color:var(--ink);color:var(--bg)} .main:hover{background:var(--soft)}
 textarea,input{width:100%;line-height:1.6;resize:vertical;display:block;white-space:pre;overflow-x:auto}
 .tabs{display:flex;gap:var(--s1)} .tabs a{padding:3px 10px;border-radius:6px;text-decoration:none;color:var(--soft)} .tabs [aria-current]{background:var(--sunk);color:var(--ink);font-weight:500}
-.picks a{display:block;padding:7px 10px;margin:0 -10px;border-radius:6px;text-decoration:none} .picks a:hover,.picks [aria-current]{background:var(--sunk)} .picks button{border:0;background:none;width:calc(100% + 20px);margin:0 -10px;padding:7px 10px;white-space:normal;text-align:left;text-decoration:underline;text-decoration-color:var(--edge);text-underline-offset:3px} .picks button:hover,.picks button[aria-current]{background:var(--sunk)}
+.picks button{border:0;background:none;width:calc(100% + 20px);margin:0 -10px;padding:7px 10px;white-space:normal;text-align:left;text-decoration:underline;text-decoration-color:var(--edge);text-underline-offset:3px} .picks button:hover,.picks button[aria-current]{background:var(--sunk)}
 
 @media (max-width: 1100px){.alone{grid-template-columns:minmax(0,1fr)} }
 @media (max-width: 900px){.three,.wide,.side{grid-template-columns:minmax(0,1fr)} }
 @media (max-width: 700px){
   :root{--tap:44px}
   body{font-size:15px} textarea,input{font-size:16px}
-  h1{font-size:21px} main{padding:var(--s4) var(--s4) var(--s6);gap:var(--s4)} .two{grid-template-columns:minmax(0,1fr)} .four{grid-template-columns:1fr 1fr;gap:var(--s2)} .four .card{padding:var(--s3)} .four .pair{display:block} .four figure{display:none} .sources{gap:var(--s4) 0}
+  h1{font-size:21px} main{padding:var(--s4) var(--s4) var(--s6);gap:var(--s4)} .two{grid-template-columns:minmax(0,1fr)} .four{grid-template-columns:1fr 1fr;gap:var(--s2)} .four .card{padding:var(--s3)} .sources{gap:var(--s4) 0}
   .top{flex-wrap:wrap;padding:0 var(--s4)} .top .brand{padding:var(--s3) 0 0} .live{padding-top:var(--s3)} .top nav{order:1;width:100%;justify-content:space-between} .top nav a{min-width:44px;text-align:center;padding:12px 2px 10px}
-  .verdict{grid-template-columns:24px minmax(0,1fr)} .verdict>.i{width:24px;height:24px} .verdict>.row{grid-column:1 / -1;margin-top:var(--s2)}
+  .verdict{grid-template-columns:24px minmax(0,1fr)} .verdict>.i{width:24px;height:24px}
   .trouble li{grid-template-columns:16px minmax(0,1fr)} .trouble li>:last-child{grid-column:2;margin-top:var(--s2)}
   .stack thead{position:absolute;clip-path:inset(50%)} .stack,.stack tbody{display:block}
   .stack tr{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));gap:var(--s1) var(--s2);padding:var(--s3) 0;border-bottom:1px solid var(--line)} .stack tr:last-child{border:0}
@@ -153,6 +152,6 @@ textarea,input{width:100%;line-height:1.6;resize:vertical;display:block;white-sp
   .stack tbody th{grid-column:1 / 3;order:-2} .stack .last{grid-column:3 / 4;order:-1;text-align:right} .stack .last .state{white-space:normal} .stack .reason{text-align:left} .stack .nil{display:none}
   .cal{border-spacing:2px} .cal tbody th,.cal thead td{width:34px} .cal th,.cal td{font-size:10.5px;letter-spacing:-.03em} .cal a{line-height:44px} .m3{display:none}
   :where(p,td,th,dd,.head)>a{padding-block:11px}
-  .picks a{padding:11px 10px} .tabs a{padding:11px}
+  .tabs a{padding:11px}
 }
 `;

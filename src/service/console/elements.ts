@@ -10,14 +10,11 @@ const SECTIONS = [
   { path: '/sql', name: 'SQL' },
 ] as const;
 
-interface Page {
+interface Page extends Now {
   /** Without the name of the product. */
   readonly title: string;
   /** The section it belongs to. */
   readonly section: (typeof SECTIONS)[number]['path'];
-  /** As of when it is shown (epoch ms), and in which zone. */
-  readonly at: number;
-  readonly timeZone: string;
   readonly main: Html;
   /** It is a form, or the answer to one, so it is not loaded again by itself. Default false. */
   readonly isStill?: boolean;

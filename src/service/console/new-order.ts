@@ -5,7 +5,7 @@ import { databaseNow } from '../../warehouse/database/now.ts';
 import { csrfField, formFields } from '../access/form-guard.ts';
 import { count, durationText, moment, plural } from '../format.ts';
 import type { Html } from '../html-document.ts';
-import { estimateReading, finishTime, type KnownPart, paceOf } from '../orders/order-cost.ts';
+import { estimateReading, finishTime, paceOf } from '../orders/order-cost.ts';
 import { parseRange, rangeText } from '../orders/order-range.ts';
 import { placeOrder } from '../orders/order-requests.ts';
 import { wakeUp } from '../schedule/wake-ups.ts';
@@ -129,7 +129,10 @@ function priceCard({ estimate, free, limit, finishesAt }: Price, form: OrderForm
   ]);
 }
 
-const partRow = ({ slice, provenAt, rows, requests }: KnownPart, now: Now): (string | Html)[] => [
+const partRow = (
+  { slice, provenAt, rows, requests }: Price['estimate']['parts'][number],
+  now: Now,
+): (string | Html)[] => [
   slice,
   provenAt === null ? 'never read' : html`${durationText((now.at - provenAt) / 1000)} ago`,
   rows === null ? '?' : count(rows),

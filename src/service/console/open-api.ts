@@ -3,20 +3,16 @@ import { overviewSchema, sourceSchema } from './status-schema.ts';
 
 const text = (description: string) => ({ description, content: { 'text/plain': { schema: { type: 'string' } } } });
 
-/** A path that only answers. Without `isOpen`, it needs the token. */
-const path = (
-  summary: string,
-  responses: object,
-  { isOpen = false, ...more }: { isOpen?: boolean; parameters?: object[] } = {},
-) => ({
+/** An address that needs the token. */
+const guarded = (summary: string, responses: object, more: object = {}) => ({
   get: {
     summary,
-    ...(isOpen ? { security: [] } : {}),
     ...more,
-    responses: isOpen
-      ? responses
-      : { ...responses, '401': text('SLUICE_TOKEN is set, and the request does not carry it.') },
+    responses: { ...responses, '401': text('SLUICE_TOKEN is set, and the request does not carry it.') },
   },
+});
+const open = (summary: string, no: string) => ({
+  get: { summary, security: [], responses: { '200': text('ok'), '503': text(no) } },
 });
 
 /** What programs may ask the service, as OpenAPI 3.1. */
@@ -34,7 +30,7 @@ export const OPEN_API = {
     schemas: { Overview: schemaOf(overviewSchema), Source: schemaOf(sourceSchema) },
   },
   paths: {
-    '/status.json': path(
+    '/status.json': guarded(
       'The state of all sources or, in detail, of one',
       {
         '200': {
@@ -54,21 +50,13 @@ export const OPEN_API = {
         ],
       },
     ),
-    '/metrics': path('Metrics for Prometheus', { '200': text('OpenMetrics text.') }),
-    '/live': path('Server-sent events: one named change whenever the state changed', {
+    '/metrics': guarded('Metrics for Prometheus', { '200': text('OpenMetrics text.') }),
+    '/live': guarded('Server-sent events: one named change whenever the state changed', {
       '200': { description: 'The stream.', content: { 'text/event-stream': { schema: { type: 'string' } } } },
       '503': text('Too many listen already.'),
     }),
-    '/healthz': path(
-      'Whether the process answers and its loops make progress',
-      { '200': text('ok'), '503': text('A loop is stalled.') },
-      { isOpen: true },
-    ),
-    '/readyz': path(
-      'Whether the database answers and is migrated',
-      { '200': text('ok'), '503': text('Why it is not ready.') },
-      { isOpen: true },
-    ),
+    '/healthz': open('Whether the process answers and its loops make progress', 'A loop is stalled.'),
+    '/readyz': open('Whether the database answers and is migrated', 'Why it is not ready.'),
   },
 };
 

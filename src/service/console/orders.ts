@@ -6,7 +6,7 @@ import { databaseNow } from '../../warehouse/database/now.ts';
 import { findReader } from '../../warehouse/database/source-lock.ts';
 import { allOpenOrders, type Order, openOrders, readOrders } from '../../warehouse/ledgers/orders.ts';
 import { orderProgress } from '../../warehouse/reports/order-progress.ts';
-import type { ListedOrder, PastRun } from '../../warehouse/reports/run-history.ts';
+import { type ListedOrder, listEndedOrders, type PastRun } from '../../warehouse/reports/run-history.ts';
 import { csrfField } from '../access/form-guard.ts';
 import { count, plural } from '../format.ts';
 import type { Html } from '../html-document.ts';
@@ -21,6 +21,7 @@ import { ago, badge, card, documentOf, facts, momentAndAge, type Now, table, ver
 import { outcome, runTable, stateBadge } from './state-sections.ts';
 
 const MOST_RUNS = 50;
+const ENDED_ORDERS = 20;
 
 /** One order, and what can be done to it. */
 export function orderRoutes(parts: ConsoleParts): Hono {
@@ -97,17 +98,19 @@ function findings(report: unknown): Html | string {
   return card('What it found', found.length === 0 ? html`<p>No difference.</p>` : facts(found.map(told)));
 }
 
-/** Of all sources, oldest first. */
-export async function readOpenOrders(parts: ConsoleParts): Promise<ShownOrder[]> {
-  const { database, sources } = parts;
-  const names = sources.map(({ name }) => name);
-  const bySource = groupBy(await allOpenOrders(database.kysely, names), order => order.source);
-  const shown: ShownOrder[] = [];
-  for (const source of sources) {
-    const open = bySource.get(source.name);
-    if (open) shown.push(...(await withProgress(parts, source, open, open.length)));
+/** The orders of all sources that have not ended, oldest first. */
+export async function openOrderList(parts: ConsoleParts, now: Now, csrf: Html): Promise<Html> {
+  const names = parts.sources.map(({ name }) => name);
+  const bySource = groupBy(await allOpenOrders(parts.database.kysely, names), order => order.source);
+  const items = [];
+  for (const source of parts.sources) {
+    const open = bySource.get(source.name) ?? [];
+    for (const order of open.length === 0 ? [] : await withProgress(parts, source, open, open.length))
+      items.push(html`<li><div class="head"><h3><a href="/orders/${order.id}">${names.length > 1 ? `${order.source} ` : ''}${orderTitle(order)}</a></h3>${badge(stateBadge(order.state))}</div>
+${orderProgressBar(order, now)}${orderButtons(order, csrf)}</li>`);
   }
-  return shown;
+  if (items.length > 0) return html`<ul class="queue">${items}</ul>`;
+  return html`<p class="soft">None. A backfill or a verification starts with a new order, which shows its cost first.</p>`;
 }
 
 /** With its progress and what is left of it, null while it is paused. `sharing`: open orders of the source, which share its pace. */
@@ -140,12 +143,6 @@ function orderTitle(order: Order | ListedOrder): string {
   return `${what} of ${resource}${range}`;
 }
 
-export const openOrderList = (orders: readonly ShownOrder[], now: Now, several: boolean, csrf: Html): Html =>
-  html`<ul class="queue">${orders.map(
-    order => html`<li><div class="head"><h3><a href="/orders/${order.id}">${several ? `${order.source} ` : ''}${orderTitle(order)}</a></h3>${badge(stateBadge(order.state))}</div>
-${orderProgressBar(order, now)}${orderButtons(order, csrf)}</li>`,
-  )}</ul>`;
-
 /** How much of it is proven, and when the rest will be. */
 function orderProgressBar({ progress: { slices, proven, neverRead }, left, state }: ShownOrder, now: Now): Html {
   const text = slices === 0 ? 'Its slices are not known yet' : `${count(proven)} of ${plural(slices, 'slice')} proven`;
@@ -170,15 +167,20 @@ function orderButtons(order: Pick<Order, 'id' | 'state'>, csrf: Html): Html | st
   )}</div>`;
 }
 
-export const endedOrders = (orders: readonly ListedOrder[], now: Now, several: boolean): Html =>
-  table({
-    caption: 'Orders that have ended, newest first',
-    head: ['order', 'ended', 'requests', 'outcome'],
-    right: [2],
-    rows: orders.map(order => [
-      html`<a href="/orders/${order.id}">${order.id}: ${several ? `${order.source} ` : ''}${orderTitle(order)}</a>`,
-      order.endedAt === null ? '–' : ago(order.endedAt, now),
-      count(order.requests),
-      outcome(order),
-    ]),
-  });
+/** The newest orders that have ended. */
+export async function endedOrders(parts: ConsoleParts, now: Now): Promise<Html | string> {
+  const names = parts.sources.map(({ name }) => name);
+  const orders = await listEndedOrders(parts.database.kysely, names, ENDED_ORDERS);
+  if (orders.length === 0) return '';
+  const rows = orders.map(order => [
+    html`<a href="/orders/${order.id}">${order.id}: ${names.length > 1 ? `${order.source} ` : ''}${orderTitle(order)}</a>`,
+    order.endedAt === null ? '–' : ago(order.endedAt, now),
+    count(order.requests),
+    outcome(withoutSecrets(parts, order)),
+  ]);
+  const head = ['order', 'ended', 'requests', 'outcome'];
+  return card(
+    'Orders that have ended',
+    table({ caption: 'Orders that have ended, newest first', head, right: [2], rows }),
+  );
+}

@@ -2,13 +2,7 @@ import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { stampMs } from '../../clock.ts';
 import type { RunState } from '../../warehouse/ledgers/runs.ts';
-import {
-  listEndedOrders,
-  type PastRun,
-  readRun,
-  requestsOfRun,
-  type SentRequest,
-} from '../../warehouse/reports/run-history.ts';
+import { type PastRun, readRun, requestsOfRun, type SentRequest } from '../../warehouse/reports/run-history.ts';
 import { csrfField } from '../access/form-guard.ts';
 import { count, moment, plural, shortDuration } from '../format.ts';
 import type { Html } from '../html-document.ts';
@@ -24,11 +18,10 @@ import {
   table,
   verdictSection,
 } from './elements.ts';
-import { endedOrders, openOrderList, readOpenOrders } from './orders.ts';
+import { endedOrders, openOrderList } from './orders.ts';
 import { kindWord, runTable, stateBadge } from './state-sections.ts';
 
 const MOST_RUNS = 50;
-const ENDED_ORDERS = 20;
 const MOST_REQUESTS = 200;
 const RUN_STATES: readonly RunState[] = ['running', 'waiting', 'done', 'failed', 'stopped'];
 
@@ -47,7 +40,6 @@ export const runsRoutes = (parts: ConsoleParts): Hono =>
 
 /** What was read when, with which outcome and why; and the orders of people. */
 async function runsPage(parts: ConsoleParts, c: Context): Promise<Html> {
-  const { kysely } = parts.database;
   const sources = parts.sources.map(({ name }) => name);
   const resources = [...new Set(parts.sources.flatMap(({ jobs }) => [...jobs.keys()]))].sort();
   /** Empty: the list is not narrowed to one. */
@@ -67,9 +59,6 @@ async function runsPage(parts: ConsoleParts, c: Context): Promise<Html> {
   const found = await readRuns(parts, filter, MOST_RUNS + 1);
   const runs = found.slice(0, MOST_RUNS);
   const olderThan = found.length > MOST_RUNS ? (runs.at(-1)?.id ?? null) : null;
-  const open = await readOpenOrders(parts);
-  const ended = before === '' ? await listEndedOrders(kysely, sources, ENDED_ORDERS) : [];
-  const csrf = csrfField(c);
   const now = await nowIn(parts, parts.sources[0]);
   const several = sources.length > 1;
   const older = new URLSearchParams({ ...asked, before: olderThan ?? '' });
@@ -84,20 +73,9 @@ ${choice('state', 'Outcome', ['', ...RUN_STATES], asked.state, 'any outcome')}
       ? html`<p class="soft after">${isNarrowed ? 'No run matches.' : 'Nothing has run yet. The first tick, or sluice sync, makes the first run.'}</p>`
       : runTable(runs, now, several);
   const main = html`<div class="head"><h1>Runs and orders</h1><a class="btn main" href="/orders/new">New order</a></div>
-${card('Orders under way', open.length === 0 ? html`<p class="soft">None. A backfill or a verification starts with a new order, which shows its cost first.</p>` : openOrderList(open, now, several, csrf))}
+${card('Orders under way', await openOrderList(parts, now, csrfField(c)))}
 ${card('Runs', [choices, list, olderThan === null ? '' : html`<p class="after"><a href="/runs?${older.toString()}">Older runs</a></p>`])}
-${
-  ended.length === 0
-    ? ''
-    : card(
-        'Orders that have ended',
-        endedOrders(
-          ended.map(order => withoutSecrets(parts, order)),
-          now,
-          several,
-        ),
-      )
-}`;
+${before === '' ? await endedOrders(parts, now) : ''}`;
   return documentOf({ title: 'Runs and orders', section: '/runs', ...now, main });
 }
 

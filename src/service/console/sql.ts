@@ -2,13 +2,13 @@ import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import pLimit from 'p-limit';
 import { groupBy } from '../../engine/group-by.ts';
-import { isKind, type SluiceError } from '../../errors.ts';
+import { isKind, SluiceError } from '../../errors.ts';
 import { NUMBERS } from '../../warehouse/reports/read-query.ts';
 import { csrfField, formFields } from '../access/form-guard.ts';
 import { plural } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import { type QueryResult, runBounded } from '../query/bounded-query.ts';
-import { COOKBOOK, type Recipe } from '../query/cookbook.ts';
+import { COOKBOOK } from '../query/cookbook.ts';
 import { csvSafe } from '../query/csv.ts';
 import { readUpToDate } from '../status/source-state.ts';
 import { bars } from './charts.ts';
@@ -20,16 +20,14 @@ const MOST_CSV_ROWS = 100_000;
 /** Queries that run at the same time; others wait. Each holds a connection. */
 const MOST_AT_ONCE = 4;
 
-const NO_READER = {
-  message: 'No login that may only read is configured, so no query was run.',
-  next: 'Run "sluice grant", and set READER_DATABASE_URL to the address that it prints. Then restart the service.',
-};
-
 export function sqlRoutes(parts: ConsoleParts): Hono {
   const inTurn = pLimit(MOST_AT_ONCE);
   const run = async (query: string, schema: string, most: number, signal: AbortSignal) => {
     const reader = await parts.openReader();
-    if (reader === null) return NO_READER;
+    if (reader === null)
+      throw new SluiceError('failed', 'No login that may only read is configured, so no query was run.', {
+        next: 'Run "sluice grant", and set READER_DATABASE_URL to the address that it prints. Then restart the service.',
+      });
     return inTurn(() => runBounded(reader, { query, schema, most, signal }));
   };
   return new Hono()
@@ -43,7 +41,6 @@ export function sqlRoutes(parts: ConsoleParts): Hono {
       const isCsv = action === 'csv' && !recipe;
       try {
         const result = await run(query, schema, isCsv ? MOST_CSV_ROWS : MOST_ROWS, c.req.raw.signal);
-        if ('message' in result) return await show(parts, c, { ...asked, trouble: result });
         return isCsv ? download(c, result) : await show(parts, c, { ...asked, result });
       } catch (error) {
         if (!isOfQuery(error)) throw error;
@@ -111,7 +108,7 @@ ${
 }
 
 function cookbook(query: string): Html[] {
-  const pick = ({ question, sql }: Recipe): Html =>
+  const pick = ({ question, sql }: (typeof COOKBOOK)[number]) =>
     html`<li><button name="recipe" value="${question}"${sql === query ? html` aria-current="true"` : ''}>${question}</button></li>`;
   return [...groupBy(COOKBOOK, ({ group }) => group)].map(
     ([group, recipes]) => html`<h3 class="soft after">${group}</h3><ul class="picks">${recipes.map(pick)}</ul>`,

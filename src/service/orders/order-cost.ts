@@ -2,7 +2,6 @@ import type { Usage } from '../../budget/ledger/usage.ts';
 import { SECOND, stampMs } from '../../clock.ts';
 import { wants } from '../../engine/agenda/choice.ts';
 import { pageSize, partition } from '../../engine/coverage/list.ts';
-import type { Job } from '../../engine/job.ts';
 import { openResource } from '../../engine/resource.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -10,24 +9,33 @@ import type { OrderProgress } from '../../warehouse/reports/order-progress.ts';
 import { count, plural } from '../format.ts';
 import type { Range } from './order-range.ts';
 
-/** A slice that an order would read, with what its last reading was like. */
-export interface KnownPart {
-  readonly slice: string;
-  /** Epoch milliseconds; null if never read. */
-  readonly provenAt: number | null;
-  readonly rows: number | null;
-  readonly requests: number | null;
+/** What reading a range of a resource again would cost, from the bookkeeping alone. */
+export async function estimateReading(database: Database, list: Parameters<typeof openResource>[1], range: Range) {
+  const resource = await openResource(database, list);
+  const parts = partition(resource)
+    .filter(entry => wants(range, entry.slice))
+    .map(({ slice, provenAt, rows, requests }) => ({
+      slice: sliceText(slice),
+      /** Epoch milliseconds; null if never read. */
+      provenAt,
+      rows,
+      requests: provenAt === null && rows === null ? null : requests,
+    }))
+    .sort((a, b) => (a.slice < b.slice ? 1 : -1));
+  const known = parts.filter(part => part.rows !== null);
+  const rows = known.reduce((sum, part) => sum + (part.rows ?? 0), 0);
+  return {
+    /** The slices that an order would read, each with what its last reading was like. */
+    parts,
+    /** Parts whose cost is not known yet; `rows` and `requests` are of the others. */
+    neverRead: parts.length - known.length,
+    rows,
+    // Neighbouring slices are read together, padded by a day on both sides: about a tenth more than the rows alone.
+    requests: known.length === 0 ? 0 : Math.ceil((rows / pageSize(resource)) * 1.1),
+  };
 }
 
-/** What reading a range of a resource again would cost, from the bookkeeping alone. */
-export interface ReadingEstimate {
-  readonly parts: readonly KnownPart[];
-  /** Parts whose cost is not known yet. */
-  readonly neverRead: number;
-  /** Of the parts that were read before. */
-  readonly rows: number;
-  readonly requests: number;
-}
+export type ReadingEstimate = Awaited<ReturnType<typeof estimateReading>>;
 
 /** Nothing is known of a list that was never read. */
 export const UNREAD: ReadingEstimate = {
@@ -37,32 +45,6 @@ export const UNREAD: ReadingEstimate = {
   requests: 0,
 };
 
-export async function estimateReading(
-  database: Database,
-  list: { readonly source: string; readonly schema: string; readonly name: string; readonly job: Job },
-  range: Range,
-): Promise<ReadingEstimate> {
-  const resource = await openResource(database, list);
-  const parts = partition(resource)
-    .filter(entry => wants(range, entry.slice))
-    .map(({ slice, provenAt, rows, requests }) => ({
-      slice: sliceText(slice),
-      provenAt,
-      rows,
-      requests: provenAt === null && rows === null ? null : requests,
-    }))
-    .sort((a, b) => (a.slice < b.slice ? 1 : -1));
-  const known = parts.filter(part => part.rows !== null);
-  const rows = known.reduce((sum, part) => sum + (part.rows ?? 0), 0);
-  return {
-    parts,
-    neverRead: parts.length - known.length,
-    rows,
-    // Neighbouring slices are read together, padded by a day on both sides: about a tenth more than the rows alone.
-    requests: known.length === 0 ? 0 : Math.ceil((rows / pageSize(resource)) * 1.1),
-  };
-}
-
 /** What an open order still needs. */
 export interface RemainingWork {
   readonly requests: number;
@@ -70,20 +52,14 @@ export interface RemainingWork {
   readonly finishesAt: number | null;
 }
 
-/** How fast a source can be read. */
-export interface Pace {
-  readonly limit: number;
-  readonly windowMs: number;
-  /** When the next request may be sent (epoch ms); null for now. */
-  readonly nextFreeAt: number | null;
-}
-
-/** How fast a source with this limit can be read: the limit as it is now, and when its next request is free. */
-export const paceOf = ({ limit, windowMs }: Pick<Pace, 'limit' | 'windowMs'>, usage: Usage | null): Pace => ({
+/** How fast a source can be read: its limit as it is now, and when the next request may be sent (epoch ms); null for now. */
+export const paceOf = ({ limit, windowMs }: { limit: number; windowMs: number }, usage: Usage | null) => ({
   limit: usage?.limit ?? limit,
   windowMs,
   nextFreeAt: usage?.nextFreeAt ? stampMs(usage.nextFreeAt) : null,
 });
+
+export type Pace = ReturnType<typeof paceOf>;
 
 /** When `requests` will have been sent, in epoch milliseconds: at the speed of the limit, from the next free request on. */
 export const finishTime = (requests: number, { limit, windowMs, nextFreeAt }: Pace, now: number): number =>

@@ -7,14 +7,6 @@ import { type ColumnInfo, readQuery, type TextRow } from '../../warehouse/report
 const TIMEOUT_MS = 10 * SECOND;
 const MOST_BYTES = 32 * 2 ** 20;
 
-export interface QueryResult {
-  readonly columns: readonly ColumnInfo[];
-  readonly rows: readonly TextRow[];
-  /** Rows beyond `most` were left out. */
-  readonly isCut: boolean;
-  readonly ms: number;
-}
-
 /**
  * Runs one query as the login of `reader`, within 10 seconds and 32 MB. Rejects with kind `failed` for a wrong query, one that takes
  * longer or returns more, and `stopped` once `signal` aborts.
@@ -22,10 +14,11 @@ export interface QueryResult {
 export async function runBounded(
   reader: Database,
   { query, schema, most, signal }: { query: string; schema: string; most: number; signal: AbortSignal },
-): Promise<QueryResult> {
+) {
   const begun = performance.now();
   const rows: TextRow[] = [];
   let columns: readonly ColumnInfo[] = [];
+  // Rows beyond `most` were left out.
   let isCut = false;
   // A query may lift the server's time-out for the rows that follow its first ones.
   await withAnySignal([signal, AbortSignal.timeout(2 * TIMEOUT_MS)], ended =>
@@ -42,3 +35,5 @@ export async function runBounded(
   );
   return { columns, rows, isCut, ms: Math.round(performance.now() - begun) };
 }
+
+export type QueryResult = Awaited<ReturnType<typeof runBounded>>;

@@ -45,16 +45,10 @@ export function recordVerdict(story: RecordStory, now: number): { text: string; 
   }
 }
 
-interface ChangedField {
-  readonly field: string;
-  readonly before: unknown;
-  readonly after: unknown;
-}
-
 /** Columns that tell of Sluice's own work. */
 const OURS = new Set(['_synced_at', '_read_at', '_hash', '_key']);
 
-export function changedFields(before: StoredValues, after: StoredValues): ChangedField[] {
+export function changedFields(before: StoredValues, after: StoredValues) {
   const fields = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...fields]
     .filter(field => !OURS.has(field) && valueText(before[field]) !== valueText(after[field]))

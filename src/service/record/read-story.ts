@@ -3,11 +3,9 @@ import { partition } from '../../engine/coverage/list.ts';
 import { confirmationOf, READINGS_OF_HALF } from '../../engine/deletion/is-deleted.ts';
 import type { Job } from '../../engine/job.ts';
 import { openResource, placeOf, type Resource } from '../../engine/resource.ts';
-import { overlap, type Slice, sliceText } from '../../engine/slices/slice.ts';
+import { overlap, sliceText } from '../../engine/slices/slice.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import {
-  type Arrival,
-  type EndedVersion,
   readArrival,
   readChildRows,
   readEndedVersions,
@@ -16,41 +14,12 @@ import {
   type StoredValues,
 } from '../../warehouse/reports/stored-record.ts';
 import { listMissing, type MissingRow } from '../../warehouse/rows/missing-rows.ts';
-import { type QuarantinedRecord, readQuarantined } from '../../warehouse/rows/quarantine.ts';
+import { readQuarantined } from '../../warehouse/rows/quarantine.ts';
 import { storedKey } from '../../warehouse/rows/tables.ts';
 import { plural } from '../format.ts';
 
 /** All that is known of one record. */
-export interface RecordStory {
-  readonly source: string;
-  readonly resource: string;
-  readonly key: string;
-  /** `deleted`: only the history holds it. `unknown`: nothing is held of it. */
-  readonly state: 'stored' | 'missing' | 'deleted' | 'quarantined' | 'unknown';
-  /** The part of the list that holds it, and when that was last proven equal (epoch ms). */
-  readonly slice: string | null;
-  readonly provenAt: number | null;
-  readonly current: CurrentVersion | null;
-  /** Newest first. Without `history` in its job, only a deletion leaves one. */
-  readonly ended: readonly EndedVersion[];
-  /** Its child rows, by the field that held them. */
-  readonly children: Readonly<Record<string, readonly StoredValues[]>>;
-  readonly missing: {
-    readonly since: number;
-    readonly slice: string;
-    readonly readings: number;
-    readonly why: string;
-  } | null;
-  readonly quarantined: QuarantinedRecord | null;
-}
-
-interface CurrentVersion {
-  readonly row: StoredValues;
-  /** When it last changed here, and when the request that brought it was granted (epoch ms). */
-  readonly since: number;
-  readonly readAt: number;
-  readonly arrival: Arrival;
-}
+export type RecordStory = Awaited<ReturnType<typeof readStory>>;
 
 const MOST_VERSIONS = 100;
 
@@ -59,7 +28,7 @@ export async function readStory(
   database: Database,
   list: { readonly source: string; readonly schema: string; readonly name: string; readonly job: Job },
   given: string,
-): Promise<RecordStory> {
+) {
   const { kysely } = database;
   const resource = await openResource(database, list);
   const { table, name, source } = resource;
@@ -77,42 +46,42 @@ export async function readStory(
     resource: name,
     key,
     state: stateOf(row !== null, missing !== null, quarantined !== null, ended.length > 0),
+    // The part of the list that holds it, and when that was last proven equal (epoch ms).
     ...(row === null ? { slice: null, provenAt: null } : await proofOf(database, resource, key, row)),
     current: row === null ? null : await currentVersion(database, resource, row),
+    /** Newest first. Without `history` in its job, only a deletion leaves one. */
     ended,
+    /** Its child rows, by the field that held them. */
     children,
     missing,
     quarantined,
   };
 }
 
-function stateOf(isStored: boolean, isMissing: boolean, isBad: boolean, hasEnded: boolean): RecordStory['state'] {
+/** `deleted`: only the history holds it. `unknown`: nothing is held of it. */
+type RecordState = 'stored' | 'missing' | 'deleted' | 'quarantined' | 'unknown';
+
+function stateOf(isStored: boolean, isMissing: boolean, isBad: boolean, hasEnded: boolean): RecordState {
   if (isBad) return 'quarantined';
   if (isStored) return isMissing ? 'missing' : 'stored';
   return hasEnded ? 'deleted' : 'unknown';
 }
 
-async function currentVersion({ kysely }: Database, resource: Resource, row: StoredValues): Promise<CurrentVersion> {
-  const readAt = String(row._read_at);
-  return {
-    row,
-    since: stampMs(String(row._synced_at)),
-    readAt: stampMs(readAt),
-    arrival: await readArrival(kysely, placeOf(resource), readAt),
-  };
+/** When it last changed here, and when the request that brought it was granted (epoch ms). */
+async function currentVersion({ kysely }: Database, resource: Resource, row: StoredValues) {
+  const [since, readAt] = [String(row._synced_at), String(row._read_at)];
+  const arrival = await readArrival(kysely, placeOf(resource), readAt);
+  return { row, since: stampMs(since), readAt: stampMs(readAt), arrival };
 }
 
-async function readMissing({ kysely }: Database, resource: Resource, key: string): Promise<RecordStory['missing']> {
+async function readMissing({ kysely }: Database, resource: Resource, key: string) {
   const { strategy, table } = resource;
   const all = await listMissing(kysely, placeOf(resource), table, strategy.relatedBy);
   const found = all.find(each => each.key === key);
   if (found === undefined) return null;
-  return {
-    since: stampMs(found.since),
-    slice: found.slice,
-    readings: found.readings ?? 1,
-    why: whyMissing(found, confirmationOf(found, strategy), strategy.relatedBy),
-  };
+  const { since, slice, readings = 1 } = found;
+  const why = whyMissing(found, confirmationOf(found, strategy), strategy.relatedBy);
+  return { since: stampMs(since), slice, readings, why };
 }
 
 /** The parts of the list that may hold the row, and the oldest proof among them. */
@@ -120,16 +89,12 @@ async function proofOf({ kysely }: Database, resource: Resource, key: string, ro
   const { strategy, dates, table } = resource;
   const window = strategy.membership === 'window' ? await readRowWindow(kysely, placeOf(resource), key) : null;
   const day = dates === undefined ? null : ((row[dates.field] as string | null) ?? null);
-  const at: Slice = {
-    by: 'date',
-    from: window ? finite(window.from) : day,
-    to: window ? finite(window.to) : day,
-  };
-  const id = row[table.id.name];
+  const [from, to] = window ? [finite(window.from), finite(window.to)] : [day, day];
+  const id = String(row[table.id.name]);
   const held = partition(resource).filter(({ slice }) => {
-    if (slice.by === 'date') return overlap(slice, at);
-    if (slice.by !== 'id' || !/^-?\d+$/.test(String(id))) return true;
-    return overlap(slice, { by: 'id', from: BigInt(String(id)), to: BigInt(String(id)) });
+    if (slice.by === 'date') return overlap(slice, { by: 'date', from, to });
+    if (slice.by !== 'id' || !/^-?\d+$/.test(id)) return true;
+    return overlap(slice, { by: 'id', from: BigInt(id), to: BigInt(id) });
   });
   const proofs = held.map(({ provenAt }) => provenAt);
   return {
