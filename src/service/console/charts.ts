@@ -8,7 +8,8 @@ interface Bars {
   readonly label: string;
   /** Of the first column of the table. */
   readonly unit: string;
-  readonly series: readonly { readonly name: string; readonly colour: string }[];
+  /** The colour of each part of a bar, by its name. */
+  readonly series: Readonly<Record<string, string>>;
   readonly columns: readonly { readonly name: string; readonly values: readonly number[] }[];
   /** Drawn as a dashed line. */
   readonly limit?: number;
@@ -22,6 +23,7 @@ const GAP = 1.2;
 
 /** Stacked bars in the order of the key, their scale at the side, and a table behind them. */
 export function bars({ label, unit, series, columns, limit = 0, hasTable = false }: Bars): Html {
+  const [names, colours] = [Object.keys(series), Object.values(series)];
   const sums = columns.map(({ values }) => values.reduce((sum, value) => sum + value, 0));
   const top = Math.max(...sums, limit, 1);
   const heightOf = (value: number) => (value / top) * (HEIGHT - 4);
@@ -32,9 +34,9 @@ export function bars({ label, unit, series, columns, limit = 0, hasTable = false
       below -= height;
       return value === 0
         ? ''
-        : `<rect class="${series[index]?.colour}" x="${(place * WIDTH + GAP).toFixed(1)}" y="${below.toFixed(1)}" width="${WIDTH - 2 * GAP}" height="${height.toFixed(1)}"/>`;
+        : `<rect class="${colours[index]}" x="${(place * WIDTH + GAP).toFixed(1)}" y="${below.toFixed(1)}" width="${WIDTH - 2 * GAP}" height="${height.toFixed(1)}"/>`;
     });
-    return html`<g><title>${name}: ${series.map((each, index) => `${count(values[index] ?? 0)} ${each.name}`).join(', ')}</title>${raw(parts.join(''))}</g>`;
+    return html`<g><title>${name}: ${names.map((each, index) => `${count(values[index] ?? 0)} ${each}`).join(', ')}</title>${raw(parts.join(''))}</g>`;
   });
   const width = columns.length * WIDTH;
   const level = (HEIGHT - heightOf(limit)).toFixed(1);
@@ -42,8 +44,8 @@ export function bars({ label, unit, series, columns, limit = 0, hasTable = false
   return html`<p class="axis"><span>${count(top)}</span></p><svg class="bars" viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}; the table below has the numbers">${line}${drawn}</svg>
 <p class="axis"><span>${columns[0]?.name}</span><span>${columns.at(-1)?.name}</span></p>
 ${chartKey(
-  series.map(({ name, colour }, index) => ({
-    colour,
+  names.map((name, index) => ({
+    colour: colours[index] ?? '',
     words: `${name} ${count(columns.reduce((sum, { values }) => sum + (values[index] ?? 0), 0))}`,
   })),
 )}
@@ -52,8 +54,8 @@ ${
     ? ''
     : html`<details><summary>As a table</summary>${table({
         caption: label,
-        head: [unit, ...series.map(({ name }) => name), 'total'],
-        right: [...series.map((_, index) => index + 1), series.length + 1],
+        head: [unit, ...names, 'total'],
+        right: [...names, 'total'].map((_, index) => index + 1),
         rows: columns.map(({ name, values }, place) => [name, ...values.map(count), count(sums[place] ?? 0)]).reverse(),
       })}</details>`
 }`;

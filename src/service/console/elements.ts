@@ -1,20 +1,15 @@
 import { html, raw } from 'hono/html';
 import { moment, shortDuration } from '../format.ts';
 import { type Html, htmlDocument } from '../html-document.ts';
-import type { Badge } from '../status/condition.ts';
+import type { Tone } from '../status/condition.ts';
 
-const SECTIONS = [
-  { path: '/', name: 'Overview' },
-  { path: '/runs', name: 'Runs' },
-  { path: '/data', name: 'Data' },
-  { path: '/sql', name: 'SQL' },
-] as const;
+const SECTIONS = { '/': 'Overview', '/runs': 'Runs', '/data': 'Data', '/sql': 'SQL' } as const;
 
 interface Page extends Now {
   /** Without the name of the product. */
   readonly title: string;
   /** The section it belongs to. */
-  readonly section: (typeof SECTIONS)[number]['path'];
+  readonly section: keyof typeof SECTIONS;
   readonly main: Html;
   /** It is a form, or the answer to one, so it is not loaded again by itself. Default false. */
   readonly isStill?: boolean;
@@ -29,8 +24,8 @@ export const documentOf = ({ title, section, at, timeZone, main, isStill = false
 ${isStill ? '' : html`<noscript><meta http-equiv="refresh" content="60"></noscript>`}`,
     above: html`<a class="skip" href="#main">Skip to content</a>
 <svg hidden>${Object.entries(SHAPES).map(([id, shape]) => raw(`<symbol id="${id}" viewBox="0 0 16 16">${shape}</symbol>`))}</svg>`,
-    bar: html`<nav aria-label="Console">${SECTIONS.map(
-      ({ path, name }) => html`<a href="${path}"${path === section ? html` aria-current="page"` : ''}>${name}</a>`,
+    bar: html`<nav aria-label="Console">${Object.entries(SECTIONS).map(
+      ([path, name]) => html`<a href="${path}"${path === section ? html` aria-current="page"` : ''}>${name}</a>`,
     )}</nav><p class="live">As of ${timeOfDay(at, timeZone)} ${timeZone}</p>`,
   });
 
@@ -49,19 +44,30 @@ const SHAPES = {
 
 export type Icon = keyof typeof SHAPES;
 
-/** Silent: a word stands beside each icon. `tone`: a class that colours it. */
-export const icon = (name: Icon, tone = ''): Html =>
+const TONES: Partial<Record<Icon, Tone>> = { ok: 'good', bad: 'bad', warn: 'warn', busy: 'busy' };
+
+/** The class that colours a shape and what belongs to it. */
+export const toneOf = (name: Icon): Tone | '' => TONES[name] ?? '';
+
+/** Silent: a word stands beside each icon. */
+export const icon = (name: Icon, tone = toneOf(name)): Html =>
   html`<svg class="i ${tone}" aria-hidden="true"><use href="#${name}"/></svg>`;
 
-export const badge = ({ icon: shape, tone, text }: Badge): Html =>
-  html`<span class="state ${tone}">${icon(shape)}${text}</span>`;
+/** A state as people see it: a shape, a word, then a colour. */
+export interface Shown {
+  readonly icon: Icon;
+  readonly text: string;
+}
+
+export const badge = ({ icon: shape, text }: Shown): Html =>
+  html`<span class="state ${toneOf(shape)}">${icon(shape, '')}${text}</span>`;
 
 /** The sentence that a page begins with, and what follows from it. */
 export const verdictSection = (
-  { icon: shape, tone, text, rest }: Omit<Badge, 'icon'> & { readonly icon: Icon; readonly rest: Html | string },
+  { icon: shape, text, rest }: Shown & { readonly rest: Html | string },
   label = 'Verdict',
 ): Html =>
-  html`<section class="verdict" aria-label="${label}" aria-live="polite">${icon(shape, tone)}<div><h1>${text}</h1>${typeof rest === 'string' && rest !== '' ? html`<p class="soft">${rest}</p>` : rest}</div></section>`;
+  html`<section class="verdict" aria-label="${label}" aria-live="polite">${icon(shape)}<div><h1>${text}</h1>${typeof rest === 'string' && rest !== '' ? html`<p class="soft">${rest}</p>` : rest}</div></section>`;
 
 /** A titled box. `note`: a few words at the right of its title. */
 export const card = (title: string, body: Html | string | readonly (Html | string)[], note: Html | string = ''): Html =>

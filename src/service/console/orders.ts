@@ -18,7 +18,7 @@ import { shownOrderState } from '../status/source-state.ts';
 import { meter } from './charts.ts';
 import { type ConsoleParts, isId, nowIn, readRuns, sourceNamed, withoutSecrets } from './console-parts.ts';
 import { ago, badge, card, documentOf, facts, momentAndAge, type Now, table, verdictSection } from './elements.ts';
-import { outcome, runTable, stateBadge } from './state-sections.ts';
+import { outcome, runTable, shownState } from './state-sections.ts';
 
 const MOST_RUNS = 50;
 const ENDED_ORDERS = 20;
@@ -55,10 +55,9 @@ export function orderRoutes(parts: ConsoleParts): Hono {
 /** How far it is, when it will be done, what it found. */
 function orderPage(order: ShownOrder, runs: readonly PastRun[], csrf: Html, now: Now): Html {
   const { id, source, state, reason, createdAt, endedAt, requests } = order;
-  const { icon, tone, text } = stateBadge(state);
-  const title = `${capitalized(orderTitle(order))}: ${text}`;
+  const verdict = { ...shownState(state), text: `${capitalized(orderTitle(order))}: ${state}` };
   const main = html`<p class="crumb"><a href="/runs">Runs and orders</a> / ${id}</p>
-${verdictSection({ icon, tone, text: title, rest: reason === null ? '' : html`<p>${reason}</p>` }, 'State')}
+${verdictSection({ ...verdict, rest: reason === null ? '' : html`<p>${reason}</p>` }, 'State')}
 ${endedAt === null ? card('Progress', [orderProgressBar(order, now), orderButtons(order, csrf)]) : ''}
 ${findings(order.report)}
 ${card(
@@ -106,7 +105,7 @@ export async function openOrderList(parts: ConsoleParts, now: Now, csrf: Html): 
   for (const source of parts.sources) {
     const open = bySource.get(source.name) ?? [];
     for (const order of open.length === 0 ? [] : await withProgress(parts, source, open, open.length))
-      items.push(html`<li><div class="head"><h3><a href="/orders/${order.id}">${names.length > 1 ? `${order.source} ` : ''}${orderTitle(order)}</a></h3>${badge(stateBadge(order.state))}</div>
+      items.push(html`<li><div class="head"><h3><a href="/orders/${order.id}">${names.length > 1 ? `${order.source} ` : ''}${orderTitle(order)}</a></h3>${badge(shownState(order.state))}</div>
 ${orderProgressBar(order, now)}${orderButtons(order, csrf)}</li>`);
   }
   if (items.length > 0) return html`<ul class="queue">${items}</ul>`;

@@ -12,7 +12,7 @@ import { mapSources, type ServedSource } from '../status/served-source.ts';
 import { type SourceState, sumOf, unreadableState } from '../status/source-state.ts';
 import { sparkline } from './charts.ts';
 import { type ConsoleParts, noteUnreadable, readRuns, readSource, readSources } from './console-parts.ts';
-import { ago, badge, documentOf, facts, type Now, table, timeElement, verdictSection } from './elements.ts';
+import { ago, badge, documentOf, facts, type Now, table, timeElement, toneOf, verdictSection } from './elements.ts';
 import { briefList, incidentList, runTable, usageSection } from './state-sections.ts';
 
 /** From so many sources on, a table shows more of them at once than cards. */
@@ -104,7 +104,7 @@ function cardBody({ source, detail }: Card, top: number, now: Now): Html {
       ? 'Not known yet'
       : `A change arrives after ${durationText(delaySeconds)} on average, or sooner`;
   return html`
-<div class="pair"><div><p class="soft">Last up to date</p><p class="big">${upToDateAt === null ? '–' : html`${timeElement(upToDateAt, now.timeZone, shortDuration(now.at - upToDateAt))} <small>ago</small>`}</p></div>${trendFigure(ages, { tone: badgeOf(source).tone, top })}</div>
+<div class="pair"><div><p class="soft">Last up to date</p><p class="big">${upToDateAt === null ? '–' : html`${timeElement(upToDateAt, now.timeZone, shortDuration(now.at - upToDateAt))} <small>ago</small>`}</p></div>${trendFigure(ages, { tone: toneOf(badgeOf(source).icon), top })}</div>
 <hr>
 <div>${usage ? usageSection(usage, now) : ''}</div>
 <hr>

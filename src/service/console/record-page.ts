@@ -47,13 +47,7 @@ export const recordRoutes = (parts: ConsoleParts): Hono =>
     }
   });
 
-const SHAPES = {
-  stored: { icon: 'ok', tone: 'good' },
-  missing: { icon: 'warn', tone: 'warn' },
-  deleted: { icon: 'gone', tone: '' },
-  quarantined: { icon: 'bad', tone: 'bad' },
-  unknown: { icon: 'off', tone: '' },
-} as const;
+const ICONS = { stored: 'ok', missing: 'warn', deleted: 'gone', quarantined: 'bad', unknown: 'off' } as const;
 
 /** Is this row right now, what changed, and which run and request brought it? */
 function recordPage(
@@ -72,7 +66,7 @@ function recordPage(
     return jobs.has(list) ? link(list, text) : text;
   };
   const main = html`<p class="crumb"><a href="/data">Data</a> / <a href="/data/${encodeURIComponent(source)}/${encodeURIComponent(resource)}">${resource}</a> / ${key}</p>
-${verdictSection({ ...SHAPES[state], ...recordVerdict(story, now.at) })}
+${verdictSection({ icon: ICONS[state], ...recordVerdict(story, now.at) })}
 <div class="grid wide">
 <div class="col">
 ${card('Its story', html`<ol class="story">${events(story, now)}</ol>`, 'newest first')}
@@ -93,28 +87,20 @@ const shellWord = (text: string): string => (/^[\w.-]+$/.test(text) ? text : `'$
 
 function events({ quarantined, missing, current, ended }: RecordStory, now: Now): Html[] {
   const list: Html[] = [];
-  const add = (shape: Icon, tone: string, title: string, at: number, ...body: (Html | string)[]) =>
+  const add = (shape: Icon, title: string, at: number, ...body: (Html | string)[]) =>
     list.push(
-      html`<li>${icon(shape, tone)}<div class="head"><h3>${title}</h3><span class="soft">${ago(at, now)}</span></div>${body}</li>`,
+      html`<li>${icon(shape)}<div class="head"><h3>${title}</h3><span class="soft">${ago(at, now)}</span></div>${body}</li>`,
     );
-  if (quarantined !== null)
-    add(
-      'bad',
-      'bad',
-      'In quarantine',
-      stampMs(quarantined.lastSeen),
-      html`<ul>${Object.entries(quarantined.reasons).map(([field, reason]) => html`<li><code>${field}</code>: ${reason}</li>`)}</ul>`,
-      html`<p class="soft">First seen ${ago(stampMs(quarantined.firstSeen), now)} in a reading of ${wordsOfSlice(quarantined.slice)}; tried ${plural(quarantined.attempts, 'time')}. It leaves the quarantine when the source corrects or removes it.</p>`,
-    );
-  if (missing !== null)
-    add(
-      'warn',
-      'warn',
-      'Went missing',
-      missing.since,
-      html`<p>A reading of ${wordsOfSlice(missing.slice)} no longer showed it.</p>`,
-      html`<p class="soft">${missing.why}</p>`,
-    );
+  if (quarantined !== null) {
+    const { reasons, firstSeen, lastSeen, slice, attempts } = quarantined;
+    const why = html`<ul>${Object.entries(reasons).map(([field, reason]) => html`<li><code>${field}</code>: ${reason}</li>`)}</ul>`;
+    const tried = html`<p class="soft">First seen ${ago(stampMs(firstSeen), now)} in a reading of ${wordsOfSlice(slice)}; tried ${plural(attempts, 'time')}. It leaves the quarantine when the source corrects or removes it.</p>`;
+    add('bad', 'In quarantine', stampMs(lastSeen), why, tried);
+  }
+  if (missing !== null) {
+    const seen = html`<p>A reading of ${wordsOfSlice(missing.slice)} no longer showed it.</p>`;
+    add('warn', 'Went missing', missing.since, seen, html`<p class="soft">${missing.why}</p>`);
+  }
   if (current !== null) {
     const { since, readAt, arrival, row } = current;
     const changes = changesSince(ended[0], row);
@@ -123,15 +109,15 @@ function events({ quarantined, missing, current, ended }: RecordStory, now: Now)
         ? 'Its run is no longer kept'
         : html`${runLink(arrival.runId)}, ${kindWord(arrival.kind ?? '')}`;
     const brought = html`<p class="soft">${how}${arrival.purpose === null ? '' : html` · asked for ${arrival.purpose}`} · request granted ${ago(readAt, now)}</p>`;
-    if (changes === '') add('new', '', 'As it is now, since', since, brought);
-    else add('edit', '', 'Changed to what it is now', since, changes, brought);
+    if (changes === '') add('new', 'As it is now, since', since, brought);
+    else add('edit', 'Changed to what it is now', since, changes, brought);
   }
   for (const [place, { row, from, to, endedBy, runId }] of ended.entries()) {
-    if (endedBy === 'changed') add('edit', '', 'An earlier version, since', from, changesSince(ended[place + 1], row));
+    if (endedBy === 'changed') add('edit', 'An earlier version, since', from, changesSince(ended[place + 1], row));
     else {
       const values = Object.fromEntries(Object.entries(row).filter(([name]) => !name.startsWith('_')));
       const run = runId === null ? '' : html`<p class="soft">${runLink(runId)}</p>`;
-      add('gone', '', 'Deleted at the source', to, valueList(values), run);
+      add('gone', 'Deleted at the source', to, valueList(values), run);
     }
   }
   if (list.length === 0) list.push(html`<li>${icon('off')}<p>Nothing is known of it.</p></li>`);

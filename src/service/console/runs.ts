@@ -19,7 +19,7 @@ import {
   verdictSection,
 } from './elements.ts';
 import { endedOrders, openOrderList } from './orders.ts';
-import { kindWord, runTable, stateBadge } from './state-sections.ts';
+import { kindWord, runTable, shownState } from './state-sections.ts';
 
 const MOST_RUNS = 50;
 const MOST_REQUESTS = 200;
@@ -95,8 +95,7 @@ const COUNTERS = [
 /** What one run did, request by request as long as they are kept. */
 function runPage(run: PastRun, requests: readonly SentRequest[], now: Now): Html {
   const { id, source, resource, kind, state, reason, next, orderId, slotAt } = run;
-  const { icon, tone, text } = stateBadge(state);
-  const title = `${resource}: ${kindWord(kind)}, ${text}`;
+  const verdict = { ...shownState(state), text: `${resource}: ${kindWord(kind)}, ${state}` };
   const rest = html`${reason === null ? '' : html`<p>${reason}</p>`}${next === null ? '' : html`<div class="soft">${nextStep(next)}</div>`}`;
   const startedAt = stampMs(run.startedAt);
   const endedAt = run.endedAt === null ? null : stampMs(run.endedAt);
@@ -109,7 +108,7 @@ function runPage(run: PastRun, requests: readonly SentRequest[], now: Now): Html
   if (slotAt !== null) told.push(['For the tick of', moment(slotAt, now.timeZone)]);
   if (orderId !== null) told.push(['For', html`<a href="/orders/${orderId}">order ${orderId}</a>`]);
   const main = html`<p class="crumb"><a href="/runs">Runs</a> / ${id}</p>
-${verdictSection({ icon, tone, text: title, rest }, 'Outcome')}
+${verdictSection({ ...verdict, rest }, 'Outcome')}
 <div class="grid two">${card('Run', facts(told))}
 ${card(
   'What it did',

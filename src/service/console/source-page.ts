@@ -90,7 +90,7 @@ function spendingTable({ lastHour }: FullState): Html | string {
 function failureSection({ recentFailures }: FullState, now: Now): Html {
   if (recentFailures.length === 0) return html`<p class="soft">None.</p>`;
   return html`<ul class="story">${recentFailures.map(
-    run => html`<li>${icon('bad', 'bad')}<p><b>${run.resource}</b>, ${run.kind}, ${moment(run.endedAt, now.timeZone)}</p>
+    run => html`<li>${icon('bad')}<p><b>${run.resource}</b>, ${run.kind}, ${moment(run.endedAt, now.timeZone)}</p>
 <p>${run.reason}</p>${run.next ? html`<p class="soft">Next: ${run.next}</p>` : ''}</li>`,
   )}</ul>`;
 }
@@ -108,30 +108,22 @@ const profileSection = (profile: readonly { readonly list: string; readonly word
     ? html`<p class="soft">Nothing yet: the first answers tell.</p>`
     : facts(profile.map(({ list, words }) => [list === '' ? 'all lists' : list, words]));
 
-function changesChart({ changes }: SourceDetail): Html {
-  return bars({
+const changesChart = ({ changes }: SourceDetail): Html =>
+  bars({
     label: 'Rows changed each day',
     unit: 'day',
-    series: [
-      { name: 'new', colour: 'q1' },
-      { name: 'changed', colour: 'q3' },
-      { name: 'deleted', colour: 'q5' },
-    ],
-    columns: changes.map(({ day, inserted, updated, deleted }) => ({
-      name: day,
-      values: [inserted, updated, deleted],
-    })),
+    series: { new: 'q1', changed: 'q3', deleted: 'q5' },
+    columns: changes.map(each => ({ name: each.day, values: [each.inserted, each.updated, each.deleted] })),
   });
-}
 
-/** What each purpose is called, and its colour. */
-const NAMES: Readonly<Record<(typeof PURPOSES)[number], { name: string; colour: string }>> = {
-  newest: { name: 'newest rows', colour: 'q1' },
-  open: { name: 'open items', colour: 'q2' },
-  older: { name: 'older parts', colour: 'q3' },
-  single: { name: 'single rows', colour: 'q4' },
-  backfill: { name: 'backfill', colour: 'q5' },
-  verify: { name: 'verify', colour: 'q6' },
+/** What each purpose is called. */
+const NAMES: Readonly<Record<(typeof PURPOSES)[number], string>> = {
+  newest: 'newest rows',
+  open: 'open items',
+  older: 'older parts',
+  single: 'single rows',
+  backfill: 'backfill',
+  verify: 'verify',
 };
 
 function requestsChart({ requests, hourlyLimit: limit }: SourceDetail, timeZone: string): Html {
@@ -140,7 +132,7 @@ function requestsChart({ requests, hourlyLimit: limit }: SourceDetail, timeZone:
     {
       label: 'Requests of each hour by purpose',
       unit: 'hour',
-      series: PURPOSES.map(name => NAMES[name]),
+      series: Object.fromEntries(PURPOSES.map((name, place) => [NAMES[name], `q${place + 1}`])),
       columns: requests.map(hour => ({
         name: moment(hour.at, timeZone).slice(11, 16),
         values: PURPOSES.map(name => hour[name]),
@@ -178,11 +170,7 @@ const DAYS = 30;
 const MOST_QUESTIONS = 8;
 
 /** Everything that the page of a source shows; no detail where the source cannot be read. `now`: epoch milliseconds. */
-export async function readDetailedSource(
-  parts: ConsoleParts,
-  source: ServedSource,
-  now: number,
-): Promise<{ readonly state: FullState; readonly detail: SourceDetail | null }> {
+export async function readDetailedSource(parts: ConsoleParts, source: ServedSource, now: number) {
   const state = await readSource(parts, source);
   return { state, detail: state.unreadable === null ? await readDetail(parts.database, source, state, now) : null };
 }

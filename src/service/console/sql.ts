@@ -133,7 +133,7 @@ function resultChart({ columns, rows }: QueryResult, column: string): Html {
   return bars({
     label: `${column} by ${columns[0]?.name ?? ''}`,
     unit: columns[0]?.name ?? '',
-    series: [{ name: column, colour: 'q1' }],
+    series: { [column]: 'q1' },
     columns: rows.map(row => ({ name: row[0] ?? 'null', values: [Number(row[place] ?? 0)] })),
     hasTable: true,
   });

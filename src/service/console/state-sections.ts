@@ -7,10 +7,10 @@ import type { RunState } from '../../warehouse/ledgers/runs.ts';
 import type { PastRun } from '../../warehouse/reports/run-history.ts';
 import { count, durationText, shortDuration } from '../format.ts';
 import type { Html } from '../html-document.ts';
-import { type Badge, INCIDENT_TITLES, proofText, resourceBadge } from '../status/condition.ts';
+import { INCIDENT_TITLES, proofText, resourceBadge } from '../status/condition.ts';
 import type { FullState, ResourceState } from '../status/source-state.ts';
 import { meter } from './charts.ts';
-import { ago, badge, icon, type Now, nextStep, table, timeElement } from './elements.ts';
+import { ago, badge, type Icon, icon, type Now, nextStep, type Shown, table, timeElement } from './elements.ts';
 
 /** One row a resource; on a phone, one block. */
 export function resourceList(source: FullState, now: Now): Html {
@@ -75,10 +75,9 @@ ${others.length > 0 ? html`<details><summary>${others.length} more open ${others
 
 function incidentRow({ source, resource, kind, openedAt, message, next }: Incident, { at, timeZone }: Now): Html {
   const where = resource === null ? source : `${resource} of ${source}`;
-  const shape = kind === 'fuse' ? 'warn' : 'bad';
   const opened = stampMs(openedAt);
   const age = timeElement(opened, timeZone, shortDuration(Math.abs(at - opened)));
-  return html`<li>${icon(shape, shape)}<div><h2>${where}: ${INCIDENT_TITLES[kind]} <span class="soft">· for ${age}</span></h2><p>${message}</p></div>
+  return html`<li>${icon(kind === 'fuse' ? 'warn' : 'bad')}<div><h2>${where}: ${INCIDENT_TITLES[kind]} <span class="soft">· for ${age}</span></h2><p>${message}</p></div>
 <div>${next ? html`<p class="soft">What to do:</p>${nextStep(next)}` : ''}</div></li>`;
 }
 
@@ -133,18 +132,13 @@ const KINDS: Readonly<Record<string, string>> = { slot: 'tick', hint: 'webhook' 
 /** What a run was for, in one word. */
 export const kindWord = (kind: string): string => KINDS[kind] ?? kind;
 
-const STATES = {
-  running: { icon: 'busy', tone: 'busy' },
-  waiting: { icon: 'wait', tone: '' },
-  paused: { icon: 'off', tone: '' },
-  done: { icon: 'ok', tone: 'good' },
-  failed: { icon: 'bad', tone: 'bad' },
-  cancelled: { icon: 'off', tone: '' },
-  stopped: { icon: 'off', tone: '' },
-} as const satisfies Record<RunState | OrderState, Omit<Badge, 'text'>>;
+const ICONS = {
+  ...{ running: 'busy', waiting: 'wait', paused: 'off' },
+  ...{ done: 'ok', failed: 'bad', cancelled: 'off', stopped: 'off' },
+} as const satisfies Record<RunState | OrderState, Icon>;
 
-export const stateBadge = (state: RunState | OrderState): Badge => ({ ...STATES[state], text: state });
+export const shownState = (state: RunState | OrderState): Shown => ({ icon: ICONS[state], text: state });
 
 /** How a run or an order ended, and why. */
 export const outcome = ({ state, reason }: { state: RunState | OrderState; reason: string | null }): Html =>
-  html`${badge(stateBadge(state))}${reason === null ? '' : html`<p class="soft reason">${reason}</p>`}`;
+  html`${badge(shownState(state))}${reason === null ? '' : html`<p class="soft reason">${reason}</p>`}`;
