@@ -124,20 +124,17 @@ function priceCard({ estimate, free, limit, finishesAt }: Price, form: OrderForm
       caption: 'Parts that would be read',
       head: ['part', 'last proven', 'rows', 'requests'],
       right: [2, 3],
-      rows: parts.slice(0, MOST_PARTS).map(part => partRow(part, now)),
+      rows: parts
+        .slice(0, MOST_PARTS)
+        .map(({ slice, provenAt, rows, requests }) => [
+          slice,
+          provenAt === null ? 'never read' : html`${durationText((now.at - provenAt) / 1000)} ago`,
+          rows === null ? '?' : count(rows),
+          requests === null ? '?' : count(requests),
+        ]),
     })}${parts.length > MOST_PARTS ? html`<p class="soft">and ${count(parts.length - MOST_PARTS)} more</p>` : ''}</details>`,
   ]);
 }
-
-const partRow = (
-  { slice, provenAt, rows, requests }: Price['estimate']['parts'][number],
-  now: Now,
-): (string | Html)[] => [
-  slice,
-  provenAt === null ? 'never read' : html`${durationText((now.at - provenAt) / 1000)} ago`,
-  rows === null ? '?' : count(rows),
-  requests === null ? '?' : count(requests),
-];
 
 async function priceOf({ database }: ConsoleParts, source: ServedSource, form: OrderForm) {
   const { name, schema, jobs } = source;

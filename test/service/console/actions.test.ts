@@ -49,6 +49,8 @@ test('no action without the field of this browser, from a foreign origin, or by 
       expect((await send(url, `/orders/${id}/pause`, { csrf }, { cookie, origin: url })).status).toBe(303);
       expect((await send(url, '/orders', { ...NEW, csrf }, { cookie })).status).toBe(303);
       expect(await orders(database)).toEqual(['paused', 'waiting']);
+      const again = await send(url, '/orders', { ...NEW, resource: 'invoices', csrf }, { cookie });
+      expect([again.status, again.text]).toEqual([400, expect.stringContaining('exists and is paused')]);
     });
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { noteTroubles } from '../../../src/warehouse/ledgers/incidents.ts';
-import { createOrder } from '../../../src/warehouse/ledgers/orders.ts';
+import { createOrder, setOrderState } from '../../../src/warehouse/ledgers/orders.ts';
 import { endRun, startRun } from '../../../src/warehouse/ledgers/runs.ts';
 import { failedLast, openRuns } from '../../../src/warehouse/reports/source-state.ts';
 import { withDatabase } from '../../support/database.ts';
@@ -26,6 +26,8 @@ test('the pages show the state of the source, load nothing from elsewhere, escap
     await noteTroubles(database.kysely, 'main', [
       { kind: 'fuse', resource: 'invoices', message: `${hostile} secret-1`, next: hostile },
     ]);
+    const ended = await createOrder(database.kysely, { source: 'main', resource: 'customers', kind: 'backfill' });
+    await setOrderState(database.kysely, ended.id, ['waiting'], 'cancelled', { reason: 'secret-1' });
     const hide = (text: string) => text.replaceAll('secret-1', '[secret]');
     await withService(database, { hide }, async ({ url }) => {
       const overview = await ask(`${url}/`);
@@ -52,6 +54,15 @@ test('the pages show the state of the source, load nothing from elsewhere, escap
           'referrer-policy': 'no-referrer',
           'cache-control': 'no-store',
         });
+      }
+      await database.query(
+        `insert into sluice.quarantine (source, resource, key, payload, reasons, slice, first_seen, last_seen)
+         values ('main', 'invoices', '9', '{"id": 9, "amount": "secret-1"}', '{"amount": "got secret-1"}', 'whole', sluice.now(), sluice.now())`,
+      );
+      const quoting = ['/runs', `/runs/${run}`, `/orders/${ended.id}`, '/quarantine/main', '/record/invoices/9'];
+      for (const path of quoting) {
+        const { status, text } = await ask(`${url}${path}`);
+        expect([path, status, text.includes('secret-1'), text.includes('[secret]')]).toEqual([path, 200, false, true]);
       }
       expect((await ask(`${url}/console.css`)).headers['content-type']).toBe('text/css; charset=utf-8');
       expect((await ask(`${url}/console.js`)).headers['content-type']).toBe('text/javascript; charset=utf-8');
