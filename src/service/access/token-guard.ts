@@ -6,7 +6,7 @@ import { loginPage, openingPage, pathOnSite } from './login.ts';
 import { dropSession, isSameSecret, sessionCookie, sessionOf, startSession } from './session-cookie.ts';
 
 /** The page to log in needs its style, which holds no secret. */
-const OPEN_PATHS: readonly string[] = ['/console.css'];
+const OPEN_PATH = '/console.css';
 
 /** Kind `configuration` where other machines could read the pages without a token. */
 export function refuseUnprotectedHost(host: string, token: string | null): void {
@@ -39,7 +39,7 @@ export function guardHost(token: string | null): MiddlewareHandler {
 export function guardToken({ token, attempts }: { token: string; attempts: AttemptLimit }): MiddlewareHandler {
   const session = sessionOf(token);
   return async (c, next) => {
-    if (OPEN_PATHS.includes(c.req.path)) return next();
+    if (c.req.path === OPEN_PATH) return next();
     const { bearer, fromUrl, cookie } = credentialsOf(c);
     const areNone = bearer === '' && fromUrl === '' && cookie === '';
     const waitSeconds = areNone ? 0 : attempts.waitSeconds(addressOf(c));
@@ -68,11 +68,8 @@ export function guardToken({ token, attempts }: { token: string; attempts: Attem
 /** With the page to log in for browsers, else with text. */
 function refuse(c: Context, status: 401 | 429, trouble: string | null) {
   if (c.req.header('accept')?.includes('text/html')) return c.html(loginPage(c, returnPath(c), trouble), status);
-  if (status === 429) return c.text(`${trouble}\n`, status);
-  return c.text(
-    'Token required. Send Authorization: Bearer <SLUICE_TOKEN>, or open ?token=<SLUICE_TOKEN> once.\n',
-    status,
-  );
+  const how = 'Token required. Send Authorization: Bearer <SLUICE_TOKEN>, or open ?token=<SLUICE_TOKEN> once.';
+  return c.text(`${status === 429 ? trouble : how}\n`, status);
 }
 
 /** Where a login leads: to the page that was asked for, without a token in its address. */

@@ -21,19 +21,7 @@ interface Page {
 }
 
 /** Tells open pages when to load again. However many are open, the state is looked at once; without one, not at all. */
-export interface LiveUpdates {
-  /** `/live`: server-sent events, one `change` whenever an open page should load again. */
-  readonly routes: Hono;
-  close(): Promise<void>;
-}
-
-interface Watched {
-  readonly database: Database;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-export function createLiveUpdates({ database, clock, log }: Watched): LiveUpdates {
+export function createLiveUpdates({ database, clock, log }: { database: Database; clock: Clock; log: Log }) {
   const pages = new Set<Page>();
   let over = new AbortController();
   let looking: Promise<void> = Promise.resolve();
@@ -65,7 +53,7 @@ export function createLiveUpdates({ database, clock, log }: Watched): LiveUpdate
       endPages();
     });
   };
-  const routes = new Hono().get('/live', c => {
+  const routes: Hono = new Hono().get('/live', c => {
     if (isClosed || pages.size >= MOST_PAGES) return c.text('Too many pages are open.\n', 503);
     const page: Page = { onChange: () => undefined, onEnd: () => undefined };
     const ended = new Promise<void>(resolve => {
@@ -82,8 +70,9 @@ export function createLiveUpdates({ database, clock, log }: Watched): LiveUpdate
     });
   });
   return {
+    /** `/live`: server-sent events, one `change` whenever an open page should load again. */
     routes,
-    async close() {
+    async close(): Promise<void> {
       isClosed = true;
       endPages();
       over.abort();
@@ -91,3 +80,5 @@ export function createLiveUpdates({ database, clock, log }: Watched): LiveUpdate
     },
   };
 }
+
+export type LiveUpdates = ReturnType<typeof createLiveUpdates>;
