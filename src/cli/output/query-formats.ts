@@ -6,12 +6,13 @@ import { visibleLines, visibleText } from '../../visible-text.ts';
 import type { ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';
 import { NUMBERS } from '../../warehouse/reports/read-query.ts';
 import type { Colors, Terminal } from '../session/terminal.ts';
-import { draw, GAP } from './table.ts';
+import { GAP } from './table.ts';
 
 const BOOLEAN = 16;
 const TIMESTAMP = 1114;
 const TIMESTAMPTZ = 1184;
 const JSON_TYPES = new Set([114, 3802]);
+
 /** A row as a JSON object. Numbers keep every digit that Postgres has. */
 function objectOf(columns: readonly ColumnInfo[], row: TextRow): string {
   const fields = columns.map(({ name, oid }, index) => `${JSON.stringify(name)}:${jsonValue(row[index] ?? null, oid)}`);
@@ -58,45 +59,29 @@ export function queryTable({ colors, width }: Pick<Terminal, 'colors' | 'width'>
   return {
     write(columns, rows) {
       rowCount += rows.length;
-      const first = widths === undefined;
+      const head = widths === undefined ? [columns.map(({ name }) => name)] : [];
       widths ??= measureColumns(columns, rows, width ?? Number.POSITIVE_INFINITY);
-      if (columns.length === 0 || (rows.length === 0 && !first)) return '';
-      const shown = (value: string, at: number) => (width === null ? value : cutTo(value, widths?.[at] ?? 0));
-      const cells = rows.map(row =>
-        row.map((value, at) => (value === null ? colors.dim('NULL') : shown(visibleText(value), at))),
-      );
-      const head = first ? [columns.map(({ name }, at) => colors.bold(shown(visibleText(name), at)))] : [];
-      const aligns = columns.map(column => (NUMBERS.has(column.oid) ? ('right' as const) : ('left' as const)));
-      if (width === null) return drawWhole([...head, ...cells], widths, aligns);
-      cut ||= rows.some(row =>
-        row.some((value, at) => displayWidth(visibleText(value ?? 'NULL')) > (widths?.[at] ?? 0)),
-      );
-      const drawn = draw(cells, {
-        colWidths: widths,
-        colAligns: aligns,
-        truncate: '…',
-        ...(head[0] ? { head: head[0] } : {}),
-      });
-      return `${drawn}\n`;
+      const cell = (value: string, at: number, paint: (text: string) => string, isValue: boolean) => {
+        const room = widths?.[at] ?? 0;
+        const text = visibleText(value);
+        const shown = width === null ? text : cutTo(text, room);
+        cut ||= isValue && shown !== text;
+        const fill = ' '.repeat(Math.max(room - displayWidth(shown), 0));
+        return NUMBERS.has(columns[at]?.oid ?? 0) ? fill + paint(shown) : paint(shown) + fill;
+      };
+      const lines = [
+        ...head.map(names => names.map((name, at) => cell(name, at, colors.bold, false))),
+        ...rows.map(row =>
+          row.map((value, at) => cell(value ?? 'NULL', at, value === null ? colors.dim : String, true)),
+        ),
+      ];
+      return columns.length === 0 ? '' : lines.map(cells => `${cells.join(' '.repeat(GAP)).trimEnd()}\n`).join('');
     },
     end: () => colors.dim(`(${plural(rowCount, 'row')}${cut ? CUT : ''})`).concat('\n'),
   };
 }
 
-/** Without cutting; cli-table3 cuts whatever exceeds a column. */
-function drawWhole(
-  rows: readonly string[][],
-  widths: readonly number[],
-  aligns: readonly ('left' | 'right')[],
-): string {
-  const drawn = (cell: string, at: number) => {
-    const fill = ' '.repeat(Math.max((widths[at] ?? 0) - displayWidth(cell), 0));
-    return aligns[at] === 'right' ? fill + cell : cell + fill;
-  };
-  return rows.map(row => `${row.map(drawn).join(' '.repeat(GAP)).trimEnd()}\n`).join('');
-}
-
-/** cli-table3 would shorten a text by one character at a time and measure the rest each time: seconds for 2000 wide characters. */
+/** Shortening by one character and measuring again would take seconds for 2000 wide characters. */
 function cutTo(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   let kept = '';
