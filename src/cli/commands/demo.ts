@@ -13,7 +13,7 @@ import { readQuery } from '../../warehouse/reports/read-query.ts';
 import { table } from '../output/table.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
 import type { OrderResult } from '../run/read-source.ts';
-import { readSource } from '../run/read-sources.ts';
+import { readEach } from '../run/read-sources.ts';
 import { failuresOf, type OrderSummary, summarise, summaryTable } from '../run/summary.ts';
 import { type Cli, newCommand, type Outcome, type Session } from '../session/session.ts';
 import type { OpenSource } from '../session/source-settings.ts';
@@ -218,7 +218,7 @@ async function readSandbox(demo: Demo, kind: OrderKind): Promise<(OrderSummary &
     mostSweeps: MOST_SWEEPS,
   };
   const requests = [...session.jobs.keys()].map(resource => ({ resource, kind }));
-  const results = await readSource(session, { database, source, noWait: true }, requests);
+  const { results } = await readEach(session, { database, sources: [source], noWait: true }, requests);
   return results.map(each => ({ ...summarise(each), equal: isEqual(each) }));
 }
 

@@ -1,18 +1,17 @@
 import type { Command } from 'commander';
-import { createMemoryBudget } from '../../budget/memory-budget.ts';
 import type { SourceConfig, SourceSettings } from '../../config/config.ts';
 import { SluiceError } from '../../errors.ts';
 import { budgetLine } from '../../service/format.ts';
 import { describeProfile } from '../../service/status/describe-profile.ts';
-import { openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { readTraits, type Trait } from '../../warehouse/ledgers/traits.ts';
-import { findPowers, POWERS_NEXT, serverVersion } from '../../warehouse/reports/server.ts';
+import { serverVersion } from '../../warehouse/reports/server.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
+import { withClient } from '../run/source-client.ts';
 import { readTargets, TARGET_NEXT } from '../run/targets.ts';
-import { describeAddresses, describeShared, describeTls, SHARED_NEXT, TLS_NEXT } from '../session/check-settings.ts';
+import { describeAddresses, describePowers, describeShared, describeTls } from '../session/check-settings.ts';
 import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
 import { isOpen, openLedger } from '../session/source-settings.ts';
 
@@ -27,20 +26,18 @@ export function doctorCommand(cli: Cli): Command {
       cli.action({ source: false }, async (session, { settings: all = false }: { settings?: boolean }) => {
         const { terminal, settings } = session;
         const checks: Check[] = [];
-        const note = (check: Check) => checks.push(check);
+        const note: Note = check => checks.push(check);
         const database = await checkDatabase(session, note);
         const traits: SourceTrait[] = [];
         for (const source of settings.sources) {
-          const { name } = source;
-          await checkSource(session, source, database, each =>
-            note({ ...each, found: prefix(session, name) + each.found }),
-          );
-          const found = database ? await readTraits(database.kysely, name) : [];
-          traits.push(...found.map(trait => ({ source: name, ...trait })));
+          const start = prefix(session, source.name);
+          await checkSource(session, source, database, each => note({ ...each, found: start + each.found }));
+          for (const trait of database ? await readTraits(database.kysely, source.name) : [])
+            traits.push({ source: source.name, ...trait });
         }
         for (const found of describeAddresses(settings.sources)) note({ check: 'address', ok: true, found });
-        for (const found of describeShared(settings.sources.filter(isOpen)))
-          note({ check: 'sources', ok: true, found, next: SHARED_NEXT });
+        for (const shared of describeShared(settings.sources.filter(isOpen)))
+          note({ check: 'sources', ok: true, ...shared });
         const ok = checks.every(check => check.ok);
         terminal.show({ ok, checks, settings: settings.shown, traits }, () => draw(session, checks, traits, all));
         return ok ? 0 : 1;
@@ -48,6 +45,14 @@ export function doctorCommand(cli: Cli): Command {
     );
 }
 
+export interface Check {
+  readonly check: string;
+  readonly ok: boolean;
+  readonly found: string;
+  readonly next?: string | undefined;
+}
+
+type Note = (check: Check) => unknown;
 type SourceTrait = Trait & { readonly source: string };
 
 /** With several sources, a line starts with the name of its source. */
@@ -60,28 +65,30 @@ function draw(session: Session, checks: readonly Check[], traits: readonly Sourc
     return next ? `${line}\n${' '.repeat(18)}${next}` : line;
   });
   const { shown } = session.settings;
-  const listed = shown.filter(({ from }) => all || from !== 'default');
-  const settings = listed.map(({ name, value, from }) => [name, value, from]);
-  const rest = shown.length - listed.length;
-  const others = rest > 0 ? [`${rest} settings have their default: sluice doctor --settings`] : [];
+  const settings = shown
+    .filter(({ from }) => all || from !== 'default')
+    .map(({ name, value, from }) => [name, value, from]);
+  const rest = shown.length - settings.length;
   const lists = describeProfile(
     traits.map(trait => ({ ...trait, resource: prefix(session, trait.source) + trait.resource })),
   ).map(({ list, words }) => [list, words]);
-  const profile =
-    lists.length > 0 ? [table(colors, ['list', 'observed behaviour'], lists, { wrap: { 1: 76 } }), ''] : [];
-  // The checks come last, so that they stay on the screen.
-  const given = settings.length > 0 ? [table(colors, ['setting', 'value', 'from'], settings)] : [];
-  return [...given, ...others, '', ...profile, ...checkLines].join('\n');
+  return [
+    ...(settings.length > 0 ? [table(colors, ['setting', 'value', 'from'], settings)] : []),
+    ...(rest > 0 ? [`${rest} settings have their default: sluice doctor --settings`] : []),
+    '',
+    ...(lists.length > 0 ? [table(colors, ['list', 'observed behaviour'], lists, { wrap: { 1: 76 } }), ''] : []),
+    // Last, so that they stay on the screen.
+    ...checkLines,
+  ].join('\n');
 }
 
 /** The database, where it answers and is up to date: without its tables, only the source can be checked. */
-async function checkDatabase(session: Session, note: (check: Check) => void): Promise<Database | undefined> {
+async function checkDatabase(session: Session, note: Note): Promise<Database | undefined> {
   const database = await attempt(note, 'database', 'Check DATABASE_URL.', () => session.openDatabase());
   if (!database) return undefined;
   const version = await serverVersion(database.kysely);
   note({ check: 'database', ok: true, found: `Postgres ${version} at ${database.place}` });
-  const unprotected = describeTls(database.url);
-  if (unprotected !== null) note({ check: 'tls', ok: true, found: unprotected, next: TLS_NEXT });
+  for (const unprotected of describeTls(database.url)) note({ check: 'tls', ok: true, ...unprotected });
   if (session.settings.databaseUrl) await checkLogins(session, database, note);
   const pending = await attempt(note, 'tables', undefined, () => listPending(session, database));
   if (pending?.length === 0) {
@@ -95,21 +102,21 @@ async function checkDatabase(session: Session, note: (check: Check) => void): Pr
 }
 
 /** Not failures: what earlier versions accepted goes on working. */
-async function checkLogins(session: Session, database: Warehouse, note: (check: Check) => void): Promise<void> {
-  const powers = await findPowers(database);
-  if (powers !== null) note({ check: 'login', ok: true, found: powers, next: POWERS_NEXT });
+async function checkLogins(session: Session, database: Warehouse, note: Note): Promise<void> {
+  const check = 'reader';
+  for (const powers of await describePowers(database)) note({ check: 'login', ok: true, ...powers });
   if (database.readerUrl === null)
-    return note({ check: 'reader', ok: true, found: 'no login that may only read', next: 'Create one: sluice grant' });
-  const reader = await attempt(note, 'reader', 'Check READER_DATABASE_URL.', () => session.openReader());
+    return void note({ check, ok: true, found: 'no login that may only read', next: 'Create one: sluice grant' });
+  const reader = await attempt(note, check, 'Check READER_DATABASE_URL.', () => session.openReader());
   if (!reader) return;
-  const mighty = await findPowers(reader);
-  const found = mighty ?? `sluice sql reads as ${new URL(reader.url).username}`;
-  note({ check: 'reader', ok: mighty === null, found, next: mighty ? 'Create another: sluice grant' : undefined });
+  const [mighty] = await describePowers(reader);
+  if (mighty) note({ check, ok: false, found: mighty.found, next: 'Create another: sluice grant' });
+  else note({ check, ok: true, found: `sluice sql reads as ${new URL(reader.url).username}` });
 }
 
 /** Runs `work`; an error becomes a failed check. */
 async function attempt<T>(
-  note: (check: Check) => void,
+  note: Note,
   check: string,
   next: string | undefined,
   work: () => Promise<T>,
@@ -127,10 +134,10 @@ async function checkSource(
   session: Session,
   named: SourceConfig,
   database: Database | undefined,
-  note: (check: Check) => void,
+  note: Note,
 ): Promise<void> {
   const { name, timeZone, settings: source } = named;
-  if (!source) return note(settingsCheck(session, name));
+  if (!source) return void note(settingsCheck(session, name));
   await checkAnswer(session, name, source, database, note);
   if (!database) return;
   const usage = await openLedger(database, name, source).usage();
@@ -160,30 +167,21 @@ function settingsCheck({ settings: { shown } }: Session, source: string): Check 
   };
 }
 
-export interface Check {
-  readonly check: string;
-  readonly ok: boolean;
-  readonly found: string;
-  readonly next?: string | undefined;
-}
-
 /** Sends one request, within the budget of all processes if there is a database. */
 export async function checkAnswer(
   session: Session,
   name: string,
-  source: SourceSettings,
+  settings: SourceSettings,
   database: Database | undefined,
-  note: (check: Check) => void,
+  note: Note,
 ): Promise<void> {
-  const { jobs, clock, log, signal } = session;
-  const { limit, windowMs } = source;
-  const budget = database ? openLedger(database, name, source) : createMemoryBudget({ clock, limit, windowMs });
-  const reachable = { check: 'source', ok: true, found: `answers at ${new URL(source.url).host}` };
-  const client = openClient({ ...source, budget, noWait: true, clock, log });
+  const reachable = { check: 'source', ok: true, found: `answers at ${new URL(settings.url).host}` };
+  const path = [...session.jobs.values()][0]?.path ?? '/';
+  const context = { lane: 'live', purpose: 'doctor', attempts: 1, signal: session.signal } as const;
   try {
-    const path = [...jobs.values()][0]?.path ?? '/';
-    const context = { lane: 'live' as const, purpose: 'doctor', attempts: 1, signal };
-    const answer = await client.list(path, {}, { page: 1, limit: 1 }, context);
+    const answer = await withClient(session, { database, name, settings, noWait: true }, client =>
+      client.list(path, {}, { page: 1, limit: 1 }, context),
+    );
     const total = answer.kind === 'rows' ? answer.meta?.totalRecords : undefined;
     note(reachable);
     note({ check: 'key', ok: true, found: `accepted${total === undefined ? '' : `; ${path} has ${total} records`}` });
@@ -201,7 +199,5 @@ export async function checkAnswer(
     if (isReached) note(reachable);
     const check = error.kind === 'quota' ? 'quota' : isReached ? 'key' : 'source';
     note({ check, ok: false, found: error.message, next: error.next });
-  } finally {
-    await client.close();
   }
 }

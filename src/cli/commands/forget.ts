@@ -7,7 +7,6 @@ import { isKind, SluiceError } from '../../errors.ts';
 import { PUSH_TARGETS } from '../../push/targets.ts';
 import { count, plural } from '../../service/format.ts';
 import { isObject } from '../../source/answers/json.ts';
-import { openClient } from '../../source/client.ts';
 import type { Database, Transaction } from '../../warehouse/database/database.ts';
 import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source-lock.ts';
 import {
@@ -18,19 +17,14 @@ import {
   lastErased,
   writeReceipt,
 } from '../../warehouse/erasure/erase-row.ts';
-import {
-  findMentions,
-  findReferences,
-  type RecordState,
-  readCopies,
-  readRecordState,
-} from '../../warehouse/erasure/traces.ts';
+import { findMentions, findReferences, readCopies, readRecordState } from '../../warehouse/erasure/traces.ts';
 import { readTraits } from '../../warehouse/ledgers/traits.ts';
 import { storedKey, type Table } from '../../warehouse/rows/tables.ts';
-import { createWaitNote, momentWithZone } from '../output/moments.ts';
+import { momentWithZone } from '../output/moments.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
+import { withClient } from '../run/source-client.ts';
 import { type Cli, NO_WAIT, newCommand, type Outcome, type Session, selectResources } from '../session/session.ts';
-import { isOpen, type OpenSource, openLedger, recognise, underLock } from '../session/source-settings.ts';
+import { isOpen, type OpenSource, recognise, underLock } from '../session/source-settings.ts';
 
 const EXAMPLES = `sluice forget customers 17 --dry-run   what would be erased
 sluice forget customers 17             erase it, once the source does not show it any more`;
@@ -52,7 +46,7 @@ export function forgetCommand(cli: Cli): Command {
     .action(cli.action({ source: true }, forget));
 }
 
-async function forget(session: Session, name: string, key: string, options: Options): Promise<Outcome> {
+async function forget(session: Session, name: string, given: string, options: Options): Promise<Outcome> {
   const { terminal, settings, jobs } = session;
   const { dryRun = false } = options;
   selectResources(jobs, [name]);
@@ -60,45 +54,48 @@ async function forget(session: Session, name: string, key: string, options: Opti
   const source = settings.sources.find(isOpen) as OpenSource;
   const database = await openMigrated(session);
   await recognise(database, source);
-  const forgotten = await withLocks(database, sourceName, name, () =>
-    eraseRecord({ session, database, source, name, job: jobs.get(name) as Job, key, noWait: !options.wait, dryRun }),
-  );
-  const { receipt, erasedBefore, refersTo, mentions } = forgotten;
-  terminal.show(
-    {
-      source: sourceName,
-      resource: name,
-      dryRun,
-      receipt: dryRun ? null : receipt,
-      counts: receipt?.counts ?? {},
-      erasedBefore,
-      refersTo,
-      mentions,
-    },
-    () => describe(forgotten, { record: `${name} ${key}`, dryRun, timeZone: settings.timeZone }),
-  );
+  const job = jobs.get(name) as Job;
+  const place = { source: sourceName, resource: name };
+  const erased = await withLocks(database, place, async () => {
+    const { table } = await openResource(database, { source: sourceName, name, job, schema: source.schema });
+    const record = { session, database, source, place, job, table, key: storedKey(table, given) };
+    return eraseRecord(record, { noWait: !options.wait, dryRun });
+  });
+  const { receipt, erasedBefore, refersTo, mentions } = erased;
+  const counts = receipt?.counts ?? {};
+  const document = { ...place, dryRun, receipt: dryRun ? null : receipt, counts, erasedBefore, refersTo, mentions };
+  terminal.show(document, () => describe(erased, `${name} ${given}`, dryRun, settings.timeZone));
   return 0;
 }
 
 /** Nobody may read the list or push to it meanwhile: a reading holds rows in memory, and a push lines. */
-async function withLocks<T>(database: Database, source: string, name: string, work: () => Promise<T>): Promise<T> {
+async function withLocks<T>(
+  database: Database,
+  { source, resource }: Erasure['place'],
+  work: () => Promise<T>,
+): Promise<T> {
   const reading = await acquireSourceLock(database, source, 'forget', { waitMs: LOCK_WAIT_MS });
   return underLock(reading, 'reading the source, so nothing was erased', async () => {
-    const pushing = await acquireSourceLock(database, `${source}, push of ${name}`);
-    return underLock(pushing, `pushing ${name}, so nothing was erased`, work);
+    const pushing = await acquireSourceLock(database, `${source}, push of ${resource}`);
+    return underLock(pushing, `pushing ${resource}, so nothing was erased`, work);
   });
 }
 
 function describe(
-  { receipt, erasedBefore, refersTo, mentions }: Forgotten,
-  { record, dryRun, timeZone }: { record: string; dryRun: boolean; timeZone: string },
+  { receipt, erasedBefore, refersTo, mentions }: Awaited<ReturnType<typeof eraseRecord>>,
+  record: string,
+  dryRun: boolean,
+  timeZone: string,
 ): string {
   const before = erasedBefore === null ? '' : ` It was erased at ${momentWithZone(erasedBefore, timeZone)}.`;
-  const tables = Object.entries(receipt?.counts ?? {}).map(([table, rows]) => `  ${table}  ${count(rows)}`);
-  const done = dryRun ? `Would erase ${record}, in rows of:` : `Erased ${record}, in rows of:`;
   return [
-    ...(receipt ? [done, ...tables] : [`Nothing is stored of ${record} any more.${before}`]),
-    ...(receipt && !dryRun ? [`Receipt ${receipt.id} in sluice.erasures: ${receipt.keyHash}`] : []),
+    ...(receipt
+      ? [
+          `${dryRun ? 'Would erase' : 'Erased'} ${record}, in rows of:`,
+          ...Object.entries(receipt.counts).map(([table, rows]) => `  ${table}  ${count(rows)}`),
+          ...(dryRun ? [] : [`Receipt ${receipt.id} in sluice.erasures: ${receipt.keyHash}`]),
+        ]
+      : [`Nothing is stored of ${record} any more.${before}`]),
     ...(refersTo.length > 0 ? ['', 'These rows refer to it and were kept:'] : []),
     ...refersTo.map(
       ({ resource, rows, keys }) =>
@@ -110,43 +107,44 @@ function describe(
   ].join('\n');
 }
 
-type Forgotten = Awaited<ReturnType<typeof eraseRecord>>;
+/** The record to erase, and where it is stored. */
+interface Erasure {
+  readonly session: Session;
+  readonly database: Database;
+  readonly source: OpenSource;
+  readonly place: { readonly source: string; readonly resource: string };
+  readonly job: Job;
+  readonly table: Table;
+  readonly key: string;
+}
 
 /** Erases a record that its source does not show any more. With `dryRun` nothing is changed, and the receipt says what would be erased. */
-async function eraseRecord(request: ForgetRequest) {
-  const { database, source, name, job, dryRun } = request;
+async function eraseRecord(record: Erasure, { noWait, dryRun }: { noWait: boolean; dryRun: boolean }) {
+  const { database, source, place, table, key } = record;
   const { kysely } = database;
-  const place = { source: source.name, resource: name };
-  const { table } = await openResource(database, { ...place, name, job, schema: source.schema });
-  const key = storedKey(table, request.key);
+  const { schema } = source;
+  const { resource } = place;
   const marks = marksOf(await readCopies(kysely, table, place, key));
   const erasedBefore = await lastErased(kysely, place, key);
-  await checkGone({ ...request, key }, await readRecordState(kysely, table, place, key));
-  const receipt = await inTransaction(request, async tx => {
-    const counts = await eraseAll(tx, { ...request, key }, table, marks);
+  await checkGone(record, noWait);
+  const receipt = await inTransaction(database, dryRun, async tx => {
+    const counts = await eraseAll(tx, record, marks);
     if (Object.keys(counts).length > 0) return writeReceipt(tx, place, { key, counts, by: whoRuns() });
     if (erasedBefore !== null) return null;
-    throw new SluiceError('usage', `Nothing is stored of ${name} ${key}.`, {
-      next: `A key is the id, or what "select * from ${name}" shows as _key.`,
+    throw new SluiceError('usage', `Nothing is stored of ${resource} ${key}.`, {
+      next: `A key is the id, or what "select * from ${resource}" shows as _key.`,
     });
   });
-  const { schema } = source;
   return {
     // Null if nothing was stored any more: it was erased before.
     receipt,
     erasedBefore,
-    refersTo: await findReferences(kysely, { schema, column: `${name.replace(/s$/, '')}_id`, id: key }),
+    refersTo: await findReferences(kysely, { schema, column: `${resource.replace(/s$/, '')}_id`, id: key }),
     mentions: dryRun ? [] : await findMentions(kysely, { source: source.name, schema, texts: marks.contacts }),
   };
 }
 
-async function eraseAll(
-  tx: Transaction,
-  { session, source, name, job, key }: ForgetRequest,
-  table: Table,
-  marks: Marks,
-): Promise<Counts> {
-  const place = { source: source.name, resource: name };
+async function eraseAll(tx: Transaction, { session, place, job, table, key }: Erasure, marks: Marks): Promise<Counts> {
   const counts = await eraseRow(tx, table, place, key);
   // Resources that can be pushed and not listed.
   const unlisted = Object.keys(PUSH_TARGETS).filter(target => !session.jobs.has(target));
@@ -160,16 +158,16 @@ async function eraseAll(
 
 /** Runs `work` in a transaction, which a dry run rolls back. */
 async function inTransaction<T>(
-  { database, dryRun }: ForgetRequest,
+  database: Database,
+  dryRun: boolean,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  if (!dryRun) return database.transaction(work);
   let result: { value: T } | undefined;
   const undo = new Error('dry run');
   await database
     .transaction(async tx => {
       result = { value: await work(tx) };
-      throw undo;
+      if (dryRun) throw undo;
     })
     .catch((error: unknown) => {
       if (error !== undo) throw error;
@@ -186,58 +184,45 @@ function whoRuns(): string {
   }
 }
 
-interface ForgetRequest {
-  readonly session: Session;
-  readonly database: Database;
-  readonly source: OpenSource;
-  readonly name: string;
-  readonly job: Job;
-  readonly key: string;
-  readonly noWait: boolean;
-  readonly dryRun: boolean;
-}
-
 /** Throws the kind `failed` while the source shows the record: the next reading would bring it back. */
-async function checkGone(request: ForgetRequest, state: RecordState): Promise<void> {
-  const { database, source, name, key } = request;
-  const answer = await askAddress(request);
+async function checkGone(record: Erasure, noWait: boolean): Promise<void> {
+  const { database, table, place, key } = record;
+  const { source, resource } = place;
+  const state = await readRecordState(database.kysely, table, place, key);
+  const answer = await askAddress(record, noWait);
   // The addresses were seen to answer for deleted records as well, or to deny others, so that only the list tells.
-  const isKnownToLie = (await readTraits(database.kysely, source.name)).some(
-    ({ resource, trait, value }) => resource === name && trait === 'address' && value === 'no 404',
+  const isKnownToLie = (await readTraits(database.kysely, source)).some(
+    each => each.resource === resource && each.trait === 'address' && each.value === 'no 404',
   );
   if (answer === 'deleted' || (answer === '404' && !isKnownToLie)) return;
-  if (answer === 'shown' && !isKnownToLie) {
-    throw new SluiceError('failed', `The source still shows ${name} ${key}, so nothing was erased.`, {
+  if (answer === 'shown' && !isKnownToLie)
+    throw new SluiceError('failed', `The source still shows ${resource} ${key}, so nothing was erased.`, {
       next: 'Delete the record at the source, then run this command again.',
     });
-  }
   if ((!state.isStored || state.isMissing) && !state.isQuarantined) return;
-  throw new SluiceError('failed', `The last reading of ${name} still showed ${key}, so nothing was erased.`, {
-    next: `Delete the record at the source, run "sluice sync ${name} --full", then run this command again.`,
+  throw new SluiceError('failed', `The last reading of ${resource} still showed ${key}, so nothing was erased.`, {
+    next: `Delete the record at the source, run "sluice sync ${resource} --full", then run this command again.`,
   });
 }
 
 /** Asks the record's own address, where its list has such; `unknown`: it has none, or it says nothing of the record. */
-async function askAddress(request: ForgetRequest): Promise<'404' | 'deleted' | 'shown' | 'unknown'> {
-  const { session, database, source, name, job, key, noWait } = request;
-  const { terminal, clock, log, signal } = session;
+async function askAddress(
+  { session, database, source, place, job, key }: Erasure,
+  noWait: boolean,
+): Promise<'404' | 'deleted' | 'shown' | 'unknown'> {
   const slicing = slicingOf(job, 'one');
   if (!slicing) return 'unknown';
-  const { settings } = source;
-  const note = createWaitNote(terminal, clock, 'forget', source.timeZone);
-  const budget = openLedger(database, source.name, settings);
-  const client = openClient({ ...settings, ...note, budget, noWait, clock, log });
+  // The ledger of requests must not name what is being erased.
+  const context = { lane: 'live', purpose: `forget ${place.resource}`, signal: session.signal } as const;
+  const path = slicing.path.replace('{key}', encodeURIComponent(key));
   try {
-    // The ledger of requests must not name what is being erased.
-    const context = { lane: 'live', purpose: `forget ${name}`, signal } as const;
-    const answer = await client.get(slicing.path.replace('{key}', encodeURIComponent(key)), context);
+    const given = { database, name: source.name, settings: source.settings, noWait, waitsAs: 'forget' };
+    const answer = await withClient(session, given, client => client.get(path, context));
     if (answer.kind === 'gone' && answer.instead === undefined) return '404';
     return answer.kind === 'one' && deletionMark(answer.record) === null ? 'shown' : 'deleted';
   } catch (error) {
     if (isKind(error, 'refused') && error.status !== 403) return 'unknown';
     throw error;
-  } finally {
-    await client.close();
   }
 }
 

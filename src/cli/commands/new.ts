@@ -4,10 +4,9 @@ import type { Command } from 'commander';
 import { capitalized, SluiceError } from '../../errors.ts';
 import { isObject } from '../../source/answers/json.ts';
 import { BadValue, dateText, decimalText, integerText, stampText } from '../../source/answers/values.ts';
-import { openClient } from '../../source/client.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
+import { withClient } from '../run/source-client.ts';
 import { type Cli, newCommand, type Session } from '../session/session.ts';
-import { openLedger } from '../session/source-settings.ts';
 
 export function newResourceCommand(cli: Cli): Command {
   return newCommand(
@@ -36,9 +35,8 @@ async function begin(session: Session, path: string): Promise<0> {
       });
   const rows = await readPage(session, name, path);
   const { fields, nested, odd } = sampleFields(rows);
-  const resource: NewResource = { name, path, fields: fields.filter(field => field.name !== 'id') };
   const file = `jobs/${name}.ts`;
-  writeFileSync(join(folder, file), jobFile(resource), { flag: 'wx' });
+  writeFileSync(join(folder, file), jobFile(name, path, fields), { flag: 'wx' });
   const kept = [...nested, ...odd];
   terminal.show({ resource: name, rows: rows.length, fields, kept, files: [file] }, () =>
     [
@@ -62,30 +60,20 @@ function nameOf(path: string): string {
 }
 
 async function readPage(session: Session, name: string, path: string): Promise<readonly unknown[]> {
-  const { settings, clock, log, signal } = session;
-  const { source, sourceName } = settings;
+  const { source, sourceName } = session.settings;
   if (!source) throw new SluiceError('configuration', 'No source is set.', { next: 'Set it: sluice init' });
   const database = await openMigrated(session);
-  const budget = openLedger(database, sourceName, source);
-  const client = openClient({ ...source, budget, noWait: true, clock, log });
-  try {
-    const context = { lane: 'live' as const, purpose: `new ${name}`, signal };
-    const answer = await client.list(path, {}, { page: 1, limit: SAMPLE_ROWS }, context);
-    if (answer.kind === 'rows' && answer.rows.length > 0) return answer.rows;
-    throw new SluiceError('failed', `${path} shows no rows, so its fields are not known.`, {
-      next: 'Check the path, or begin with a copy of jobs/orders.ts, which keeps each row whole.',
-    });
-  } finally {
-    await client.close();
-  }
+  const context = { lane: 'live', purpose: `new ${name}`, signal: session.signal } as const;
+  const answer = await withClient(session, { database, name: sourceName, settings: source, noWait: true }, client =>
+    client.list(path, {}, { page: 1, limit: SAMPLE_ROWS }, context),
+  );
+  if (answer.kind === 'rows' && answer.rows.length > 0) return answer.rows;
+  throw new SluiceError('failed', `${path} shows no rows, so its fields are not known.`, {
+    next: 'Check the path, or begin with a copy of jobs/orders.ts, which keeps each row whole.',
+  });
 }
 
 type FieldType = 'integer' | 'decimal' | 'date' | 'timestamp' | 'text';
-
-interface SampledField {
-  readonly name: string;
-  readonly type: FieldType;
-}
 
 const PLAIN = /^[a-z_][a-z0-9_]{0,62}$/;
 const DIGITS = /^-?\d/;
@@ -130,17 +118,11 @@ function reads(read: (value: unknown) => string | null, value: unknown): boolean
   }
 }
 
-interface NewResource {
-  readonly name: string;
-  readonly path: string;
-  /** Without the key. */
-  readonly fields: readonly SampledField[];
-}
-
 const imported = (what: string, from: string): string => `import ${what} from '${from}';`;
 
 /** The job of the list: `jobs/<name>.ts`. */
-function jobFile({ name, path, fields }: NewResource): string {
+function jobFile(name: string, path: string, sampled: readonly { name: string; type: FieldType }[]): string {
+  const fields = sampled.filter(field => field.name !== 'id');
   const types = [...new Set(['integer', ...fields.map(({ type }) => type)])].sort();
   return `${imported('{ z }', 'zod')}
 ${imported(`{ defineJob, idRange, ${types.join(', ')} }`, '../src/engine/job.ts')}
@@ -151,10 +133,8 @@ export default defineJob({
   key: 'id',
   record: z.object({
     id: integer('The id at the source; null if it gives none.'),
-${fields.map(field => `    ${field.name}: ${field.type}('${wordsOf(field.name)}.'),\n`).join('')}  }),
+${fields.map(field => `    ${field.name}: ${field.type}('${capitalized(field.name.replaceAll('_', ' '))}.'),\n`).join('')}  }),
   slicings: [idRange()],
 });
 `;
 }
-
-const wordsOf = (name: string): string => capitalized(name.replaceAll('_', ' '));

@@ -12,11 +12,10 @@ import { createTicks, startSchedule } from '../../service/schedule/schedule.ts';
 import { startWakeUps, wakeUp } from '../../service/schedule/wake-ups.ts';
 import { openService } from '../../service/service.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { findPowers, POWERS_NEXT } from '../../warehouse/reports/server.ts';
 import { applyMigrations, listPending } from '../run/pending-migrations.ts';
 import { limitConnections } from '../run/read-source.ts';
 import { readTargets, TARGET_NEXT } from '../run/targets.ts';
-import { describeShared, describeTls, SHARED_NEXT, TLS_NEXT } from '../session/check-settings.ts';
+import { describePowers, describeShared, describeTls } from '../session/check-settings.ts';
 import { type Cli, newCommand, type Session } from '../session/session.ts';
 import {
   agendaRules,
@@ -41,8 +40,8 @@ async function start(session: Session): Promise<0> {
   refuseUnprotectedHost(settings.host, settings.token);
   const sources = settings.sources.filter(isOpen);
   const database = await session.openDatabase({ name: serviceName(session) });
-  const unprotected = describeTls(database.url);
-  if (unprotected !== null) log.warn(`${unprotected}. ${TLS_NEXT}`);
+  const warn = ({ found, next }: { found: string; next: string }) => log.warn(`${found}. ${next}`);
+  describeTls(database.url).forEach(warn);
   const atOnce = await limitConnections(database, sources.length);
   const applied = await applyMigrations(session, database).catch((error: unknown) => {
     if (draining.aborted && isKind(error, 'stopped')) return null;
@@ -54,23 +53,19 @@ async function start(session: Session): Promise<0> {
   }
   if (applied.length > 0) log.info({ applied }, 'migrations applied');
   await checkSources(database, sources, log);
-  const powers = settings.databaseUrl ? await findPowers(database) : null;
-  if (powers !== null) log.warn(`${powers}. ${POWERS_NEXT}`);
-  for (const shared of describeShared(sources)) log.warn(`${shared}. ${SHARED_NEXT}`);
-  for (const source of sources) await logTargets(session, database, source);
+  if (settings.databaseUrl) (await describePowers(database)).forEach(warn);
+  describeShared(sources).forEach(warn);
+  for (const source of sources)
+    for (const { text, feasible } of await readTargets(database, source, jobs))
+      if (feasible === false) log.warn({ source: source.name }, `target: ${text}. ${TARGET_NEXT}`);
+      else log.info({ source: source.name }, `target: ${text}`);
   const closing: (() => Promise<void>)[] = [];
   // The list is closed even if a later part fails to start: an open connection would keep the process alive.
   try {
     await startParts(session, database, sources, atOnce, closing);
-    log.info(
-      {
-        sources: sources.map(({ name }) => name),
-        resources: [...jobs.keys()],
-        readings: atOnce,
-        database: database.place,
-      },
-      'sluice is running',
-    );
+    const resources = [...jobs.keys()];
+    const facts = { sources: sources.map(({ name }) => name), resources, readings: atOnce, database: database.place };
+    log.info(facts, 'sluice is running');
     await aborted(draining);
     log.info('stopping; work in progress is finished first');
   } finally {
@@ -78,14 +73,6 @@ async function start(session: Session): Promise<0> {
   }
   log.info('sluice has stopped; everything read so far is kept');
   return 0;
-}
-
-async function logTargets({ jobs, log }: Session, database: Database, source: OpenSource): Promise<void> {
-  for (const { text, feasible } of await readTargets(database, source, jobs)) {
-    const facts = { source: source.name };
-    if (feasible === false) log.warn(facts, `target: ${text}. ${TARGET_NEXT}`);
-    else log.info(facts, `target: ${text}`);
-  }
 }
 
 /** Starts the parts of the service and adds to `closing` what stops them, in reverse order. */

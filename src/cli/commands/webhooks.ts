@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { SourceSettings } from '../../config/config.ts';
 import { SluiceError } from '../../errors.ts';
-import { openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import {
   isRegistered,
@@ -12,11 +11,12 @@ import {
   renewSecret,
   type Webhook,
 } from '../../warehouse/ledgers/receivers.ts';
-import { createWaitNote, momentWithZone } from '../output/moments.ts';
+import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { hasBookkeeping, openMigrated } from '../run/pending-migrations.ts';
+import { withClient } from '../run/source-client.ts';
 import { type Cli, NO_WAIT, newCommand, type Session } from '../session/session.ts';
-import { isServiceRunning, openLedger } from '../session/source-settings.ts';
+import { isServiceRunning } from '../session/source-settings.ts';
 
 const PATH = '/api/v2/webhooks';
 const CANNOT_UNREGISTER =
@@ -78,8 +78,7 @@ async function registerAddress(session: Session, options: Options): Promise<0> {
   const url = addressOf(base, secret);
   const registered = options.again === true || !(await isRegistered(database.kysely, name, base));
   if (registered) {
-    const source = settings.source as SourceSettings;
-    await post(session, database, { name, source, body: { url, events }, noWait: !options.wait });
+    await post(session, database, { body: { url, events }, noWait: !options.wait });
     await noteWebhook(database.kysely, name, base, events);
   }
   const running = await isServiceRunning(database, name);
@@ -104,42 +103,37 @@ const addressLines = (url: string, events: readonly string[]): string[] => [
 ];
 
 async function post(
-  { terminal, clock, log, signal }: Session,
+  session: Session,
   database: Database,
-  sent: { name: string; source: SourceSettings; body: { url: string; events: string[] }; noWait: boolean },
+  { body, noWait }: { body: { url: string; events: string[] }; noWait: boolean },
 ): Promise<void> {
-  const { name, source, body, noWait } = sent;
-  const note = createWaitNote(terminal, clock, 'webhooks register', source.timeZone);
-  const client = openClient({ ...source, ...note, budget: openLedger(database, name, source), noWait, clock, log });
-  try {
-    const context = { lane: 'live', purpose: 'webhooks register', signal } as const;
-    const answer = await client.request({ method: 'POST', path: PATH, body }, context);
-    if (answer.kind === 'gone')
-      throw new SluiceError('refused', `This source has no ${PATH}.`, {
-        next: 'Nothing is lost: the schedule finds every change.',
-      });
-  } finally {
-    await client.close();
-  }
+  const { sourceName: name, source } = session.settings;
+  const waitsAs = 'webhooks register';
+  const context = { lane: 'live', purpose: waitsAs, signal: session.signal } as const;
+  const given = { database, name, settings: source as SourceSettings, noWait, waitsAs };
+  const answer = await withClient(session, given, client =>
+    client.request({ method: 'POST', path: PATH, body }, context),
+  );
+  if (answer.kind === 'gone')
+    throw new SluiceError('refused', `This source has no ${PATH}.`, {
+      next: 'Nothing is lost: the schedule finds every change.',
+    });
 }
 
 async function listAddresses(session: Session): Promise<0> {
   const { terminal, settings } = session;
   const database = await session.openDatabase();
   const known = await hasBookkeeping(session, database);
-  const webhooks: (Webhook & { source: string; timeZone: string })[] = [];
+  const webhooks: (Webhook & { readonly source: string })[] = [];
+  const rows: string[][] = [];
   for (const { name: source, timeZone } of known ? settings.sources : [])
-    for (const webhook of await listWebhooks(database.kysely, source)) webhooks.push({ source, timeZone, ...webhook });
-  const document = webhooks.map(({ source, url, events, registeredAt }) => ({ source, url, events, registeredAt }));
-  terminal.show({ webhooks: document }, () => {
+    for (const { url, events, registeredAt } of await listWebhooks(database.kysely, source)) {
+      webhooks.push({ source, url, events, registeredAt });
+      rows.push([source, addressOf(url, '..'), events.join(', '), momentWithZone(registeredAt, timeZone)]);
+    }
+  terminal.show({ webhooks }, () => {
     if (webhooks.length === 0)
       return 'No address was registered from here. To register one: sluice webhooks register --url https://..';
-    const rows = webhooks.map(each => [
-      each.source,
-      addressOf(each.url, '..'),
-      each.events.join(', '),
-      momentWithZone(each.registeredAt, each.timeZone),
-    ]);
     return `${table(terminal.colors, ['source', 'address', 'events', 'registered'], rows)}\n\n${CANNOT_UNREGISTER}`;
   });
   return 0;

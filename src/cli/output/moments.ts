@@ -1,7 +1,6 @@
-import { type Clock, SECOND } from '../../clock.ts';
+import { SECOND } from '../../clock.ts';
 import { MOST_PAUSES } from '../../engine/agenda/plan.ts';
 import { durationText, moment } from '../../service/format.ts';
-import type { Terminal } from '../session/terminal.ts';
 
 /** A moment within a sentence: `2026-01-15 10:00:05 Europe/Vienna`. */
 export const momentWithZone = (at: number | string | null, timeZone: string): string =>
@@ -36,18 +35,3 @@ export const lagText = (lagMs: number): string =>
 /** `came`: what came instead of an answer. */
 export const retryText = (came: string, at: number, timeZone: string): string =>
   `${came}; next attempt at ${momentWithZone(at, timeZone)}`;
-
-/** Prints one line for each noticeable wait: why, and until when. */
-export function createWaitNote(terminal: Terminal, clock: Clock, name: string, timeZone: string) {
-  let until = 0;
-  const note = (waitMs: number, text: (at: number) => string) => {
-    const at = clock.now() + waitMs;
-    if (waitMs < NOTICED_MS || Math.abs(at - until) < SAME_WAIT_MS) return;
-    until = at;
-    terminal.note(`${name}: ${text(at)}`);
-  };
-  return {
-    onWait: (_lane: unknown, waitMs: number) => note(waitMs, at => limitText(at, timeZone)),
-    onRetry: (came: string, waitMs: number) => note(waitMs, at => retryText(came, at, timeZone)),
-  };
-}

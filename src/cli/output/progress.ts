@@ -17,45 +17,35 @@ interface Standing {
   readonly share: number | null;
 }
 
-export interface Progress {
-  readonly onEvent: (event: LoopEvent) => void;
-  update(standing: Standing): void;
-  /** `until`: epoch milliseconds. */
-  waiting(until: number): void;
-}
+export type Progress = ReturnType<ReturnType<typeof createProgress>['of']>;
 
 const LINE_EVERY_MS = 10 * SECOND;
 
 /** Bars on a terminal, otherwise a line every ten seconds. `stop` releases the terminal. */
-export function createProgress(options: { terminal: Terminal; clock: Clock }): {
+export function createProgress({ terminal, clock }: { terminal: Terminal; clock: Clock }) {
+  const shown = terminal.watched ? createBars() : createLines(terminal, clock);
   /** For one source. A `source` name precedes the resources; times are shown in `timeZone`. */
-  of(source: string | null, timeZone: string): Progress;
-  stop(): void;
-} {
-  const { clock } = options;
-  const shown = options.terminal.watched ? createBars() : createLines(options.terminal, clock);
-  const of = (source: string | null, timeZone: string): Progress => {
+  const of = (source: string | null, timeZone: string) => {
     const prefix = source === null ? '' : `${source} `;
     const update = (standing: Standing) => shown.update({ ...standing, resource: `${prefix}${standing.resource}` });
-    const waiting = (at: number) => shown.waiting(limitText(at, timeZone), prefix, at);
-    return {
-      update,
-      waiting,
-      onEvent(event) {
-        const at = clock.now() + ('waitMs' in event ? event.waitMs : 0);
-        if (event.kind === 'waiting') return waiting(at);
-        if (event.kind === 'crowded') return shown.note(`${prefix}${crowdedText(event.allowed, event.concurrency)}`);
-        if (event.kind === 'retrying') {
-          if (event.waitMs >= NOTICED_MS) shown.waiting(retryText(event.came, at, timeZone), prefix, at);
-          return;
-        }
-        const { task } = event;
-        if (event.kind === 'pausing') return shown.note(`${prefix}${task.resource.name}: ${pauseText(at, timeZone)}`);
-        const { rowsRead, requests } = task.counts;
-        update({ resource: task.resource.name, rows: rowsRead, requests, share: shareOf(task) });
-        if (event.kind === 'ended') shown.ended(`${prefix}${task.resource.name}`, event.state ?? 'done');
-      },
+    /** `until`: epoch milliseconds. */
+    const waiting = (until: number) => shown.waiting(limitText(until, timeZone), prefix, until);
+    const onEvent = (event: LoopEvent) => {
+      const at = clock.now() + ('waitMs' in event ? event.waitMs : 0);
+      if (event.kind === 'waiting') return waiting(at);
+      if (event.kind === 'crowded') return shown.note(`${prefix}${crowdedText(event.allowed, event.concurrency)}`);
+      if (event.kind === 'retrying') {
+        if (event.waitMs >= NOTICED_MS) shown.waiting(retryText(event.came, at, timeZone), prefix, at);
+        return;
+      }
+      const { task } = event;
+      const name = task.resource.name;
+      if (event.kind === 'pausing') return shown.note(`${prefix}${name}: ${pauseText(at, timeZone)}`);
+      const { rowsRead, requests } = task.counts;
+      update({ resource: name, rows: rowsRead, requests, share: shareOf(task) });
+      if (event.kind === 'ended') shown.ended(`${prefix}${name}`, event.state ?? 'done');
     };
+    return { update, waiting, onEvent };
   };
   return { of, stop: () => shown.stop() };
 }

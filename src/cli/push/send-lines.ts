@@ -12,8 +12,8 @@ import type { OrderRequest } from '../../service/orders/order-requests.ts';
 import { openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { endPush, readItems, startPush } from '../../warehouse/pushes/pushes.ts';
-import { createWaitNote } from '../output/moments.ts';
-import { readSource } from '../run/read-sources.ts';
+import { readEach } from '../run/read-sources.ts';
+import { createWaitNote } from '../run/source-client.ts';
 import type { Session } from '../session/session.ts';
 import { type OpenSource, openLedger } from '../session/source-settings.ts';
 import type { Terminal } from '../session/terminal.ts';
@@ -95,7 +95,7 @@ async function readBack(sending: Sending, range: Parameters<ReadBack>[0]): Promi
     range === 'newest'
       ? { resource: name, kind: 'sync', whole: await isShort(sending) }
       : { resource: name, kind: 'backfill', dateFrom: range.from, dateTo: range.to };
-  const results = await readSource(session, { database, source, noWait: !options.wait }, [request]);
+  const { results } = await readEach(session, { database, sources: [source], noWait: !options.wait }, [request]);
   const bad = results.find(({ order }) => order.state !== 'done');
   if (!bad) return;
   const why = bad.order.reason ?? `the order is ${bad.order.state}`;

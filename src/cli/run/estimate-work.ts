@@ -4,7 +4,7 @@ import { monthsHold } from '../../engine/agenda/closed-months.ts';
 import { type Job, slicingOf } from '../../engine/job.ts';
 import { openResource } from '../../engine/resource.ts';
 import { count, plural } from '../../service/format.ts';
-import { finishTime, paceOf } from '../../service/orders/order-cost.ts';
+import { finishTime, type Pace, paceOf } from '../../service/orders/order-cost.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { momentWithZone } from '../output/moments.ts';
@@ -20,74 +20,49 @@ export interface Work {
   readonly whole: boolean;
 }
 
-interface WorkEstimate {
-  readonly source: string;
-  /** `part`: what is left of the limit is spent where changes are likeliest. */
-  readonly reads: 'everything' | 'part';
-  readonly resources: readonly { readonly resource: string; readonly requests: number; readonly neverRead: number }[];
-  /** Requests that the known parts take. */
-  readonly requests: number;
-  /** Parts that were never read: their cost is not known. */
-  readonly neverRead: number;
-  /** Requests that may be sent now, of the limit. */
-  readonly free: number;
-  readonly limit: number;
-  /** Epoch milliseconds; null while a part was never read. */
-  readonly finishesAt: number | null;
-}
+type WorkEstimate = ReturnType<typeof summarise>;
 
 /** Without waiting, a request takes about this long: an answer, and its share of a commit. */
 const REQUEST_MS = SECOND / 2;
 
-/** Estimates from the bookkeeping alone; sends no request. */
+/** Estimates from the bookkeeping alone; sends no request. `database`: null while its tables are not up to date. */
 export async function estimateWork(
-  { jobs }: Pick<Session, 'jobs'>,
-  database: Database,
+  { jobs, clock }: Pick<Session, 'jobs' | 'clock'>,
+  database: Database | null,
   source: OpenSource,
   work: Work,
 ): Promise<WorkEstimate> {
   const { name, schema, limit, windowMs } = source;
-  const now = await databaseNow(database);
-  const resources: WorkEstimate['resources'][number][] = [];
-  const open = (named: string, job: Job) => openResource(database, { source: name, name: named, job, schema });
-  for (const resource of work.resources) {
-    const job = jobs.get(resource);
-    if (!job) continue;
+  const now = database ? await databaseNow(database) : clock.now();
+  const cost = async (resource: string) => {
+    if (!database) return { requests: 0, neverRead: 1 };
+    const open = (named: string, job: Job) => openResource(database, { source: name, name: named, job, schema });
+    const job = jobs.get(resource) as Job;
     const list = await open(resource, job);
     const summed = [...jobs].filter(([each]) => each in (slicingOf(job, 'month')?.sumsUp ?? {}));
     const others = await Promise.all(summed.map(each => open(...each)));
     const holds = !work.whole && monthsHold(list, others, now);
-    resources.push({
-      resource,
-      requests: rereadCost(list, Number.POSITIVE_INFINITY, holds),
-      neverRead: countUnread(list),
-    });
-  }
-  const usage = await openLedger(database, name, source.settings).usage();
-  const pace = paceOf(source, usage);
-  const facts = { hourly: (limit * HOUR) / windowMs, free: usage.free };
-  return summarise(name, resources, { ...pace, ...facts }, work, now);
+    return { requests: rereadCost(list, Number.POSITIVE_INFINITY, holds), neverRead: countUnread(list) };
+  };
+  const resources = [];
+  for (const resource of work.resources) resources.push({ resource, ...(await cost(resource)) });
+  const usage = database ? await openLedger(database, name, source.settings).usage() : null;
+  const facts = { ...paceOf(source, usage), hourly: (limit * HOUR) / windowMs, free: usage?.free ?? limit };
+  return summarise(name, resources, facts, work, now);
 }
-
-/** What nothing is known of yet. */
-const unknownWork = (source: OpenSource, work: Work, now: number): WorkEstimate => {
-  const { limit, windowMs } = source;
-  const resources = work.resources.map(resource => ({ resource, requests: 0, neverRead: 1 }));
-  const facts = { hourly: (limit * HOUR) / windowMs, free: limit, limit, windowMs, nextFreeAt: null };
-  return summarise(source.name, resources, facts, work, now);
-};
 
 export function summarise(
   source: string,
-  resources: WorkEstimate['resources'],
-  facts: { hourly: number; free: number; limit: number; windowMs: number; nextFreeAt: number | null },
+  resources: readonly { readonly resource: string; readonly requests: number; readonly neverRead: number }[],
+  facts: Pace & { readonly hourly: number; readonly free: number },
   { kind, whole }: Work,
   now: number,
-): WorkEstimate {
+) {
   const { free, limit } = facts;
   const all = resources.reduce((sum, each) => sum + each.requests, 0);
+  // Parts whose cost is not known. While there is one, a sync reads it before it decides.
   const neverRead = resources.reduce((sum, each) => sum + each.neverRead, 0);
-  // While a part was never read, a sync reads it before it decides.
+  // `part`: what is left of the limit is spent where changes are likeliest.
   const reads = kind === 'verify' || whole || neverRead > 0 || isAffordable(all, facts) ? 'everything' : 'part';
   const requests = reads === 'part' ? Math.min(all, free) : all;
   const waiting = requests - free;
@@ -113,23 +88,17 @@ export function estimateText(estimate: WorkEstimate, timeZone: string, most: num
 
 /** Prints what a sync or verification would cost; sends no request and changes nothing. */
 export async function showDryRun(session: Session, work: Work, most: number | null): Promise<0> {
-  const { terminal, settings, clock } = session;
+  const { terminal, settings } = session;
   const database = await session.openDatabase();
   const sources = settings.sources.filter(isOpen);
   const estimates: WorkEstimate[] = [];
   for (const source of sources) {
     const isReady = (await listPending(session, database, [source])).length === 0;
-    estimates.push(
-      isReady ? await estimateWork(session, database, source, work) : unknownWork(source, work, clock.now()),
-    );
+    estimates.push(await estimateWork(session, isReady ? database : null, source, work));
   }
   terminal.show({ dryRun: true, sources: estimates, ...(most === null ? {} : { maxRequests: most }) }, () => {
     const lines = estimates.map((estimate, index) => {
-      const rows = estimate.resources.map(({ resource, requests, neverRead }) => [
-        resource,
-        count(requests),
-        count(neverRead),
-      ]);
+      const rows = estimate.resources.map(each => [each.resource, count(each.requests), count(each.neverRead)]);
       const name = estimates.length > 1 ? [`Source ${estimate.source}`] : [];
       const drawn = table(terminal.colors, ['resource', 'requests', 'parts never read'], rows, { right: [1, 2] });
       return [...name, drawn, '', estimateText(estimate, sources[index]?.timeZone ?? 'UTC', most)].join('\n');

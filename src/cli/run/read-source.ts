@@ -1,4 +1,4 @@
-import pLimit, { type LimitFunction } from 'p-limit';
+import type { LimitFunction } from 'p-limit';
 import { withAnySignal } from '../../any-signal.ts';
 import type { Budget } from '../../budget/budget.ts';
 import { HOUR, MINUTE, SECOND, stopped } from '../../clock.ts';
@@ -41,7 +41,7 @@ interface Reading extends Pick<Session, 'terminal' | 'command' | 'clock' | 'sign
   readonly noWait: boolean;
   readonly progress: Progress;
   /** Limits how many sources are read at a time. A source that waits for its request limit lets the next one have its turn. */
-  readonly inTurn?: LimitFunction | undefined;
+  readonly inTurn: LimitFunction;
   /** Whether a service runs for this source. If so, the command also reads what its schedule asks for. */
   readonly isServiceRunning: () => Promise<boolean>;
   readonly openEngine: () => Promise<OpenEngine>;
@@ -54,24 +54,25 @@ interface Reading extends Pick<Session, 'terminal' | 'command' | 'clock' | 'sign
 export async function completeOrders(reading: Reading, requests: readonly OrderRequest[]): Promise<OrderResult[]> {
   const { database, source } = reading;
   const since = await databaseNow(database);
-  const placed: Order[] = [];
-  for (const request of requests) placed.push(await placeOrder(database, source, request));
-  await waitUntilEnded(reading, placed, since);
+  const complete = async (wanted: readonly OrderRequest[]) => {
+    const orders: Order[] = [];
+    for (const request of wanted) orders.push(await placeOrder(database, source, request));
+    await waitUntilEnded(reading, orders, since);
+    return orders;
+  };
+  const placed = await complete(requests);
 
   // An adopted sync counts what was proven soon after it was created; whoever syncs now also wants the changes since then.
   const old = placed.filter(order => order.kind === 'sync' && order.createdAt < since - HOUR);
   const ended = await readOrders(database.kysely, idsOf(old));
   const isStale = ({ resource }: OrderRequest) =>
     ended.some(order => order.resource === resource && order.state === 'done');
-  const fresh: Order[] = [];
-  for (const request of requests.filter(isStale)) fresh.push(await placeOrder(database, source, request));
-  await waitUntilEnded(reading, fresh, since);
+  const fresh = await complete(requests.filter(isStale));
 
   const last = idsOf(placed.map(order => fresh.find(other => other.resource === order.resource) ?? order));
   const work = await orderWork(database.kysely, last, since);
-  const orders = await readOrders(database.kysely, last);
   const results: OrderResult[] = [];
-  for (const order of orders) {
+  for (const order of await readOrders(database.kysely, last)) {
     const progress = await orderProgress(database.kysely, order.id);
     results.push({ order, work: work.find(each => each.orderId === order.id), progress });
   }
@@ -81,7 +82,7 @@ export async function completeOrders(reading: Reading, requests: readonly OrderR
 const idsOf = (orders: readonly Order[]): string[] => orders.map(order => order.id);
 
 async function waitUntilEnded(reading: Reading, orders: readonly Order[], since: number): Promise<void> {
-  const { terminal, clock, signal, database, inTurn = pLimit(1) } = reading;
+  const { terminal, clock, signal, database, inTurn } = reading;
   const ids = idsOf(orders);
   if (ids.length === 0) return;
   let isReported = false;
@@ -93,7 +94,7 @@ async function waitUntilEnded(reading: Reading, orders: readonly Order[], since:
     if (now.every(({ state, reason }) => state !== 'running' && (state !== 'waiting' || reason !== null))) return;
     // The loop returned early to give another source its turn, because the request limit holds this one up for over a minute.
     if (hasRead) await clock.sleep(MINUTE, signal);
-    hasRead = await inTurn(() => readOrdersHere({ ...reading, inTurn }, ids));
+    hasRead = await inTurn(() => readOrdersHere(reading, ids));
     if (hasRead) continue;
     if (!isReported) {
       const reader = await findReader(database, reading.source);
@@ -107,7 +108,7 @@ async function waitUntilEnded(reading: Reading, orders: readonly Order[], since:
 }
 
 /** Reads until nothing is due or another source gets its turn. False if another process reads this source. */
-async function readOrdersHere(reading: Reading & { inTurn: LimitFunction }, ids: readonly string[]): Promise<boolean> {
+async function readOrdersHere(reading: Reading, ids: readonly string[]): Promise<boolean> {
   const { signal, inTurn } = reading;
   if (signal.aborted) throw stopped(signal);
   const serves = {

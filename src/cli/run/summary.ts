@@ -1,3 +1,4 @@
+import { groupBy } from '../../engine/group-by.ts';
 import { explain } from '../../errors.ts';
 import { sourceOption } from '../../next-steps.ts';
 import { count, plural } from '../../service/format.ts';
@@ -52,14 +53,11 @@ export function summaryTable(session: Pick<Session, 'terminal'>, all: readonly O
 /** All its rows are new: those that were unchanged came twice, in parts that overlap. */
 const isFirst = ({ listed, new: inserted }: OrderSummary): boolean => listed !== null && inserted >= listed;
 
-/** What the columns of the table mean that are not empty. */
-function legend(all: readonly OrderSummary[]): string[] {
-  const some = (column: 'missing' | 'quarantined') => all.some(each => each[column] > 0);
-  return [
-    ...(some('missing') ? ['missing: no longer shown by the source; kept until their deletion is proven'] : []),
-    ...(some('quarantined') ? ['quarantined: cannot be stored; sluice quarantine shows why'] : []),
-  ];
-}
+/** What these columns of the table mean, where they are not empty. */
+const LEGEND = {
+  missing: 'no longer shown by the source; kept until their deletion is proven',
+  quarantined: 'cannot be stored; sluice quarantine shows why',
+};
 
 /** What is not proven of a list whose end nothing agrees with, and what to do if rows behind that end are gone. */
 export function endNote(
@@ -121,9 +119,10 @@ export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult
   const { terminal } = session;
   const resources = read.results.map(summarise);
   const error = failuresOf(resources, read.failed);
-  terminal.show({ resources, ...(error ? { error } : {}) }, () =>
-    [summaryTable(session, resources), ...legend(resources)].join('\n'),
-  );
+  terminal.show({ resources, ...(error ? { error } : {}) }, () => {
+    const columns = (['missing', 'quarantined'] as const).filter(column => resources.some(each => each[column] > 0));
+    return [summaryTable(session, resources), ...columns.map(each => `${each}: ${LEGEND[each]}`)].join('\n');
+  });
   if (terminal.json) return outcomeOf(error, read);
   const nameOf = resourceNames(resources);
   const unread = unreadLines(read.results);
@@ -133,7 +132,12 @@ export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult
   const notes = [
     ...unread,
     ...done.flatMap(each => (each.reason === null ? [] : [`${nameOf(each)}: ${each.reason}`])),
-    ...resources.flatMap(each => (each.replaced > 0 ? [`${nameOf(each)}: ${replacedNote(each)}`] : [])),
+    ...resources
+      .filter(({ replaced }) => replaced > 0)
+      .map(
+        each =>
+          `${nameOf(each)}: ${plural(each.replaced, 'row')} came with bytes that are invalid in the encoding of the answer; U+FFFD replaces them. To find rows with it: select * from ${each.resource} t where t::text like U&'%\\FFFD%'`,
+      ),
     ...done.flatMap(each => (each.end ? [endNote(nameOf(each), { ...each, end: each.end })] : [])),
     ...(error ? [terminal.noteColors.red(error.message)] : unread.length === 0 ? [equalNote] : []),
   ];
@@ -141,30 +145,20 @@ export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult
   return outcomeOf(error, read);
 }
 
-const replacedNote = ({ resource, replaced }: OrderSummary): string =>
-  `${plural(replaced, 'row')} came with bytes that are invalid in the encoding of the answer; U+FFFD replaces them. To find rows with it: select * from ${resource} t where t::text like U&'%\\FFFD%'`;
-
 /** What syncs that did not read everything left unread, and what that would cost; a line for each source. */
 function unreadLines(results: readonly OrderResult[]): string[] {
-  const bySource = new Map<string, OrderResult[]>();
-  for (const result of results) {
-    const { kind, state, reason, source } = result.order;
-    if (kind !== 'sync' || state !== 'done' || reason !== null || result.progress.proven >= result.progress.slices)
-      continue;
-    bySource.set(source, [...(bySource.get(source) ?? []), result]);
-  }
-  return [...bySource].map(([source, parts]) => {
+  const partial = results.filter(
+    ({ order: { kind, state, reason }, progress: { proven, slices } }) =>
+      kind === 'sync' && state === 'done' && reason === null && proven < slices,
+  );
+  return [...groupBy(partial, ({ order }) => order.source)].map(([source, parts]) => {
     const sum = (of: (progress: OrderResult['progress']) => number) =>
       parts.reduce((all, each) => all + of(each.progress), 0);
+    const unread = sum(({ slices, proven }) => slices - proven);
     const slices = sum(each => each.slices);
-    const unread = slices - sum(each => each.proven);
+    const left = sum(each => each.requestsLeft);
     const names = parts.map(each => each.order.resource).join(', ');
-    const cost = plural(
-      sum(each => each.requestsLeft),
-      'request',
-    );
-    const command = `sluice sync --full${sourceOption(source)}`;
-    return `Not read again, so not proven as of now: ${count(unread)} of ${plural(slices, 'part')} of ${names}. To read them too: ${command} (about ${cost}; waits as long as it takes)`;
+    return `Not read again, so not proven as of now: ${count(unread)} of ${plural(slices, 'part')} of ${names}. To read them too: sluice sync --full${sourceOption(source)} (about ${plural(left, 'request')}; waits as long as it takes)`;
   });
 }
 
@@ -173,10 +167,10 @@ const ONE_IN = 10;
 
 const SEE = 'See: sluice quarantine';
 
-type Leftover = Pick<OrderSummary, 'kind' | 'state' | 'read' | 'unreadable' | 'listed' | 'missing' | 'quarantined'>;
-
 /** Why a command fails although its order is done; to follow the resource's name. Null if it does not. */
-export function problemOf(order: Leftover): string | null {
+export function problemOf(
+  order: Pick<OrderSummary, 'kind' | 'state' | 'read' | 'unreadable' | 'listed' | 'missing' | 'quarantined'>,
+): string | null {
   const { kind, state, read, unreadable, listed, missing, quarantined } = order;
   if (state !== 'done') return null;
   // A list that is read in passes shows each record several times.

@@ -5,7 +5,9 @@ import { childShape } from '../../engine/records/parse-record.ts';
 import { plainName } from '../../engine/records/secret-names.ts';
 import { SluiceError } from '../../errors.ts';
 import { count } from '../../service/format.ts';
+import type { Queryable } from '../../warehouse/database/database.ts';
 import { plainHostOf } from '../../warehouse/database/pool.ts';
+import { findPowers, POWERS_NEXT } from '../../warehouse/reports/server.ts';
 import type { OpenSource } from './source-settings.ts';
 
 /** Throws the kind `configuration` if a field that must not be stored has a column: it would be stored. */
@@ -30,45 +32,45 @@ function columnsOf(job: Job): ReadonlySet<string> {
 
 /** Which file decides where the keys are sent: one sentence for each, none for addresses that the environment sets. */
 export function describeAddresses(sources: readonly SourceConfig[]): string[] {
-  const files = new Map<string, string[]>();
-  for (const { addressFile, settings } of sources)
-    if (addressFile !== null && settings !== null)
-      files.set(addressFile, [...(files.get(addressFile) ?? []), new URL(settings.url).origin]);
-  return [...files].map(([file, [first, ...others]]) =>
+  const fromFiles = sources.filter(({ addressFile, settings }) => addressFile !== null && settings !== null);
+  return [...groupBy(fromFiles, ({ addressFile }) => addressFile)].map(([file, [first, ...others]]) =>
     others.length === 0
-      ? `The address ${first} comes from ${file}`
+      ? `The address ${new URL(first?.settings?.url ?? '').origin} comes from ${file}`
       : `The addresses of ${others.length + 1} sources come from ${file}`,
   );
 }
 
-/** One sentence about a database that others on the network may listen to; null for any other. */
-export function describeTls(url: string): string | null {
-  const host = plainHostOf(url);
-  return host === null
-    ? null
-    : `DATABASE_URL leads to ${host} without requiring TLS, so others on the network may read the password and the data, and change them`;
+/** Something that works although it is unsafe or probably not intended. */
+interface Concern {
+  readonly found: string;
+  readonly next: string;
 }
 
-export const TLS_NEXT = 'Add sslmode=verify-full to DATABASE_URL. See docs/security.md, "TLS to the database".';
+/** A database that others on the network may listen to. */
+export function describeTls(url: string): Concern[] {
+  const host = plainHostOf(url);
+  if (host === null) return [];
+  const found = `DATABASE_URL leads to ${host} without requiring TLS, so others on the network may read the password and the data, and change them`;
+  return [{ found, next: 'Add sslmode=verify-full to DATABASE_URL. See docs/security.md, "TLS to the database".' }];
+}
 
-/** The sources that share a key, and those that also have one address, so that they are one installation under several names. One sentence for each. */
-export function describeShared(sources: readonly OpenSource[]): string[] {
+/** The sources that share a key, and those that also have one address, so that they are one installation under several names. */
+export function describeShared(sources: readonly OpenSource[]): Concern[] {
   const found: string[] = [];
   for (const sharing of groupBy(sources, ({ settings }) => settings.apiKey).values()) {
     if (sharing.length === 1) continue;
     // The ledger grants what the lowest limit in use allows.
     const limits = sharing.map(({ settings }) => settings.limit);
     const lowest = count(Math.min(...limits));
-    const limit = new Set(limits).size > 1 ? `, the lowest of theirs: ${lowest}` : ` of ${lowest}`;
-    const places = [...groupBy(sharing, ({ settings }) => new URL(settings.url).href.replace(/\/+$/, '')).values()];
-    for (const same of places.filter(({ length }) => length > 1))
-      found.push(
-        `${namesOf(same)} have the same address and key: each reads the same data, and they share one request limit${limit}`,
-      );
-    if (places.length > 1)
-      found.push(`${namesOf(sharing)} have the same key for different addresses: they share one request limit${limit}`);
+    const share = `they share one request limit${new Set(limits).size > 1 ? `, the lowest of theirs: ${lowest}` : ` of ${lowest}`}`;
+    const places = groupBy(sharing, ({ settings }) => new URL(settings.url).href.replace(/\/+$/, ''));
+    for (const same of places.values())
+      if (same.length > 1)
+        found.push(`${namesOf(same)} have the same address and key: each reads the same data, and ${share}`);
+    if (places.size > 1) found.push(`${namesOf(sharing)} have the same key for different addresses: ${share}`);
   }
-  return found;
+  const next = 'If this is not intended, correct url or api_key_from in the sources file.';
+  return found.map(each => ({ found: each, next }));
 }
 
 function namesOf(sources: readonly OpenSource[]): string {
@@ -76,4 +78,8 @@ function namesOf(sources: readonly OpenSource[]): string {
   return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
-export const SHARED_NEXT = 'If this is not intended, correct url or api_key_from in the sources file.';
+/** A login that may do more than the tables need. */
+export async function describePowers(database: Queryable): Promise<Concern[]> {
+  const found = await findPowers(database);
+  return found === null ? [] : [{ found, next: POWERS_NEXT }];
+}

@@ -4,11 +4,10 @@ import { hideSecrets } from '../../log.ts';
 import { isoTimes } from '../../service/iso-times.ts';
 import { visibleJson, visibleLines } from '../../visible-text.ts';
 
+const PAINTS = ['bold', 'dim', 'red', 'green', 'cyan'] as const;
+
 /** Colours do not nest. */
-export type Colors = Pick<
-  ReturnType<typeof pc.createColors>,
-  'isColorSupported' | 'bold' | 'dim' | 'red' | 'green' | 'cyan'
->;
+export type Colors = Pick<ReturnType<typeof pc.createColors>, 'isColorSupported' | (typeof PAINTS)[number]>;
 
 /** No colours, for files. */
 export const PLAIN: Colors = pc.createColors(false);
@@ -21,32 +20,9 @@ const CODE = '\x1b[';
 const MARK = `${CODE}${randomInt(1000, 10_000)};${randomInt(1000, 10_000)};`;
 
 /** A command's output: its result goes to stdout, everything else to stderr. */
-export interface Terminal {
-  /** The result is printed as one JSON document. */
-  readonly json: boolean;
-  /** stderr is a terminal, so progress bars can be drawn. */
-  readonly watched: boolean;
-  /** Columns of stdout; null if it is not a terminal, where no line need fit. */
-  readonly width: number | null;
-  /** For stdout. */
-  readonly colors: Colors;
-  /** For stderr. */
-  readonly noteColors: Colors;
-  /** Prints the result: the document with `--json`, otherwise the text. */
-  show(document: unknown, text: () => string): void;
-  /** Writes part of a streamed result, exactly, for programs read it too: its format makes text visible. Resolves when more can be written, with false once the reader is gone. */
-  write(text: string): Promise<boolean>;
-  /** Part of the result has been written. */
-  readonly begun: boolean;
-  note(line: string): void;
-  /** Replaces these values in everything written to stderr from now on. */
-  hide(secrets: readonly string[]): void;
-  readonly hidden: (text: string) => string;
-  /** Resolves when everything written has been handed to the operating system. */
-  flush(): Promise<void>;
-}
+export type Terminal = ReturnType<typeof createTerminal>;
 
-export function createTerminal(options: { json: boolean; color: boolean }): Terminal {
+export function createTerminal(options: { json: boolean; color: boolean }) {
   const { stdout, stderr } = process;
   let hidden = hideSecrets([]);
   let known: string[] = [];
@@ -66,30 +42,40 @@ export function createTerminal(options: { json: boolean; color: boolean }): Term
     options.color && !NO_COLOR && (forced ?? (stream.isTTY === true && TERM !== 'dumb'));
 
   return {
+    /** The result is printed as one JSON document. */
     json: options.json,
+    /** stderr is a terminal, so progress bars can be drawn. */
     watched: stderr.isTTY === true && process.env.TERM !== 'dumb',
+    /** Columns of stdout; null if it is not a terminal, where no line need fit. */
     width: stdout.isTTY ? Math.max(stdout.columns || 100, 60) : null,
+    /** For stdout. */
     colors: markedColors(colorful(stdout) && !options.json),
+    /** For stderr. */
     noteColors: markedColors(colorful(stderr)),
-    show(document, text) {
+    /** Prints the result: the document with `--json`, otherwise the text. */
+    show(document: unknown, text: () => string): void {
       stdout.write(`${options.json ? visibleJson(JSON.stringify(document, isoTimes, 2)) : toScreen(text())}\n`);
     },
-    async write(text) {
+    /** Writes part of a streamed result, exactly, for programs read it too: its format makes text visible. Resolves when more can be written, with false once the reader is gone. */
+    async write(text: string): Promise<boolean> {
       begun = true;
       if (closed) return false;
       await new Promise<void>(resolve => stdout.write(text.replaceAll(MARK, CODE), () => resolve()));
       return !closed;
     },
-    get begun() {
+    /** Part of the result has been written. */
+    get begun(): boolean {
       return begun;
     },
-    note: line => void stderr.write(`${toScreen(hidden(line))}\n`),
-    hide(secrets) {
+    note: (line: string): void => void stderr.write(`${toScreen(hidden(line))}\n`),
+    /** Replaces these values in everything written to stderr from now on. */
+    hide(secrets: readonly string[]): void {
       known = [...known, ...secrets];
       hidden = hideSecrets(known);
     },
-    hidden: text => hidden(text),
-    async flush() {
+    hidden: (text: string) => hidden(text),
+    /** Resolves when everything written has been handed to the operating system. */
+    async flush(): Promise<void> {
       for (const stream of [stdout, stderr])
         await new Promise<void>(resolve => (stream.destroyed ? resolve() : stream.write('', () => resolve())));
     },
@@ -97,17 +83,12 @@ export function createTerminal(options: { json: boolean; color: boolean }): Term
 }
 
 function markedColors(enabled: boolean): Colors {
-  const { isColorSupported, bold, dim, red, green, cyan } = pc.createColors(enabled);
-  const marked = (paint: (text: string) => string) => (text: unknown) =>
-    paint(visibleLines(String(text))).replaceAll(CODE, MARK);
-  return {
-    isColorSupported,
-    bold: marked(bold),
-    dim: marked(dim),
-    red: marked(red),
-    green: marked(green),
-    cyan: marked(cyan),
-  };
+  const colors = pc.createColors(enabled);
+  const marked = PAINTS.map(name => [
+    name,
+    (text: unknown) => colors[name](visibleLines(String(text))).replaceAll(CODE, MARK),
+  ]);
+  return { ...colors, ...Object.fromEntries(marked) };
 }
 
 /** Nothing but our own colours reaches a terminal as a code. */
