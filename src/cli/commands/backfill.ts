@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { HOUR } from '../../clock.ts';
+import type { SourceConfig } from '../../config/config.ts';
 import { SluiceError } from '../../errors.ts';
 import { count, moment, plural } from '../../service/format.ts';
 import {
@@ -12,14 +13,7 @@ import {
   UNREAD,
 } from '../../service/orders/order-cost.ts';
 import { parseRange, type Range, rangeText } from '../../service/orders/order-range.ts';
-import {
-  allows,
-  CHANGES,
-  changeOrder,
-  type OrderChange,
-  type OrderRequest,
-  placeOrder,
-} from '../../service/orders/order-requests.ts';
+import { allows, CHANGES, changeOrder, type OrderChange, placeOrder } from '../../service/orders/order-requests.ts';
 import { wakeUp } from '../../service/schedule/wake-ups.ts';
 import { shownOrderState } from '../../service/status/source-state.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -88,23 +82,31 @@ async function backfill(session: Session, resource: string, options: Options): P
   void session.settings.sourceName;
   const range = parseRange(session.jobs, resource, options);
   if (options.dryRun) return dryRun(session, resource, range);
+  if (options.detach) return detach(session, resource, range);
   const request = { resource, kind: 'backfill' as const, dateFrom: range.from, dateTo: range.to };
-  if (options.detach) return detach(session, request, range);
   return showSummary(session, await readSources(session, [request], { noWait: !options.wait }));
 }
 
-async function detach(session: Session, request: OrderRequest, range: Range): Promise<0> {
-  const { sourceName } = session.settings;
-  const { resource } = request;
+async function detach(session: Session, resource: string, range: Range): Promise<0> {
   const database = await openMigrated(session);
-  const order = await placeOrder(database, sourceName, request);
-  await wakeUp(database, sourceName);
-  const service = await isServiceRunning(database, sourceName);
-  const document = { order: Number(order.id), resource, ...range, state: order.state, service };
+  const document = await orderBackfill(database, session.settings.sourceName, resource, range);
+  const { order, service } = document;
   const reader = service ? 'The running service will read it.' : 'No service is running; start one: sluice start.';
-  session.terminal.show(document, () => `Order ${order.id} is created. ${reader} Progress: sluice backfill list`);
+  session.terminal.show(document, () => `Order ${order} is created. ${reader} Progress: sluice backfill list`);
   return 0;
 }
+
+/** Leaves a backfill to the service. `service`: whether one runs. */
+export async function orderBackfill(database: Database, source: string, resource: string, range: Range) {
+  const request = { resource, kind: 'backfill', dateFrom: range.from, dateTo: range.to } as const;
+  const { id, state } = await placeOrder(database, source, request);
+  await wakeUp(database, source);
+  return { order: Number(id), resource, ...range, state, service: await isServiceRunning(database, source) };
+}
+
+/** How long so many requests take at the request limit, to two digits. */
+export const hoursOf = (requests: number, { limit = 1, windowMs = HOUR }: Partial<SourceConfig> = {}): number =>
+  Math.round((requests / limit) * (windowMs / HOUR) * 100) / 100;
 
 const MOST_LINES = 40;
 
@@ -112,23 +114,13 @@ const MOST_LINES = 40;
 async function dryRun(session: Session, resource: string, range: Range): Promise<0> {
   const { terminal, settings } = session;
   const { parts, neverRead, rows, requests } = await estimate(session, resource, range);
-  const { limit = 1, windowMs = HOUR } = settings.sources[0] ?? {};
-  const hours = (requests / limit) * (windowMs / HOUR);
-  const document = {
-    resource,
-    ...range,
-    slices: parts,
-    total: { slices: parts.length, neverRead, rows, requests, hours: Math.round(hours * 100) / 100 },
-  };
-  terminal.show(document, () => {
-    const lines = parts
-      .slice(0, MOST_LINES)
-      .map(part => [
-        part.slice,
-        part.provenAt === null ? 'never read' : moment(part.provenAt, settings.timeZone),
-        part.rows === null ? '?' : count(part.rows),
-        part.requests === null ? '?' : count(part.requests),
-      ]);
+  const total = { slices: parts.length, neverRead, rows, requests, hours: hoursOf(requests, settings.sources[0]) };
+  terminal.show({ resource, ...range, slices: parts, total }, () => {
+    const known = (value: number | null) => (value === null ? '?' : count(value));
+    const lines = parts.slice(0, MOST_LINES).map(part => {
+      const read = part.provenAt === null ? 'never read' : moment(part.provenAt, settings.timeZone);
+      return [part.slice, read, known(part.rows), known(part.requests)];
+    });
     const more = parts.length - lines.length;
     return [
       `Backfill of ${resource}, ${rangeText(range)}: ${plural(parts.length, 'slice')}. Dry run: no request was sent and nothing changed.`,
@@ -136,20 +128,21 @@ async function dryRun(session: Session, resource: string, range: Range): Promise
       table(terminal.colors, ['slice', 'last read', 'rows', 'requests'], lines, { right: [2, 3] }),
       ...(more > 0 ? [`and ${count(more)} more (--json shows all)`] : []),
       '',
-      costText(document.total),
+      costText(total),
       ...(neverRead < parts.length ? [zoneNote(settings.timeZone)] : []),
     ].join('\n');
   });
   return 0;
 }
 
-function costText(total: { slices: number; neverRead: number; rows: number; requests: number; hours: number }): string {
-  const { rows, requests, hours } = total;
+function costText(total: Record<'slices' | 'neverRead' | 'rows' | 'requests' | 'hours', number>): string {
+  const { slices, neverRead, rows, requests, hours } = total;
   const duration = hours < 0.1 ? 'a few minutes' : `${hours.toFixed(1)} hours`;
   const known = `About ${plural(requests, 'request')} for ${plural(rows, 'row')}; at the request limit that takes ${duration}.`;
-  if (total.neverRead === 0) return known;
-  const unread = `${plural(total.neverRead, 'slice')} ${total.neverRead === 1 ? 'was' : 'were'} never read; the cost of ${total.neverRead === 1 ? 'it' : 'those'} is not known yet.`;
-  return total.neverRead === total.slices ? unread : `${known}\n${unread}`;
+  if (neverRead === 0) return known;
+  const [were, those] = neverRead === 1 ? ['was', 'it'] : ['were', 'those'];
+  const unread = `${plural(neverRead, 'slice')} ${were} never read; the cost of ${those} is not known yet.`;
+  return neverRead === slices ? unread : `${known}\n${unread}`;
 }
 
 async function estimate(session: Session, name: string, range: Range): Promise<ReadingEstimate> {
@@ -187,7 +180,14 @@ async function readBackfills(session: Session) {
   const { database, orders } = await findBackfills(session);
   const open = orders.filter(order => order.endedAt === null && order.state !== 'paused');
   const now = open.length > 0 ? await databaseNow(database) : 0;
-  const states = await statesOf(session, database, new Set(open.map(order => order.source)));
+  // How fast each source with open backfills can be read, and whether a process reads it.
+  const states = new Map<string, { pace: Pace; isRead: boolean }>();
+  for (const source of session.settings.sources) {
+    const { name, settings } = source;
+    if (!open.some(order => order.source === name)) continue;
+    const usage = settings ? await openLedger(database, name, settings).usage() : null;
+    states.set(name, { pace: paceOf(source, usage), isRead: (await findReader(database, name)) !== null });
+  }
   return Promise.all(
     orders.map(async order => {
       const { id, source, resource, dateFrom, dateTo, requests, reason } = order;
@@ -201,17 +201,6 @@ async function readBackfills(session: Session) {
       return { id: Number(id), source, resource, ...range, state, requests, slices, proven, left, reason };
     }),
   );
-}
-
-/** How fast each of these sources can be read, and whether a process reads it. */
-async function statesOf({ settings }: Session, database: Database, names: ReadonlySet<string>) {
-  const states = new Map<string, { pace: Pace; isRead: boolean }>();
-  for (const source of settings.sources.filter(({ name }) => names.has(name))) {
-    const usage = source.settings ? await openLedger(database, source.name, source.settings).usage() : null;
-    const isRead = (await findReader(database, source.name)) !== null;
-    states.set(source.name, { pace: paceOf(source, usage), isRead });
-  }
-  return states;
 }
 
 function draw({ terminal, settings }: Session, listed: Awaited<ReturnType<typeof readBackfills>>): string {

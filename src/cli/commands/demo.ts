@@ -4,12 +4,13 @@ import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { HOUR, MINUTE, SECOND } from '../../clock.ts';
 import type { SourceSettings } from '../../config/config.ts';
 import { MOST_SWEEPS } from '../../engine/agenda/list-facts.ts';
+import { groupBy } from '../../engine/group-by.ts';
 import { readingGrants } from '../../reading-login.ts';
 import { count, plural } from '../../service/format.ts';
 import { recipeFor } from '../../service/query/cookbook.ts';
 import { type Database, openDatabase } from '../../warehouse/database/database.ts';
 import type { OrderKind } from '../../warehouse/ledgers/orders.ts';
-import { readQuery } from '../../warehouse/reports/read-query.ts';
+import { readQuery, type TextRow } from '../../warehouse/reports/read-query.ts';
 import { table } from '../output/table.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
 import type { OrderResult } from '../run/read-source.ts';
@@ -43,44 +44,16 @@ interface Demo {
   readonly url: string;
 }
 
-/** Prints lines, except with `--json`. */
-type Say = (...lines: string[]) => Promise<void>;
-
 /** Syncs, changes the source, syncs again, compares, and queries. */
 async function showDemo(demo: Demo): Promise<Outcome> {
-  const { session, url } = demo;
+  const { session, sandbox, url } = demo;
   const { terminal, clock } = session;
+  const { bold, green } = terminal.colors;
   const say: Say = async (...lines) => {
     if (!terminal.json) await terminal.write(`${lines.join('\n')}\n`);
   };
   const startedAt = clock.now();
-  const first = await showFirstSync(demo, say);
-  const changes = await changeSource(demo, say);
-  const second = await showSecondSync(demo, say);
-  await say(terminal.colors.bold('5. Every row is compared with the source'));
-  const check = await readSandbox(demo, 'verify');
-  const equal = check.every(each => each.equal);
-  await say(
-    equal
-      ? terminal.colors.green('The warehouse equals the source: every row is equal.')
-      : 'The warehouse differs from the source.',
-    '',
-  );
-  const answers = await showQueries(demo, say);
-  const failed = failuresOf([...first, ...second, ...check]);
-  const seconds = (clock.now() - startedAt) / SECOND;
-  if (terminal.json) {
-    const document = { first, changes, second, equal, answers, database: url, seconds };
-    terminal.show(failed ? { ...document, error: failed } : document, () => '');
-  }
-  if (failed && !terminal.json) terminal.note(failed.message);
-  await say(...nextSteps(demo, seconds));
-  return failed || !equal ? 1 : 0;
-}
 
-async function showFirstSync(demo: Demo, say: Say): Promise<OrderSummary[]> {
-  const { session, sandbox } = demo;
-  const { bold } = session.terminal.colors;
   const { customers, invoices, transactions } = sandbox.data;
   await say(
     bold('1. A business suite'),
@@ -91,49 +64,62 @@ async function showFirstSync(demo: Demo, say: Say): Promise<OrderSummary[]> {
   );
   const first = await readSandbox(demo, 'sync');
   await say(summaryTable(session, first), '');
-  return first;
+
+  const changed = changeSource(sandbox);
+  const changes = changed.length;
+  await say(
+    bold(`3. The source changes in ${changes} places, and its API does not report where`),
+    ...describeChanges(changed),
+    '',
+    bold('4. The next sync finds the changes'),
+  );
+  const second = await readSandbox(demo, 'sync');
+  const sum = (of: (each: OrderSummary) => number) => second.reduce((all, each) => all + of(each), 0);
+  const rows = sum(each => each.new + each.changed + each.deleted);
+  await say(
+    summaryTable(session, second),
+    `It took ${plural(
+      sum(each => each.requests),
+      'request',
+    )}. Only the ${plural(rows, 'row')} that differed were written.`,
+    '',
+    bold('5. Every row is compared with the source'),
+  );
+  const check = await readSandbox(demo, 'verify');
+  const equal = check.every(each => each.equal);
+  const verdict = 'The warehouse equals the source: every row is equal.';
+  await say(equal ? green(verdict) : 'The warehouse differs from the source.', '', bold('6. Query the data with SQL'));
+  const answers = await showQueries(demo, say);
+
+  const failed = failuresOf([...first, ...second, ...check]);
+  const seconds = (clock.now() - startedAt) / SECOND;
+  const document = { first, changes, second, equal, answers, database: url, seconds };
+  if (terminal.json) terminal.show(failed ? { ...document, error: failed } : document, () => '');
+  else if (failed) terminal.note(failed.message);
+  await say(...nextSteps(demo, seconds));
+  return failed || !equal ? 1 : 0;
 }
 
-async function changeSource({ session, sandbox }: Demo, say: Say): Promise<number> {
+/** Prints lines, except with `--json`. */
+type Say = (...lines: string[]) => Promise<void>;
+
+function changeSource(sandbox: Sandbox): readonly Change[] {
   const before = sandbox.changes.length;
   for (const kind of changeKinds) sandbox.change(kind);
   sandbox.changeRandom(26);
-  const changes = sandbox.changes.slice(before);
-  await say(
-    session.terminal.colors.bold(
-      `3. The source changes in ${changes.length} places, and its API does not report where`,
-    ),
-    ...describeChanges(changes),
-    '',
-  );
-  return changes.length;
-}
-
-async function showSecondSync(demo: Demo, say: Say): Promise<OrderSummary[]> {
-  const { session } = demo;
-  await say(session.terminal.colors.bold('4. The next sync finds the changes'));
-  const second = await readSandbox(demo, 'sync');
-  const requests = second.reduce((sum, each) => sum + each.requests, 0);
-  const rows = second.reduce((sum, each) => sum + each.new + each.changed + each.deleted, 0);
-  await say(
-    summaryTable(session, second),
-    `It took ${plural(requests, 'request')}. Only the ${plural(rows, 'row')} that differed were written.`,
-    '',
-  );
-  return second;
+  return sandbox.changes.slice(before);
 }
 
 async function showQueries({ session, database }: Demo, say: Say) {
   const { colors } = session.terminal;
-  await say(colors.bold('6. Query the data with SQL'));
   const answers = [];
   for (const { question, sql } of QUERIES) {
-    const rows: (string | null)[][] = [];
+    const rows: TextRow[] = [];
     let columns: string[] = [];
     const query = { query: sql, schema: 'warehouse', timeoutMs: MINUTE, signal: session.signal };
     await readQuery(database, query, async (fields, batch) => {
       columns = fields.map(field => field.name);
-      for (const row of batch) rows.push([...row]);
+      rows.push(...batch);
       return true;
     });
     answers.push({ question, sql, columns, rows });
@@ -174,16 +160,10 @@ const WORDS: Readonly<Record<string, string>> = { backdated: 'new with an old da
 
 /** One line per resource, e.g. `invoices: 3 new, 2 paid, 1 deleted`. */
 function describeChanges(changes: readonly Change[]): string[] {
-  const all = new Map<string, Map<string, number>>();
-  for (const { resource, kind } of changes) {
-    const what = kind.slice(kind.indexOf('-') + 1);
-    const kinds = all.get(resource) ?? new Map<string, number>();
-    all.set(resource, kinds.set(what, (kinds.get(what) ?? 0) + 1));
-  }
-  return [...all].map(
-    ([resource, kinds]) =>
-      `${resource}: ${[...kinds].map(([what, times]) => `${times} ${WORDS[what] ?? what}`).join(', ')}`,
-  );
+  return [...groupBy(changes, ({ resource }) => resource)].map(([resource, all]) => {
+    const kinds = [...groupBy(all, ({ kind }) => kind.slice(kind.indexOf('-') + 1))];
+    return `${resource}: ${kinds.map(([what, { length }]) => `${length} ${WORDS[what] ?? what}`).join(', ')}`;
+  });
 }
 
 /** Completes an order of this kind for every resource. `equal`: the order found no difference. */
