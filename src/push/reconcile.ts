@@ -43,19 +43,15 @@ export const isUnmatched = (item: PushItem): boolean =>
  */
 export async function reconcile(given: Reconciliation): Promise<void> {
   const { database, resource, readBack } = given;
-  await readBack('newest');
-  let unmatched = await matchItems(given);
-  await waitUntilShown(given, unmatched);
-  // A sync reads a short list in full, and of a long one the newest end and as much as its share of the limit allows. If that proves
-  // nothing, everything that could hold the rows is read.
-  if (unmatched.length > 0 && !(await isCovered(given, unmatched))) {
-    await readBack('newest');
-    unmatched = await matchItems(given);
-  }
-  if (unmatched.length > 0 && !(await isCovered(given, unmatched))) {
+  let unmatched: readonly SentItem[] = [];
+  // A sync reads a short list in full, and of a long one the newest end and as much as its share of the limit allows. If the second one
+  // proves nothing, everything that could hold the rows is read.
+  for (const reading of ['first', 'newest', 'all'] as const) {
+    if (reading !== 'first' && (unmatched.length === 0 || (await isCovered(given, unmatched)))) break;
     const days = daysOf(resource, unmatched)?.sort();
-    await readBack({ from: days?.[0] ?? null, to: days?.at(-1) ?? null });
+    await readBack(reading === 'all' ? { from: days?.[0] ?? null, to: days?.at(-1) ?? null } : 'newest');
     unmatched = await matchItems(given);
+    if (reading === 'first') await waitUntilShown(given, unmatched);
   }
   await noteNews(database.kysely, await updatesOfDoubtful(given, unmatched));
 }
@@ -88,16 +84,13 @@ async function waitUntilShown(
 /** The new states of the lines whose outcome is still unknown. */
 async function updatesOfDoubtful(given: Reconciliation, unmatched: readonly SentItem[]): Promise<PushNews[]> {
   const { resource, target } = given;
+  const { job } = resource;
   const covered = await isCovered(given, unmatched);
   const unseen = unmatched.some(item => item.state === 'created');
   const doubtful = unmatched.filter(isDoubtful);
-  const similar = findSimilarRows(resource.job, target.identifying, doubtful, await rowsSince(given, doubtful));
-  const changed = matchRows(
-    resource.job,
-    doubtful,
-    await rowsSince(given, doubtful, { changed: true }),
-    ({ storedAt }, { lastAt }) => storedAt > (lastAt ?? ''),
-  );
+  const similar = findSimilarRows(job, target.identifying, doubtful, await rowsSince(given, doubtful));
+  const since = await rowsSince(given, doubtful, { changed: true });
+  const changed = matchRows(job, doubtful, since, ({ storedAt }, { lastAt }) => storedAt > (lastAt ?? ''));
   /** Why the line must not be sent again; null if it certainly was not created. */
   const doubtOf = ({ id, lastId, presentId }: SentItem): string | null => {
     const row = similar.get(id);
@@ -134,16 +127,11 @@ async function matchItems(given: Reconciliation): Promise<SentItem[]> {
   const sent = items.filter(item => item.lastAt !== null);
   // Of equal lines the first gets the row: lines that were certainly created come before doubtful ones. A refused line that was created
   // nevertheless would be sent again by the next push.
-  const candidates = [
-    ...sent.filter(item => item.state === 'created'),
-    ...sent.filter(isDoubtful),
-    ...sent.filter(item => item.state === 'refused'),
-  ];
+  const rank = (item: PushItem) => (item.state === 'created' ? 0 : isDoubtful(item) ? 1 : 2);
+  const candidates = sent.sort((a, b) => rank(a) - rank(b));
   const matched = matchRows(resource.job, candidates, await rowsSince(given, candidates));
-  await noteNews(
-    kysely,
-    [...matched].map(([id, rowKey]) => ({ id, state: 'created' as const, rowKey })),
-  );
+  const news = [...matched].map(([id, rowKey]) => ({ id, state: 'created' as const, rowKey }));
+  await noteNews(kysely, news);
   return items.filter(item => isUnmatched(item) && !matched.has(item.id));
 }
 
@@ -154,26 +142,23 @@ async function rowsSince(
   which?: { changed: boolean },
 ): Promise<NewRow[]> {
   if (items.length === 0) return [];
-  const [lastId, keptId] = [least(items.map(item => item.lastId)), least(items.map(item => item.keptId))];
-  const before = { lastId, keptId, lastAt: earliest(items) };
+  const before = {
+    lastId: least(items.map(item => item.lastId)),
+    keptId: least(items.map(item => item.keptId)),
+    // The texts come from one session, so they sort as the moments do.
+    lastAt: items.map(item => item.lastAt).sort((a, b) => ((a ?? '') < (b ?? '') ? -1 : 1))[0] ?? null,
+  };
   return newRows(database.kysely, placeOf(resource), resource.table, before, which);
 }
 
 const nameOf = ({ id, key }: NewRow): string => (id === null ? `_key ${key}` : `id ${id}`);
 
 /** The smallest id; null if one of them is null. */
-function least(ids: readonly (string | null)[]): string | null {
-  let smallest: bigint | null = null;
-  for (const id of ids) {
-    if (id === null) return null;
-    if (smallest === null || BigInt(id) < smallest) smallest = BigInt(id);
-  }
-  return smallest?.toString() ?? null;
-}
-
-// The texts come from one session, so they sort as the moments do.
-const earliest = (items: readonly PushItem[]): string | null =>
-  items.reduce<string | null>((first, { lastAt }) => (first === null || (lastAt ?? '') < first ? lastAt : first), null);
+const least = (ids: readonly (string | null)[]): string | null =>
+  ids.reduce(
+    (smallest, id) => (smallest === null || (id !== null && isAbove(id, smallest)) ? smallest : id),
+    ids[0] ?? null,
+  );
 
 /** Every slice that could hold one of these lines was read since answers show all of them. */
 async function isCovered({ database, resource }: Reconciliation, items: readonly SentItem[]): Promise<boolean> {

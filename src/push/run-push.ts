@@ -66,7 +66,15 @@ export async function runPush(push: Push): Promise<void> {
 async function prepareItems(push: Push): Promise<void> {
   const { resource, resendUnknown } = push;
   const { kysely } = push.database;
-  let items = await readItems(kysely, push.pushId);
+  const read = () => readItems(kysely, push.pushId);
+  const update = async (from: readonly PushItem['state'][], to: Omit<PushNews, 'id'>) => {
+    const items = (await read()).filter(item => from.includes(item.state));
+    await noteNews(
+      kysely,
+      items.map(({ id }) => ({ id, ...to })),
+    );
+  };
+  const items = await read();
   if (resource) {
     if (items.some(isUnmatched)) await reconcile({ ...push, resource });
     if (items.some(item => item.state === 'refused')) await findRefused({ ...push, resource });
@@ -77,15 +85,10 @@ async function prepareItems(push: Push): Promise<void> {
     }
   } else {
     const message = 'It was sent, but its process ended before an answer arrived.';
-    await noteNews(kysely, updatesFrom(items, 'sent', { state: 'unknown', message }));
+    await update(['sent'], { state: 'unknown', message });
   }
-  items = await readItems(kysely, push.pushId);
-  await noteNews(kysely, updatesFrom(items, 'refused', { state: 'planned' }));
-  if (resendUnknown) await noteNews(kysely, updatesFrom(items, 'unknown', { state: 'planned' }));
+  await update(resendUnknown ? ['refused', 'unknown'] : ['refused'], { state: 'planned' });
 }
-
-const updatesFrom = (items: readonly PushItem[], state: PushItem['state'], update: Omit<PushNews, 'id'>): PushNews[] =>
-  items.filter(item => item.state === state).map(({ id }) => ({ id, ...update }));
 
 /** Sends the planned lines, and returns the batch size for the lines that are still open or unsent afterwards. */
 async function sendRound(
@@ -93,38 +96,31 @@ async function sendRound(
   planned: readonly PushItem[],
   given: { batchSize: number; before: Before | null; isOffered: boolean },
 ): Promise<number> {
-  const { database, sender, signal, target, quietMs, pushId } = push;
+  const { database, sender, signal, target, quietMs, pushId, name } = push;
   const policy = createSendPolicy(given);
   let lines = 0;
   for (const { batch, items } of groupRequests(target, planned, given.batchSize)) {
     const ids = items.map(item => item.id);
     const bodies = items.map(item => item.body);
-    const request =
-      batch && target.batch
-        ? { path: target.batch.path, body: target.batch.wrap(bodies) }
-        : { path: target.path, body: bodies[0] };
-    const result = await sender.send(
-      { ...request, purpose: `push ${push.name}` },
-      async () => {
-        // Committed before the request goes out: whatever happens afterwards, no line is sent again without a check.
-        if (!(await markSent(database.kysely, pushId, ids, quietMs, given.before))) throw takenOver(push.name);
-      },
-      signal,
-    );
+    const path = batch && target.batch ? target.batch.path : target.path;
+    const body = batch && target.batch ? target.batch.wrap(bodies) : bodies[0];
+    // Committed before the request goes out: whatever happens afterwards, no line is sent again without a check.
+    const mark = async () => {
+      if (await markSent(database.kysely, pushId, ids, quietMs, given.before)) return;
+      throw new SluiceError('stale', `Another push of ${name} has taken over these lines; nothing more was sent.`, {
+        next: 'Wait until it has ended, then repeat the command.',
+      });
+    };
+    const result = await sender.send({ path, body, purpose: `push ${name}` }, mark, signal);
     const updates = batch ? updatesOfBatch(result, items, text => sender.hide(text)) : updatesOfSingle(result, items);
     await noteNews(database.kysely, updates);
     if (result.kind === 'unsent') throw result.error;
     lines += items.length;
     push.onSent(lines);
-    if (!policy.continues({ path: request.path, batch, result, updates, left: planned.length - lines })) break;
+    if (!policy.continues({ path, batch, result, updates, left: planned.length - lines })) break;
   }
   return policy.batchSize;
 }
-
-const takenOver = (name: string): SluiceError =>
-  new SluiceError('stale', `Another push of ${name} has taken over these lines; nothing more was sent.`, {
-    next: 'Wait until it has ended, then repeat the command.',
-  });
 
 /** The push ends after this many requests in a row whose outcome is unknown. */
 const MAX_UNKNOWN = 3;
@@ -150,43 +146,39 @@ function createSendPolicy(start: { batchSize: number; isOffered: boolean }) {
     /** Whether to continue the round, with `left` lines to send. Throws when the failure would affect all other lines too. */
     continues(sent: { path: string; batch: boolean; result: SendResult; updates: readonly PushNews[]; left: number }) {
       const { path, batch, result, updates, left } = sent;
-      unknown = result.kind === 'unknown' ? unknown + 1 : 0;
-      if (result.kind === 'unknown' && unknown >= MAX_UNKNOWN) throw result.error;
-      if (result.kind === 'refused' && batch && isBatchUnsupported(result)) throw noBatches(path, result.error);
-      if (result.kind === 'refused' && result.error.status === 405) throw noCreate(path, result.error);
       isOffered ||= updates.some(({ state }) => state === 'created');
-      notFound = result.kind === 'refused' && result.error.status === 404 ? notFound + 1 : 0;
-      if (result.kind === 'refused' && notFound >= MAX_NOT_FOUND && !isOffered && left > 0)
-        throw allNotFound(path, result.error);
       batchAccepted ||= batch && result.kind === 'answered';
-      const isUnnamed = batch && result.kind === 'refused' && updates.every(({ state }) => state === 'unknown');
+      const refused = result.kind === 'refused' ? result.error : null;
+      const isUnnamed = batch && refused !== null && updates.every(({ state }) => state === 'unknown');
+      unknown = result.kind === 'unknown' ? unknown + 1 : 0;
+      notFound = refused?.status === 404 ? notFound + 1 : 0;
       unnamed = isUnnamed ? unnamed + 1 : 0;
+      if (result.kind === 'unknown' && unknown >= MAX_UNKNOWN) throw result.error;
+      const refuseAll = (message: string, next: string) => {
+        const status = refused?.status;
+        throw new SluiceError('refused', message, {
+          next,
+          ...(status === undefined ? {} : { status }),
+          cause: refused,
+        });
+      };
+      if (batch && isBatchUnsupported(result))
+        refuseAll(
+          `This source accepts no batches: POST ${path} is answered with ${refused?.status}.`,
+          'Send one line per request: --batch 1',
+        );
+      if (refused?.status === 405)
+        refuseAll(
+          `This source does not allow creating records here: POST ${path} is answered with 405.`,
+          'Check in the source whether this installation offers it, then repeat the command; it continues where it stopped.',
+        );
+      if (notFound >= MAX_NOT_FOUND && !isOffered && left > 0)
+        refuseAll(
+          `POST ${path} is answered with 404 for ${MAX_NOT_FOUND} lines in a row, and none was created.`,
+          'Either this source does not offer it, or the records that these lines refer to do not exist: correct or remove the lines, then repeat the command.',
+        );
       if (isUnnamed) batchSize = Math.max(Math.floor(updates.length / 2), 1);
       return batchAccepted || unnamed < MAX_UNNAMED;
     },
   };
-}
-
-function noBatches(path: string, cause: SluiceError): SluiceError {
-  const message = `This source accepts no batches: POST ${path} is answered with ${cause.status}.`;
-  return refusedAll(message, 'Send one line per request: --batch 1', cause);
-}
-
-function noCreate(path: string, cause: SluiceError): SluiceError {
-  const message = `This source does not allow creating records here: POST ${path} is answered with 405.`;
-  const next =
-    'Check in the source whether this installation offers it, then repeat the command; it continues where it stopped.';
-  return refusedAll(message, next, cause);
-}
-
-function allNotFound(path: string, cause: SluiceError): SluiceError {
-  const message = `POST ${path} is answered with 404 for ${MAX_NOT_FOUND} lines in a row, and none was created.`;
-  const next =
-    'Either this source does not offer it, or the records that these lines refer to do not exist: correct or remove the lines, then repeat the command.';
-  return refusedAll(message, next, cause);
-}
-
-function refusedAll(message: string, next: string, cause: SluiceError): SluiceError {
-  const { status } = cause;
-  return new SluiceError('refused', message, { next, ...(status === undefined ? {} : { status }), cause });
 }

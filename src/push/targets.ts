@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { z } from 'zod';
+import { groupBy } from '../engine/group-by.ts';
 import { jsonText } from '../engine/storable-text.ts';
 import { endpoints } from '../source/api/endpoints.ts';
 import { batchEntry, fieldProblems } from '../source/api/request-bodies.ts';
@@ -47,18 +48,18 @@ export function groupRequests<Item extends { readonly body: unknown }>(
   items: readonly Item[],
   batchSize: number,
 ): { batch: boolean; items: Item[] }[] {
-  const fits = ({ body }: Item) => target.batch !== null && batchSize > 1 && target.batch.entry.safeParse(body).success;
-  const together = items.filter(fits);
-  const groups: { batch: boolean; items: Item[] }[] = [];
-  for (let at = 0; at < together.length; at += batchSize)
-    groups.push({ batch: true, items: together.slice(at, at + batchSize) });
-  return [...groups, ...items.filter(item => !fits(item)).map(item => ({ batch: false, items: [item] }))];
+  const entry = batchSize > 1 ? target.batch?.entry : undefined;
+  const groups = groupBy(items, ({ body }) => entry?.safeParse(body).success === true);
+  const together = groups.get(true) ?? [];
+  const batches = Array.from({ length: Math.ceil(together.length / batchSize) }, (_, index) => ({
+    batch: true,
+    items: together.slice(index * batchSize, (index + 1) * batchSize),
+  }));
+  return [...batches, ...(groups.get(false) ?? []).map(item => ({ batch: false, items: [item] }))];
 }
 
 /** One record of a file, or why it could not be read. `line` counts from 1; of a record that spans several lines it is the first. */
-export type RawLine =
-  | { readonly line: number; readonly value: unknown }
-  | { readonly line: number; readonly problem: string };
+export type RawLine = { readonly line: number } & ({ readonly value: unknown } | { readonly problem: string });
 
 export interface Problem {
   readonly line: number;
@@ -88,7 +89,9 @@ export async function checkLines(
       problems.push({ line, reason: checked.problem });
       continue;
     }
-    const digest = hash('sha256', JSON.stringify(sorted(checked.body))).slice(0, 32);
+    // The order of fields in a file has no meaning.
+    const ordered = mapFields(checked.body, fields => fields.sort(([a], [b]) => (a < b ? -1 : 1)));
+    const digest = hash('sha256', JSON.stringify(ordered)).slice(0, 32);
     const ordinal = (seen.get(digest) ?? 0) + 1;
     seen.set(digest, ordinal);
     lines.push({ line, hash: digest, ordinal, body: checked.body });
@@ -97,7 +100,8 @@ export async function checkLines(
 }
 
 function checkBody(target: PushTarget, value: unknown): Pick<Line, 'body'> | { problem: string } {
-  const parsed = target.body.safeParse(withoutNulls(value));
+  // `null` in a file means the same as an absent field.
+  const parsed = target.body.safeParse(mapFields(value, fields => fields.filter(([, inner]) => inner !== null)));
   if (!parsed.success) {
     const fields = Object.entries(fieldProblems(parsed.error, Object.keys(target.body.shape)));
     return { problem: fields.map(([field, problem]) => worded(field, problem)).join('; ') };
@@ -112,18 +116,11 @@ const UNSTORABLE = 'holds a character that Postgres cannot store: U+0000, or hal
 
 const worded = (field: string, problem: string): string => `${field === 'body' ? 'the line' : field} ${problem}`;
 
-/** `null` in a file means the same as an absent field. */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (typeof value !== 'object' || value === null) return value;
-  const kept = Object.entries(value).filter(([, inner]) => inner !== null);
-  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutNulls(inner)]));
-}
+type Fields = [name: string, value: unknown][];
 
-/** The order of fields in a file has no meaning. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+/** Rewrites the fields of each object in a value. */
+function mapFields(value: unknown, rewrite: (fields: Fields) => Fields): unknown {
+  if (Array.isArray(value)) return value.map(each => mapFields(each, rewrite));
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([name, inner]) => [name, sorted(inner)]));
+  return Object.fromEntries(rewrite(Object.entries(value)).map(([name, inner]) => [name, mapFields(inner, rewrite)]));
 }

@@ -5,10 +5,10 @@ import { SECOND } from '../../clock.ts';
 import { codeOf, SluiceError } from '../../errors.ts';
 import { plural } from '../../service/format.ts';
 import { csv, csvSafe } from '../../service/query/csv.ts';
-import { type Ask, type ColumnInfo, readQuery } from '../../warehouse/reports/read-query.ts';
-import { openParquetFile, type ParquetColumn, parquetColumns } from '../export/parquet.ts';
+import type { Ask, ColumnInfo } from '../../warehouse/reports/read-query.ts';
+import { openParquetFile, type ParquetColumn, parquetColumns } from '../output/parquet-file.ts';
 import { ndjson } from '../output/query-formats.ts';
-import { openTextFile, type RowFile } from '../output/result-file.ts';
+import { openTextFile, type RowFile, writeRows } from '../output/result-file.ts';
 import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
 
 const EXAMPLES = `sluice export invoices --out invoices.parquet
@@ -50,54 +50,32 @@ async function runExport(session: Session, what: string, options: Options): Prom
       const column = `"${name.replaceAll('"', '""')}"`;
       return parquet[index] === undefined ? column : `${parquet[index].select(column)} as ${column}`;
     });
-    return partitioning
-      ? partitioned(source, selected.join(), partitioning)
-      : format === 'parquet'
-        ? `select ${selected.join()} from (${source}\n) q`
-        : source;
+    if (partitioning) return partitioned(source, selected.join(), partitioning);
+    return format === 'parquet' ? `select ${selected.join()} from (${source}\n) q` : source;
   };
   const open = (path: string): Promise<RowFile> =>
     format === 'parquet' ? openParquetFile(path, parquet) : openTextFile(path, TEXT[format]());
   const extension = format === 'csv-safe' ? 'csv' : format;
   const parts = partitioning && openPartitions(options.out, partitioning, open, extension);
-  let file: RowFile | null = parts;
-  let rowCount = 0;
   let shownAt = clock.now();
-  try {
-    await readQuery(database, { query, schema: settings.schema, timeoutMs: 0, signal }, async (columns, rows) => {
-      file ??= await open(options.out);
-      await file.write(columns, rows);
-      rowCount += rows.length;
-      if (terminal.watched && clock.now() - shownAt > 2 * SECOND) {
-        shownAt = clock.now();
-        terminal.note(`${plural(rowCount, 'row')} so far`);
-      }
-      return true;
-    });
-    await file?.complete();
-  } finally {
-    await file?.close();
-  }
-  const files = parts ? parts.files : 1;
-  terminal.show({ path: options.out, format, rows: rowCount, files }, () =>
-    parts
-      ? `${plural(rowCount, 'row')} written to ${plural(files, 'file')} below ${options.out}`
-      : `${plural(rowCount, 'row')} written to ${options.out}`,
-  );
+  const read = { query, schema: settings.schema, timeoutMs: 0, signal };
+  const rows = await writeRows(database, read, parts ?? (() => open(options.out)), rowCount => {
+    if (!terminal.watched || clock.now() - shownAt <= 2 * SECOND) return;
+    shownAt = clock.now();
+    terminal.note(`${plural(rowCount, 'row')} so far`);
+  });
+  const files = parts?.files ?? 1;
+  const place = parts ? `${plural(files, 'file')} below ${options.out}` : options.out;
+  terminal.show({ path: options.out, format, rows, files }, () => `${plural(rows, 'row')} written to ${place}`);
   return 0;
 }
 
 const TEXT = { csv, 'csv-safe': csvSafe, ndjson } as const;
-const ENDINGS: Readonly<Record<string, FormatName>> = {
-  csv: 'csv',
-  ndjson: 'ndjson',
-  jsonl: 'ndjson',
-  parquet: 'parquet',
-};
 
 function formatOf(path: string): FormatName {
-  const format = ENDINGS[path.slice(path.lastIndexOf('.') + 1).toLowerCase()];
-  if (format !== undefined) return format;
+  const ending = path.slice(path.lastIndexOf('.') + 1).toLowerCase();
+  if (ending === 'jsonl') return 'ndjson';
+  if (ending === 'csv' || ending === 'ndjson' || ending === 'parquet') return ending;
   throw new SluiceError('usage', `The name ${path} does not tell the format.`, {
     next: `Name it: --format ${FORMATS.join(', ')}.`,
   });
@@ -136,13 +114,10 @@ const WITHOUT = '__HIVE_DEFAULT_PARTITION__';
 function partitioningOf(text: string): Partitioning {
   const [column = '', unit = 'month', more] = text.split(':');
   if (column !== '' && unit in UNITS && more === undefined) return { column, unit: unit as Partitioning['unit'] };
-  throw new SluiceError(
-    'usage',
-    `--partition-by is "${text}"; expected a column, with :day, :month or :year behind it.`,
-    {
-      next: 'Example: sluice export invoices --partition-by date:month --out invoices',
-    },
-  );
+  const message = `--partition-by is "${text}"; expected a column, with :day, :month or :year behind it.`;
+  throw new SluiceError('usage', message, {
+    next: 'Example: sluice export invoices --partition-by date:month --out invoices',
+  });
 }
 
 /** The query with the partition of each row as its first column, in the order of partitions. */
@@ -186,12 +161,8 @@ function openPartitions(
         start = end;
       }
     },
-    async complete() {
-      await current?.file.complete();
-    },
-    async close() {
-      await current?.file.close();
-    },
+    complete: async () => current?.file.complete(),
+    close: async () => current?.file.close(),
   };
 }
 

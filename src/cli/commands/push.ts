@@ -65,15 +65,15 @@ async function push(session: Session, name: string, path: string, options: Optio
     // A dry run migrates nothing: a database without tables has no states.
     const hasStates = await hasBookkeeping(session, database);
     const states = hasStates ? await knownStates(database.kysely, place, hashes) : new Map<string, PushState>();
-    return showPlan(terminal, { ...place, path, lines, states, target, listed: jobs.has(name), ...options });
+    return showPlan(terminal, { ...place, path, lines, states, target, listed: jobs.has(name), options });
   }
   await applyMigrations(session, database);
   await recognise(database, source);
   return underLock(
     await acquireSourceLock(database, `${sourceName}, push of ${name}`),
     `pushing ${name} to this source, so nothing was sent`,
-    async ({ lost }) =>
-      showPushed(terminal, await sendLines({ session, database, source, lost, name, target, file, lines, options })),
+    async lock =>
+      showPushed(terminal, await sendLines({ session, database, source, name, target, file, lines, options }, lock)),
     'Wait until it has finished or stop it, then run this command again.',
   );
 }
@@ -101,36 +101,30 @@ function showPushed(terminal: Terminal, pushed: Awaited<ReturnType<typeof sendLi
   const created = items.filter(item => item.state === 'created');
   const refused = linesIn('refused');
   const unknown = linesIn('unknown');
-  const unseen = listed
-    ? created.filter(item => item.rowKey === null).map(({ line, sourceId }) => ({ line, id: sourceId }))
-    : [];
+  const unseen = created
+    .filter(item => listed && item.rowKey === null)
+    .map(({ line, sourceId }) => ({ line, id: sourceId }));
+  const stored = created.length - unseen.length;
   const good = refused.length + unknown.length + unseen.length === 0;
   const summary = `${file}: ${count(created.length)} of ${plural(items.length, 'line')} created; ${plural(requests, 'request')} sent in this run.`;
   const document = {
-    source,
-    resource,
-    file,
-    lines: items.length,
-    created: created.length,
-    inWarehouse: listed ? created.length - unseen.length : null,
-    requests,
-    refused,
-    unknown,
-    unseen,
+    ...{ source, resource, file, lines: items.length, created: created.length },
+    ...{ inWarehouse: listed ? stored : null, requests, refused, unknown, unseen },
     ...(good ? {} : { error: { kind: 'failed', message: summary } }),
   };
+  const unseenLines = unseen.map(({ line, id }) => ({
+    line,
+    message: id === null ? 'no id was returned' : `id ${id}`,
+  }));
   terminal.show(document, () =>
     [
       summary,
       listed
-        ? `  ${count(created.length - unseen.length)} of them ${created.length - unseen.length === 1 ? 'is' : 'are'} in the warehouse.`
-        : `  The API has no list of ${resource}, so created records cannot be read back.`,
+        ? `  ${count(stored)} of them ${stored === 1 ? 'is' : 'are'} in the warehouse.`
+        : `  ${notListed(resource)}`,
       ...section('refused by the source; the next push sends them again:', refused),
       ...section('with unknown outcome; check the source, or retry with --resend-unknown:', unknown),
-      ...section(
-        'created according to the source, but not in its list:',
-        unseen.map(({ line, id }) => ({ line, message: id === null ? 'no id was returned' : `id ${id}` })),
-      ),
+      ...section('created according to the source, but not in its list:', unseenLines),
     ].join('\n'),
   );
   return good ? 0 : 1;
@@ -147,6 +141,9 @@ function section(title: string, lines: readonly { line: number; message: string 
   ];
 }
 
+const notListed = (resource: string): string =>
+  `The API has no list of ${resource}, so created records cannot be read back.`;
+
 /** Lines per batch by default. The API documents no maximum. */
 const BATCH = 100;
 
@@ -161,57 +158,42 @@ function showPlan(
     target: PushTarget;
     /** The API has a list of them, so created records can be read back. */
     listed: boolean;
-    batch: number;
-    resendUnknown?: boolean;
+    options: Options;
   },
 ): Outcome {
-  const { source, resource, path, lines, states, target, listed, resendUnknown = false } = plan;
+  const { source, resource, path, lines, states, target, listed, options } = plan;
+  const { batch, resendUnknown = false } = options;
   const stateOf = (line: Line) => states.get(`${line.hash} ${line.ordinal}`);
   const isUnknown = (line: Line) => ['sent', 'unknown'].includes(stateOf(line) ?? '');
   const created = lines.filter(line => stateOf(line) === 'created').length;
   const unknown = resendUnknown && !listed ? 0 : lines.filter(isUnknown).length;
-  const toSend = lines.filter(line => stateOf(line) !== 'created' && (unknown === 0 || !isUnknown(line)));
-  const parcels = groupRequests(target, toSend, plan.batch);
+  const sent = lines.filter(line => stateOf(line) !== 'created' && (unknown === 0 || !isUnknown(line)));
+  const toSend = sent.length;
+  const parcels = groupRequests(target, sent, batch);
+  const requests = parcels.length;
   const batches = parcels.filter(parcel => parcel.batch).length;
-  const single = parcels.length - batches;
-  const fate = listed
-    ? 'would be looked up at the source, and sent if absent'
-    : 'cannot be looked up, so they are sent only with --resend-unknown';
-  const document = {
-    dryRun: true,
-    source,
-    resource,
-    file: path,
-    lines: lines.length,
-    toSend: toSend.length,
-    requests: parcels.length,
-    batches,
-    created,
-    unknown,
-    readBack: listed,
-  };
-  terminal.show(document, () =>
-    [
+  const counts = { lines: lines.length, toSend, requests, batches, created, unknown };
+  terminal.show({ dryRun: true, source, resource, file: path, ...counts, readBack: listed }, () => {
+    const single = batches > 0 ? ` (${batches} with up to ${batch} lines, ${requests - batches} with one)` : '';
+    const fate = listed
+      ? 'would be looked up at the source, and sent if absent'
+      : 'cannot be looked up, so they are sent only with --resend-unknown';
+    const again = `${batch === BATCH ? '' : ` --batch ${batch}`}${resendUnknown ? ' --resend-unknown' : ''}${sourceOption(source)}`;
+    const next = [
+      listed
+        ? `Afterwards ${resource} are synced, which costs further requests, so that the created records are in the warehouse.`
+        : notListed(resource),
+      `To send: sluice push ${resource} ${path} --yes${again}`,
+    ];
+    return [
       `${path}: ${plural(lines.length, 'line')}, all valid. Dry run: nothing was sent.`,
-      `  ${count(toSend.length)} would be created at source ${source}, with ${plural(parcels.length, 'request')}${
-        batches > 0 ? ` (${batches} with up to ${plan.batch} lines, ${single} with one)` : ''
-      }`,
+      `  ${count(toSend)} would be created at source ${source}, with ${plural(requests, 'request')}${single}`,
       ...(created > 0
         ? [`  ${count(created)} ${created === 1 ? 'is' : 'are'} already created and would not be sent`]
         : []),
       ...(unknown > 0 ? [`  ${count(unknown)} may already be created: ${fate}`] : []),
-      ...(toSend.length + unknown === 0
-        ? ['Nothing is left to send.']
-        : [
-            listed
-              ? `Afterwards ${resource} are synced, which costs further requests, so that the created records are in the warehouse.`
-              : `The API has no list of ${resource}, so created records cannot be read back.`,
-            `To send: sluice push ${resource} ${path} --yes${optionsAgain(plan)}`,
-          ]),
-    ].join('\n'),
-  );
+      ...(toSend + unknown === 0 ? ['Nothing is left to send.'] : next),
+    ].join('\n');
+  });
   return 0;
 }
-
-const optionsAgain = ({ source, batch, resendUnknown }: { source: string; batch: number; resendUnknown?: boolean }) =>
-  `${batch === BATCH ? '' : ` --batch ${batch}`}${resendUnknown ? ' --resend-unknown' : ''}${sourceOption(source)}`;

@@ -7,7 +7,7 @@ import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
 import { openSandbox, SANDBOX_KEY } from '../../../sandbox/sandbox.ts';
 import { describeVariants } from '../../../sandbox/variants/variants.ts';
 import { SluiceError } from '../../errors.ts';
-import { type Cli, newCommand, type Session, wholeNumber } from '../session/session.ts';
+import { type Cli, newCommand, type Session, untilAborted, wholeNumber } from '../session/session.ts';
 
 const EXAMPLES = `sluice sandbox --size medium --activity 30 --port 4010
 sluice sandbox --variant order=shuffled,limit-max=1000
@@ -22,14 +22,9 @@ sluice sandbox --faults-script faults.txt
 const OTHERS_SHARE = 10;
 const SIZES: readonly Size[] = ['small', 'medium', 'large', 'extreme'];
 
-interface Options {
-  readonly seed: number;
+interface Options extends Record<'seed' | 'activity' | 'rateLimit' | 'latency' | 'port', number> {
   readonly size: Size;
-  readonly activity: number;
   readonly dailyReset?: boolean;
-  readonly rateLimit: number;
-  readonly latency: number;
-  readonly port: number;
   readonly key: string;
   readonly variant?: string[];
   readonly variants?: boolean;
@@ -65,17 +60,12 @@ async function runSandbox({ terminal, signal, clock }: Session, options: Options
     terminal.show({ variants: describeVariants() }, describeVariants);
     return 0;
   }
-  const { seed, size, rateLimit, port } = options;
+  const { seed, size, rateLimit, port, activity, latency, dailyReset = false } = options;
   const sandbox = await openSandbox({
-    seed,
-    size,
-    activityPerMinute: options.activity,
-    otherActivityPerMinute: options.activity / OTHERS_SHARE,
-    dailyReset: options.dailyReset ?? false,
-    clock,
-    rateLimit,
-    latencyMs: options.latency,
-    port,
+    ...{ seed, size, clock, rateLimit, port, dailyReset },
+    activityPerMinute: activity,
+    otherActivityPerMinute: activity / OTHERS_SHARE,
+    latencyMs: latency,
     apiKey: options.key,
     variants: parseVariants((options.variant ?? []).join(',')),
     faults: parseFaultRates((options.faults ?? []).join(',')),
@@ -92,7 +82,7 @@ async function runSandbox({ terminal, signal, clock }: Session, options: Options
         '  npx sluice sync',
       ].join('\n'),
     );
-    if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }));
+    await untilAborted(signal);
   } finally {
     await sandbox.close();
   }

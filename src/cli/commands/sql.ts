@@ -7,7 +7,7 @@ import { plural } from '../../service/format.ts';
 import { csv, csvSafe, type Format } from '../../service/query/csv.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';
 import { json, ndjson, queryExpanded, queryTable } from '../output/query-formats.ts';
-import { openTextFile } from '../output/result-file.ts';
+import { openTextFile, writeRows } from '../output/result-file.ts';
 import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
 import { PLAIN, type Terminal } from '../session/terminal.ts';
 
@@ -46,9 +46,14 @@ async function runQuery(session: Session, given: string | undefined, options: Op
   const create = chooseFormat(terminal.json, options);
   const { schema } = settings;
   const read = { query, schema, timeoutMs: options.timeout * SECOND, signal };
-  if (options.out !== undefined) return writeFile(session, read, create, options.out);
-  const format = create(terminal);
+  const { out } = options;
   const database = await openQueryLogin(session);
+  if (out !== undefined) {
+    const rows = await writeRows(database, read, await openTextFile(out, create({ colors: PLAIN, width: null })));
+    terminal.show({ file: out, rows }, () => `${plural(rows, 'row')} written to ${out}`);
+    return 0;
+  }
+  const format = create(terminal);
   await readQuery(database, read, (columns, rows) => terminal.write(format.write(columns, rows)));
   await terminal.write(format.end());
   return 0;
@@ -73,29 +78,6 @@ function chooseFormat(isJson: boolean, { format, expanded }: Options): CreateFor
     refuse(`--expanded and ${isJson ? '--json' : `--format ${format}`}`);
   const named: Partial<Record<string, CreateFormat>> = { json, csv, 'csv-safe': csvSafe, ndjson };
   return named[isJson ? 'json' : (format ?? '')] ?? (expanded ? ({ colors }) => queryExpanded(colors) : queryTable);
-}
-
-async function writeFile(
-  session: Session,
-  query: Parameters<typeof readQuery>[1],
-  create: CreateFormat,
-  path: string,
-): Promise<0> {
-  const database = await openQueryLogin(session);
-  const file = await openTextFile(path, create({ colors: PLAIN, width: null }));
-  let rowCount = 0;
-  try {
-    await readQuery(database, query, async (columns, rows) => {
-      rowCount += rows.length;
-      await file.write(columns, rows);
-      return true;
-    });
-    await file.complete();
-  } finally {
-    await file.close();
-  }
-  session.terminal.show({ file: path, rows: rowCount }, () => `${plural(rowCount, 'row')} written to ${path}`);
-  return 0;
 }
 
 /** The writer of a pipe may keep it open forever, so the signal ends the wait. */

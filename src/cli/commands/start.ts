@@ -13,10 +13,11 @@ import { startWakeUps, wakeUp } from '../../service/schedule/wake-ups.ts';
 import { openService } from '../../service/service.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { applyMigrations, listPending } from '../run/pending-migrations.ts';
+import { checkSources, readDue } from '../run/read-due.ts';
 import { limitConnections } from '../run/read-source.ts';
 import { readTargets, TARGET_NEXT } from '../run/targets.ts';
 import { describePowers, describeShared, describeTls } from '../session/check-settings.ts';
-import { type Cli, newCommand, type Session } from '../session/session.ts';
+import { type Cli, newCommand, type Session, untilAborted } from '../session/session.ts';
 import {
   agendaRules,
   isOpen,
@@ -25,7 +26,6 @@ import {
   schedulesOf,
   serviceName,
 } from '../session/source-settings.ts';
-import { checkSources, readDue } from '../start/read-due.ts';
 
 export function startCommand(cli: Cli): Command {
   return newCommand(
@@ -66,7 +66,7 @@ async function start(session: Session): Promise<0> {
     const resources = [...jobs.keys()];
     const facts = { sources: sources.map(({ name }) => name), resources, readings: atOnce, database: database.place };
     log.info(facts, 'sluice is running');
-    await aborted(draining);
+    await untilAborted(draining);
     log.info('stopping; work in progress is finished first');
   } finally {
     for (const close of closing.reverse()) await close();
@@ -90,10 +90,9 @@ async function startParts(
   const beside = await serveBeside(session, database, sources);
   closing.push(() => beside.close());
   const planned = sources.flatMap(source =>
-    [...schedulesOf(source, jobs)].map(([resource, schedule]) => ({
-      ...{ source: source.name, resource, schedule },
-      timeZone: source.scheduleTimeZone,
-    })),
+    [...schedulesOf(source, jobs)].map(([resource, schedule]) => {
+      return { source: source.name, resource, schedule, timeZone: source.scheduleTimeZone };
+    }),
   );
   const onSlot = (source: string) => wakeUp(database, source);
   const schedule = await startSchedule({ planned, database, clock, log, onSlot });
@@ -150,13 +149,13 @@ async function serveBeside(
     const scheduled = [...schedules.keys()];
     return { name, schema, timeZone, jobs, scheduled, rules, usage: () => ledger.usage(), nextTickAt };
   });
-  const { alertWebhookUrl: alertUrl, freshnessLimitMs } = settings;
+  const { alertWebhookUrl: alertUrl, freshnessLimitMs, host, port, token } = settings;
   const common = { database, sources: served, hide: terminal.hidden, clock, log };
   // The start has migrated all of them. Each probe checks one, in turn: checking 200 took longer than a probe waits.
   let probes = 0;
   const service = await openService({
     ...common,
-    ...{ host: settings.host, port: settings.port, token: settings.token },
+    ...{ host, port, token },
     openReader: readerOf(session),
     pending: () => listPending(session, database, sources.slice(probes++ % sources.length).slice(0, 1)),
     pulse,
@@ -221,16 +220,10 @@ function keepEmbedded({ settings, log, clock }: Session): () => Promise<void> {
   };
 }
 
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise(resolve => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-
 /** Aborts at the second signal, or at the end of the drain period after the first. */
 function stopAfterDraining({ settings, clock, signal, draining }: Session): AbortSignal {
   const stopping = new AbortController();
-  void aborted(draining)
+  void untilAborted(draining)
     .then(() => clock.sleep(settings.drainMs, signal))
     .catch(() => undefined)
     .then(() => stopping.abort(draining.reason));

@@ -1,22 +1,42 @@
-import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import { codeOf, SluiceError } from '../../errors.ts';
 import type { Format } from '../../service/query/csv.ts';
-import type { ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { type ColumnInfo, readQuery, type TextRow } from '../../warehouse/reports/read-query.ts';
 
-/** A file that appears under its name only once it is complete. */
-interface ResultFile {
-  write(part: string | Uint8Array): Promise<void>;
+export interface RowFile {
+  write(columns: readonly ColumnInfo[], rows: readonly TextRow[]): Promise<void>;
   complete(): Promise<void>;
   /** Removes what was written, unless it is complete. */
   close(): Promise<void>;
 }
 
+/** Writes the rows of a query to a file, opened once its columns are known if it is a function; returns how many there were. */
+export async function writeRows(
+  database: Database,
+  query: Parameters<typeof readQuery>[1],
+  file: RowFile | (() => Promise<RowFile>),
+  onRows: (rowCount: number) => void = () => undefined,
+): Promise<number> {
+  let opened: RowFile | undefined = typeof file === 'function' ? undefined : file;
+  let rowCount = 0;
+  try {
+    await readQuery(database, query, async (columns, rows) => {
+      if (typeof file === 'function') opened ??= await file();
+      await opened?.write(columns, rows);
+      rowCount += rows.length;
+      onRows(rowCount);
+      return true;
+    });
+    await opened?.complete();
+  } finally {
+    await opened?.close();
+  }
+  return rowCount;
+}
+
 /** Rows of a warehouse are nobody else's business, unless a file that is replaced was shared. */
 const OWN = 0o600;
-
-export interface RowFile extends Pick<ResultFile, 'complete' | 'close'> {
-  write(columns: readonly ColumnInfo[], rows: readonly TextRow[]): Promise<void>;
-}
 
 export async function openTextFile(path: string, { write, end }: Format): Promise<RowFile> {
   const file = await openResultFile(path);
@@ -30,42 +50,37 @@ export async function openTextFile(path: string, { write, end }: Format): Promis
   };
 }
 
-/** Kind `usage` where the file cannot be created. */
-export async function openResultFile(path: string): Promise<ResultFile> {
+/** A file that appears under its name only once it is complete. Kind `usage` where it cannot be created. */
+export async function openResultFile(path: string) {
   const part = `${path}.part-${process.pid}`;
-  let file: FileHandle;
-  try {
+  const refuse = (cause: unknown): never => {
+    throw new SluiceError('usage', `${path} cannot be written (${codeOf(cause)}).`, {
+      cause,
+      next: 'Name a file in a writable folder, or omit --out to print the result.',
+    });
+  };
+  const create = async () => {
     await rm(part, { force: true });
     // Never through a link: the folder may be shared, and the name can be guessed.
-    file = await open(part, 'wx', OWN);
+    const created = await open(part, 'wx', OWN);
     const replaced = await stat(path).catch(() => null);
-    if (replaced?.isFile()) await file.chmod(replaced.mode & 0o777);
-  } catch (cause) {
-    throw unwritable(path, cause);
-  }
+    if (replaced?.isFile()) await created.chmod(replaced.mode & 0o777);
+    return created;
+  };
+  const file = await create().catch(refuse);
   let isComplete = false;
   return {
-    write: part =>
-      file.appendFile(part).catch((cause: unknown) => {
-        throw unwritable(path, cause);
-      }),
-    async complete() {
+    write: (text: string | Uint8Array): Promise<void> => file.appendFile(text).catch(refuse),
+    async complete(): Promise<void> {
       await file.close();
-      await rename(part, path).catch((cause: unknown) => {
-        throw unwritable(path, cause);
-      });
+      await rename(part, path).catch(refuse);
       isComplete = true;
     },
-    async close() {
+    /** Removes what was written, unless it is complete. */
+    async close(): Promise<void> {
       if (isComplete) return;
       await file.close().catch(() => undefined);
       await rm(part, { force: true });
     },
   };
 }
-
-const unwritable = (path: string, cause: unknown): SluiceError =>
-  new SluiceError('usage', `${path} cannot be written (${codeOf(cause)}).`, {
-    cause,
-    next: 'Name a file in a writable folder, or omit --out to print the result.',
-  });

@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { extname } from 'node:path';
+import { finished } from 'node:stream/promises';
 import { parse } from 'csv-parse';
-import { SluiceError } from '../../errors.ts';
+import { codeOf, SluiceError } from '../../errors.ts';
 import { didYouMean } from '../../nearest-name.ts';
 import type { PushTarget, RawLine } from '../../push/targets.ts';
 import { plural } from '../../service/format.ts';
@@ -52,14 +53,8 @@ async function* readNdjson(text: AsyncIterable<string>): AsyncGenerator<RawLine>
   for await (const each of splitLines(text)) {
     line++;
     if (each.trim() === '') continue;
-    let value: unknown;
-    try {
-      value = parseJson(each);
-    } catch {
-      yield { line, problem: 'is not JSON' };
-      continue;
-    }
-    yield { line, value };
+    const value = parsed(each);
+    yield value === undefined ? { line, problem: 'is not JSON' } : { line, value };
   }
 }
 
@@ -71,11 +66,6 @@ async function* splitLines(text: AsyncIterable<string>): AsyncGenerator<string> 
     yield* pieces;
   }
   yield rest;
-}
-
-interface CsvRecord {
-  readonly record: string[];
-  readonly raw: string;
 }
 
 /** The lines below the header. An empty cell omits its field. */
@@ -104,46 +94,32 @@ async function* readCsv(text: AsyncIterable<string>, target: PushTarget): AsyncG
   }
 }
 
-async function* csvRecords(text: AsyncIterable<string>): AsyncGenerator<CsvRecord | { problem: string }> {
+async function* csvRecords(
+  text: AsyncIterable<string>,
+): AsyncGenerator<{ readonly record: string[]; readonly raw: string } | { readonly problem: string }> {
   // Collected as they are parsed: the stream drops the records before an error.
-  const ready: CsvRecord[] = [];
-  let failed: Error | null = null;
+  const ready: { record: string[]; raw: string }[] = [];
   const parser = parse({
     raw: true,
     relax_column_count: true,
     record_delimiter: ['\r\n', '\n', '\r'],
-    on_record: (record: unknown) => {
-      ready.push(record as CsvRecord);
-      return null;
-    },
+    on_record: (record: unknown) => void ready.push(record as (typeof ready)[number]),
   });
-  parser.on('error', error => {
-    failed = error;
-  });
-  parser.resume();
-  const push = (chunk: string | null) =>
-    new Promise<void>(resolve => {
-      const done = () => resolve();
-      if (chunk === null) {
-        parser.once('end', done).once('error', done);
-        parser.end();
-      } else parser.write(chunk, done);
-    });
-  const takeReady = () => ready.splice(0, ready.length);
+  const ended = finished(parser.resume()).catch((error: unknown) => error);
   for await (const chunk of text) {
-    if (chunk !== '') await push(chunk);
-    yield* takeReady();
-    if (failed !== null) break;
+    if (chunk !== '') await new Promise<void>(resolve => void parser.write(chunk, () => resolve()));
+    yield* ready.splice(0);
+    if (parser.errored) break;
   }
-  if (failed === null) await push(null);
-  yield* takeReady();
-  if (failed !== null) yield { problem: quoteProblem(failed) };
-}
-
-function quoteProblem(error: Error): string {
-  const code = 'code' in error ? error.code : undefined;
-  const what = code === 'CSV_QUOTE_NOT_CLOSED' ? 'opens a quote that is never closed' : 'has a misplaced quote';
-  return `${what} (enclose a cell with quotes in quotes and double those inside it); the lines after it were not read`;
+  if (!parser.errored) parser.end();
+  const error = await ended;
+  yield* ready.splice(0);
+  if (error === undefined) return;
+  const what =
+    codeOf(error) === 'CSV_QUOTE_NOT_CLOSED' ? 'opens a quote that is never closed' : 'has a misplaced quote';
+  yield {
+    problem: `${what} (enclose a cell with quotes in quotes and double those inside it); the lines after it were not read`,
+  };
 }
 
 function headerProblem(header: readonly string[], { body }: PushTarget): string | null {
@@ -158,16 +134,18 @@ function headerProblem(header: readonly string[], { body }: PushTarget): string 
 function bodyOf(header: readonly string[], cells: readonly string[], { lists }: PushTarget): object {
   const filled = header.flatMap((name, index): [string, unknown][] => {
     const cell = cells[index] ?? '';
-    return cell === '' ? [] : [[name, lists.includes(name) ? listIn(cell) : cell]];
+    const value = lists.includes(name) ? parsed(cell) : cell;
+    // A cell that is not JSON stays text; the check of the line then reports that it is not a list.
+    return cell === '' ? [] : [[name, value === undefined ? cell : value]];
   });
   return Object.fromEntries(filled);
 }
 
-/** A cell that is not JSON stays text; the check of the line then reports that it is not a list. */
-function listIn(cell: string): unknown {
+/** Undefined for a text that is not JSON. */
+function parsed(text: string): unknown {
   try {
-    return parseJson(cell);
+    return parseJson(text);
   } catch {
-    return cell;
+    return undefined;
   }
 }

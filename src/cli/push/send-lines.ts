@@ -11,6 +11,7 @@ import { plural } from '../../service/format.ts';
 import type { OrderRequest } from '../../service/orders/order-requests.ts';
 import { openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
+import type { SourceLock } from '../../warehouse/database/source-lock.ts';
 import { endPush, readItems, startPush } from '../../warehouse/pushes/pushes.ts';
 import { readEach } from '../run/read-sources.ts';
 import { createWaitNote } from '../run/source-client.ts';
@@ -22,8 +23,6 @@ interface Sending {
   readonly session: Session;
   readonly database: Database;
   readonly source: OpenSource;
-  /** Aborts when the lock is lost. */
-  readonly lost: AbortSignal;
   readonly name: string;
   readonly target: PushTarget;
   readonly file: string;
@@ -32,13 +31,16 @@ interface Sending {
 }
 
 /** Sends the lines that are not created yet, under the push's lock, and returns the outcome of each line. */
-export function sendLines(sending: Sending) {
-  return withAnySignal([sending.session.signal, sending.lost], ({ signal }) => sendUntil(signal, sending));
+export function sendLines(sending: Sending, { lost }: SourceLock) {
+  const { session } = sending;
+  return withAnySignal([session.signal, lost], ({ signal }) =>
+    sendUntil({ ...sending, session: { ...session, signal } }),
+  );
 }
 
-async function sendUntil(signal: AbortSignal, sending: Sending) {
+async function sendUntil(sending: Sending) {
   const { session, database, source, name, target, file, lines, options } = sending;
-  const { clock, jobs, log, terminal } = session;
+  const { clock, jobs, log, signal, terminal } = session;
   const { kysely } = database;
   const place = { source: source.name, resource: name };
   const job = jobs.get(name);
@@ -57,7 +59,7 @@ async function sendUntil(signal: AbortSignal, sending: Sending) {
       // A gateway may give up before the server behind it does.
       quietMs: 2 * timeoutMs,
       resendUnknown: options.resendUnknown ?? false,
-      readBack: range => readBack({ ...sending, session: { ...session, signal } }, range),
+      readBack: range => readBack(sending, range),
       onQuietWait: waitMs =>
         terminal.note(`${name}: waiting ${Math.ceil(waitMs / SECOND)} s until the source shows what was sent`),
       onSent: sent,
@@ -67,25 +69,17 @@ async function sendUntil(signal: AbortSignal, sending: Sending) {
     // `listed`: the API has a list of them, so they were read back.
     return { ...place, file, items, requests: sender.requests, listed: resource !== null };
   } catch (error) {
+    const state = isKind(error, 'stopped', 'quota') ? 'stopped' : 'failed';
+    const reason = error instanceof Error ? error.message : String(error);
     // If the database itself has failed, the first error is the one to report.
-    await recordFailure(sending, { pushId, requests: sender.requests, error }).catch(() => undefined);
+    await endPush(kysely, pushId, { state, reason, requests: sender.requests }).catch(() => undefined);
+    const items = await readItems(kysely, pushId).catch(() => []);
+    const created = items.filter(item => item.state === 'created').length;
+    if (items.length > 0) terminal.note(`${name}: ${created} of ${items.length} lines created so far.`);
     throw error;
   } finally {
     await sender.close();
   }
-}
-
-async function recordFailure(
-  { session, database, name }: Sending,
-  { pushId, requests, error }: { pushId: string; requests: number; error: unknown },
-): Promise<void> {
-  const { kysely } = database;
-  const state = isKind(error, 'stopped', 'quota') ? 'stopped' : 'failed';
-  const reason = error instanceof Error ? error.message : String(error);
-  await endPush(kysely, pushId, { state, reason, requests }).catch(() => undefined);
-  const items = await readItems(kysely, pushId);
-  const created = items.filter(item => item.state === 'created').length;
-  if (items.length > 0) session.terminal.note(`${name}: ${created} of ${items.length} lines created so far.`);
 }
 
 /** Reads the list as sync and backfill do. Kind `failed` if that fails. */

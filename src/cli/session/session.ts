@@ -149,6 +149,12 @@ export function wholeNumber(flag: string, least: number, most: number): (text: s
   };
 }
 
+export const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise(resolve => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
 /** A command with the options that all commands share. `examples`: one command line each, shown by `--help`. */
 export function newCommand(name: string, description: string, examples: string): Command {
   return new Command(name)

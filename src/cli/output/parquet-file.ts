@@ -1,6 +1,6 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import type { Ask, ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';
-import { openResultFile, type RowFile } from '../output/result-file.ts';
+import { openResultFile, type RowFile } from './result-file.ts';
 
 /** Rows that are compressed together; they are in memory until then. */
 const ROW_GROUP = 20_000;
@@ -103,57 +103,49 @@ async function readFacts(ask: Ask, query: string, columns: readonly ColumnInfo[]
 }
 
 function ofType(name: string, oid: number, facts: Facts | undefined): ParquetColumn {
-  const column = (
-    type: Omit<SchemaElement, 'name'>,
-    value: ParquetColumn['value'],
-    select: ParquetColumn['select'] = quoted => `${quoted}::text`,
-  ): ParquetColumn => ({ element: { name, repetition_type: 'OPTIONAL', ...type }, select, value });
-  const asText = () => column({ type: 'BYTE_ARRAY', converted_type: 'UTF8' }, text => text);
-  const fits = facts?.isFinite === true;
-  switch (oid) {
-    case 16:
-      return column({ type: 'BOOLEAN' }, text => text === 'true');
-    case 17:
-      return column(
-        { type: 'BYTE_ARRAY' },
-        text => Buffer.from(text, 'hex'),
-        quoted => `encode(${quoted}, 'hex')`,
-      );
-    case 20:
-      return column({ type: 'INT64' }, BigInt);
-    case 21:
-    case 23:
-      return column({ type: 'INT32' }, Number);
-    case 700:
-      return column({ type: 'FLOAT' }, Number);
-    case 701:
-      return column({ type: 'DOUBLE' }, Number);
-    case NUMERIC: {
-      if (!fits || facts.whole + facts.scale > MOST_DIGITS) return asText();
-      const { scale } = facts;
-      const type = { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, converted_type: 'DECIMAL' } as const;
-      // An exact decimal: its digits without the point.
-      return column(
-        { ...type, precision: MOST_DIGITS, scale },
-        BigInt,
-        quoted => `trunc(${quoted} * 1e${scale})::text`,
-      );
-    }
-    case DATE:
-      if (!fits) return asText();
-      return column(
-        { type: 'INT32', converted_type: 'DATE' },
-        Number,
-        quoted => `(${quoted} - date '1970-01-01')::text`,
-      );
-    case TIMESTAMP:
-    case TIMESTAMPTZ: {
-      if (!fits) return asText();
-      const logical = { type: 'TIMESTAMP', isAdjustedToUTC: oid === TIMESTAMPTZ, unit: 'MICROS' } as const;
-      const select = (quoted: string) => `(extract(epoch from ${quoted}) * 1000000)::bigint::text`;
-      return column({ type: 'INT64', logical_type: logical }, BigInt, select);
-    }
-    default:
-      return asText();
-  }
+  const type = WITH_FACTS.has(oid) && facts?.isFinite !== true ? undefined : TYPES[oid]?.(facts);
+  const { select = (quoted: string) => `${quoted}::text`, value, ...element } = type ?? TEXT;
+  return { element: { name, repetition_type: 'OPTIONAL', ...element }, select, value };
 }
+
+type Type = Omit<SchemaElement, 'name'> & Pick<ParquetColumn, 'value'> & Partial<Pick<ParquetColumn, 'select'>>;
+
+const TEXT: Type = { type: 'BYTE_ARRAY', converted_type: 'UTF8', value: text => text };
+const integer = (): Type => ({ type: 'INT32', value: Number });
+const timestamp = (isAdjustedToUTC: boolean) => (): Type => ({
+  type: 'INT64',
+  logical_type: { type: 'TIMESTAMP', isAdjustedToUTC, unit: 'MICROS' },
+  select: quoted => `(extract(epoch from ${quoted}) * 1000000)::bigint::text`,
+  value: BigInt,
+});
+
+/** By OID; all others are text, as are values that do not fit. */
+const TYPES: Readonly<Record<number, (facts: Facts | undefined) => Type>> = {
+  16: () => ({ type: 'BOOLEAN', value: text => text === 'true' }),
+  17: () => ({
+    type: 'BYTE_ARRAY',
+    select: quoted => `encode(${quoted}, 'hex')`,
+    value: text => Buffer.from(text, 'hex'),
+  }),
+  20: () => ({ type: 'INT64', value: BigInt }),
+  21: integer,
+  23: integer,
+  700: () => ({ type: 'FLOAT', value: Number }),
+  701: () => ({ type: 'DOUBLE', value: Number }),
+  [NUMERIC]: facts => {
+    if (!facts || facts.whole + facts.scale > MOST_DIGITS) return TEXT;
+    const { scale } = facts;
+    const type = { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, converted_type: 'DECIMAL' } as const;
+    // An exact decimal: its digits without the point.
+    const select = (quoted: string) => `trunc(${quoted} * 1e${scale})::text`;
+    return { ...type, precision: MOST_DIGITS, scale, select, value: BigInt };
+  },
+  [DATE]: () => ({
+    type: 'INT32',
+    converted_type: 'DATE',
+    select: quoted => `(${quoted} - date '1970-01-01')::text`,
+    value: Number,
+  }),
+  [TIMESTAMP]: timestamp(false),
+  [TIMESTAMPTZ]: timestamp(true),
+};

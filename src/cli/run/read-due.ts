@@ -10,9 +10,9 @@ import type { SourceLock } from '../../warehouse/database/source-lock.ts';
 import { dueHints } from '../../warehouse/ledgers/hints.ts';
 import { whatIsDue } from '../../warehouse/reports/due.ts';
 import { crowdedText } from '../output/moments.ts';
-import { openSourceEngine, readUnderLock } from '../run/read-source.ts';
 import type { Session } from '../session/session.ts';
 import { type OpenSource, recognise } from '../session/source-settings.ts';
+import { openSourceEngine, readUnderLock } from './read-source.ts';
 
 /** How often one wake-up reads work that became due meanwhile; the next wake-up comes within a minute. */
 const MOST_TURNS = 10;
