@@ -4,36 +4,32 @@ import { shorten } from '../source/answers/text.ts';
 import type { PushItem, PushNews } from '../warehouse/pushes/pushes.ts';
 import type { SendResult } from './sender.ts';
 
-export function updatesOfSingle(result: SendResult, items: readonly PushItem[]): PushNews[] {
-  return items.map(({ id }): PushNews => {
-    if (result.kind === 'answered') return createdAs(id, parseCreatedId(result.body));
-    if (result.kind === 'refused') return { id, state: 'refused', message: result.error.message, quiet: true };
-    return { id, state: result.kind === 'unsent' ? 'planned' : 'unknown', message: result.error.message };
-  });
-}
-
-/** The new states of the lines of a batch. `hide` removes the key from messages of the answer; errors do not hold it. */
-export function updatesOfBatch(
+/** The new states of the lines of a request. `hide` removes the key from messages of the answer; errors do not hold it. */
+export function updatesOf(
   result: SendResult,
   items: readonly PushItem[],
+  batch: boolean,
   hide: (text: string) => string,
 ): PushNews[] {
   if (result.kind === 'answered') {
-    const entries = parseBatch(result.body, items.length, hide);
+    const { body } = result;
+    const entries = batch ? parseBatch(body, items.length, hide) : [createdAs(parseCreatedId(body))];
     return items.map(({ id }, index): PushNews => {
       const entry = entries[index];
-      if (entry?.kind === 'created') return createdAs(id, entry.sourceId);
+      // A source that names no record, as with status 202, may create it after its answer.
+      if (entry?.kind === 'created')
+        return { id, state: 'created', sourceId: entry.sourceId, quiet: entry.sourceId !== null };
       if (entry?.kind === 'refused') return { id, state: 'refused', message: entry.message, quiet: true };
       const message = 'The source answered the batch without reporting this entry.';
       return { id, state: 'unknown', message, quiet: false };
     });
   }
   const { message, fields } = result.error;
-  if (result.kind !== 'refused' || isBatchUnsupported(result)) {
+  if (result.kind !== 'refused' || (batch && isBatchUnsupported(result))) {
     const state = result.kind === 'unknown' ? 'unknown' : 'planned';
     return items.map(({ id }) => ({ id, state, message }));
   }
-  const refused = parseRefusedEntries(fields, items.length);
+  const refused = batch ? parseRefusedEntries(fields, items.length) : new Map<number, string>();
   // It is not documented whether a refused batch creates its valid entries, so the others are looked up.
   return items.map(({ id }, index): PushNews => {
     const reason = refused.get(index);
@@ -47,14 +43,6 @@ export function updatesOfBatch(
 export const isBatchUnsupported = (result: SendResult): boolean =>
   result.kind === 'refused' && (result.error.status === 404 || result.error.status === 405);
 
-/** A source that names no record, as with status 202, may create it after its answer. */
-const createdAs = (id: string, sourceId: string | null): PushNews => ({
-  id,
-  state: 'created',
-  sourceId,
-  quiet: sourceId !== null,
-});
-
 /** What the answer to a batch reports about one entry; `unknown`: nothing reliable. */
 type EntryResult =
   | { readonly kind: 'created'; readonly sourceId: string | null }
@@ -62,6 +50,7 @@ type EntryResult =
   | { readonly kind: 'unknown' };
 
 const UNKNOWN: EntryResult = { kind: 'unknown' };
+const createdAs = (sourceId: string | null): EntryResult => ({ kind: 'created', sourceId });
 
 /** The id in the answer to a create, or null if it has none: the API's document does not show such answers. */
 export function parseCreatedId(body: Readonly<Record<string, unknown>>): string | null {
@@ -101,7 +90,7 @@ function parseEntry(result: object, hide: (text: string) => string): EntryResult
   if ((success !== null && deniesSuccess(success)) || isFilled(reported))
     return { kind: 'refused', message: errorText(reported, hide) };
   const sourceId = idOf(result) ?? (isObject(data) ? idOf(data) : null);
-  return (success !== null && success !== undefined) || sourceId !== null ? { kind: 'created', sourceId } : UNKNOWN;
+  return (success !== null && success !== undefined) || sourceId !== null ? createdAs(sourceId) : UNKNOWN;
 }
 
 /** The entries that a refused batch names in its field messages, such as `customers.3.email` or `customers[3].email`, by index. */

@@ -10,7 +10,7 @@ import {
   type PushNews,
   readItems,
 } from '../warehouse/pushes/pushes.ts';
-import { isBatchUnsupported, updatesOfBatch, updatesOfSingle } from './parse-response.ts';
+import { isBatchUnsupported, updatesOf } from './parse-response.ts';
 import { findRefused, isUnmatched, type Reconciliation, reconcile } from './reconcile.ts';
 import type { Sender, SendResult } from './sender.ts';
 import { groupRequests } from './targets.ts';
@@ -112,7 +112,7 @@ async function sendRound(
       });
     };
     const result = await sender.send({ path, body, purpose: `push ${name}` }, mark, signal);
-    const updates = batch ? updatesOfBatch(result, items, text => sender.hide(text)) : updatesOfSingle(result, items);
+    const updates = updatesOf(result, items, batch, text => sender.hide(text));
     await noteNews(database.kysely, updates);
     if (result.kind === 'unsent') throw result.error;
     lines += items.length;

@@ -10,7 +10,7 @@ import { GAP, table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { describeTargets, TARGET_NEXT } from '../run/targets.ts';
 import { type Cli, newCommand, type Session } from '../session/session.ts';
-import { agendaRules, isServiceRunning, openLedger, schedulesOf } from '../session/source-settings.ts';
+import { isServiceRunning, readUsage, watchedSource } from '../session/source-settings.ts';
 
 const MOST = 20;
 
@@ -49,10 +49,10 @@ async function showAgenda(session: Session): Promise<0> {
 type SourceAgenda = Awaited<ReturnType<typeof readSource>>;
 
 async function readSource({ jobs }: Session, database: Database, source: SourceConfig) {
-  const { name, schema } = source;
-  const usage = source.settings ? await openLedger(database, name, source.settings).usage() : null;
-  const rules = { ...agendaRules(source), limit: usage?.limit ?? source.limit };
-  const scheduled = [...schedulesOf(source, jobs).keys()];
+  const usage = await readUsage(database, source);
+  const watched = watchedSource(source, jobs);
+  const { name, schema, scheduled } = watched;
+  const rules = { ...watched.rules, limit: usage?.limit ?? source.limit };
   const facts = await readAgenda(database, { name, jobs, scheduled, rules }, schema);
   const next = nextQuestions(facts, MOST);
   return {

@@ -27,7 +27,7 @@ import { hasBookkeeping, listPending, openMigrated } from '../run/pending-migrat
 import { readSources } from '../run/read-sources.ts';
 import { showSummary } from '../run/summary.ts';
 import { type Cli, NO_WAIT, newCommand, type Outcome, type Session, selectResources } from '../session/session.ts';
-import { isServiceRunning, openLedger } from '../session/source-settings.ts';
+import { isServiceRunning, readUsage } from '../session/source-settings.ts';
 
 const EXAMPLES = `sluice backfill invoices --from 2024-01-01 --to 2024-12-31
 sluice backfill invoices --from 2024-01-01 --dry-run    estimate the cost
@@ -183,10 +183,10 @@ async function readBackfills(session: Session) {
   // How fast each source with open backfills can be read, and whether a process reads it.
   const states = new Map<string, { pace: Pace; isRead: boolean }>();
   for (const source of session.settings.sources) {
-    const { name, settings } = source;
+    const { name } = source;
     if (!open.some(order => order.source === name)) continue;
-    const usage = settings ? await openLedger(database, name, settings).usage() : null;
-    states.set(name, { pace: paceOf(source, usage), isRead: (await findReader(database, name)) !== null });
+    const pace = paceOf(source, await readUsage(database, source));
+    states.set(name, { pace, isRead: (await findReader(database, name)) !== null });
   }
   return Promise.all(
     orders.map(async order => {

@@ -19,12 +19,12 @@ import { readTargets, TARGET_NEXT } from '../run/targets.ts';
 import { describePowers, describeShared, describeTls } from '../session/check-settings.ts';
 import { type Cli, newCommand, type Session, untilAborted } from '../session/session.ts';
 import {
-  agendaRules,
   isOpen,
   type OpenSource,
   openLedger,
   schedulesOf,
   serviceName,
+  watchedSource,
 } from '../session/source-settings.ts';
 
 export function startCommand(cli: Cli): Command {
@@ -137,17 +137,14 @@ async function serveBeside(
   const longestMs = Math.max(0, ...sources.map(({ settings }) => settings.windowMs + ATTEMPTS * settings.timeoutMs));
   const pulse = createPulse(longestMs + SPARE_MS);
   const served = sources.map(source => {
-    const { name, schema, timeZone, settings } = source;
-    const ledger = openLedger(database, name, settings);
-    const schedules = schedulesOf(source, jobs);
-    const ticks = [...new Set(schedules.values())].map(schedule => createTicks(schedule, timeZone));
+    const schedules = new Set(schedulesOf(source, jobs).values());
+    const ticks = [...schedules].map(schedule => createTicks(schedule, source.timeZone));
     const nextTickAt = (now: number) => {
       const nexts = ticks.flatMap(each => each.next(now) ?? []);
       return nexts.length === 0 ? null : Math.min(...nexts);
     };
-    const rules = agendaRules(source);
-    const scheduled = [...schedules.keys()];
-    return { name, schema, timeZone, jobs, scheduled, rules, usage: () => ledger.usage(), nextTickAt };
+    const ledger = openLedger(database, source.name, source.settings);
+    return { ...watchedSource(source, jobs), usage: () => ledger.usage(), nextTickAt };
   });
   const { alertWebhookUrl: alertUrl, freshnessLimitMs, host, port, token } = settings;
   const common = { database, sources: served, hide: terminal.hidden, clock, log };
@@ -177,16 +174,15 @@ async function serveBeside(
 /** Opened when it is first asked for; closed with the session. */
 function readerOf(session: Session): () => Promise<Database | null> {
   let opening: Promise<Database | null> | undefined;
-  const open = async () => {
-    const reader = await session.openReader();
-    // Else it would be the owner, who may write.
-    return reader.readerUrl === null ? null : reader;
-  };
   return () => {
-    opening ??= open().catch((error: unknown) => {
-      opening = undefined;
-      throw error;
-    });
+    opening ??= session.openReader().then(
+      // Without a login that may only read, it would be the owner, who may write.
+      reader => (reader.readerUrl === null ? null : reader),
+      (error: unknown) => {
+        opening = undefined;
+        throw error;
+      },
+    );
     return opening;
   };
 }

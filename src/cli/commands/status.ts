@@ -15,7 +15,7 @@ import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
-import { agendaRules, isServiceRunning, openLedger, schedulesOf } from '../session/source-settings.ts';
+import { isServiceRunning, readUsage, watchedSource } from '../session/source-settings.ts';
 
 export function statusCommand(cli: Cli): Command {
   return newCommand(
@@ -67,14 +67,9 @@ async function readState(session: Session, database: Warehouse) {
 type SourceState = Awaited<ReturnType<typeof readSource>>;
 
 async function readSource(session: Session, database: Database, source: SourceConfig) {
-  const { name, schema, timeZone, settings } = source;
-  const { jobs } = session;
-  const scheduled = [...schedulesOf(source, jobs).keys()];
-  const usage = async () => (settings ? openLedger(database, name, settings).usage() : null);
-  const service = await isServiceRunning(database, name);
-  const rules = agendaRules(source);
-  const asked = { name, schema, timeZone, jobs, scheduled, rules, usage };
-  return { source, service, status: await readFullState(database, asked, service) };
+  const service = await isServiceRunning(database, source.name);
+  const watched = { ...watchedSource(source, session.jobs), usage: () => readUsage(database, source) };
+  return { source, service, status: await readFullState(database, watched, service) };
 }
 
 /** The open orders, each with what it still needs. */

@@ -5,14 +5,13 @@ import { readSources } from '../run/read-sources.ts';
 import { showSummary } from '../run/summary.ts';
 import {
   type Cli,
-  DRY_RUN,
-  MAX_REQUESTS,
-  NO_WAIT,
+  type CostOptions,
   newCommand,
   type Outcome,
   type Session,
   selectResources,
   wholeNumber,
+  withCostOptions,
 } from '../session/session.ts';
 
 const EXAMPLES = `sluice sync                       every resource
@@ -24,22 +23,17 @@ sluice sync invoices --accept-deletes 250
                                   the source really lost 250 invoices
 sluice sync --source vienna       one source of several`;
 
-interface Options {
-  readonly wait: boolean;
+interface Options extends CostOptions {
   readonly full?: boolean;
-  readonly dryRun?: boolean;
-  readonly maxRequests?: number;
   readonly acceptDeletes?: number;
   readonly moved?: boolean;
 }
 
 export function syncCommand(cli: Cli): Command {
-  return newCommand('sync', 'Read what is new and what may have changed', EXAMPLES)
+  const command = newCommand('sync', 'Read what is new and what may have changed', EXAMPLES)
     .argument('[resource...]', 'resources to read (default: all)')
-    .option('--full', 'read everything again, however long the request limit makes it wait')
-    .option('--dry-run', DRY_RUN)
-    .option('--max-requests <n>', MAX_REQUESTS, wholeNumber('--max-requests', 1, 1_000_000))
-    .option('--no-wait', NO_WAIT)
+    .option('--full', 'read everything again, however long the request limit makes it wait');
+  return withCostOptions(command)
     .option(
       '--accept-deletes <n>',
       'override the deletion limit for up to <n> rows',

@@ -7,14 +7,12 @@ import { type ReadResult, readSources } from '../run/read-sources.ts';
 import { endNote, failuresOf, outcomeOf, resourceNames, showSummary, summarise } from '../run/summary.ts';
 import {
   type Cli,
-  DRY_RUN,
-  MAX_REQUESTS,
-  NO_WAIT,
+  type CostOptions,
   newCommand,
   type Outcome,
   type Session,
   selectResources,
-  wholeNumber,
+  withCostOptions,
 } from '../session/session.ts';
 
 const EXAMPLES = `sluice verify                     report differences; change nothing
@@ -22,23 +20,17 @@ sluice verify invoices --repair   make the warehouse equal to the source`;
 /** Keys or slices named in a list of differences. */
 const MOST_NAMED = 5;
 
-interface Options {
-  readonly wait: boolean;
+interface Options extends CostOptions {
   readonly repair?: boolean;
-  readonly dryRun?: boolean;
-  readonly maxRequests?: number;
 }
 
 type Report = Record<'absent' | 'different' | 'extra' | 'unreadable' | 'unproven', readonly string[]>;
 
 export function verifyCommand(cli: Cli): Command {
-  return newCommand('verify', 'Compare every slice with the source; exit with 1 if anything differs', EXAMPLES)
+  const command = newCommand('verify', 'Compare every slice with the source; exit with 1 if anything differs', EXAMPLES)
     .argument('[resource...]', 'resources to compare (default: all)')
-    .option('--repair', 'make the warehouse equal to the source')
-    .option('--dry-run', DRY_RUN)
-    .option('--max-requests <n>', MAX_REQUESTS, wholeNumber('--max-requests', 1, 1_000_000))
-    .option('--no-wait', NO_WAIT)
-    .action(cli.action({ source: true }, verify));
+    .option('--repair', 'make the warehouse equal to the source');
+  return withCostOptions(command).action(cli.action({ source: true }, verify));
 }
 
 async function verify(session: Session, names: string[], options: Options): Promise<Outcome> {

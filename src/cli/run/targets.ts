@@ -6,7 +6,7 @@ import type { Job } from '../../engine/job.ts';
 import { readAgenda } from '../../engine/run/read-agenda.ts';
 import { count, durationText } from '../../service/format.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { agendaRules, schedulesOf } from '../session/source-settings.ts';
+import { watchedSource } from '../session/source-settings.ts';
 
 /** The targets of a source, as far as its lists are known. `limit`: what the source allows now. */
 export async function readTargets(
@@ -15,10 +15,10 @@ export async function readTargets(
   jobs: ReadonlyMap<string, Job>,
   limit = source.limit,
 ): Promise<ReturnType<typeof describeTargets>> {
-  const rules = { ...agendaRules(source), limit };
+  const watched = watchedSource(source, jobs);
+  const rules = { ...watched.rules, limit };
   if (Object.keys(rules.targets).length === 0) return [];
-  const scheduled = [...schedulesOf(source, jobs).keys()];
-  const facts = await readAgenda(database, { name: source.name, jobs, scheduled, rules });
+  const facts = await readAgenda(database, { ...watched, rules });
   return describeTargets(rules, needsOf(rules, facts));
 }
 

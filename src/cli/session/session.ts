@@ -166,5 +166,20 @@ export function newCommand(name: string, description: string, examples: string):
 }
 
 export const NO_WAIT = 'at the request limit, stop with exit code 75 instead of waiting; progress is kept';
-export const DRY_RUN = 'print what it would cost and when it would be done; send no request and change nothing';
-export const MAX_REQUESTS = 'stop with exit code 75 after <n> requests; progress is kept';
+
+export interface CostOptions {
+  readonly dryRun?: boolean;
+  readonly maxRequests?: number;
+  readonly wait: boolean;
+}
+
+/** The options that say what a command may cost. */
+export const withCostOptions = (command: Command): Command =>
+  command
+    .option('--dry-run', 'print what it would cost and when it would be done; send no request and change nothing')
+    .option(
+      '--max-requests <n>',
+      'stop with exit code 75 after <n> requests; progress is kept',
+      wholeNumber('--max-requests', 1, 1_000_000),
+    )
+    .option('--no-wait', NO_WAIT);

@@ -1,4 +1,5 @@
 import { createLedger, type Ledger } from '../../budget/ledger/ledger.ts';
+import type { Usage } from '../../budget/ledger/usage.ts';
 import { HOUR, MINUTE } from '../../clock.ts';
 import type { SourceConfig, SourceSettings } from '../../config/config.ts';
 import type { AgendaRules } from '../../engine/agenda/list-facts.ts';
@@ -30,6 +31,17 @@ export const isOpen = (source: SourceConfig): source is OpenSource => source.set
 /** The ledger of requests of the source's key, shared by all processes. */
 export const openLedger = (database: Database, name: string, source: SourceSettings): Ledger =>
   createLedger({ ...source, database, source: name });
+
+/** What is used and left of the request limit; null where the key is not set. */
+export const readUsage = async (database: Database, { name, settings }: SourceConfig): Promise<Usage | null> =>
+  settings && openLedger(database, name, settings).usage();
+
+/** A source as its state is read. */
+export const watchedSource = (source: SourceConfig, jobs: ReadonlyMap<string, Job>) => ({
+  ...{ name: source.name, schema: source.schema, timeZone: source.timeZone, jobs },
+  scheduled: [...schedulesOf(source, jobs).keys()],
+  rules: agendaRules(source),
+});
 
 /** Kind `configuration` if the source under this name used to be another installation; `moved` confirms a new address. */
 export const recognise = (
