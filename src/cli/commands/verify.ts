@@ -72,7 +72,10 @@ function showReport({ terminal }: Session, read: ReadResult): Outcome {
       ...(quarantined > 0
         ? [
             `${plural(quarantined, 'record')} could not be parsed and ${quarantined === 1 ? 'is' : 'are'} not in the warehouse. See: sluice quarantine`,
-            ...quarantinedLines(resources, nameOf),
+            // By the keys that `sluice quarantine` shows.
+            ...resources
+              .filter(each => each.quarantinedKeys.length > 0)
+              .map(each => `  ${nameOf(each)} ${namesText(each.quarantinedKeys.map(shortKey), each.quarantined)}`),
           ]
         : []),
       ...(isRepairable ? ['To make the warehouse equal: sluice verify --repair'] : []),
@@ -120,16 +123,6 @@ function differenceRow(name: string, each: ReturnType<typeof compare>): string[]
 function namesText(names: readonly string[], all = names.length): string {
   const more = all - Math.min(names.length, MOST_NAMED);
   return `${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${count(more)} more` : ''}`;
-}
-
-/** The first few records of each resource that did not parse, by the keys that `sluice quarantine` shows. */
-function quarantinedLines(
-  resources: readonly ReturnType<typeof compare>[],
-  nameOf: (each: ReturnType<typeof compare>) => string,
-): string[] {
-  return resources
-    .filter(({ quarantinedKeys }) => quarantinedKeys.length > 0)
-    .map(each => `  ${nameOf(each)} ${namesText(each.quarantinedKeys.map(shortKey), each.quarantined)}`);
 }
 
 /** A record whose id cannot be read is known by a hash, of which the beginning is enough to find it in the quarantine. */
