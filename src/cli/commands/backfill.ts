@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { HOUR } from '../../clock.ts';
 import type { SourceConfig } from '../../config/config.ts';
+import type { Job } from '../../engine/job.ts';
 import { SluiceError } from '../../errors.ts';
 import { count, moment, plural } from '../../service/format.ts';
 import {
@@ -8,7 +9,6 @@ import {
   estimateRemaining,
   type Pace,
   paceOf,
-  type ReadingEstimate,
   remainingText,
   UNREAD,
 } from '../../service/orders/order-cost.ts';
@@ -57,24 +57,22 @@ export function backfillCommand(cli: Cli): Command {
       const source = !options.dryRun && !options.detach;
       await cli.action({ source }, (session, _self: Command) => backfill(session, resource, options))(self);
     });
-  for (const sub of subcommands(cli)) command.addCommand(sub);
+  const list = newCommand('list', 'List backfill orders, newest first', 'sluice backfill list');
+  command.addCommand(list.action(cli.action({ source: false }, listBackfills)));
+  for (const name of ['pause', 'resume', 'cancel'] as const) {
+    const change = newCommand(name, CHANGE_TEXTS[name], `sluice backfill ${name} 17`)
+      .argument('[id]', 'the order, as "backfill list" shows it; optional if only one qualifies')
+      .action(cli.action({ source: false }, (session, id: string | undefined) => changeBackfill(session, id, name)));
+    command.addCommand(change);
+  }
   return command;
 }
 
-function subcommands(cli: Cli): Command[] {
-  const change = (name: OrderChange, description: string) =>
-    newCommand(name, description, `sluice backfill ${name} 17`)
-      .argument('[id]', 'the order, as "backfill list" shows it; optional if only one qualifies')
-      .action(cli.action({ source: false }, (session, id: string | undefined) => changeBackfill(session, id, name)));
-  return [
-    newCommand('list', 'List backfill orders, newest first', 'sluice backfill list').action(
-      cli.action({ source: false }, listBackfills),
-    ),
-    change('pause', 'Pause a backfill; rows already read are kept'),
-    change('resume', 'Resume a paused backfill'),
-    change('cancel', 'Cancel a backfill; rows already read are kept'),
-  ];
-}
+const CHANGE_TEXTS: Readonly<Record<OrderChange, string>> = {
+  pause: 'Pause a backfill; rows already read are kept',
+  resume: 'Resume a paused backfill',
+  cancel: 'Cancel a backfill; rows already read are kept',
+};
 
 async function backfill(session: Session, resource: string, options: Options): Promise<Outcome> {
   selectResources(session.jobs, [resource]);
@@ -112,8 +110,12 @@ const MOST_LINES = 40;
 
 /** Estimates a backfill from the bookkeeping alone: it sends no request and changes nothing. */
 async function dryRun(session: Session, resource: string, range: Range): Promise<0> {
-  const { terminal, settings } = session;
-  const { parts, neverRead, rows, requests } = await estimate(session, resource, range);
+  const { terminal, settings, jobs } = session;
+  const list = { source: settings.sourceName, name: resource, job: jobs.get(resource) as Job, schema: settings.schema };
+  const database = await session.openDatabase();
+  const isReady = (await hasBookkeeping(session, database)) && (await listPending(session, database)).length === 0;
+  const estimate = isReady ? await estimateReading(database, list, range) : UNREAD;
+  const { parts, neverRead, rows, requests } = estimate;
   const total = { slices: parts.length, neverRead, rows, requests, hours: hoursOf(requests, settings.sources[0]) };
   terminal.show({ resource, ...range, slices: parts, total }, () => {
     const known = (value: number | null) => (value === null ? '?' : count(value));
@@ -143,15 +145,6 @@ function costText(total: Record<'slices' | 'neverRead' | 'rows' | 'requests' | '
   const [were, those] = neverRead === 1 ? ['was', 'it'] : ['were', 'those'];
   const unread = `${plural(neverRead, 'slice')} ${were} never read; the cost of ${those} is not known yet.`;
   return neverRead === slices ? unread : `${known}\n${unread}`;
-}
-
-async function estimate(session: Session, name: string, range: Range): Promise<ReadingEstimate> {
-  const { settings, jobs } = session;
-  const job = jobs.get(name);
-  const database = await session.openDatabase();
-  const isReady = (await hasBookkeeping(session, database)) && (await listPending(session, database)).length === 0;
-  if (!isReady || !job) return UNREAD;
-  return estimateReading(database, { source: settings.sourceName, name, job, schema: settings.schema }, range);
 }
 
 /** How many ended backfills are listed; open ones are always listed. */

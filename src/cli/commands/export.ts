@@ -2,6 +2,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { SECOND } from '../../clock.ts';
+import { groupBy } from '../../engine/group-by.ts';
 import { codeOf, SluiceError } from '../../errors.ts';
 import { plural } from '../../service/format.ts';
 import { csv, csvSafe } from '../../service/query/csv.ts';
@@ -47,7 +48,7 @@ async function runExport(session: Session, what: string, options: Options): Prom
     checkNames(columns, partitioning);
     if (format === 'parquet') parquet = await parquetColumns(ask, source, columns);
     const selected = columns.map(({ name }, index) => {
-      const column = `"${name.replaceAll('"', '""')}"`;
+      const column = quoted(name);
       return parquet[index] === undefined ? column : `${parquet[index].select(column)} as ${column}`;
     });
     if (partitioning) return partitioned(source, selected.join(), partitioning);
@@ -88,6 +89,8 @@ function queryOf(what: string): string {
   return `select * from "${text.replaceAll('.', '"."')}"`;
 }
 
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
 function checkNames(columns: readonly ColumnInfo[], partitioning: Partitioning | null): void {
   const names = columns.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
@@ -122,7 +125,7 @@ function partitioningOf(text: string): Partitioning {
 
 /** The query with the partition of each row as its first column, in the order of partitions. */
 const partitioned = (query: string, selected: string, { column, unit }: Partitioning): string => {
-  const name = `"${column.replaceAll('"', '""')}"`;
+  const name = quoted(column);
   return `select to_char(${name}, '${UNITS[unit]}'), ${selected} from (${query}\n) q order by date_trunc('${unit}', ${name}), ${name}`;
 };
 
@@ -149,16 +152,12 @@ function openPartitions(
       return files;
     },
     async write(columns, rows) {
-      for (let start = 0; start < rows.length; ) {
-        const partition = rows[start]?.[0] ?? WITHOUT;
-        let end = start;
-        while (end < rows.length && (rows[end]?.[0] ?? WITHOUT) === partition) end++;
+      for (const [partition, part] of groupBy(rows, row => row[0] ?? WITHOUT)) {
         const file = current?.partition === partition ? current.file : await next(partition);
         await file.write(
           columns.slice(1),
-          rows.slice(start, end).map(row => row.slice(1)),
+          part.map(row => row.slice(1)),
         );
-        start = end;
       }
     },
     complete: async () => current?.file.complete(),

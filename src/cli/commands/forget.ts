@@ -56,29 +56,21 @@ async function forget(session: Session, name: string, given: string, options: Op
   await recognise(database, source);
   const job = jobs.get(name) as Job;
   const place = { source: sourceName, resource: name };
-  const erased = await withLocks(database, place, async () => {
-    const { table } = await openResource(database, { source: sourceName, name, job, schema: source.schema });
-    const record = { session, database, source, place, job, table, key: storedKey(table, given) };
-    return eraseRecord(record, { noWait: !options.wait, dryRun });
+  // Nobody may read the list or push to it meanwhile: a reading holds rows in memory, and a push lines.
+  const reading = await acquireSourceLock(database, sourceName, 'forget', { waitMs: LOCK_WAIT_MS });
+  const erased = await underLock(reading, 'reading the source, so nothing was erased', async () => {
+    const pushing = await acquireSourceLock(database, `${sourceName}, push of ${name}`);
+    return underLock(pushing, `pushing ${name}, so nothing was erased`, async () => {
+      const { table } = await openResource(database, { source: sourceName, name, job, schema: source.schema });
+      const record = { session, database, source, place, job, table, key: storedKey(table, given) };
+      return eraseRecord(record, { noWait: !options.wait, dryRun });
+    });
   });
   const { receipt, erasedBefore, refersTo, mentions } = erased;
   const counts = receipt?.counts ?? {};
   const document = { ...place, dryRun, receipt: dryRun ? null : receipt, counts, erasedBefore, refersTo, mentions };
   terminal.show(document, () => describe(erased, `${name} ${given}`, dryRun, settings.timeZone));
   return 0;
-}
-
-/** Nobody may read the list or push to it meanwhile: a reading holds rows in memory, and a push lines. */
-async function withLocks<T>(
-  database: Database,
-  { source, resource }: Erasure['place'],
-  work: () => Promise<T>,
-): Promise<T> {
-  const reading = await acquireSourceLock(database, source, 'forget', { waitMs: LOCK_WAIT_MS });
-  return underLock(reading, 'reading the source, so nothing was erased', async () => {
-    const pushing = await acquireSourceLock(database, `${source}, push of ${resource}`);
-    return underLock(pushing, `pushing ${resource}, so nothing was erased`, work);
-  });
 }
 
 function describe(

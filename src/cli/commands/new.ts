@@ -97,15 +97,15 @@ export function sampleFields(rows: readonly unknown[]) {
 
 function typeOf(values: readonly unknown[]): FieldType {
   const known = values.filter(value => value !== null && value !== '');
-  const all = (holds: (value: unknown) => boolean) => known.length > 0 && known.every(holds);
   // A phone number or a postal code such as 01234 is text.
   const isNumber = (value: unknown) =>
     typeof value === 'number' || (typeof value === 'string' && !/^[+-]?0\d|^\+/.test(value));
-  if (all(value => isNumber(value) && reads(integerText, value))) return 'integer';
-  if (all(value => isNumber(value) && reads(decimalText, value))) return 'decimal';
-  if (all(value => typeof value === 'string' && value.length === 10 && reads(dateText, value))) return 'date';
-  if (all(value => typeof value === 'string' && DIGITS.test(value) && value.length > 10 && reads(stampText, value)))
-    return 'timestamp';
+  const all = (holds: (value: unknown) => boolean, read: (value: unknown) => string | null) =>
+    known.length > 0 && known.every(value => holds(value) && reads(read, value));
+  if (all(isNumber, integerText)) return 'integer';
+  if (all(isNumber, decimalText)) return 'decimal';
+  if (all(value => typeof value === 'string' && value.length === 10, dateText)) return 'date';
+  if (all(value => typeof value === 'string' && DIGITS.test(value) && value.length > 10, stampText)) return 'timestamp';
   return 'text';
 }
 

@@ -2,19 +2,12 @@ import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
 import { sourceOption } from '../../next-steps.ts';
-import {
-  checkLines,
-  groupRequests,
-  type Line,
-  type Problem,
-  PUSH_TARGETS,
-  type PushTarget,
-} from '../../push/targets.ts';
+import { checkLines, groupRequests, type Line, type Problem, PUSH_TARGETS } from '../../push/targets.ts';
 import { count, plural } from '../../service/format.ts';
 import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
 import { knownStates, type PushState } from '../../warehouse/pushes/pushes.ts';
 import { readLines } from '../push/read-lines.ts';
-import { sendLines } from '../push/send-lines.ts';
+import { type Sending, sendLines } from '../push/send-lines.ts';
 import { applyMigrations, hasBookkeeping } from '../run/pending-migrations.ts';
 import { type Cli, NO_WAIT, newCommand, type Outcome, type Session, wholeNumber } from '../session/session.ts';
 import { isOpen, type OpenSource, recognise, underLock } from '../session/source-settings.ts';
@@ -24,12 +17,7 @@ const EXAMPLES = `sluice push customers new.csv            check the file and co
 sluice push customers new.csv --yes      create the lines that are not created yet
 sluice push leads fair.ndjson --yes      one JSON object per line`;
 
-interface Options {
-  readonly yes?: boolean;
-  readonly wait: boolean;
-  readonly batch: number;
-  readonly resendUnknown?: boolean;
-}
+type Options = Sending['options'] & { readonly yes?: boolean };
 
 export function pushCommand(cli: Cli): Command {
   return newCommand('push', 'Create records at the source from a file, each line once', EXAMPLES)
@@ -48,32 +36,24 @@ async function push(session: Session, name: string, path: string, options: Optio
     throw new SluiceError('usage', `Cannot push "${name}".`, {
       next: `Resources: ${Object.keys(PUSH_TARGETS).join(', ')}.`,
     });
-  const { settings, terminal, jobs } = session;
+  const { settings, terminal } = session;
   const { sourceName } = settings;
   const source = settings.sources.find(isOpen) as OpenSource;
-  const file = basename(path);
   const { lines, problems } = await checkLines(target, readLines(path, target));
-  if (problems.length > 0) return showProblems(terminal, { file, resource: name, good: lines.length, problems });
+  if (problems.length > 0) return showProblems(terminal, basename(path), name, lines.length, problems);
   if (lines.length === 0)
     throw new SluiceError('usage', `${path} contains no lines to push.`, {
       next: 'Expected: a header line followed by data lines, or one JSON object per line.',
     });
   const database = await session.openDatabase();
-  const place = { source: sourceName, resource: name };
-  if (!options.yes) {
-    const hashes = [...new Set(lines.map(line => line.hash))];
-    // A dry run migrates nothing: a database without tables has no states.
-    const hasStates = await hasBookkeeping(session, database);
-    const states = hasStates ? await knownStates(database.kysely, place, hashes) : new Map<string, PushState>();
-    return showPlan(terminal, { ...place, path, lines, states, target, listed: jobs.has(name), options });
-  }
+  const sending = { session, database, source, name, target, path, lines, options };
+  if (!options.yes) return showPlan(sending);
   await applyMigrations(session, database);
   await recognise(database, source);
   return underLock(
     await acquireSourceLock(database, `${sourceName}, push of ${name}`),
     `pushing ${name} to this source, so nothing was sent`,
-    async lock =>
-      showPushed(terminal, await sendLines({ session, database, source, name, target, file, lines, options }, lock)),
+    async lock => showPushed(terminal, await sendLines(sending, lock)),
     'Wait until it has finished or stop it, then run this command again.',
   );
 }
@@ -83,7 +63,10 @@ const MOST_SHOWN = 50;
 
 function showProblems(
   terminal: Terminal,
-  { file, resource, good, problems }: { file: string; resource: string; good: number; problems: readonly Problem[] },
+  file: string,
+  resource: string,
+  good: number,
+  problems: readonly Problem[],
 ): Outcome {
   const message = `${file}: ${plural(problems.length, 'line')} of ${count(good + problems.length)} cannot be sent to ${resource}, so nothing was sent.`;
   terminal.show({ error: { kind: 'failed', message }, file, resource, problems }, () =>
@@ -147,22 +130,16 @@ const notListed = (resource: string): string =>
 /** Lines per batch by default. The API documents no maximum. */
 const BATCH = 100;
 
-function showPlan(
-  terminal: Terminal,
-  plan: {
-    source: string;
-    resource: string;
-    path: string;
-    lines: readonly Line[];
-    states: ReadonlyMap<string, PushState>;
-    target: PushTarget;
-    /** The API has a list of them, so created records can be read back. */
-    listed: boolean;
-    options: Options;
-  },
-): Outcome {
-  const { source, resource, path, lines, states, target, listed, options } = plan;
+/** Sends nothing and migrates nothing: a database without tables has no states. */
+async function showPlan(sending: Sending): Promise<Outcome> {
+  const { session, database, source, name: resource, target, path, lines, options } = sending;
   const { batch, resendUnknown = false } = options;
+  // The API has a list of them, so created records can be read back.
+  const listed = session.jobs.has(resource);
+  const hashes = [...new Set(lines.map(line => line.hash))];
+  const hasStates = await hasBookkeeping(session, database);
+  const place = { source: source.name, resource };
+  const states = hasStates ? await knownStates(database.kysely, place, hashes) : new Map<string, PushState>();
   const stateOf = (line: Line) => states.get(`${line.hash} ${line.ordinal}`);
   const isUnknown = (line: Line) => ['sent', 'unknown'].includes(stateOf(line) ?? '');
   const created = lines.filter(line => stateOf(line) === 'created').length;
@@ -173,12 +150,12 @@ function showPlan(
   const requests = parcels.length;
   const batches = parcels.filter(parcel => parcel.batch).length;
   const counts = { lines: lines.length, toSend, requests, batches, created, unknown };
-  terminal.show({ dryRun: true, source, resource, file: path, ...counts, readBack: listed }, () => {
+  session.terminal.show({ dryRun: true, ...place, file: path, ...counts, readBack: listed }, () => {
     const single = batches > 0 ? ` (${batches} with up to ${batch} lines, ${requests - batches} with one)` : '';
     const fate = listed
       ? 'would be looked up at the source, and sent if absent'
       : 'cannot be looked up, so they are sent only with --resend-unknown';
-    const again = `${batch === BATCH ? '' : ` --batch ${batch}`}${resendUnknown ? ' --resend-unknown' : ''}${sourceOption(source)}`;
+    const again = `${batch === BATCH ? '' : ` --batch ${batch}`}${resendUnknown ? ' --resend-unknown' : ''}${sourceOption(source.name)}`;
     const next = [
       listed
         ? `Afterwards ${resource} are synced, which costs further requests, so that the created records are in the warehouse.`
@@ -187,7 +164,7 @@ function showPlan(
     ];
     return [
       `${path}: ${plural(lines.length, 'line')}, all valid. Dry run: nothing was sent.`,
-      `  ${count(toSend)} would be created at source ${source}, with ${plural(requests, 'request')}${single}`,
+      `  ${count(toSend)} would be created at source ${source.name}, with ${plural(requests, 'request')}${single}`,
       ...(created > 0
         ? [`  ${count(created)} ${created === 1 ? 'is' : 'are'} already created and would not be sent`]
         : []),

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
+import type { Job } from '../../engine/job.ts';
 import { SluiceError } from '../../errors.ts';
 import { plural } from '../../service/format.ts';
 import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source-lock.ts';
@@ -32,13 +33,12 @@ async function reset(session: Session, name: string, options: Options): Promise<
   if (!options.yes) await confirm(session, name, options.source);
   const database = await openMigrated(session);
   const lock = await acquireSourceLock(database, sourceName, 'reset', { waitMs: LOCK_WAIT_MS });
-  return underLock(lock, 'reading the source, so nothing was reset', async () => {
-    const job = jobs.get(name);
-    if (!job) return 1;
-    const tables = { schema, table: name, children: Object.values(job.children).map(({ table }) => table) };
+  return underLock(lock, 'reading the source, so nothing was reset', async (): Promise<0> => {
+    const children = Object.values((jobs.get(name) as Job).children).map(({ table }) => table);
     const { rows } = await database.transaction(async tx => {
       await refuseOthersRows(tx, { source: sourceName, schema });
-      const deleted = await resetResource(tx, { source: sourceName, resource: name }, tables);
+      const place = { source: sourceName, resource: name };
+      const deleted = await resetResource(tx, place, { schema, table: name, children });
       await forgetSource(tx, sourceName);
       return deleted;
     });

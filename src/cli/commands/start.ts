@@ -87,8 +87,7 @@ async function startParts(
   const stopping = stopAfterDraining(session);
   closing.push(watchEventLoop(session));
   closing.push(keepEmbedded(session));
-  const beside = await serveBeside(session, database, sources);
-  closing.push(() => beside.close());
+  const pulse = await serveBeside(session, database, sources, closing);
   const planned = sources.flatMap(source =>
     [...schedulesOf(source, jobs)].map(([resource, schedule]) => {
       return { source: source.name, resource, schedule, timeZone: source.scheduleTimeZone };
@@ -107,13 +106,13 @@ async function startParts(
       try {
         return await withAnySignal([draining, turn.signal], ({ signal }) =>
           readDue({ ...session, signal: stopping, draining: signal }, database, source, {
-            pulse: beside.pulse,
+            pulse,
             memory,
             othersWait: () => turn.isAwaited(),
           }),
         );
       } finally {
-        beside.pulse.rest(name);
+        pulse.rest(name);
       }
     },
     log,
@@ -126,12 +125,13 @@ async function startParts(
 const ATTEMPTS = 7;
 const SPARE_MS = 10 * MINUTE;
 
-/** Starts the HTTP port and the incident monitor of a service. The caller beats `pulse` whenever a loop makes progress. */
+/** Starts the HTTP port and the incident monitor of a service. The caller beats the pulse whenever a loop makes progress. */
 async function serveBeside(
   session: Session,
   database: Database,
   sources: readonly OpenSource[],
-): Promise<{ pulse: Pulse; close(): Promise<void> }> {
+  closing: (() => Promise<void>)[],
+): Promise<Pulse> {
   const { settings, jobs, clock, log, terminal } = session;
   // A source may ask for a wait of a whole window before the next attempt.
   const longestMs = Math.max(0, ...sources.map(({ settings }) => settings.windowMs + ATTEMPTS * settings.timeoutMs));
@@ -160,15 +160,13 @@ async function serveBeside(
   });
   const stopping = new AbortController();
   const watching = monitorIncidents({ ...common, alertUrl, freshnessLimitMs }, stopping.signal);
+  closing.push(async () => {
+    stopping.abort();
+    await watching;
+    await service.close();
+  });
   log.info({ url: service.url }, 'console');
-  return {
-    pulse,
-    async close() {
-      stopping.abort();
-      await watching;
-      await service.close();
-    },
-  };
+  return pulse;
 }
 
 /** Opened when it is first asked for; closed with the session. */

@@ -9,7 +9,7 @@ import { conditionOf, conditionText, INCIDENT_TITLES } from '../../service/statu
 import { type FullState, readFullState } from '../../service/status/source-state.ts';
 import { delayTable, minute, resourceTable, runTable, type StatusTable } from '../../service/status/status-tables.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import type { Run } from '../../warehouse/ledgers/runs.ts';
+import type { OrderProgress } from '../../warehouse/reports/order-progress.ts';
 import type { Spending } from '../../warehouse/reports/source-state.ts';
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
@@ -75,11 +75,8 @@ async function readSource(session: Session, database: Database, source: SourceCo
 /** The open orders, each with what it still needs. */
 function ordersOf({ source, status: { orders, readAt, usage } }: SourceState) {
   const abreast = orders.filter(order => order.state !== 'paused').length;
-  const pace = paceOf(source, usage);
-  return orders.map(({ progress, ...order }) => ({
-    ...order,
-    left: estimateRemaining(progress, pace, readAt, abreast),
-  }));
+  const left = (progress: OrderProgress) => estimateRemaining(progress, paceOf(source, usage), readAt, abreast);
+  return orders.map(({ progress, ...order }) => ({ ...order, left: left(progress) }));
 }
 
 type State = Awaited<ReturnType<typeof readState>>;
@@ -109,10 +106,7 @@ function sourceDocument(state: SourceState) {
     schema: source.schema,
     service,
     reader: status.reader === null ? null : (status.reader.command ?? 'start'),
-    resources: status.resources.map(each => {
-      const { oldestProofSeconds: _, ...shown } = each;
-      return shown;
-    }),
+    resources: status.resources.map(({ oldestProofSeconds: _, ...shown }) => shown),
     runs: status.runs,
     failed: status.failed,
     incidents: status.incidents,
@@ -152,16 +146,14 @@ function drawSource(session: Session, state: SourceState): string[] {
   parts.push('', drawTable(resourceTable(status, timeZone)));
   for (const { resource, apart } of status.resources.filter(each => each.apart.length > 0)) {
     const some = `${apart.slice(-3).join(', ')}${apart.length > 3 ? ` and ${apart.length - 3} more months` : ''}`;
-    parts.push(
-      '',
-      `The source's monthly report disagrees with the rows of ${resource} for ${some}; see sluice.coverage.`,
-    );
+    const text = `The source's monthly report disagrees with the rows of ${resource} for ${some}; see sluice.coverage.`;
+    parts.push('', text);
   }
   const delays = delayTable(status);
   if (delays) parts.push('', drawTable(delays));
   if (status.runs.length > 0) parts.push('', drawTable(runTable(status, timeZone)));
   if (status.orders.length > 0) parts.push('', drawTable(orderTable(state)));
-  for (const [problem, next] of problemsOf(state)) parts.push('', colors.red(problem), next ?? '');
+  for (const { problem, next } of problemsOf(state)) parts.push('', colors.red(problem), next ?? '');
   return parts;
 }
 
@@ -185,21 +177,22 @@ function orderTable(state: SourceState): StatusTable {
 }
 
 /** Open incidents, and failed runs that no incident covers; each with its next step. */
-function problemsOf({ source, status }: SourceState): [problem: string, next: string | null][] {
+function problemsOf({ source, status }: SourceState): { problem: string; next: string | null }[] {
   const at = (value: string | null) => moment(value, source.timeZone);
   const { incidents, failed } = status;
-  const isCovered = (run: Run) => incidents.some(({ resource }) => resource === null || resource === run.resource);
+  const uncovered = failed.filter(
+    run => !incidents.some(({ resource }) => resource === null || resource === run.resource),
+  );
   return [
-    ...incidents.map(({ resource, kind, openedAt, message, next }): [string, string | null] => [
-      `${resource ?? source.name}: ${INCIDENT_TITLES[kind]} since ${at(openedAt)}. ${message}`,
-      next,
-    ]),
-    ...failed
-      .filter(run => !isCovered(run))
-      .map((run): [string, string | null] => [
-        `The last ${run.kind} of ${run.resource} failed at ${at(run.endedAt)}: ${run.reason}`,
-        run.next,
-      ]),
+    ...incidents.map(({ resource, kind, openedAt, message, next }) => {
+      return {
+        problem: `${resource ?? source.name}: ${INCIDENT_TITLES[kind]} since ${at(openedAt)}. ${message}`,
+        next,
+      };
+    }),
+    ...uncovered.map(({ kind, resource, endedAt, reason, next }) => {
+      return { problem: `The last ${kind} of ${resource} failed at ${at(endedAt)}: ${reason}`, next };
+    }),
   ];
 }
 

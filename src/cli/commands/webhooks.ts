@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { SourceSettings } from '../../config/config.ts';
 import { SluiceError } from '../../errors.ts';
+import { isLoopback } from '../../loopback.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import {
   isRegistered,
@@ -144,9 +145,8 @@ const addressOf = (base: string, secret: string): string => `${base}/webhooks/${
 /** The address without its trailing slashes. Kind `usage` for one that would expose the secret in its path to others. */
 function parseAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
-  const isLocal = url !== null && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
-  const isSafe = url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && isLocal));
-  if (!isSafe || url.username || url.password || url.search || url.hash)
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+  if (!url || !isSafe || url.username || url.password || url.search || url.hash)
     throw new SluiceError('usage', `--url ${url?.password ? 'with a password' : text} cannot be registered.`, {
       next: 'Expected: https://sluice.example.com, without query and password (http:// only for this machine).',
     });

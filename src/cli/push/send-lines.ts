@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { withAnySignal } from '../../any-signal.ts';
 import { type Clock, HOUR, SECOND } from '../../clock.ts';
 import { isAffordable, rereadCost } from '../../engine/agenda/affordable.ts';
@@ -19,13 +20,14 @@ import type { Session } from '../session/session.ts';
 import { type OpenSource, openLedger } from '../session/source-settings.ts';
 import type { Terminal } from '../session/terminal.ts';
 
-interface Sending {
+/** The lines of a file, checked. */
+export interface Sending {
   readonly session: Session;
   readonly database: Database;
   readonly source: OpenSource;
   readonly name: string;
   readonly target: PushTarget;
-  readonly file: string;
+  readonly path: string;
   readonly lines: readonly Line[];
   readonly options: { readonly wait: boolean; readonly batch: number; readonly resendUnknown?: boolean };
 }
@@ -39,7 +41,8 @@ export function sendLines(sending: Sending, { lost }: SourceLock) {
 }
 
 async function sendUntil(sending: Sending) {
-  const { session, database, source, name, target, file, lines, options } = sending;
+  const { session, database, source, name, target, path, lines, options } = sending;
+  const file = basename(path);
   const { clock, jobs, log, signal, terminal } = session;
   const { kysely } = database;
   const place = { source: source.name, resource: name };

@@ -61,11 +61,8 @@ export async function readDue(
     }
     begunAt = clock.now();
     try {
-      const hasRead = await readUnderLock(
-        { database, source: source.name, command: null, signal, openEngine },
-        servesUnder,
-      );
-      if (!hasRead) return null;
+      const reading = { database, source: source.name, command: null, signal, openEngine };
+      if (!(await readUnderLock(reading, servesUnder))) return null;
     } catch (error) {
       if (isKind(error, 'stopped')) return null;
       throw error;
@@ -75,17 +72,17 @@ export async function readDue(
 }
 
 function logEvent(log: Log, event: LoopEvent): void {
-  if (event.kind === 'waiting') {
-    const until = isoIn(event.waitMs);
-    // Lanes below live are paced: a wait of seconds is normal.
-    log[event.waitMs > MINUTE ? 'info' : 'debug']({ waitMs: event.waitMs, until }, 'waiting for the request limit');
-  }
+  const waitMs = 'waitMs' in event ? event.waitMs : 0;
+  const until = new Date(Date.now() + waitMs).toISOString();
+  // Lanes below live are paced: a wait of seconds is normal.
+  if (event.kind === 'waiting')
+    log[waitMs > MINUTE ? 'info' : 'debug']({ waitMs, until }, 'waiting for the request limit');
   if (event.kind === 'crowded') log.warn(crowdedText(event.allowed, event.concurrency));
-  if (event.kind === 'pausing') {
-    const { task, waitMs } = event;
-    const facts = { resource: task.resource.name, waitMs, until: isoIn(waitMs) };
-    log.info(facts, 'answers may not show the latest changes yet; waiting for answers that no longer lag');
-  }
+  if (event.kind === 'pausing')
+    log.info(
+      { resource: event.task.resource.name, waitMs, until },
+      'answers may not show the latest changes yet; waiting for answers that no longer lag',
+    );
   if (event.kind !== 'ended') return;
   const { task, state } = event;
   const facts = { resource: task.resource.name, kind: task.kind, run: task.runId, order: task.orderId, ...task.counts };
@@ -93,27 +90,22 @@ function logEvent(log: Log, event: LoopEvent): void {
   else log.info(facts, `${task.resource.name}: ${state}`);
 }
 
-const isoIn = (waitMs: number): string => new Date(Date.now() + waitMs).toISOString();
-
 /** Throws if every source is a different installation than before. If only some are, it logs them, and their runs fail. */
 export async function checkSources(database: Database, sources: readonly OpenSource[], log: Log): Promise<void> {
-  const refusals: SluiceError[] = [];
+  let refused = 0;
   for (const source of sources) {
     const refusal = await findRefusal(database, source);
-    if (!refusal) continue;
-    refusals.push(refusal);
-    if (refusals.length === sources.length) throw refusal;
-    log.error({ source: source.name }, explain(refusal));
+    if (refusal && ++refused === sources.length) throw refusal;
+    if (refusal) log.error({ source: source.name }, explain(refusal));
   }
 }
 
 /** Why the source may not be read: it is a different installation than before. Null if it may. */
-async function findRefusal(database: Database, source: OpenSource): Promise<SluiceError | null> {
-  try {
-    await recognise(database, source);
-    return null;
-  } catch (error) {
-    if (isKind(error, 'configuration')) return error;
-    throw error;
-  }
-}
+const findRefusal = (database: Database, source: OpenSource): Promise<SluiceError | null> =>
+  recognise(database, source).then(
+    () => null,
+    (error: unknown) => {
+      if (isKind(error, 'configuration')) return error;
+      throw error;
+    },
+  );
