@@ -106,7 +106,10 @@ function sourceDocument(state: SourceState) {
     schema: source.schema,
     service,
     reader: status.reader === null ? null : (status.reader.command ?? 'start'),
-    resources: status.resources.map(({ oldestProofSeconds: _, ...shown }) => shown),
+    resources: status.resources.map(each => {
+      const { oldestProofSeconds: _, ...shown } = each;
+      return shown;
+    }),
     runs: status.runs,
     failed: status.failed,
     incidents: status.incidents,
