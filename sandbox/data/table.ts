@@ -15,9 +15,14 @@ export interface Filter {
   fromDay?: number;
   /** Included. */
   toDay?: number;
+  /** Of the last day, only rows without a time of day. */
+  toMidnight?: boolean;
   /** Lower-case text that `searchText` of a row must contain. */
   search?: string;
 }
+
+/** One in three was entered without a time of day. */
+const hasNoTime = (id: number): boolean => id % 3 === 0;
 
 /** A list in memory. A *position* is the index of a row in order of insertion; deleted rows keep theirs. */
 export interface Table<Row extends { id: number }> {
@@ -157,11 +162,17 @@ export function createTable<Row extends { id: number }>(source: TableSource<Row>
     },
     at,
     isLive: position => live[position] === 1,
-    select({ search, state, ...filter }) {
+    select({ search, state, toMidnight = false, ...filter }) {
+      const isFound = (position: number) =>
+        search === undefined || (source.searchText?.(at(position)).toLowerCase().includes(search) ?? false);
+      const isMidnight = (position: number) =>
+        !toMidnight ||
+        (columns.days[position] as number) < (filter.toDay ?? 0) ||
+        hasNoTime(columns.ids[position] as number);
       const matches =
-        search === undefined
+        search === undefined && !toMidnight
           ? undefined
-          : (position: number) => source.searchText?.(at(position)).toLowerCase().includes(search) ?? false;
+          : (position: number) => isMidnight(position) && isFound(position);
       const stateAt = state === undefined ? undefined : states.indexOf(state);
       return scanColumns(columns, { live, length, size }, { ...filter, state: stateAt }, matches);
     },

@@ -29,6 +29,7 @@ export function readFilter(resource: ListedResource, query: URLSearchParams, var
   const day = (text: string) => dayOf(isFar(text) && variants['date-bounds'] === 'wrapped' ? '1970-01-01' : text);
   if (from) filter.fromDay = day(from);
   if (to) filter.toDay = day(to) - (variants['date-to'] === 'exclusive' ? 1 : 0);
+  if (to && variants['date-times'] === 'mixed' && variants['date-to'] === 'inclusive') filter.toMidnight = true;
   if (from || to) limitSpan(filter, variants['date-span']);
   return filter;
 }

@@ -66,6 +66,11 @@ export const variantPoints = {
     { honoured: 'they filter', ignored: 'none', 'pair-only': 'they filter only when both are given' },
     'honoured',
   ),
+  'date-times': point(
+    'Whether the source keeps a time of day with each date, which its rows do not show.',
+    { no: 'it does not', mixed: 'for two rows in three; date_to selects those of that day that have none' },
+    'no',
+  ),
   'date-span': point(
     'The days that date_from and date_to select at most, without a word unless rejected.',
     {

@@ -2,7 +2,7 @@ import { partition, watched } from '../../src/engine/coverage/list.ts';
 import { partsIn } from '../../src/engine/coverage/prove.ts';
 import type { Entry } from '../../src/engine/slices/coverage-entry.ts';
 import { parseSlice, sliceText } from '../../src/engine/slices/slice.ts';
-import { listOf, type RecordedEntry, type RecordedPlan } from './recorded.ts';
+import { listOf, type RecordedConclusion, type RecordedEntry, type RecordedPlan } from './recorded.ts';
 
 /**
  * Recorded choices that the agenda decides differently by design. The recorder's engine had rules of its own for what is one formula now:
@@ -31,6 +31,17 @@ export function isDecidedOtherwise(recorded: RecordedPlan): boolean {
 /** A list that is read in one answer without a count although some rows have no date, and nothing agreed that this is all of it. */
 export function isUnprovenBody({ list: { traits } }: { readonly list: Pick<RecordedPlan['list'], 'traits'> }): boolean {
   return traits.paging === 'ignored' && traits.undated === 'yes' && traits['one answer'] !== 'complete';
+}
+
+/**
+ * A window asked for by just its last day lacked some rows of that day and showed others. The recorder's engine believed that; now that day is
+ * asked for with a day more.
+ */
+export function showsLastDayInPart({ step: { end }, io }: RecordedConclusion): boolean {
+  if (end?.kind !== 'proven' || !end.narrow?.includes('date to')) return false;
+  const last = end.slice.slice(-10);
+  const days = io.filter(([statement]) => statement === 'valuesOf').map(([, , result]) => result as readonly string[]);
+  return days.length >= 2 && days.slice(0, 2).every(each => each.includes(last));
 }
 
 /** Whether a slot may still choose the slice. */

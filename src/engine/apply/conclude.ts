@@ -3,7 +3,8 @@ import { isNumberedKey, isUnreadableKey } from '../../source/paging/row-key.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { REPORT } from '../../warehouse/ledgers/cursors.ts';
 import { forgetLacked, markMissing, markSeen } from '../../warehouse/rows/missing-rows.ts';
-import { countRows, readStoredAt } from '../../warehouse/rows/stored-rows.ts';
+import { compareRows, countRows, readStoredAt } from '../../warehouse/rows/stored-rows.ts';
+import { partition } from '../coverage/list.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
 import { contradictions, type SeenAgain, undatedRow } from '../deletion/contradiction.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
@@ -12,8 +13,10 @@ import { observeLeftOut, withShown } from '../profile/limited-span.ts';
 import type { Observation } from '../profile/observation.ts';
 import { type Step, startOf } from '../read/step.ts';
 import { placeOf, type Resource } from '../resource.ts';
+import { type Day, holds } from '../slices/date-windows.ts';
 import { type DateSlice, sliceText } from '../slices/slice.ts';
 import { giveUp, noteDoubt, noteMiscount } from '../task/progress.ts';
+import type { Task } from '../task/task.ts';
 import { concludeProven } from './conclude-proven.ts';
 import { concludeTargeted } from './conclude-targeted.ts';
 import { concludeTotal } from './conclude-total.ts';
@@ -43,6 +46,7 @@ export async function conclude(tx: Db, effects: TransactionEffects, step: Step, 
   const seen = keys.filter(key => !isUnreadableKey(key));
   // One with an id that cannot be stored is none of the stored rows.
   const unreadable = keys.filter(isNumberedKey);
+  if (!task.reportOnly && step.lastDayShown) await observeLastDay(tx, effects, task, step.lastDayShown, seen);
   await concludeEnd(tx, effects, { ...step, end, seen, unreadable }, outcome);
 }
 
@@ -106,6 +110,29 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
       });
     }
   }
+}
+
+/**
+ * A window that lacked rows of its last day may show that day in part: where the source keeps times of day, only rows that have none. It does not
+ * if it shows all stored rows of a day that another window has shown in full.
+ */
+async function observeLastDay(
+  tx: Db,
+  effects: TransactionEffects,
+  task: Task,
+  day: Day,
+  seen: readonly string[],
+): Promise<void> {
+  const { resource } = effects;
+  const wasShown = partition(resourceIn(effects)).some(
+    ({ slice, provenAt }) => slice.by === 'date' && provenAt !== null && holds(slice, day),
+  );
+  if (resource.profile.dateTo !== 'in doubt' || resource.strategy.membership === 'window' || !wasShown) return;
+  const condition = membersOf(resource, { by: 'date', from: day, to: day });
+  const { left, rows } = await compareRows(tx, resource.table, condition, seen);
+  if (left.length > 0 || rows === 0) return;
+  const evidence = `asked to ${day}, got all ${rows} rows of that day`;
+  await remember(tx, effects, task, { trait: 'date to', value: 'inclusive', evidence });
 }
 
 /** So many rows may be all that the source shows at once, whatever it showed before. */

@@ -2,7 +2,10 @@ import type { Day } from '../slices/date-windows.ts';
 import type { DateSlice } from '../slices/slice.ts';
 import type { Edge, Observation } from './observation.ts';
 
-/** Edges asked for by just their day (`narrow`) whose stored rows the window lacked, while it showed none of that day. */
+/**
+ * Edges asked for by just their day (`narrow`) whose stored rows the window lacked. Of the first day it shows all rows or none; of the last, where
+ * the source keeps times of day, it may show some.
+ */
 export function doubtfulEdges(
   window: DateSlice,
   narrow: readonly Edge[],
@@ -10,7 +13,8 @@ export function doubtfulEdges(
 ): Observation[] {
   return narrow.flatMap((trait): Observation[] => {
     const day = trait === 'date from' ? window.from : window.to;
-    if (day === null || !days.lacked.includes(day) || days.shown.includes(day)) return [];
+    if (day === null || !days.lacked.includes(day)) return [];
+    if (trait === 'date from' && days.shown.includes(day)) return [];
     const evidence = `date ${window.from ?? ''}..${window.to ?? ''} lacks rows of that day`;
     return [{ trait, value: 'in doubt', evidence }];
   });

@@ -38,7 +38,8 @@ export function observeDateFilter(profile: SourceProfile, asked: AskedDays, rows
       value: 'inclusive',
       evidence: `asked from ${from}, got a row of that day`,
     });
-  if (to !== null && days.includes(to))
+  // Once it showed that day in part, a row of it proves nothing.
+  if (to !== null && days.includes(to) && profile.dateTo !== 'in doubt')
     observations.push({ trait: 'date to', value: 'inclusive', evidence: `asked to ${to}, got a row of that day` });
   return observations;
 }

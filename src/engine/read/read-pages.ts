@@ -152,6 +152,7 @@ function takeAnswer(
     release,
     anew: reading.startedAt === null,
     learnt,
+    lastDayShown: outcome !== null && isFiltered(plan) && days?.last === plan.asked?.to ? days?.last : undefined,
     ...(end ? { end } : { position }),
   };
   const next: Progress = {

@@ -4,6 +4,7 @@ import type { Row } from '../../warehouse/rows/write-rows.ts';
 import type { Edge, Observation } from '../profile/observation.ts';
 import type { Resource } from '../resource.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
+import type { Day } from '../slices/date-windows.ts';
 import type { DateSlice, Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 
@@ -28,6 +29,8 @@ export interface Step {
   /** The list's own count of its unfiltered rows; null if the answer gave none. */
   readonly total?: number | null;
   readonly learnt?: readonly Observation[];
+  /** The last day that was asked for, where the reading has ended and showed a row of it. */
+  readonly lastDayShown?: Day | undefined;
   /** The reading goes on once the step is committed: by what that changed, or by what other lists hold then. Others are gathered into fewer commits. */
   readonly isAwaited?: boolean;
   /** What is known from now on of slices that were read beside the step's own. */

@@ -47,23 +47,23 @@ export interface Compared {
   readonly changed: number;
 }
 
-/** Compares the stored rows `t` that meet the condition with a reading whose first request was granted at `startedAt`. */
+/** Compares the stored rows `t` that meet the condition with a reading whose first request was granted at `startedAt`; null: whatever brought them. */
 export async function compareRows(
   db: Db,
   table: Table,
-  condition: RawBuilder<boolean>,
+  condition: RawBuilder<boolean> | null,
   seen: readonly string[],
-  startedAt: string,
+  startedAt: string | null = null,
 ): Promise<Compared> {
   const key = sql.id(table.key.name);
   const { rows } = await sql<Omit<Compared, 'left'> & { left: StoredKey[] | null }>`
     select count(*)::int as rows, (count(*) filter (where isNew))::int as changed,
       json_agg(json_build_object('key', key::text, 'storedAt', "storedAt")) filter (where not isNew and not is_seen) as left
     from (
-      select t.${key} as key, ${STORED_AT}, t._read_at >= cast(${startedAt} as timestamptz) as isNew, s.key is not null as is_seen
+      select t.${key} as key, ${STORED_AT}, coalesce(t._read_at >= cast(${startedAt} as timestamptz), false) as isNew, s.key is not null as is_seen
       from ${sql.id(table.schema, table.name)} t
       left join (select distinct unnest(${arrayOf(table.key.type, seen)}) as key) s on s.key = t.${key}
-      where ${condition}) compared`.execute(db);
+      where ${condition ?? sql`true`}) compared`.execute(db);
   const { left, ...counts } = rows[0] ?? { left: null, rows: 0, changed: 0 };
   return { ...counts, left: left ?? [] };
 }

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import type { TestResource } from '../../support/resources.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+
+const LISTS = ['invoices', 'transactions'] as const satisfies TestResource[];
+
+test.each(['meta', 'no-meta', 'whole'].flatMap(paging => ['inclusive', 'exclusive'].map(to => ({ paging, to }))))(
+  'a date_to that selects only part of its day hides no row and deletes none (paging=$paging, date-to=$to)',
+  async ({ paging, to }) => {
+    const variants = parseVariants(`date-times=mixed,paging=${paging},date-to=${to},limit-max=20-reject`);
+    const size = { customers: 40, invoices: 150, transactions: 100 };
+    const sandbox = await openSandbox({ size, rateLimit: 0, variants });
+    const add = (date: string, times: number) => {
+      for (let n = 0; n < times; n++)
+        sandbox.insert('transactions', {
+          ...{ type: 'Income', account_id: 1, category_id: 1, amount: n, description: '', date },
+        });
+    };
+    // Days with many rows, side by side: they are asked for one by one.
+    for (const day of ['11', '12', '13', '14']) add(`2025-03-${day}`, 230);
+    await withDatabase(async database => {
+      const engine = await openEngine(database, sandbox, { limit: 100_000, resources: [...LISTS] });
+      for (let round = 0; round < 5; round++) {
+        if (round > 0) sandbox.changeRandom(20);
+        if (round > 1) add('2025-03-12', 5);
+        if (round === 2) await serveOrders(engine, 'verify', { repair: true });
+        else
+          expect((await serveOrders(engine, 'sync', { whole: true })).map(({ reason }) => reason)).toEqual([
+            null,
+            null,
+          ]);
+        expect(await differences(database, sandbox, 5, LISTS)).toEqual([]);
+      }
+      await engine.close();
+    });
+    await sandbox.close();
+  },
+);
