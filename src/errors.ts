@@ -69,9 +69,9 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-/** Adds a full stop to a text that ends without one, for example because it ends with a quoted message. */
 export const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
+/** Adds a full stop to a text that ends without one, for example because it ends with a quoted message. */
 export const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 /** The text for a person: the message, then the next step, without the stack. */

@@ -3,6 +3,10 @@
  * (test/cli/next-steps.test.ts).
  */
 
+/** A text as a shell takes it for one word. */
+export const shellWord = (text: string): string =>
+  /^[\w./+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
 /** The option that a command needs to be about this source; '' for the only source of an installation without sources.json. */
 export const sourceOption = (source: string): string => (source === 'main' ? '' : ` --source ${source}`);
 

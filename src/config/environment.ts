@@ -2,6 +2,7 @@ import { closeSync, fstatSync, lstatSync, openSync, readFileSync, type Stats, st
 import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { SluiceError } from '../errors.ts';
+import { shellWord } from '../next-steps.ts';
 import { SETTING_NAMES, type SettingTexts } from './schema.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -130,5 +131,3 @@ function isOurs({ uid }: Stats): boolean {
 
 /** A pipe or a device has none that say who may change its content. */
 const hasModes = (stats: Stats): boolean => process.geteuid !== undefined && stats.isFile();
-
-const shellWord = (text: string): string => (/^[\w./+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

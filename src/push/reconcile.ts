@@ -44,7 +44,7 @@ export const isUnmatched = (item: PushItem): boolean =>
 export async function reconcile(given: Reconciliation): Promise<void> {
   const { database, resource, readBack } = given;
   let unmatched: readonly SentItem[] = [];
-  // A sync reads a short list in full, and of a long one the newest end and as much as its share of the limit allows. If the second one
+  // A sync reads a short list in full, and of a long one the newest end and as much as the limit allows. If the second one
   // proves nothing, everything that could hold the rows is read.
   for (const reading of ['first', 'newest', 'all'] as const) {
     if (reading !== 'first' && (unmatched.length === 0 || (await isCovered(given, unmatched)))) break;

@@ -7,6 +7,7 @@ import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
 import { openSandbox, SANDBOX_KEY } from '../../../sandbox/sandbox.ts';
 import { describeVariants } from '../../../sandbox/variants/variants.ts';
 import { SluiceError } from '../../errors.ts';
+import { shellWord } from '../../next-steps.ts';
 import { type Cli, newCommand, type Session, untilAborted, wholeNumber } from '../session/session.ts';
 
 const EXAMPLES = `sluice sandbox --size medium --activity 30 --port 4010
@@ -114,5 +115,3 @@ function parseKey(text: string): string {
     next: 'Expected: letters, digits and signs, without spaces.',
   });
 }
-
-const shellWord = (text: string): string => (/^[\w./+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { stampMs } from '../../clock.ts';
 import { isKind } from '../../errors.ts';
+import { shellWord } from '../../next-steps.ts';
 import { findReferences, type Reference } from '../../warehouse/erasure/traces.ts';
 import type { EndedVersion, StoredValues } from '../../warehouse/reports/stored-record.ts';
 import { plural } from '../format.ts';
@@ -81,9 +82,6 @@ ${card('The same in a terminal', commandBox(command))}
 </div>`;
   return documentOf({ title: `${resource} ${key}`, section: '/data', ...now, main });
 }
-
-/** A key as a shell takes it. */
-const shellWord = (text: string): string => (/^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 function events({ quarantined, missing, current, ended }: RecordStory, now: Now): Html[] {
   const list: Html[] = [];
