@@ -25,12 +25,13 @@ import { checkSecrets } from './checks/check-secrets.ts';
 import { checkTotals } from './checks/check-totals.ts';
 import { checkValues } from './checks/check-values.ts';
 import { checkDateBounds, checkFarDates } from './checks/dates/check-date-bounds.ts';
+import { checkDateSpan } from './checks/dates/check-date-span.ts';
 import { checkDates } from './checks/dates/check-dates.ts';
 import { checkUndated } from './checks/dates/check-undated.ts';
 import { checkWrites, MAX_WRITE_REQUESTS } from './checks/writes/check-writes.ts';
 import type { Written } from './checks/writes/own-customers.ts';
 import { applyExclusions, checkUnreadLists } from './findings/combinations.ts';
-import { type Attempt, type Finding, undetermined } from './findings/finding.ts';
+import { type Attempt, type Finding, UNKNOWN, undetermined } from './findings/finding.ts';
 import { type ListReadings, readLists, throwIfStopped } from './lists/read-lists.ts';
 import { openRequester, type Requester } from './requests/requester.ts';
 import type { SenderOptions } from './requests/send-request.ts';
@@ -57,6 +58,7 @@ export interface Report {
 /** Points that are never checked, and why. */
 const NEVER_CHECKED: Record<string, string> = {
   webhooks: 'a registration cannot be undone, so none is made',
+  'date-times': 'few days have rows enough to show it',
   'most-rows-of': 'the point most-rows names the lists',
   'new-ids': 'the newest record would have to be deleted',
   'rate-length': 'the limit would have to be exhausted',
@@ -149,7 +151,10 @@ async function runChecks(
     });
   await attempt(['date-filter', 'date-to'], () => checkDates(requester, lists));
   await attempt(['filters'], () => checkFilters(requester, lists));
-  const windowsWork = isSeen('date-filter', 'honoured', 'pair-only');
+  const filterWorks = isSeen('date-filter', 'honoured', 'pair-only');
+  await attempt(['date-span'], () => checkDateSpan(requester, lists, filterWorks));
+  // Long windows show how the others behave.
+  const windowsWork = filterWorks && !isSeen('date-span', 'first-92', 'last-92', 'rejected-92', UNKNOWN);
   await attempt(['most-rows'], () => checkMostRows(requester, lists, windowsWork));
   await attempt(['date-bounds'], () => checkDateBounds(requester, lists, windowsWork));
   const farDatesWork = isSeen('date-bounds', 'any');

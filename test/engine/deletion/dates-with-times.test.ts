@@ -8,10 +8,10 @@ import { openEngine, serveOrders } from '../../support/source.ts';
 
 const LISTS = ['invoices', 'transactions'] as const satisfies TestResource[];
 
-test.each(['meta', 'no-meta', 'whole'].flatMap(paging => ['inclusive', 'exclusive'].map(to => ({ paging, to }))))(
-  'a date_to that selects only part of its day hides no row and deletes none (paging=$paging, date-to=$to)',
-  async ({ paging, to }) => {
-    const variants = parseVariants(`date-times=mixed,paging=${paging},date-to=${to},limit-max=20-reject`);
+test.each(['meta', 'no-meta', 'whole'])(
+  'a date_to that selects only part of its day hides no row and deletes none (paging=%s)',
+  async paging => {
+    const variants = parseVariants(`date-times=mixed,paging=${paging},limit-max=20-reject`);
     const size = { customers: 40, invoices: 150, transactions: 100 };
     const sandbox = await openSandbox({ size, rateLimit: 0, variants });
     const add = (date: string, times: number) => {
