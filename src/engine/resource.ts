@@ -89,6 +89,8 @@ export async function refreshResource(database: Database, resource: Resource): P
   adopt(resource, profileOf(traits.filter(trait => trait.resource === name)));
   resource.missing = null;
   resource.total = undefined;
+  resource.shownLately = null;
+  resource.leftOut = [];
 }
 
 /** From now on the list is read as this profile says. */

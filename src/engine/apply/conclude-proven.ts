@@ -14,10 +14,11 @@ import { lacksHalf } from '../deletion/is-deleted.ts';
 import type { LackedRow } from '../deletion/lag.ts';
 import { mayBeLeftOut, noteLeftOut, withDays } from '../profile/limited-span.ts';
 import { doubtfulEdges } from '../profile/observe-edges.ts';
+import type { AskedDays } from '../profile/observe-filter.ts';
 import type { End } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
-import { type Day, NEWEST, OLDEST } from '../slices/date-windows.ts';
-import { type DateSlice, type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
+import type { Day } from '../slices/date-windows.ts';
+import { type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { noteInterval } from '../task/progress.ts';
 import type { Ended, Outcome } from './outcome.ts';
 import { settleEnd } from './settle-end.ts';
@@ -89,7 +90,7 @@ async function doubtIn(
   lacked: readonly LackedRow[],
 ): Promise<{ instead: End | null } | null> {
   const { resource, task, end } = step;
-  const { slice, narrow = [], ifLeftOut, ifLacking } = end;
+  const { slice, narrow = [], asked, ifLeftOut, ifLacking } = end;
   if (lacked.length === 0 || slice.by !== 'date') return null;
   const days = await daysOf(tx, step, lacked);
   const doubts = days === null ? [] : doubtfulEdges(slice, narrow, daysIn(days));
@@ -98,12 +99,15 @@ async function doubtIn(
     for (const doubt of doubts) await remember(tx, effects, task, doubt);
     return { instead: null };
   }
-  const leftOut = days === null || !ifLeftOut ? [] : leftOutOf(resource, slice, days);
-  if (leftOut.length > 0 && ifLeftOut) {
-    effects.afterCommit.push(() => {
-      resource.leftOut = noteLeftOut(resource.leftOut, slice, leftOut);
-    });
-    return { instead: ifLeftOut };
+  if (days !== null && asked && ifLeftOut) {
+    const leftOut = leftOutOf(resource, asked, days);
+    if (leftOut.length > 0) {
+      const uncounted = end.reached && !end.reached.counted ? end.reached.rows : null;
+      effects.afterCommit.push(() => {
+        resource.leftOut = noteLeftOut(resource.leftOut, { window: slice, uncounted, keys: new Set(leftOut) });
+      });
+      return { instead: ifLeftOut };
+    }
   }
   return ifLacking ? { instead: ifLacking } : null;
 }
@@ -131,8 +135,7 @@ async function daysOf(
 const daysIn = ({ lacked, shown }: Days) => ({ lacked: [...lacked.values()], shown: [...shown.values()] });
 
 /** Lacked rows that the filter may have left out. */
-function leftOutOf({ profile, strategy }: Resource, { from, to }: DateSlice, { lacked, shown }: Days): string[] {
-  const asked = strategy.closesWindows ? { from: from ?? OLDEST, to: to ?? NEWEST } : { from, to };
+function leftOutOf({ profile }: Resource, asked: AskedDays, { lacked, shown }: Days): string[] {
   const span = withDays(null, [...shown.values()]);
   return [...lacked].filter(([, day]) => mayBeLeftOut(asked, day, span, profile)).map(([key]) => key);
 }

@@ -114,7 +114,7 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
 
 /**
  * A window that lacked rows of its last day may show that day in part: where the source keeps times of day, only rows that have none. It does not
- * if it shows all stored rows of a day that another window has shown in full.
+ * if it shows all stored rows of a day that another window, which reaches beyond it, has shown in full.
  */
 async function observeLastDay(
   tx: Db,
@@ -125,7 +125,8 @@ async function observeLastDay(
 ): Promise<void> {
   const { resource } = effects;
   const wasShown = partition(resourceIn(effects)).some(
-    ({ slice, provenAt }) => slice.by === 'date' && provenAt !== null && holds(slice, day),
+    ({ slice, provenAt }) =>
+      slice.by === 'date' && provenAt !== null && holds(slice, day) && (slice.to === null || slice.to > day),
   );
   if (resource.profile.dateTo !== 'in doubt' || resource.strategy.membership === 'window' || !wasShown) return;
   const condition = membersOf(resource, { by: 'date', from: day, to: day });

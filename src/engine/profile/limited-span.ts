@@ -1,5 +1,5 @@
 import { DAY } from '../../clock.ts';
-import { type Day, within } from '../slices/date-windows.ts';
+import { type Day, isBeyondWindows, within } from '../slices/date-windows.ts';
 import { type DateSlice, sliceText } from '../slices/slice.ts';
 import type { Observation } from './observation.ts';
 import type { SourceProfile } from './source-profile.ts';
@@ -50,9 +50,14 @@ export function observeDaysShown({ daysShown }: SourceProfile, asked: Asked, sho
  */
 export function mayBeLeftOut(asked: Asked, day: Day, shown: ShownDays | null, { daysShown }: SourceProfile): boolean {
   if ((asked.from !== null && day < asked.from) || (asked.to !== null && day > asked.to)) return false;
+  // Few rows are so far away, and an open past would be cut year by year until it reaches them.
+  if (isBeyondWindows(day)) return false;
   if (shown !== null && shown.first <= day && day <= shown.last) return false;
   return distances(asked, { first: day, last: day }).some(({ bound, days }) => days > (daysShown.get(bound) ?? 0));
 }
+
+/** Windows that are remembered. */
+const MOST_NOTED = 20;
 
 /** So many rows that windows left out show that the source limits its filter. */
 const LEAST_LEFT_OUT = 5;
@@ -60,18 +65,17 @@ const LEAST_LEFT_OUT = 5;
 /** Rows that the reading of a window lacked though the filter may only have left them out, and those that a shorter window has shown since. */
 export interface LeftOut {
   readonly window: DateSlice;
+  /** Rows that came without a count; null if they were counted. */
+  readonly uncounted: number | null;
   readonly keys: ReadonlySet<string>;
   readonly shown: ReadonlySet<string>;
 }
 
-export const noteLeftOut = (
-  known: readonly LeftOut[],
-  window: DateSlice,
-  keys: readonly string[],
-): readonly LeftOut[] => [
-  ...known.filter(each => sliceText(each.window) !== sliceText(window)),
-  { window, keys: new Set(keys), shown: new Set() },
-];
+export const noteLeftOut = (known: readonly LeftOut[], noted: Omit<LeftOut, 'shown'>): readonly LeftOut[] =>
+  [
+    ...known.filter(each => sliceText(each.window) !== sliceText(noted.window)),
+    { ...noted, shown: new Set<string>() },
+  ].slice(-MOST_NOTED);
 
 /** What a reading of `window` has shown of rows that others left out. */
 export const withShown = (known: readonly LeftOut[], window: DateSlice, keys: readonly string[]): readonly LeftOut[] =>
@@ -82,14 +86,19 @@ export const withShown = (known: readonly LeftOut[], window: DateSlice, keys: re
 
 /** A filter that leaves out rows is not used any more. One window alone may have been a faulty response. */
 export function observeLeftOut(known: readonly LeftOut[]): Observation[] {
-  const proven = known.filter(({ shown }) => shown.size > 0);
-  const rows = proven.reduce((sum, { shown }) => sum + shown.size, 0);
+  const proven = known
+    .filter(({ shown }) => shown.size > 0)
+    .filter((each, index, all) => !all.slice(0, index).some(other => mayBeOne(each, other)));
+  const rows = new Set(proven.flatMap(({ shown }) => [...shown])).size;
   if (proven.length < 2 || rows < LEAST_LEFT_OUT) return [];
   const windows = proven.map(({ window }) => `"${sliceText(window)}"`).join(' and ');
   return [
     { trait: 'date filter', value: 'ignored', evidence: `${windows} left out ${rows} rows that shorter windows show` },
   ];
 }
+
+/** Equally long without a count: both may be cut off by one cap. */
+const mayBeOne = (a: LeftOut, b: LeftOut): boolean => a.uncounted !== null && a.uncounted === b.uncounted;
 
 const isShorter = (window: DateSlice, other: DateSlice): boolean =>
   within(window, other.from, other.to) && sliceText(window) !== sliceText(other);

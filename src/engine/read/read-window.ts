@@ -23,8 +23,9 @@ export async function* readWindow(
   } catch (error) {
     if (!isKind(error, 'refused') || plan.asked === undefined) throw error;
     const isOpen = isHalfOpen(plan.asked);
-    if (!isOpen && !mayBeTooLong(plan.asked)) throw error;
     const { resource } = task;
+    const isTooLong = error.status !== 403 && resource.profile.needsBothDates && mayBeTooLong(plan.asked);
+    if (!isOpen && !isTooLong) throw error;
     yield {
       resource,
       task,

@@ -2,6 +2,7 @@ import type { Position, Reached } from '../../source/paging/stable-reading.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import type { Edge, Observation } from '../profile/observation.ts';
+import type { AskedDays } from '../profile/observe-filter.ts';
 import type { Resource } from '../resource.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import type { Day } from '../slices/date-windows.ts';
@@ -50,6 +51,8 @@ export type End =
       readonly reached?: Reached | undefined;
       /** What follows instead if a window without a count lacks stored rows: the source may show fewer rows at once than before. */
       readonly ifLacking?: End | undefined;
+      /** The days that a window was asked for by. */
+      readonly asked?: AskedDays;
       /** What follows instead if the filter may have left out rows that a shorter window shows; see `mayBeLeftOut`. */
       readonly ifLeftOut?: End | undefined;
     }

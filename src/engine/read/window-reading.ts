@@ -1,7 +1,7 @@
 import { MINUTE, stampMs } from '../../clock.ts';
 import type { Reached } from '../../source/paging/stable-reading.ts';
-import type { Choice } from '../agenda/choice.ts';
-import { partition } from '../coverage/list.ts';
+import { type Choice, MOST_PAGES } from '../agenda/choice.ts';
+import { pageSize, partition } from '../coverage/list.ts';
 import { isAlone, isDoubtful, measureOf, mostAlone } from '../coverage/uncounted.ts';
 import type { Edge } from '../profile/observation.ts';
 import type { AskedDays } from '../profile/observe-filter.ts';
@@ -80,9 +80,10 @@ export function windowReading(
     query,
     asked,
     whenRead: (startedAt, reached) => ({
-      ...{ kind: 'proven', slice: window, startedAt, narrow },
+      ...{ kind: 'proven', slice: window, startedAt, narrow, asked },
       ifLacking: reached && ifLacking(reached, startedAt),
-      ifLeftOut: cut?.(null, reached?.rows ?? 0),
+      // So many rows that the next attempt gathers half as much.
+      ifLeftOut: cut?.(gathered ? 2 * MOST_PAGES * pageSize(resource) : null, reached?.rows ?? 0),
     }),
     gathered,
     cut,

@@ -72,8 +72,9 @@ test('a row between others, and one no farther from the bounds than rows that we
 
 test('a filter is given up once two windows left out rows that shorter ones show', () => {
   const window = (from: Day, to: Day): DateSlice => ({ by: 'date', from, to });
-  const leftOut = (from: Day, to: Day, keys: string[]) => ({
+  const leftOut = (from: Day, to: Day, keys: string[], uncounted: number | null = null) => ({
     window: window(from, to),
+    uncounted,
     keys: new Set(keys),
     shown: new Set<string>(),
   });
@@ -84,4 +85,18 @@ test('a filter is given up once two windows left out rows that shorter ones show
   expect(observeLeftOut(withShown(one, window('2023-10-01', '2023-12-31'), ['4', '5']))).toMatchObject([
     { trait: 'date filter', value: 'ignored' },
   ]);
+  // A row that two windows left out is one.
+  const nested = [known[0], leftOut('2024-07-01', '2024-12-31', ['1', '2', '3'])] as typeof known;
+  expect(observeLeftOut(withShown(nested, window('2024-12-01', '2024-12-31'), ['1', '2', '3']))).toEqual([]);
+  // Windows that are equally long without a count may be cut off by a cap.
+  const cut = [
+    leftOut('2024-01-01', '2024-12-31', ['1', '2', '3'], 100),
+    leftOut('2023-01-01', '2023-12-31', ['4', '5'], 100),
+  ];
+  const shown = withShown(
+    withShown(cut, window('2024-10-01', '2024-12-31'), ['1', '2', '3']),
+    window('2023-10-01', '2023-12-31'),
+    ['4', '5'],
+  );
+  expect(observeLeftOut(shown)).toEqual([]);
 });
