@@ -14,6 +14,7 @@ import { createRecordParser } from '../../src/engine/records/parse-record.ts';
 import { isSecretName } from '../../src/engine/records/secret-names.ts';
 import { jsonText, plainText, rowText } from '../../src/engine/storable-text.ts';
 import { createLog } from '../../src/log.ts';
+import { shellWord } from '../../src/next-steps.ts';
 import { findSimilarRows } from '../../src/push/match-rows.ts';
 import { parseBatch, parseRefusedEntries } from '../../src/push/parse-response.ts';
 import { commandsIn } from '../../src/service/console/elements.ts';
@@ -38,6 +39,7 @@ const NOWHERE = { write: () => true } as unknown as NodeJS.WritableStream;
 
 /** The functions that apply regular expressions to a source's text, by their file below `src`. */
 const FED: Record<string, readonly ((text: string) => unknown)[]> = {
+  'next-steps.ts': [shellWord],
   'source/answers/classify.ts': [text => answer(302, '', { location: text })],
   'source/answers/envelope.ts': [
     deniesSuccess,
