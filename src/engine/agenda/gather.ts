@@ -1,8 +1,8 @@
-import { DAY } from '../../clock.ts';
 import { type List, pageSize } from '../coverage/list.ts';
 import { isDoubtful, measureOf, mostTogether } from '../coverage/uncounted.ts';
 import { isSingleBody } from '../profile/strategy.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
+import { daysApart } from '../slices/date-windows.ts';
 import { byIds } from '../slices/id-ranges.ts';
 import { type DateSlice, type IdSlice, overlap, sliceText } from '../slices/slice.ts';
 import { type Choice, type ListInUse, MOST_PAGES, type Next } from './choice.ts';
@@ -84,5 +84,5 @@ export function measureLength(
 function meets(a: Window | undefined, b: Window | undefined): boolean {
   const end = a?.slice.to;
   const start = b?.slice.from;
-  return typeof end === 'string' && typeof start === 'string' && Date.parse(start) - Date.parse(end) === DAY;
+  return typeof end === 'string' && typeof start === 'string' && daysApart(end, start) === 1;
 }

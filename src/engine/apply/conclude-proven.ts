@@ -92,8 +92,8 @@ async function doubtIn(
   const { resource, task, end } = step;
   const { slice, narrow = [], asked, ifLeftOut, ifLacking } = end;
   if (lacked.length === 0 || slice.by !== 'date') return null;
-  const days = await daysOf(tx, step, lacked);
-  const doubts = days === null ? [] : doubtfulEdges(slice, narrow, daysIn(days));
+  const days = narrow.length > 0 || ifLeftOut ? await daysOf(tx, step, lacked) : null;
+  const doubts = days === null ? [] : doubtfulEdges(slice, narrow, textsOf(days));
   if (doubts.length > 0) {
     // The next reading pads these edges by a day; rows that it lacks as well are missing.
     for (const doubt of doubts) await remember(tx, effects, task, doubt);
@@ -132,7 +132,7 @@ async function daysOf(
   };
 }
 
-const daysIn = ({ lacked, shown }: Days) => ({ lacked: [...lacked.values()], shown: [...shown.values()] });
+const textsOf = ({ lacked, shown }: Days) => ({ lacked: [...lacked.values()], shown: [...shown.values()] });
 
 /** Lacked rows that the filter may have left out. */
 function leftOutOf({ profile }: Resource, asked: AskedDays, { lacked, shown }: Days): string[] {

@@ -32,13 +32,8 @@ export async function conclude(tx: Db, effects: TransactionEffects, step: Step, 
     for (const rows of task.progress.justLacked.values()) for (const key of shown) rows.delete(key);
   });
   if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, effects, step, shown, outcome);
-  if (!task.reportOnly && resource.leftOut.length > 0 && step.slice.by === 'date') {
-    const leftOut = withShown(resource.leftOut, step.slice, shown);
-    for (const observed of observeLeftOut(leftOut)) await remember(tx, effects, task, observed);
-    effects.afterCommit.push(() => {
-      resource.leftOut = withShown(resource.leftOut, step.slice as DateSlice, shown);
-    });
-  }
+  if (!task.reportOnly && resource.leftOut.length > 0 && step.slice.by === 'date')
+    await settleLeftOut(tx, effects, task, step.slice, shown);
   const keys = keepPlace(effects, step, shown);
   if (!task.reportOnly && step.beside) changeCoverage(effects, { put: step.beside });
   if (!end) return;
@@ -112,6 +107,22 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
   }
 }
 
+/** A shorter window may show rows that others left out. */
+async function settleLeftOut(
+  tx: Db,
+  effects: TransactionEffects,
+  task: Task,
+  window: DateSlice,
+  shown: readonly string[],
+): Promise<void> {
+  const { resource } = effects;
+  const leftOut = () => withShown(resource.leftOut, window, shown);
+  for (const observed of observeLeftOut(leftOut())) await remember(tx, effects, task, observed);
+  effects.afterCommit.push(() => {
+    resource.leftOut = leftOut();
+  });
+}
+
 /**
  * A window that lacked rows of its last day may show that day in part: where the source keeps times of day, only rows that have none. It does not
  * if it shows all stored rows of a day that another window, which reaches beyond it, has shown in full.
@@ -124,12 +135,13 @@ async function observeLastDay(
   seen: readonly string[],
 ): Promise<void> {
   const { resource } = effects;
+  const condition = membersOf(resource, { by: 'date', from: day, to: day });
+  if (resource.profile.dateTo !== 'in doubt' || resource.strategy.membership === 'window' || !condition) return;
   const wasShown = partition(resourceIn(effects)).some(
     ({ slice, provenAt }) =>
       slice.by === 'date' && provenAt !== null && holds(slice, day) && (slice.to === null || slice.to > day),
   );
-  if (resource.profile.dateTo !== 'in doubt' || resource.strategy.membership === 'window' || !wasShown) return;
-  const condition = membersOf(resource, { by: 'date', from: day, to: day });
+  if (!wasShown) return;
   const { left, rows } = await compareRows(tx, resource.table, condition, seen);
   if (left.length > 0 || rows === 0) return;
   const evidence = `asked to ${day}, got all ${rows} rows of that day`;

@@ -130,12 +130,13 @@ export function splitEntry(
   const known = into.reduce((sum, { stored }) => sum + (stored ?? 0), 0);
   const all = total ?? (into.some(({ stored }) => stored === null) ? (parent?.rows ?? pageSize(list)) : known);
   const share = Math.ceil(Math.max(all - known, 0) / into.length);
-  const put = into.map(({ slice: part, stored }) => ({
+  const sized = into.map(({ slice: part, stored }) => ({ part, rows: (stored ?? 0) + share }));
+  const put = sized.map(({ part, rows }) => ({
     slice: part,
     provenAt: parent?.provenAt ?? null,
     readAt: parent?.readAt ?? null,
-    requests: requestsFor(list, (stored ?? 0) + share),
-    rows: (stored ?? 0) + share,
+    requests: requestsFor(list, rows),
+    rows,
     changed: (parent?.changed ?? 0) / into.length,
     hoursWatched: parent?.hoursWatched ?? 0,
     dueSince: parent?.dueSince ?? null,

@@ -1,5 +1,4 @@
-import { DAY } from '../../clock.ts';
-import { type Day, isBeyondWindows, within } from '../slices/date-windows.ts';
+import { type Day, daysApart, isBeyondWindows, within } from '../slices/date-windows.ts';
 import { type DateSlice, sliceText } from '../slices/slice.ts';
 import type { Observation } from './observation.ts';
 import type { SourceProfile } from './source-profile.ts';
@@ -11,13 +10,12 @@ export interface ShownDays {
 }
 
 export function withDays(shown: ShownDays | null, days: readonly Day[]): ShownDays | null {
-  return days.reduce<ShownDays | null>(
-    (known, day) => ({
-      first: known !== null && known.first < day ? known.first : day,
-      last: known !== null && known.last > day ? known.last : day,
-    }),
-    shown,
-  );
+  let [first, last] = [shown?.first, shown?.last];
+  for (const day of days) {
+    if (first === undefined || day < first) first = day;
+    if (last === undefined || day > last) last = day;
+  }
+  return first === undefined || last === undefined ? null : { first, last };
 }
 
 /** The days that a window is asked for by; null where it is open. */
@@ -27,8 +25,8 @@ type Asked = Pick<DateSlice, 'from' | 'to'>;
 function distances({ from, to }: Asked, { first, last }: ShownDays): { bound: string; days: number }[] {
   const prefix = from !== null && to !== null ? 'both ' : '';
   return [
-    ...(from === null ? [] : [{ bound: `${prefix}from`, days: daysBetween(from, last) }]),
-    ...(to === null ? [] : [{ bound: `${prefix}to`, days: daysBetween(first, to) }]),
+    ...(from === null ? [] : [{ bound: `${prefix}from`, days: daysApart(from, last) }]),
+    ...(to === null ? [] : [{ bound: `${prefix}to`, days: daysApart(first, to) }]),
   ];
 }
 
@@ -102,5 +100,3 @@ const mayBeOne = (a: LeftOut, b: LeftOut): boolean => a.uncounted !== null && a.
 
 const isShorter = (window: DateSlice, other: DateSlice): boolean =>
   within(window, other.from, other.to) && sliceText(window) !== sliceText(other);
-
-const daysBetween = (from: Day, to: Day): number => Math.round((Date.parse(to) - Date.parse(from)) / DAY);

@@ -38,10 +38,7 @@ export function endOf(plan: PageReading, outcome: Outcome, startedAt: string): E
       if (!plan.cut) throw new Error(`"${sliceText(plan.slice)}" cannot be cut`);
       return plan.cut(outcome.total, outcome.shown);
     case 'capped':
-      return {
-        ...capped(outcome.rows, startedAt, plan.mayProve),
-        ...(plan.slice.by === 'date' && { rows: outcome.rows }),
-      };
+      return capped(plan.slice, outcome.rows, startedAt, plan.mayProve);
     case 'never stable':
       // Further passes would prove nothing either.
       return { ...unproven(reasonOf(outcome), startedAt), givenUp: true };

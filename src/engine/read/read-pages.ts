@@ -129,13 +129,14 @@ function takeAnswer(
   const shown = read.taken.isDuplicate ? { rows: [], bad: [], replaced: 0 } : parsed;
   const { certain, uncertain } = byCertainty(shown.rows);
   const days = withDays(progress.days, daysIn(plan, parsed.rows));
+  const asked = outcome === null ? undefined : daysAsked(plan);
   const held = uncertain.length > 0 ? [...progress.held, ...uncertain] : progress.held;
   const learnt = [
     ...observe(resource, plan, answer, { reading, read, first: progress.first, rows: certain }),
     // What lies behind the end of a list may come without a count.
     ...observeMiscount(resource, plan.slice, meta ?? progress.first?.meta, outcome),
     ...observeLength(task, plan, read),
-    ...(outcome === null || !isFiltered(plan) ? [] : observeDaysShown(resource.profile, plan.asked as AskedDays, days)),
+    ...(asked ? observeDaysShown(resource.profile, asked, days) : []),
   ];
   const narrower = isAtStart(reading) ? learnt.find(each => narrows(resource.profile, each)) : progress.narrower;
   const distrust = isAtStart(reading) ? learnt.find(isDistrust) : undefined;
@@ -152,7 +153,7 @@ function takeAnswer(
     release,
     anew: reading.startedAt === null,
     learnt,
-    lastDayShown: outcome !== null && isFiltered(plan) && days?.last === plan.asked?.to ? days?.last : undefined,
+    lastDayShown: asked && days?.last === asked.to ? days.last : undefined,
     ...(end ? { end } : { position }),
   };
   const next: Progress = {
@@ -211,18 +212,19 @@ function observeCount(resource: Resource, { asked }: PageReading, { meta }: Page
   return observeCounts(resource.profile, known, window);
 }
 
-/** A window that is asked for by its days; all time is not. */
-const isFiltered = ({ asked, query }: PageReading): boolean => asked !== undefined && Object.keys(query).length > 0;
+/** The days that a window is asked for by; undefined for all time. */
+const daysAsked = ({ asked, query }: PageReading): AskedDays | undefined =>
+  Object.keys(query).length > 0 ? asked : undefined;
 
 const daysIn = ({ asked }: PageReading, rows: readonly Row[]): Day[] =>
   asked === undefined ? [] : rows.flatMap(({ values }) => values[asked.field] ?? []);
 
 /** How long the reading of a window without a count became: it tells what the source shows at least. */
 function observeLength(task: Task, plan: PageReading, read: ReadPage): Observation[] {
-  const { asked } = plan;
+  const asked = daysAsked(plan);
   const { outcome, reading } = read;
   const { totalPages, shown } = reading.pager;
-  if (outcome === null || asked === undefined || totalPages !== null || !isFiltered(plan)) return [];
+  if (outcome === null || asked === undefined || totalPages !== null) return [];
   const { resource } = task;
   const at = stampMs(reading.startedAt as string);
   if (shown.size >= rowsShownLately(task, at)) resource.shownLately = { rows: shown.size, at };

@@ -1,6 +1,6 @@
 import { isKind } from '../../errors.ts';
 import { type AskedDays, isHalfOpen, needsBothDates } from '../profile/observe-filter.ts';
-import { addDays, NEWEST, OLDEST } from '../slices/date-windows.ts';
+import { addDays, isBeyondWindows } from '../slices/date-windows.ts';
 import type { Task } from '../task/task.ts';
 import { unproven } from './end-of-reading.ts';
 import type { Reader } from './fetch-page.ts';
@@ -44,4 +44,4 @@ export async function* readWindow(
 
 /** Longer than a month, and of years that any server knows. */
 const mayBeTooLong = ({ from, to }: AskedDays): boolean =>
-  from !== null && to !== null && from >= OLDEST && to <= NEWEST && addDays(from, 31) < to;
+  from !== null && to !== null && !isBeyondWindows(from) && !isBeyondWindows(to) && addDays(from, 31) < to;

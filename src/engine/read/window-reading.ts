@@ -73,7 +73,7 @@ export function windowReading(
   const ifLacking = ({ rows, counted }: Reached, startedAt: string) => {
     if (counted || rows === null || rows <= mostAlone(resource, window)) return undefined;
     if (rows < rowsShownLately(task, stampMs(startedAt))) return undefined;
-    return cut?.(null, rows) ?? { ...capped(rows, startedAt, proves), rows };
+    return cut?.(null, rows) ?? capped(window, rows, startedAt, proves);
   };
   return {
     slice: window,
@@ -98,11 +98,12 @@ export const rowsShownLately = ({ resource: { shownLately }, since }: Task, at: 
   shownLately !== null && shownLately.at >= Math.max(at - LATELY_MS, since) ? shownLately.rows : 0;
 
 /** The reading may have been cut off, and no smaller slice can be asked for. */
-export const capped = (rows: number, startedAt: string, mayProve = false) =>
+export const capped = (slice: Slice, rows: number, startedAt: string, mayProve = false) =>
   ({
     kind: 'unproven',
     reason: `the source returned exactly ${rows} rows and no further page, so more may be hidden`,
     startedAt,
+    ...(slice.by === 'date' && { rows }),
     ...(!mayProve && { givenUp: true as const }),
   }) as const;
 

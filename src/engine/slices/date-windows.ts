@@ -110,10 +110,13 @@ export function holds(window: DateSlice, day: Day): boolean {
   return (window.from === null || window.from <= day) && (window.to === null || day <= window.to);
 }
 
+/** From one day to another; negative backwards. */
+export const daysApart = (from: Day, to: Day): number => (Date.parse(to) - Date.parse(from)) / DAY;
+
 /** Days in the window; infinite when open. */
 export function lengthInDays(window: DateSlice): number {
   if (window.from === null || window.to === null) return Number.POSITIVE_INFINITY;
-  return (Date.parse(window.to) - Date.parse(window.from)) / DAY + 1;
+  return daysApart(window.from, window.to) + 1;
 }
 
 export interface DateRange {
@@ -141,7 +144,7 @@ export function monthBefore(day: Day, months: number): string {
 export function overlapDays(window: DateSlice, { from, to }: DateRange): number {
   const first = window.from === null || window.from < from ? from : window.from;
   const last = window.to === null || window.to > to ? to : window.to;
-  return first > last ? 0 : (Date.parse(last) - Date.parse(first)) / DAY + 1;
+  return first > last ? 0 : daysApart(first, last) + 1;
 }
 
 /** The first and last day of the years that a server with 32-bit times knows in full, for windows that need both dates. */

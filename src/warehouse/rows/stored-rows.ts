@@ -51,7 +51,7 @@ export interface Compared {
 export async function compareRows(
   db: Db,
   table: Table,
-  condition: RawBuilder<boolean> | null,
+  condition: RawBuilder<boolean>,
   seen: readonly string[],
   startedAt: string | null = null,
 ): Promise<Compared> {
@@ -63,7 +63,7 @@ export async function compareRows(
       select t.${key} as key, ${STORED_AT}, coalesce(t._read_at >= cast(${startedAt} as timestamptz), false) as isNew, s.key is not null as is_seen
       from ${sql.id(table.schema, table.name)} t
       left join (select distinct unnest(${arrayOf(table.key.type, seen)}) as key) s on s.key = t.${key}
-      where ${condition ?? sql`true`}) compared`.execute(db);
+      where ${condition}) compared`.execute(db);
   const { left, ...counts } = rows[0] ?? { left: null, rows: 0, changed: 0 };
   return { ...counts, left: left ?? [] };
 }

@@ -62,8 +62,10 @@ async function targetsOf(engine: Engine, resource: Resource, hints: readonly Sli
     )
       add(hint);
     if (hint.by !== 'one') continue;
-    const ofRow = async (column: string) =>
-      (await valuesOf(database.kysely, resource.table, column, [hint.key])).get(hint.key);
+    const ofRow = async (column: string) => {
+      const [value] = (await valuesOf(database.kysely, resource.table, column, [hint.key])).values();
+      return value;
+    };
     if ((await ofRow(resource.table.id.name)) === undefined) {
       grown = true;
       continue;
