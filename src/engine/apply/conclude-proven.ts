@@ -47,7 +47,9 @@ export async function concludeProven(
   const { counts } = outcome;
   const { lacked: all, askAgainAt, recent, stored } = await lackedRows(tx, resource, { slice, seen, startedAt });
   const lacked = end.reached ? await settleEnd(tx, effects, task, end.reached, all) : all;
-  const doubt = task.reportOnly ? null : await doubtIn(tx, effects, step, lacked);
+  // A report keeps no windows of rows: once this one is split, none would be found to lack them.
+  const reportsWindow = task.reportOnly && resource.strategy.membership === 'window';
+  const doubt = reportsWindow ? null : await doubtIn(tx, effects, step, lacked);
   if (doubt) return doubt.instead;
   if (lacked.length > 0) {
     const mayBe = await unreadableIn(tx, effects, slice, step.unreadable);

@@ -88,7 +88,7 @@ async function storeSteps(
   }
 }
 
-/** Writes the rows to see what would change, and rolls back. Only new sizes and splits of slices are kept. */
+/** Writes the rows to see what would change, and rolls back. Of the rest, only new sizes and splits of slices are kept. */
 async function compareSteps(
   tx: Db,
   effects: TransactionEffects,
@@ -99,7 +99,7 @@ async function compareSteps(
   await savepoint(tx, 'report');
   const written = await writeOrSetAside(tx, resource, steps, { rowByRow });
   if (resource.quarantined) await resolveQuarantine(tx, placeOf(resource), written.good);
-  const afterwards: (() => Promise<void>)[] = [];
+  await rollbackTo(tx, 'report');
   for (const step of steps) {
     const counts = countsOf(effects, step.task);
     const bad = badOf(step, written);
@@ -113,12 +113,8 @@ async function compareSteps(
     });
     countStep(counts, step);
     results.set(step, { changed: changed.size });
-    const concluded = () => conclude(tx, effects, step, { changed, bad: bad.map(record => record.key), counts });
-    if (step.end?.kind === 'split' || step.end?.kind === 'larger') afterwards.push(concluded);
-    else await concluded();
+    await conclude(tx, effects, step, { changed, bad: bad.map(record => record.key), counts });
   }
-  await rollbackTo(tx, 'report');
-  for (const conclusion of afterwards) await conclusion();
 }
 
 async function setAside(tx: Db, effects: TransactionEffects, step: Step, bad: readonly BadRecord[]): Promise<void> {

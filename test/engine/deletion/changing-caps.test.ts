@@ -62,6 +62,8 @@ test.each([
     const [first] = await serveOrders(engine, 'sync', { whole: true });
     expect(first?.reason ?? first?.state).toBe('done');
     sandbox.setVariants({ 'most-rows': `${lowered}` as Variants['most-rows'] });
+    const [report] = await serveOrders(engine, 'verify');
+    expect(report?.report).toMatchObject({ extra: [] });
     for (let turn = 0; turn < 3; turn++) {
       await serveOrders(engine, 'sync', { whole: true });
       expect(await gone()).toEqual([]);
