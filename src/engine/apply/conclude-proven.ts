@@ -19,7 +19,7 @@ import type { End } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import type { Day } from '../slices/date-windows.ts';
 import { type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
-import { noteInterval } from '../task/progress.ts';
+import { noteInterval, noteProven } from '../task/progress.ts';
 import type { Ended, Outcome } from './outcome.ts';
 import { settleEnd } from './settle-end.ts';
 import {
@@ -57,10 +57,11 @@ export async function concludeProven(
     await settleLacked(tx, effects, task, { slice, startedAt, mayBe, half }, lacked, counts);
   }
   if (slice.by !== resource.strategy.partition) return null;
+  const parts = partsIn(resourceIn(effects), slice).map(entry => sliceText(entry.slice));
+  effects.afterCommit.push(() => noteProven(task.progress, parts));
   if (task.reportOnly) {
-    const compared = partsIn(resourceIn(effects), slice).map(entry => sliceText(entry.slice));
     effects.afterCommit.push(() => {
-      for (const part of compared) task.progress.done.add(part);
+      for (const part of parts) task.progress.done.add(part);
       if (slice.by === 'id') noteInterval(task.progress, slice);
     });
     return null;

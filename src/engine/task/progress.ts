@@ -76,6 +76,11 @@ export function giveUp({ tries }: TaskProgress, slice: string): void {
   tries.set(slice, MOST_TRIES);
 }
 
+/** What was given up has added up after all. */
+export function noteProven({ tries }: TaskProgress, slices: readonly string[]): void {
+  for (const slice of slices) tries.delete(slice);
+}
+
 /** Counts a contradicted reading. The rows that it lacked may be asked for again. */
 export function noteDoubt({ doubts, asked }: TaskProgress, slice: string, rows: readonly string[]): void {
   doubts.set(slice, (doubts.get(slice) ?? 0) + 1);

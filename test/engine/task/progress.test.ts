@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { IdSlice } from '../../../src/engine/slices/slice.ts';
-import { comparedSoFar, newProgress, noteInterval } from '../../../src/engine/task/progress.ts';
+import { comparedSoFar, giveUp, newProgress, noteInterval, noteProven } from '../../../src/engine/task/progress.ts';
 
 test('ids that a report compares once more are no progress, so that their slice is given up in the end', () => {
   const progress = newProgress();
@@ -10,4 +10,12 @@ test('ids that a report compares once more are no progress, so that their slice 
     return comparedSoFar(progress);
   });
   expect(compared).toEqual([1, 2, 2, 2, 3]);
+});
+
+test('a slice that was given up and is proven later in the same task is in doubt no more', () => {
+  const progress = newProgress();
+  const days = ['date 2025-12-10..2025-12-10', 'date 2025-12-11..2025-12-11'];
+  for (const day of days) giveUp(progress, day);
+  noteProven(progress, days.slice(0, 1));
+  expect([...progress.tries.keys()]).toEqual(days.slice(1));
 });

@@ -43,6 +43,11 @@ const SEEDS: readonly Regression[] = [
     was: 'rows without a date were not searched for in lists without a count',
   },
   {
+    seed: 149,
+    given: { variants: { totals: 'unfiltered', 'transaction-ids': 'no', 'date-filter': 'pair-only' } },
+    was: 'a sync failed for days that it had given up and proved later on',
+  },
+  {
     seed: 213,
     given: { variants: { paging: 'no-meta' } },
     was: 'the end of a list without a count was never found by ids, and its last page was taken for the page size',
