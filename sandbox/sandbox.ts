@@ -8,6 +8,7 @@ import { dateOf, dayOf, NO_DAY } from './data/calendar.ts';
 import { type Counts, type Data, type Size, sizes } from './data/data.ts';
 import { mix } from './data/random.ts';
 import type { Resource, Rows } from './data/rows.ts';
+import type { BadDay } from './faults/bad-days.ts';
 import { createFaultChooser, type FaultRates, type PlannedFault } from './faults/choose-fault.ts';
 import type { Fault } from './faults/fault-kinds.ts';
 import { createApp } from './http/app.ts';
@@ -87,6 +88,8 @@ export interface Sandbox {
   restore: Edits['restore'];
   /** Changes variants from now on; throws for those fixed at opening. */
   setVariants(variants: Partial<Variants>): void;
+  /** From now on the rows of a list are wrong in this way; null: right again. */
+  setBadDay(badDay: BadDay | null): void;
   /** Plans a fault for the next requests whose path and query match `path`; list faults wait for a list. */
   failNext(fault: Fault, count?: number, path?: string | RegExp): void;
   /** Removes all planned faults. */
@@ -113,7 +116,8 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
     rates: options.faults ?? {},
     plan: options.faultPlan ?? [],
   });
-  const parts = { rateLimit, log, faults, webhooks, timeline };
+  let badDay: BadDay | null = null;
+  const parts = { rateLimit, log, faults, webhooks, timeline, badDay: () => badDay };
   const app = createApp({ apiKey, clock, latencyMs, ...parts, variants: variants.current });
   const server = await listen(app.fetch, options.port ?? 0, host);
 
@@ -138,6 +142,9 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
     },
     ...dataControls(timeline),
     setVariants: variants.change,
+    setBadDay: given => {
+      badDay = given;
+    },
     failNext: faults.plan,
     forgetFaults: faults.clearPlan,
     spend: count => rateLimit.spend(count, clock.now()),

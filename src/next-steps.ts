@@ -13,6 +13,9 @@ export const sourceOption = (source: string): string => (source === 'main' ? '' 
 export const acceptDeletes = (resource: string, rows: number, source: string): string =>
   `sluice sync ${resource} --accept-deletes ${rows}${sourceOption(source)}`;
 
+export const acceptLosses = (resource: string, fields: readonly string[], source: string): string =>
+  `sluice sync ${resource} --accept-losses ${fields.map(field => `${resource}.${field}`).join()}${sourceOption(source)}`;
+
 export const readAgain = (resource: string, source: string): string =>
   `${discard(resource, source)}, then sluice sync ${resource}${sourceOption(source)}`;
 

@@ -1,6 +1,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Clock } from '../../src/clock.ts';
 import type { Webhooks } from '../changes/webhooks.ts';
+import type { BadDay } from '../faults/bad-days.ts';
 import type { FaultChooser } from '../faults/choose-fault.ts';
 import type { ListFault } from '../faults/fault-kinds.ts';
 import type { RateLimit } from '../rate-limit/rate-limit.ts';
@@ -22,4 +23,5 @@ export interface AppDependencies {
   webhooks: Webhooks;
   timeline: Timeline;
   readonly variants: () => Variants;
+  readonly badDay: () => BadDay | null;
 }

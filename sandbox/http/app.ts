@@ -31,7 +31,7 @@ export function createApp(dependencies: AppDependencies): Hono<Env> {
   return app;
 }
 
-function addListRoutes(app: Hono<Env>, { timeline, variants, log }: AppDependencies): void {
+function addListRoutes(app: Hono<Env>, { timeline, variants, log, badDay }: AppDependencies): void {
   for (const resource of listedResources) {
     app.get(`/api/v2/${resource}`, c => {
       const current = variants();
@@ -43,7 +43,7 @@ function addListRoutes(app: Hono<Env>, { timeline, variants, log }: AppDependenc
       if (failing === resource) return failure(Number(status), status === '404' ? 'Not found' : 'Bad request');
       const { query } = parseTarget(c.req.url);
       const lagMs = c.get('lagMs');
-      const request = { salt: log.stats.total, fault: c.get('fault'), renderNow: lagMs > 0 };
+      const request = { salt: log.stats.total, fault: c.get('fault'), renderNow: lagMs > 0, badDay: badDay() };
       return timeline.readBehind(lagMs, dataset => dataset.answerList(resource, query, current, request));
     });
   }

@@ -1,6 +1,7 @@
 import type { Data } from '../data/data.ts';
 import type { Table } from '../data/table.ts';
 import { failure, rowList, validationFailure } from '../envelopes/responses.ts';
+import { type BadDay, onBadDay } from '../faults/bad-days.ts';
 import type { ListFault } from '../faults/fault-kinds.ts';
 import type { Variants } from '../variants/variants.ts';
 import { choosePage } from './choose-page.ts';
@@ -16,7 +17,7 @@ export type AnswerList = (
   query: URLSearchParams,
   variants: Variants,
   /** `renderNow`: the rows change back once this returns. */
-  request: { salt: number; fault: ListFault | undefined; renderNow: boolean },
+  request: { salt: number; fault: ListFault | undefined; renderNow: boolean; badDay: BadDay | null },
 ) => Response;
 
 /** The position of a row that is null. */
@@ -30,7 +31,7 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
   for (const resource of listedResources) {
     listings.set(resource, createListing(data[resource] as Table<{ id: number }>, seed));
   }
-  return (resource, query, variants, { salt, fault, renderNow }) => {
+  return (resource, query, variants, { salt, fault, renderNow, badDay }) => {
     const errors = dateErrors(resource, query, variants);
     if (errors !== undefined) return validationFailure(Number(variants.validation), errors);
 
@@ -58,7 +59,8 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     const row = (index: number) => {
       if (position(index) === NULL_ROW) return null;
       const stored = table.at(position(index));
-      const rendered = renderRow(resource, stored, variants, true);
+      const usual = renderRow(resource, stored, variants, true);
+      const rendered = badDay?.resource === resource ? onBadDay(badDay, usual) : usual;
       if (variants.secrets === 'wrapped' && stored.id % WRAPPED_EVERY === 0) return [rendered];
       // Nothing is documented of the invented lists, so no value of theirs is of the wrong kind.
       return listShapes[resource].invented ? rendered : spoilRow(fault, rendered, stored.id);

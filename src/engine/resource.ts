@@ -38,6 +38,8 @@ export interface Resource extends List {
   /** False while the resource is sure to have no missing rows, or no records in quarantine: nothing needs to leave there then. */
   holdsMissing: boolean;
   quarantined: boolean;
+  /** False while nothing stored is held that the source shows empty. */
+  holdsValues: boolean;
   /** Rows that are missing, as far as known; null after every commit. */
   missing: readonly MissingRow[] | null;
   total: number | null | undefined;
@@ -70,6 +72,7 @@ export async function openResource(
     reading: new Set(),
     holdsMissing: true,
     quarantined: true,
+    holdsValues: true,
     missing: null,
     total: undefined,
     countedWindows: [],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import type { Cli } from '../../src/cli/session/session.ts';
-import { acceptAddress, acceptDeletes, discard, MIGRATE, readAgain } from '../../src/next-steps.ts';
+import { acceptAddress, acceptDeletes, acceptLosses, discard, MIGRATE, readAgain } from '../../src/next-steps.ts';
 
 /** Accepts every command, and carries none of them out. */
 const cli: Cli = { action: () => async () => undefined };
@@ -11,6 +11,7 @@ test.each(['main', 'graz'])(
   async source => {
     const named = [
       acceptDeletes('invoices', 40, source),
+      acceptLosses('invoices', ['amount', 'items'], source),
       readAgain('invoices', source),
       discard('invoices', source),
       acceptAddress(source),

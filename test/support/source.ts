@@ -85,7 +85,7 @@ export async function serveTick(engine: Engine, asks = 0, agenda: AgendaMemory |
 export async function serveOrders(
   engine: Engine,
   kind: OrderKind,
-  details: Partial<Pick<Order, 'repair' | 'whole' | 'acceptDeletes' | 'dateFrom' | 'dateTo'>> = {},
+  details: Partial<Pick<Order, 'repair' | 'whole' | 'acceptDeletes' | 'acceptLosses' | 'dateFrom' | 'dateTo'>> = {},
   signal: AbortSignal = new AbortController().signal,
 ): Promise<Order[]> {
   const ids: string[] = [];

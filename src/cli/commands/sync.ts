@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { fieldsBesideKey } from '../../engine/job.ts';
 import { SluiceError } from '../../errors.ts';
 import { showDryRun } from '../run/estimate-work.ts';
 import { readSources } from '../run/read-sources.ts';
@@ -21,11 +22,14 @@ sluice sync --full                everything, even if it takes hours
 sluice sync --no-wait             stop with exit code 75 at the request limit
 sluice sync invoices --accept-deletes 250
                                   the source really lost 250 invoices
+sluice sync invoices --accept-losses invoices.amount
+                                  the source really emptied amounts
 sluice sync --source vienna       one source of several`;
 
 interface Options extends CostOptions {
   readonly full?: boolean;
   readonly acceptDeletes?: number;
+  readonly acceptLosses?: string;
   readonly moved?: boolean;
 }
 
@@ -36,9 +40,10 @@ export function syncCommand(cli: Cli): Command {
   return withCostOptions(command)
     .option(
       '--accept-deletes <n>',
-      'override the deletion limit for up to <n> rows',
+      'override the loss limit for up to <n> rows',
       wholeNumber('--accept-deletes', 1, 2 ** 31 - 1),
     )
+    .option('--accept-losses <list.field,..>', 'empty these columns or child rows where the source does, however many')
     .option('--moved', 'confirm that the source has a new address but is the same installation')
     .action(cli.action({ source: true }, sync));
 }
@@ -46,14 +51,41 @@ export function syncCommand(cli: Cli): Command {
 async function sync(session: Session, names: string[], options: Options): Promise<Outcome> {
   const { acceptDeletes = 0, moved = false } = options;
   if (options.acceptDeletes !== undefined) requireOneSource(session, names, `--accept-deletes ${acceptDeletes}`);
+  const { acceptLosses } = options;
+  if (acceptLosses !== undefined) requireOneSource(session, names, `--accept-losses ${acceptLosses}`);
   if (moved) requireOneSource(session, names, '--moved');
   const { full: whole = false, maxRequests = null } = options;
   const resources = selectResources(session.jobs, names);
   const work = { kind: 'sync', resources, whole } as const;
   if (options.dryRun) return showDryRun(session, work, maxRequests);
-  const requests = resources.map(resource => ({ resource, kind: 'sync' as const, whole, acceptDeletes }));
+  const losses = lossesToAccept(session, resources, acceptLosses);
+  const requests = resources.map(resource => ({
+    ...{ resource, kind: 'sync' as const, whole, acceptDeletes },
+    acceptLosses: losses.flatMap(loss => (loss.resource === resource ? loss.field : [])),
+  }));
   const read = await readSources(session, requests, { noWait: !options.wait, moved, maxRequests, announced: work });
   return showSummary(session, read);
+}
+
+/** The fields that `--accept-losses` names, as in `invoices.amount,invoices.items`. Kind `usage` for any that is not synced or unknown. */
+function lossesToAccept({ jobs }: Session, resources: readonly string[], given = ''): Place[] {
+  const places = given === '' ? [] : given.split(',').map(place => place.trim());
+  return places.map(place => {
+    const [resource = '', field = '', ...more] = place.split('.');
+    const job = resources.includes(resource) ? jobs.get(resource) : undefined;
+    const fields = job ? fieldsBesideKey(job) : [];
+    if (more.length === 0 && fields.includes(field)) return { resource, field };
+    throw new SluiceError('usage', `--accept-losses ${place} names no field of a list that is read here.`, {
+      next: job
+        ? `Fields of ${resource}: ${fields.join(', ')}.`
+        : `Expected: <list>.<field>, as in invoices.amount; lists: ${resources.join(', ')}.`,
+    });
+  });
+}
+
+interface Place {
+  readonly resource: string;
+  readonly field: string;
 }
 
 /** A confirmation given for one installation must not apply to others. */

@@ -36,7 +36,7 @@ export interface Attempts {
 /** Everything that is worth asking of a list now, in no order. */
 export function questionsOf(facts: AgendaFacts): Question[] {
   const { list, wish, weight, mostAge, now, absent } = facts;
-  // Beyond the deletion limit only deletions stop.
+  // Beyond the loss limit only deletions stop.
   if (absent || weight === 0 || (wish.failure && wish.failure.kind !== 'fuse')) return [];
   const rateOf = ratesOf(facts);
   const totals = totalQuestions(list, rateOf, facts.today, now).map(({ slice, ...asking }) => ({

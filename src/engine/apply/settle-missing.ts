@@ -11,6 +11,7 @@ import {
   readDeletionLimit,
   withinDeletionLimit,
 } from '../../warehouse/rows/delete-rows.ts';
+import { listHeld } from '../../warehouse/rows/held-values.ts';
 import { listMissing, type MissingRow, markMissing, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
 import { countQuarantined, lastFirstSeen } from '../../warehouse/rows/quarantine.ts';
 import { keptIn, shownByNone } from '../../warehouse/rows/row-windows.ts';
@@ -33,6 +34,7 @@ import { placeOf, type Resource } from '../resource.ts';
 import { widened } from '../slices/date-windows.ts';
 import { parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { fail, type Task } from '../task/task.ts';
+import { valuesHeld } from './hold-losses.ts';
 import { resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /** The condition for stored rows that lie in the slice: by their columns, or by the windows that returned them. */
@@ -196,7 +198,7 @@ async function countOf(
   return { counted: total, countedBefore: task.counted, left: rows + quarantined - missing };
 }
 
-/** Moves rows to the history. At the deletion limit they stay missing, and the task fails. */
+/** Moves rows to the history. At the loss limit they stay missing, and the task fails. */
 export async function remove(
   tx: Db,
   effects: TransactionEffects,
@@ -220,13 +222,21 @@ export async function remove(
   effects.afterCommit.push(() => fail(task, heldBack(resource, result.beyond)));
 }
 
-/** Counts the missing rows again at the end of a task: more may be missing by now, and the number to accept must be enough. */
-export async function countAgain(db: Db, task: Task): Promise<void> {
-  const isHeldBack = task.failure === null ? task.wasHeldBack : isKind(task.failure, 'fuse');
-  if (!isHeldBack) return;
-  const { resource } = task;
-  const fuse = await readDeletionLimit(db, resource.table, placeOf(resource));
-  if (!withinDeletionLimit(fuse, { count: fuse.missing, accepted: 0 })) task.failure = heldBack(resource, fuse);
+/**
+ * Looks again at the end of a task at what may not be lost: more rows may be missing by now, and the number to accept must be enough; values
+ * that were held may be shown again.
+ */
+export async function lookAtHeld(db: Db, task: Task): Promise<void> {
+  const { resource, failure } = task;
+  const isHeldBack = failure === null ? task.wasHeldBack : isKind(failure, 'fuse');
+  if (isHeldBack) {
+    const fuse = await readDeletionLimit(db, resource.table, placeOf(resource));
+    if (!withinDeletionLimit(fuse, { count: fuse.missing, accepted: 0 })) task.failure = heldBack(resource, fuse);
+  }
+  if (!resource.holdsValues || task.reportOnly || task.failure !== null) return;
+  const held = await listHeld(db, placeOf(resource));
+  resource.holdsValues = held.length > 0;
+  if (held.length > 0) task.failure = valuesHeld(resource, held);
 }
 
 function heldBack({ name, source }: Resource, fuse: DeletionLimit): SluiceError {

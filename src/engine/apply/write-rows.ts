@@ -1,6 +1,6 @@
 import { type Db, rollbackTo, savepoint } from '../../warehouse/database/database.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
-import { type Row, writeRows } from '../../warehouse/rows/write-rows.ts';
+import { type Row, type WriteResult, writeRows } from '../../warehouse/rows/write-rows.ts';
 import { oldestProof } from '../coverage/list.ts';
 import type { Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
@@ -18,12 +18,15 @@ export interface Written {
   readonly refused: ReadonlyMap<string, BadRecord>;
 }
 
-/** `rowByRow`: writes each row by itself, so that a refused row does not fail the others. */
+/**
+ * `rowByRow`: writes each row by itself, so that a refused row does not fail the others. `judge`: decides about rows that would empty stored
+ * values, by key and field, and returns them as they are to be written; without it, they are written as they are.
+ */
 export async function writeOrSetAside(
   tx: Db,
   resource: Resource,
   steps: readonly Step[],
-  { rowByRow }: { rowByRow: boolean },
+  { rowByRow, judge }: { rowByRow: boolean; judge?: (losing: WriteResult['losing']) => Promise<readonly Row[]> },
 ): Promise<Written> {
   const rows = steps.flatMap(step => step.rows);
   const context = {
@@ -38,24 +41,30 @@ export async function writeOrSetAside(
   const updated = new Set<string>();
   const refused = new Map<string, BadRecord>();
   const revived = new Set<string>();
-  const write = async (batch: readonly Row[]) => {
-    const result = await writeRows(tx, resource.table, batch, context);
+  const losing: WriteResult['losing'] = new Map();
+  const write = async (batch: readonly Row[], sparesLosing: boolean) => {
+    const result = await writeRows(tx, resource.table, batch, { ...context, sparesLosing });
+    for (const [key, fields] of result.losing) losing.set(key, fields);
     for (const key of result.inserted) inserted.add(key);
     for (const key of result.updated) updated.add(key);
     for (const key of result.revived) revived.add(key);
   };
-  if (!rowByRow) await write(rows);
-  else
-    for (const row of rows) {
+  const writeAll = async (batch: readonly Row[], sparesLosing: boolean) => {
+    if (!rowByRow) return write(batch, sparesLosing);
+    for (const row of batch) {
       await savepoint(tx, 'one_row');
       try {
-        await write([row]);
+        await write([row], sparesLosing);
       } catch (error) {
         if (!isBadData(error)) throw error;
         await rollbackTo(tx, 'one_row');
         refused.set(row.key, { key: row.key, payload: payloadOf(row), reasons: { '(record)': error.message } });
       }
     }
+  };
+  await writeAll(rows, judge !== undefined);
+  const judged = (await judge?.(losing)) ?? [];
+  if (judged.length > 0) await writeAll(judged, false);
   const good = rows.filter(row => !refused.has(row.key)).map(row => row.key);
   return { inserted, updated, revived, good, refused };
 }

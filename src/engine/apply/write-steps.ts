@@ -9,6 +9,7 @@ import { type Committed, type Step, startOf } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
 import { conclude } from './conclude.ts';
+import { holdLosses } from './hold-losses.ts';
 import { noteWindows, observeEdits, observeFields, observeUndated } from './observe-rows.ts';
 import { countsOf, remember, type TransactionEffects } from './transaction-effects.ts';
 import { type Written, writeOrSetAside } from './write-rows.ts';
@@ -57,7 +58,8 @@ async function storeSteps(
   const { resource } = effects;
   // Before the rows: a record that one answer shows beside a row is not that row, so it must not seem to come after it.
   for (const step of steps) await setAside(tx, effects, step, step.bad.filter(isUnreadable));
-  const written = await writeOrSetAside(tx, resource, steps, { rowByRow });
+  const judge = (losing: ReadonlyMap<string, readonly string[]>) => holdLosses(tx, effects, steps, losing);
+  const written = await writeOrSetAside(tx, resource, steps, { rowByRow, judge });
   if (resource.quarantined) await resolveQuarantine(tx, placeOf(resource), written.good);
   const [revived] = written.revived;
   if (revived !== undefined && resource.strategy.confirmation === 'address')

@@ -152,7 +152,7 @@ async function settle(loop: Loop, { task, slice }: Asked, now: number): Promise<
   }
   const { kind, message: reason } = failure;
   await failLastRun(loop, task);
-  // Beyond the deletion limit, nothing is asked to delete more until the next tick.
+  // Beyond the loss limit, nothing is asked to delete more until the next tick.
   if (kind === 'fuse') return;
   await committer.change(resource, () => dueAfterFailure(resource, slice, now, reason));
   const inARow = (agenda.failing.get(resource) ?? 0) + 1;

@@ -8,6 +8,7 @@ import { forgetOldWork } from '../../warehouse/ledgers/retention.ts';
 import { endAbandonedRuns, setRunWaiting } from '../../warehouse/ledgers/runs.ts';
 import { lookForWork } from '../../warehouse/reports/due.ts';
 import { clampToClock } from '../../warehouse/rows/clamp-to-clock.ts';
+import { listHeld } from '../../warehouse/rows/held-values.ts';
 import { holdsMissing } from '../../warehouse/rows/missing-rows.ts';
 import { holdsQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { createCommitter } from '../apply/committer.ts';
@@ -56,6 +57,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     await refreshResource(database, resource);
     resource.holdsMissing = await holdsMissing(database.kysely, placeOf(resource));
     resource.quarantined = await holdsQuarantine(database.kysely, placeOf(resource));
+    resource.holdsValues = (await listHeld(database.kysely, placeOf(resource))).length > 0;
   }
 
   const begunAt = await databaseNow(database);

@@ -21,8 +21,10 @@ export interface Task extends Wish {
   readsAll: boolean | null;
   targets: readonly Slice[];
   allowance: number;
-  /** Rows that may be deleted beyond the deletion limit. */
+  /** Rows that may be deleted beyond the loss limit. */
   accepted: number;
+  /** Columns and child fields whose losses are accepted. */
+  readonly acceptLosses: readonly string[];
   readonly counts: Counts;
   readonly findings: Findings;
   readonly progress: TaskProgress;
@@ -30,7 +32,7 @@ export interface Task extends Wish {
   absent: boolean;
   /** The source answered 404 before it answered for any other list: only they tell whether its address is right. */
   unanswered: boolean;
-  /** The tick before ended beyond the deletion limit: this one does, too, while as many rows are missing. */
+  /** The tick before ended beyond the loss limit: this one does, too, while as many rows are missing. */
   readonly wasHeldBack: boolean;
   /** Why nothing more starts for it: a newer tick waits, nothing is left of the request limit, or an error. */
   closed: 'overtaken' | 'nothing left' | 'broken' | null;
@@ -71,6 +73,7 @@ export function createTask(
     deep: false,
     full: false,
     accepted: 0,
+    acceptLosses: [],
     readsAll: null,
     targets: [],
     allowance: 0,

@@ -1,13 +1,18 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { stampMs } from '../../clock.ts';
 import { confirmationOf } from '../../engine/deletion/is-deleted.ts';
+import { fieldsBesideKey } from '../../engine/job.ts';
 import { openResource, placeOf } from '../../engine/resource.ts';
+import { listHeld } from '../../warehouse/rows/held-values.ts';
 import { listMissing } from '../../warehouse/rows/missing-rows.ts';
 import { listQuarantine } from '../../warehouse/rows/quarantine.ts';
+import { csrfField, formFields } from '../access/form-guard.ts';
 import { count, plural } from '../format.ts';
 import type { Html } from '../html-document.ts';
+import { placeOrder } from '../orders/order-requests.ts';
 import { whyMissing } from '../record/read-story.ts';
+import { wakeUp } from '../schedule/wake-ups.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { wordsOfSlice } from '../status/slice-words.ts';
 import { type ConsoleParts, nowIn, sourceNamed, withoutSecrets } from './console-parts.ts';
@@ -29,16 +34,31 @@ const LISTS = {
     none: 'No row is missing.',
     read: missing,
   },
+  held: {
+    title: 'Held values',
+    what: 'The source shows these empty although it had them, in more rows than it may lose in a day. What was stored stays, and leaves this list once the source shows it again.',
+    none: 'Nothing is held.',
+    read: held,
+  },
 };
 
 export function exceptionRoutes(parts: ConsoleParts): Hono {
   const app = new Hono();
+  app.post('/held/:source', async (c, next) => {
+    const source = sourceNamed(parts, c.req.param('source'));
+    const { resource = '', field = '' } = await formFields(c);
+    const job = source?.jobs.get(resource);
+    if (source === undefined || job === undefined || !fieldsBesideKey(job).includes(field)) return next();
+    const order = await placeOrder(parts.database, source.name, { resource, kind: 'sync', acceptLosses: [field] });
+    await wakeUp(parts.database, source.name);
+    return c.redirect(`/orders/${order.id}`, 303);
+  });
   for (const [path, { title, what, none, read }] of Object.entries(LISTS))
     app.get(`/${path}/:source`, async (c, next) => {
       const source = sourceNamed(parts, c.req.param('source'));
       if (source === undefined) return next();
       const now = await nowIn(parts, source);
-      const items = await read(parts, source, now);
+      const items = await read(parts, source, now, c);
       const list = items.length === 0 ? html`<p class="after">${none}</p>` : html`<ul class="queue">${items}</ul>`;
       const body = card(`${count(items.length)} of ${source.name}`, [html`<p class="soft">${what}</p>`, list]);
       const main = html`<p class="crumb"><a href="/data">Data</a> / ${source.name}</p><h1>${title}</h1>${body}`;
@@ -73,4 +93,19 @@ async function missing(parts: ConsoleParts, { name: source, jobs, schema }: Serv
     }
   }
   return items.slice(0, MOST_EXCEPTIONS);
+}
+
+/** What is held of each list, by field, with the word that accepts the loss. */
+async function held(parts: ConsoleParts, { name: source, jobs }: ServedSource, now: Now, c: Context): Promise<Html[]> {
+  const items: Html[] = [];
+  for (const resource of jobs.keys())
+    for (const { field, rows, since } of await listHeld(parts.database.kysely, { source, resource })) {
+      const hidden = Object.entries({ resource, field }).map(
+        ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+      );
+      items.push(html`<li><div class="head"><h3>${resource}.${field}</h3><span class="soft">held for ${ago(stampMs(since), now)}</span></div>
+<p>The source shows it empty in ${plural(rows, 'row')} that hold something.</p>
+<form method="post" action="/held/${encodeURIComponent(source)}" class="after">${csrfField(c)}${hidden}<button>Accept the loss</button></form></li>`);
+    }
+  return items;
 }

@@ -83,7 +83,7 @@ ${card('The same in a terminal', commandBox(command))}
   return documentOf({ title: `${resource} ${key}`, section: '/data', ...now, main });
 }
 
-function events({ quarantined, missing, current, ended }: RecordStory, now: Now): Html[] {
+function events({ quarantined, missing, held, current, ended }: RecordStory, now: Now): Html[] {
   const list: Html[] = [];
   const add = (shape: Icon, title: string, at: number, ...body: (Html | string)[]) =>
     list.push(
@@ -99,6 +99,8 @@ function events({ quarantined, missing, current, ended }: RecordStory, now: Now)
     const seen = html`<p>A reading of ${wordsOfSlice(missing.slice)} no longer showed it.</p>`;
     add('warn', 'Went missing', missing.since, seen, html`<p class="soft">${missing.why}</p>`);
   }
+  for (const { field, since } of held)
+    add('warn', 'Held', since, html`<p>The source shows <code>${field}</code> empty; what was stored stays.</p>`);
   if (current !== null) {
     const { since, readAt, arrival, row } = current;
     const changes = changesSince(ended[0], row);

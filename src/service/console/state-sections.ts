@@ -15,11 +15,12 @@ import { ago, badge, type Icon, icon, type Now, nextStep, type Shown, table, tim
 /** One row a resource; on a phone, one block. */
 export function resourceList(source: FullState, now: Now): Html {
   const head = ['resource', 'rows', 'newest change', 'a change arrives after', 'measured', 'oldest proof'];
-  head.push('missing', 'quarantined', 'state');
+  const holds = source.resources.some(({ held }) => held > 0);
+  head.push('missing', 'quarantined', ...(holds ? ['held'] : []), 'state');
   return table({
     caption: 'Resources',
     head,
-    right: [1, 6, 7],
+    right: holds ? [1, 6, 7, 8] : [1, 6, 7],
     stack: { labels: head.with(3, 'arrives after'), faint: [6, 7] },
     rows: source.resources.map(each => {
       const delay = source.delays.find(({ resource }) => resource === each.resource);
@@ -35,6 +36,7 @@ export function resourceList(source: FullState, now: Now): Html {
         proofOf(each, now),
         count(each.missing),
         count(each.quarantined),
+        ...(holds ? [html`<a href="/held/${encodeURIComponent(source.name)}">${count(each.held)}</a>`] : []),
         badge(resourceBadge(each, source)),
       ];
     }),

@@ -35,6 +35,7 @@ const overviewDocument = (sources: readonly SourceState[], at: number) =>
       rows: sumOf(source.resources, 'rows'),
       missing: sumOf(source.resources, 'missing'),
       quarantined: sumOf(source.resources, 'quarantined'),
+      held: sumOf(source.resources, 'held'),
       requestsLastHour: source.requests,
       openOrders: source.orders.length,
     })),

@@ -52,6 +52,7 @@ const gist = z.object({
   rows: z.number().int(),
   missing: z.number().int(),
   quarantined: z.number().int(),
+  held: z.number().int(),
   requestsLastHour: z.number().int(),
   incidents: list(incident),
   runs: list(run),
@@ -77,6 +78,7 @@ const resource = z.object({
   neverRead: z.number().int(),
   missing: z.number().int(),
   quarantined: z.number().int(),
+  held: z.number().int().describe('Stored values that the source shows empty, and that are kept.'),
   end: z
     .object({ verdict: z.enum(['open', 'cut']), rows: z.number().int() })
     .nullable()

@@ -45,6 +45,11 @@ export const METRICS = {
   ],
   sluice_slices: ['Slices by age of their proof: proven_in_a_day, older, never_read.', 'source', 'resource', 'state'],
   sluice_missing_rows: ['Rows that their slice no longer returns, not yet proven deleted.', 'source', 'resource'],
+  sluice_held_values: [
+    'Stored values and child rows that the source shows empty, and that are kept.',
+    'source',
+    'resource',
+  ],
   sluice_quarantined_records: ['Records in quarantine.', 'source', 'resource'],
   sluice_requests_limit: ['Requests per window that the source allows at present.', 'source'],
   sluice_requests_left: ['Requests that may be sent now.', 'source'],
@@ -145,6 +150,7 @@ function measureResources({ state, scheduled, freshness, delays, measured }: Fac
     add('sluice_slices', { resource, state: 'older' }, slices - provenInADay - neverRead);
     add('sluice_slices', { resource, state: 'never_read' }, neverRead);
     add('sluice_missing_rows', { resource }, each.missing);
+    add('sluice_held_values', { resource }, each.held);
     add('sluice_quarantined_records', { resource }, each.quarantined);
     const runs = measured.filter(run => run.resource === resource);
     for (const change of CHANGES) add('sluice_changes_in_a_day', { resource, change }, sumOf(runs, change));

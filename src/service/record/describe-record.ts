@@ -5,7 +5,7 @@ import type { RecordStory } from './read-story.ts';
 
 /** One sentence about a record, and what follows from it. `now`: epoch milliseconds. */
 export function recordVerdict(story: RecordStory, now: number): { text: string; rest: string } {
-  const { resource, key, state, slice, provenAt, missing, quarantined, ended, current } = story;
+  const { resource, key, state, slice, provenAt, missing, quarantined, held, ended, current } = story;
   const name = `${resource} ${key}`;
   const since = (at: number) => `${durationText(Math.max(now - at, 0) / 1000)} ago`;
   const proof =
@@ -15,6 +15,12 @@ export function recordVerdict(story: RecordStory, now: number): { text: string; 
   switch (state) {
     case 'stored': {
       const changed = current === null ? '' : ` Its last change arrived ${since(current.since)}.`;
+      const [first] = held;
+      if (first !== undefined)
+        return {
+          text: `${name} holds what the source has shown empty since ${since(first.since)}`,
+          rest: `Kept as stored: ${held.map(({ field }) => field).join(', ')}. It ends once the source shows it again, or somebody accepts the loss. ${proof}${changed}`,
+        };
       return {
         text: provenAt === null ? `${name} is stored` : `${name} equals the source as of ${since(provenAt)}`,
         rest: `${proof}${changed}`,

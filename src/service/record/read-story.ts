@@ -13,6 +13,7 @@ import {
   readStoredRow,
   type StoredValues,
 } from '../../warehouse/reports/stored-record.ts';
+import { heldOf } from '../../warehouse/rows/held-values.ts';
 import { listMissing, type MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { readQuarantined } from '../../warehouse/rows/quarantine.ts';
 import { storedKey } from '../../warehouse/rows/tables.ts';
@@ -55,6 +56,8 @@ export async function readStory(
     children,
     missing,
     quarantined,
+    /** Fields that the source shows empty, and whose stored values are kept. */
+    held: (await heldOf(kysely, place, key)).map(({ field, since }) => ({ field, since: stampMs(since) })),
   };
 }
 

@@ -126,7 +126,7 @@ function incidentText(source: string, { resource, kind, openedAt }: Incident, at
     case 'outdated':
       return `${subject}: not read as scheduled${lasting}`;
     case 'fuse':
-      return `${subject}: more rows are missing than a day allows`;
+      return `${subject}: more would be lost than a day allows`;
     case 'failed':
       return `${subject}: the last run failed`;
   }
@@ -191,7 +191,7 @@ export function proofText<T>(
 /** What people read for each kind of incident. */
 export const INCIDENT_TITLES: Readonly<Record<Incident['kind'], string>> = {
   failed: 'run failed',
-  fuse: 'deletion limit reached',
+  fuse: 'loss limit reached',
   unauthorized: 'API key rejected',
   unavailable: 'source unavailable',
   outdated: 'data is stale',

@@ -1,7 +1,7 @@
 import type { RunState } from '../../warehouse/ledgers/runs.ts';
 import { count, durationText, moment } from '../format.ts';
 import { proofText } from './condition.ts';
-import type { FullState } from './source-state.ts';
+import type { FullState, ResourceState } from './source-state.ts';
 
 /** A table that the command draws as text and the page as HTML. */
 export interface StatusTable {
@@ -16,15 +16,27 @@ export const minute = (at: number | string | null, timeZone: string): string => 
 
 export function resourceTable({ resources }: FullState, timeZone: string): StatusTable {
   const at = (value: string | null) => minute(value, timeZone);
+  // Where something is held, that matters more than how much was looked at.
+  const holds = resources.some(({ held }) => held > 0);
+  const proven = ({ slices, provenInADay }: ResourceState) =>
+    slices === 0 ? '' : `${Math.floor((100 * provenInADay) / slices)}%`;
   return {
-    head: ['resource', 'rows', 'newest change', 'oldest proof', 'proven 24h', 'missing', 'quarantined'],
+    head: [
+      'resource',
+      'rows',
+      'newest change',
+      'oldest proof',
+      holds ? 'held' : 'proven 24h',
+      'missing',
+      'quarantined',
+    ],
     right: [1, 4, 5, 6],
     rows: resources.map(each => [
       each.resource,
       count(each.rows),
       at(each.newestChange),
       proofText(each, at),
-      each.slices === 0 ? '' : `${Math.floor((100 * each.provenInADay) / each.slices)}%`,
+      holds ? count(each.held) : proven(each),
       count(each.missing),
       count(each.quarantined),
     ]),

@@ -69,6 +69,13 @@ export const BOOKKEEPING_TABLES = {
     erased_at: 'timestamp with time zone',
     erased_by: 'text',
   },
+  'sluice.held': {
+    source: 'text',
+    resource: 'text',
+    field: 'text',
+    key: 'text',
+    since: 'timestamp with time zone',
+  },
   'sluice.hints': {
     source: 'text',
     resource: 'text',
@@ -88,6 +95,14 @@ export const BOOKKEEPING_TABLES = {
     told_end_at: 'timestamp with time zone null',
     attempts: 'integer default',
     retry_at: 'timestamp with time zone null',
+  },
+  'sluice.losses': {
+    source: 'text',
+    resource: 'text',
+    field: 'text',
+    rows: 'bigint',
+    run_id: 'bigint null',
+    at: 'timestamp with time zone',
   },
   'sluice.missing': {
     source: 'text',
@@ -110,6 +125,7 @@ export const BOOKKEEPING_TABLES = {
     repair: 'boolean default',
     whole: 'boolean default',
     accept_deletes: 'bigint default',
+    accept_losses: 'text[] default',
     state: 'text in waiting|running|paused|done|failed|cancelled default',
     reason: 'text null',
     deleted: 'bigint default',

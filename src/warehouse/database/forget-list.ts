@@ -5,6 +5,8 @@ const FORGOTTEN = [
   'sluice.coverage',
   'sluice.row_windows',
   'sluice.missing',
+  'sluice.held',
+  'sluice.losses',
   'sluice.traits',
   'sluice.quarantine',
   'sluice.whole_keys',

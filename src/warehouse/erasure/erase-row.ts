@@ -22,7 +22,7 @@ export async function eraseRow(tx: Db, table: Table, place: Place, key: string):
     ...table.children.map(({ name, parent }) => [table.schema, name, sql`${sql.id(parent)} = ${stored}`] as const),
     [table.schema, table.name, sql`${sql.id(table.key.name)} = ${stored}`],
     [table.schema, 'row_history', sql`resource = ${resource} and key = ${key}`],
-    ...['quarantine', 'row_windows', 'missing', 'whole_keys'].map(
+    ...['quarantine', 'row_windows', 'missing', 'held', 'whole_keys'].map(
       name => ['sluice', name, sql`${here} and key = ${key}`] as const,
     ),
     ...['hints', 'coverage'].map(name => ['sluice', name, sql`${here} and slice = ${slice}`] as const),

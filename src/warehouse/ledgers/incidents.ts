@@ -9,7 +9,7 @@ import { covering, notOffered } from './coverage.ts';
 /**
  * - `unauthorized`, `unavailable`: the source refuses the key, or does not answer; for the whole source, or for one resource while
  *   others are read.
- * - `fuse`, `failed`: a run of the resource stopped at the deletion limit, or failed; `failed` for the whole source when it is
+ * - `fuse`, `failed`: a run of the resource stopped at the loss limit, or failed; `failed` for the whole source when it is
  *   another installation than before.
  * - `outdated`: the last successful sync is too long ago.
  */

@@ -19,9 +19,11 @@ export interface Order {
   readonly repair: boolean;
   /** `sync --full`: read everything, however long the request limit makes it wait. */
   readonly whole: boolean;
-  /** How many rows may be deleted beyond the deletion limit, and how many were deleted so far. */
+  /** How many rows may be deleted beyond the loss limit, and how many were deleted so far. */
   readonly acceptDeletes: number;
   readonly deleted: number;
+  /** Columns and child fields whose losses are accepted. */
+  readonly acceptLosses: readonly string[];
   readonly state: OrderState;
   readonly reason: string | null;
   /** Its last run failed a short while ago for an outage; it is tried again later. */
@@ -52,6 +54,7 @@ const columns = (eb: ExpressionBuilder<SluiceTables, 'sluice.orders'>) =>
     'state',
     'reason',
     'report',
+    'accept_losses as acceptLosses',
     eb.cast<number>('accept_deletes', 'integer').as('acceptDeletes'),
     eb.cast<number>('deleted', 'integer').as('deleted'),
     eb.cast<number>('requests', 'integer').as('requests'),
@@ -63,10 +66,10 @@ const columns = (eb: ExpressionBuilder<SluiceTables, 'sluice.orders'>) =>
 export async function createOrder(
   db: Db,
   order: Pick<Order, 'source' | 'resource' | 'kind'> &
-    Partial<Pick<Order, 'dateFrom' | 'dateTo' | 'repair' | 'whole' | 'acceptDeletes'>>,
+    Partial<Pick<Order, 'dateFrom' | 'dateTo' | 'repair' | 'whole' | 'acceptDeletes' | 'acceptLosses'>>,
 ): Promise<Order> {
   const { source, resource, kind, dateFrom = null, dateTo = null, acceptDeletes = 0 } = order;
-  const { repair = false, whole = false } = order;
+  const { repair = false, whole = false, acceptLosses = [] } = order;
   return db
     .insertInto('sluice.orders')
     .values({
@@ -78,6 +81,7 @@ export async function createOrder(
       repair,
       whole,
       accept_deletes: acceptDeletes,
+      accept_losses: acceptLosses,
       created_at: NOW,
     })
     .returning(columns)
@@ -88,9 +92,9 @@ export async function createOrder(
 export async function adoptOrder(
   db: Db,
   order: Pick<Order, 'source' | 'resource' | 'kind' | 'dateFrom' | 'dateTo' | 'repair' | 'acceptDeletes'> &
-    Partial<Pick<Order, 'whole'>>,
+    Partial<Pick<Order, 'whole' | 'acceptLosses'>>,
 ): Promise<Order | null> {
-  const { source, resource, kind, dateFrom, dateTo, repair, whole = false, acceptDeletes } = order;
+  const { source, resource, kind, dateFrom, dateTo, repair, whole = false, acceptDeletes, acceptLosses = [] } = order;
   const adopted = await db
     .updateTable('sluice.orders')
     .set({ accept_deletes: sql<string>`greatest(accept_deletes, deleted + ${acceptDeletes})`, reason: null })
@@ -104,6 +108,7 @@ export async function adoptOrder(
         .where('state', 'in', OPEN)
         .where('repair', '=', repair)
         .where('whole', '=', whole)
+        .where('accept_losses', '=', sql<string[]>`cast(${acceptLosses} as text[])`)
         .where('date_from', 'is not distinct from', dateFrom)
         .where('date_to', 'is not distinct from', dateTo),
     )

@@ -57,6 +57,8 @@ export async function forgetOldWork(
       ),
     )
     .execute();
+  // The loss limit looks back one day.
+  await db.deleteFrom('sluice.losses').where('source', '=', source).where('at', '<', daysAgo(2)).execute();
   await forgetOldRecords(db, source, kept.quarantine);
   if (kept.history !== null) await forgetOldHistory(db, tables, kept.history);
   if (kept.pushes !== null) await emptyOldLines(db, source, kept.pushes);

@@ -37,6 +37,8 @@ export interface ResourceProof {
   readonly absent: boolean;
   readonly missing: number;
   readonly quarantined: number;
+  /** Stored values and child rows that the source shows empty, and that are kept. */
+  readonly held: number;
 }
 
 /** In the order of `places`. SQL: one statement, however many there are; each table is grouped once. */
@@ -46,7 +48,7 @@ export async function resourceProofs(db: Db, places: readonly Place[]): Promise<
     select source, resource, coalesce(slices, 0) as slices, "oldestProof",
       case when "neverRead" = 0 then extract(epoch from sluice.now() - "oldestProof")::float8 end as "oldestProofSeconds",
       coalesce("provenInADay", 0) as "provenInADay", coalesce("neverRead", 0) as "neverRead", coalesce(absent, false) as absent,
-      coalesce(missing, 0) as missing, coalesce(quarantined, 0) as quarantined
+      coalesce(missing, 0) as missing, coalesce(quarantined, 0) as quarantined, coalesce(held, 0) as held
     from ${unnested(places)}
     left join (select source, resource, count(*)::float8 as slices, min(proven_at) as "oldestProof",
         count(*) filter (where proven_at > (select sluice.now() - interval '1 day'))::float8 as "provenInADay",
@@ -56,6 +58,8 @@ export async function resourceProofs(db: Db, places: readonly Place[]): Promise<
       where ${of} group by source, resource) m using (source, resource)
     left join (select source, resource, count(*)::float8 as quarantined from sluice.quarantine
       where ${of} and resolved_at is null group by source, resource) q using (source, resource)
+    left join (select source, resource, count(*)::float8 as held from sluice.held
+      where ${of} group by source, resource) h using (source, resource)
     order by place`.execute(db);
   return rows;
 }

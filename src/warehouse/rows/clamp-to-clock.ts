@@ -12,7 +12,7 @@ export function clampToClock(database: Database, source: string, tables: readonl
     if (!(await isAhead(tx, source, tables))) return false;
     for (const { schema, name } of tables) {
       await clamp(tx, sql.id(schema, name), ['_read_at', '_synced_at'], sql`true`);
-      // What was deleted ahead of now would count against the deletion limit until a day after that.
+      // What was deleted ahead of now would count against the loss limit until a day after that.
       await clamp(tx, sql.id(schema, 'row_history'), ['valid_from', 'valid_to'], sql`t.resource = ${name}`);
     }
     const ofSource = sql<boolean>`t.source = ${source}`;
@@ -20,6 +20,8 @@ export function clampToClock(database: Database, source: string, tables: readonl
     // Nobody knows whether a slice was read after the work that waits was asked for.
     await clamp(tx, sql`sluice.coverage`, ['proven_at', 'read_at', 'due_since'], ofSource, beforeOpenWork(source));
     await clamp(tx, sql`sluice.missing`, ['since', 'lacked_at'], ofSource);
+    await clamp(tx, sql`sluice.held`, ['since'], ofSource);
+    await clamp(tx, sql`sluice.losses`, ['at'], ofSource);
     await clamp(tx, sql`sluice.quarantine`, ['first_seen', 'last_seen'], ofSource);
     await clamp(tx, sql`sluice.row_windows`, ['seen_at'], ofSource);
     await clamp(tx, sql`sluice.cursors`, ['committed_at'], ofSource);

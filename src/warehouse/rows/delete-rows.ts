@@ -1,15 +1,17 @@
 import { sql } from 'kysely';
 import { DAY } from '../../clock.ts';
+import { lossLimitOf, withinLossLimit } from '../../engine/deletion/loss-limit.ts';
 import { arrayOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
 import { lockForTransaction } from '../database/lock-key.ts';
 import type { Place } from '../ledgers/sources.ts';
+import { releaseHeld } from './held-values.ts';
 import { markSeen } from './missing-rows.ts';
 import { copyToHistory } from './row-history.ts';
 import { forgetWindows } from './row-windows.ts';
 import type { Table } from './tables.ts';
 
-/** The state of a resource's deletion limit. */
+/** The state of a resource's loss limit. */
 export interface DeletionLimit {
   /** Rows missing now. */
   readonly missing: number;
@@ -23,10 +25,10 @@ export interface DeletionLimit {
   readonly unsettled: number;
 }
 
-/** `beyond`: nothing was deleted, because it would have passed the deletion limit. */
+/** `beyond`: nothing was deleted, because it would have passed the loss limit. */
 export type DeleteResult = { readonly deleted: string[] } | { readonly beyond: DeletionLimit };
 
-/** Moves rows that are proven deleted to `row_history`, unless that passes the deletion limit; up to `accepted` rows may go in any case. */
+/** Moves rows that are proven deleted to `row_history`, unless that passes the loss limit; up to `accepted` rows may go in any case. */
 export async function deleteRows(
   tx: Db,
   table: Table,
@@ -45,6 +47,7 @@ export async function deleteRows(
   for (const child of table.children) await deleteByKey(tx, table, child.name, child.parent, deleted);
   await deleteByKey(tx, table, table.name, table.key.name, deleted);
   await forgetWindows(tx, place, deleted);
+  await releaseHeld(tx, place, deleted);
   await markSeen(tx, place, keys);
   return { deleted };
 }
@@ -73,28 +76,19 @@ export async function readDeletionLimit(db: Db, table: Table, place: Place): Pro
         or since > sluice.now() - make_interval(hours => ${BELIEVED_AFTER.hours})))::int as unsettled
       from sluice.missing where source = ${place.source} and resource = ${place.resource}) m`.execute(db);
   const state = rows[0] ?? { missing: 0, lost: 0, stored: 0, unsettled: 0 };
-  return { ...state, limit: deletionLimitOf(state.stored + state.lost) };
+  return { ...state, limit: lossLimitOf(state.stored + state.lost) };
 }
 
 /** A list that shows less than half of its rows is believed after so many readings and hours. */
 export const BELIEVED_AFTER = { readings: 3, hours: 24 } as const;
 
-/** In any 24 hours a resource may lose this many rows: a tenth of them, and at least 20. */
-export function deletionLimitOf(rows: number): number {
-  return Math.max(20, Math.floor(rows / 10));
-}
-
-/**
- * Whether `count` rows may be deleted. All missing rows count, not only those: a source that suddenly shows less is more often faulty
- * than tidied up. Up to `accepted` rows may go in any case.
- */
+/** Whether `count` rows may be deleted; see `withinLossLimit`. */
 export function withinDeletionLimit(
   { missing, lost, limit, stored, unsettled }: DeletionLimit,
   { count, accepted }: { count: number; accepted: number },
 ): boolean {
-  if (count <= accepted) return true;
   const left = stored - Math.max(missing, count);
   // An outage that answers with less is no clean-up, however few rows the list has.
-  const collapses = 2 * left < stored + lost;
-  return lost + Math.max(missing, count) <= limit && !(collapses && unsettled > 0);
+  const collapses = 2 * left < stored + lost && unsettled > 0;
+  return withinLossLimit({ held: missing, lost, limit }, { count, accepted, collapses });
 }

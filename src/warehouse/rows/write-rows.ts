@@ -1,4 +1,5 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import { isEmpty } from '../../engine/deletion/loss-limit.ts';
 import { arrayOf, bytesOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
 import { alteredChildren, type ChildRow, replaceChildren } from './child-rows.ts';
@@ -32,6 +33,8 @@ interface WriteContext {
   readonly mostlyStored?: boolean;
   /** A row stored within so many milliseconds before the answer was requested is not replaced by an older one. Default 0. */
   readonly lagMs?: number;
+  /** Rows that would empty stored values are not written, but returned as `losing`. Default false. */
+  readonly sparesLosing?: boolean;
 }
 
 export interface WriteResult {
@@ -40,6 +43,8 @@ export interface WriteResult {
   unchanged: number;
   /** Those of the inserted rows that had been deleted and are back as they were. */
   revived: string[];
+  /** By key: the columns and child fields that hold something, and that the row would empty. */
+  losing: Map<string, readonly string[]>;
 }
 
 /** Rows per statement. 1000 give 85k rows/s on two connections; smaller batches lose a third, larger ones gain nothing. */
@@ -56,7 +61,7 @@ export async function writeRows(
   rows: readonly Row[],
   context: WriteContext,
 ): Promise<WriteResult> {
-  const result: WriteResult = { inserted: [], updated: [], unchanged: 0, revived: [] };
+  const result: WriteResult = { inserted: [], updated: [], unchanged: 0, revived: [], losing: new Map() };
   // Grant times are texts that sort chronologically.
   const latest = new Map<string, Row>();
   for (const row of rows) {
@@ -73,7 +78,8 @@ export async function writeRows(
     await replaceChildren(tx, table, batch.rows, written);
     result.inserted.push(...written.inserted);
     result.updated.push(...written.updated);
-    result.unchanged += batch.rows.length - written.inserted.length - written.updated.length;
+    for (const [key, fields] of written.losing) result.losing.set(key, fields);
+    result.unchanged += batch.rows.length - written.inserted.length - written.updated.length - written.losing.length;
     if (written.returned.length > 0)
       result.revived.push(...(await reviveRows(tx, table, context.resource, written.returned)));
   }
@@ -148,6 +154,27 @@ function flagged({ rows }: Batch, name: string, holds: (row: Row) => boolean): B
   return values.includes('true') ? [{ name, type: 'boolean', values }] : [];
 }
 
+/** A column or child field that some rows of a batch leave empty, and whether the stored row `t` holds something there. */
+interface Losable {
+  readonly field: string;
+  readonly empties: readonly boolean[];
+  readonly holds: RawBuilder<boolean>;
+}
+
+function losableFields(table: Table, { columns, rows }: Batch): Losable[] {
+  const ofColumns = columns.map(({ name }) => ({
+    field: name,
+    empties: rows.map(row => isEmpty(row.values[name])),
+    holds: sql<boolean>`coalesce(${sql.ref(`t.${name}`)}::text, '') <> ''`,
+  }));
+  const ofChildren = table.children.map(child => ({
+    field: child.field,
+    empties: rows.map(row => row.children[child.field]?.length === 0),
+    holds: sql<boolean>`exists (select from ${sql.id(table.schema, child.name)} l where l.${sql.id(child.parent)} = t.${sql.id(table.key.name)})`,
+  }));
+  return [...ofColumns, ...ofChildren].filter(({ empties }) => empties.includes(true));
+}
+
 /** One statement: it compares, keeps the old versions, updates, inserts, and tells which of the inserted keys had been deleted (`returned`). */
 async function writeBatch(
   tx: Db,
@@ -155,15 +182,17 @@ async function writeBatch(
   batch: Batch,
   altered: ReadonlySet<string>,
   context: WriteContext,
-): Promise<{ inserted: string[]; updated: string[]; returned: string[] }> {
+): Promise<{ inserted: string[]; updated: string[]; returned: string[]; losing: [string, string[]][] }> {
   const target = sql.id(table.schema, table.name);
   const history = sql.id(table.schema, 'row_history');
   const key = sql.id(table.key.name);
   const data = columnsOf(table, batch);
+  const losable = context.sparesLosing ? losableFields(table, batch) : [];
   const input = [
     ...data,
     ...flagged(batch, '_altered', row => altered.has(row.key)),
     ...flagged(batch, '_only_if_new', row => row.onlyIfNew === true),
+    ...losable.map(({ field, empties }) => ({ name: `_no_${field}`, type: 'boolean', values: empties.map(String) })),
   ];
   const isFlagged = (name: string) => (input.some(column => column.name === name) ? sql.ref(`i.${name}`) : sql`false`);
   const names = data.map(column => column.name);
@@ -177,10 +206,22 @@ async function writeBatch(
       ? sql`coalesce(${sql.ref(`i.${updatedAt}`)} < ${sql.ref(`t.${updatedAt}`)}
           and t._synced_at > i._read_at - make_interval(secs => ${lagMs / 1000}::float8), false)`
       : sql`false`;
+  // The fields of each row that would lose what they hold.
+  const lost =
+    losable.length === 0
+      ? sql``
+      : sql`, array_remove(array[${sql.join(losable.map(({ field, holds }) => sql`case when ${sql.ref(`i._no_${field}`)} and ${holds} then ${field}::text end`))}], null) as lost`;
+  const isLosing = losable.length === 0 ? sql`false` : sql`cardinality(c.lost) > 0`;
+  const isWritten = sql`c.known and c.differs and not ${isLosing}`;
+  const losing =
+    losable.length === 0
+      ? sql`null`
+      : sql`(select json_agg(json_build_array(${key}::text, lost)) from compared c
+          where c.known and c.differs and ${isLosing} and c.known_read_at <= c._read_at)`;
   const keepOld = table.history
     ? sql`, kept as (insert into ${history} (resource, key, row, valid_from, valid_to, ended_by, run_id)
         select ${context.resource}, t.${key}::text, ${wholeRow(table)}, t._synced_at, n.now, 'changed', ${context.runId}::bigint
-        from compared c join ${target} t on t.${key} = c.${key}, moment n where c.known and c.differs and c.known_read_at <= c._read_at)`
+        from compared c join ${target} t on t.${key} = c.${key}, moment n where ${isWritten} and c.known_read_at <= c._read_at)`
     : sql``;
 
   const { rows } = await sql<{
@@ -188,6 +229,7 @@ async function writeBatch(
     inserted: string[] | null;
     updated: string[] | null;
     returned: string[] | null;
+    losing: [string, string[]][] | null;
   }>`
     with moment as materialized (select sluice.now() as now),
     input as (
@@ -195,11 +237,11 @@ async function writeBatch(
         as i(${sql.join(input.map(({ name }) => sql.id(name)))})
     ), compared as (
       select i.*, t.${key} is not null as known, t._read_at as known_read_at,
-        not ${isFlagged('_only_if_new')} and not ${isOlder} and (${isFlagged('_altered')} or (${of('t', compared)}) is distinct from (${of('i', compared)})) as differs
+        not ${isFlagged('_only_if_new')} and not ${isOlder} and (${isFlagged('_altered')} or (${of('t', compared)}) is distinct from (${of('i', compared)})) as differs${lost}
       from input i left join lateral (select * from ${target} s where s.${key} = i.${key} offset 0) t on true
     ) ${keepOld}, updated as (
       update ${target} t set ${sql.join([...content, '_read_at'].map(name => sql`${sql.id(name)} = c.${sql.id(name)}`))}, _synced_at = n.now
-      from compared c, moment n where c.known and c.differs and t._read_at <= c._read_at and t.${key} = c.${key}
+      from compared c, moment n where ${isWritten} and t._read_at <= c._read_at and t.${key} = c.${key}
       returning t.${key}
     ), inserted as (
       insert into ${target} (${sql.join(names.map(name => sql.id(name)))}, _synced_at)
@@ -210,10 +252,10 @@ async function writeBatch(
         on h.resource = ${context.resource} and h.key = i.${key}::text and h.ended_by = 'deleted'
     )
     select a.all, case when not a.all then (select array_agg(${key}::text) from inserted) end as inserted,
-      (select array_agg(${key}::text) from updated) as updated, (select array_agg(key) from returned) as returned
+      (select array_agg(${key}::text) from updated) as updated, (select array_agg(key) from returned) as returned, ${losing} as losing
     from (select count(*) = ${batch.rows.length}::int as all from inserted) a`.execute(tx);
   const row = rows[0];
   // In a first load all of them are new: their keys need not come back.
   const inserted = row?.all ? batch.rows.map(({ key }) => key) : (row?.inserted ?? []);
-  return { inserted, updated: row?.updated ?? [], returned: row?.returned ?? [] };
+  return { inserted, updated: row?.updated ?? [], returned: row?.returned ?? [], losing: row?.losing ?? [] };
 }

@@ -42,7 +42,7 @@ test('nothing is asked of a list that is absent or that fails', () => {
   );
 });
 
-test('a list that reached its deletion limit is still read, but none of its missing rows is asked for', () => {
+test('a list that reached its loss limit is still read, but none of its missing rows is asked for', () => {
   fc.assert(
     fc.property(anyAgenda, facts => {
       const asksForRows = ({ choice }: Question) => choice.asks !== undefined && choice.asks !== 'length';

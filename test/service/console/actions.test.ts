@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { createOrder } from '../../../src/warehouse/ledgers/orders.ts';
+import { holdValues } from '../../../src/warehouse/rows/held-values.ts';
 import { withDatabase } from '../../support/database.ts';
 import { ask, withService } from '../with-service.ts';
 
@@ -51,6 +52,26 @@ test('no action without the field of this browser, from a foreign origin, or by 
       expect(await orders(database)).toEqual(['paused', 'waiting']);
       const again = await send(url, '/orders', { ...NEW, resource: 'invoices', csrf }, { cookie });
       expect([again.status, again.text]).toEqual([400, expect.stringContaining('exists and is paused')]);
+    });
+  });
+});
+
+test('what is held is shown, and accepted with one button', async () => {
+  await withDatabase(async database => {
+    await holdValues(database.kysely, { source: 'main', resource: 'invoices' }, 'amount', ['7', '9']);
+    await withService(database, {}, async ({ url }) => {
+      const page = await ask(`${url}/held/main`, {});
+      expect(page.text).toContain('invoices.amount');
+      expect(page.text).toContain('The source shows it empty in 2 rows that hold something.');
+      expect((await ask(`${url}/data?source=main`, {})).text).toContain('<a href="/held/main"><b>2</b> held</a>');
+      const cookie = String(page.headers['set-cookie'] ?? '').split(';')[0] as string;
+      const csrf = /name="csrf" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+      const fields = { resource: 'invoices', field: 'amount' };
+      expect((await send(url, '/held/main', fields, { cookie })).status).toBe(403);
+      expect((await send(url, '/held/main', { ...fields, field: 'id', csrf }, { cookie })).status).toBe(404);
+      expect((await send(url, '/held/main', { ...fields, csrf }, { cookie })).status).toBe(303);
+      const { rows } = await database.query('select kind, accept_losses as fields from sluice.orders');
+      expect(rows).toEqual([{ kind: 'sync', fields: ['amount'] }]);
     });
   });
 });

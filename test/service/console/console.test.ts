@@ -32,7 +32,7 @@ test('the pages show the state of the source, load nothing from elsewhere, escap
     await withService(database, { hide }, async ({ url }) => {
       const overview = await ask(`${url}/`);
       const source = await ask(`${url}/sources/main`);
-      expect(overview.text).toContain('<h1>invoices of main: more rows are missing than a day allows</h1>');
+      expect(overview.text).toContain('<h1>invoices of main: more would be lost than a day allows</h1>');
       const { rows } = await database.query<{ all: string }>(
         `select to_char((select count(*) from warehouse.customers) + (select count(*) from warehouse.invoices)
           + (select count(*) from warehouse.transactions), 'FM9,999') as all`,

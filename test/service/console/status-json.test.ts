@@ -29,7 +29,7 @@ test('the documents hold what the pages show, exactly as they are described, wit
     await withService(database, { hide, sources }, async ({ url }) => {
       const overview = await ask(`${url}/status.json`);
       const document = overviewSchema.strict().encode(JSON.parse(overview.text));
-      expect(document.verdict.text).toBe('invoices of main: more rows are missing than a day allows');
+      expect(document.verdict.text).toBe('invoices of main: more would be lost than a day allows');
       expect(document.sources).toMatchObject([
         { name: 'main', state: 'trouble', rows: counted.reduce((sum, { rows }) => sum + rows, 0), openOrders: 1 },
         { name: 'other' },

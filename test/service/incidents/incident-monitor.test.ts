@@ -73,7 +73,7 @@ test('a process that read the runs before one failed does not end the incident t
   });
 });
 
-test('a rejected key, an outage and the deletion limit are separate kinds of incident; the first two belong to the whole source', async () => {
+test('a rejected key, an outage and the loss limit are separate kinds of incident; the first two belong to the whole source', async () => {
   await withMonitor(async ({ alerts, look, run }) => {
     for (const resource of ['customers', 'invoices', 'transactions'])
       await run('slot', 'failed', new SluiceError('unauthorized', 'The key is refused.'), resource);
@@ -90,7 +90,7 @@ test('a rejected key, an outage and the deletion limit are separate kinds of inc
         .sort(),
     ).toEqual([
       'Resolved: API key rejected (main)',
-      ...['Sluice: deletion limit reached (main, invoices)', 'Sluice: source unavailable (main)'],
+      ...['Sluice: loss limit reached (main, invoices)', 'Sluice: source unavailable (main)'],
     ]);
   });
 });

@@ -21,6 +21,7 @@ const invoices: ResourceState = {
   absent: false,
   missing: 0,
   quarantined: 0,
+  held: 0,
   apart: [],
   end: null,
 };
@@ -107,7 +108,7 @@ describe('the verdict', () => {
   test('counts the others in the same trouble, and names the resource', () => {
     const fuse = source('graz', { incidents: [incident('fuse', 'customers')] });
     expect(said(fuse, source('ulm', { incidents: [incident('failed')] }))[0]).toBe(
-      'customers of graz: more rows are missing than a day allows; 1 other source in trouble',
+      'customers of graz: more would be lost than a day allows; 1 other source in trouble',
     );
     expect(said(first, { ...first, name: 'ulm' })[0]).toBe('bonn and 1 other source are being read for the first time');
   });

@@ -204,7 +204,7 @@ async function finish(
     putBack: null,
   };
   const states = await end(await placeOrders(world, action, { whole }));
-  const accepted = await acceptDeletions(world, states);
+  const accepted = [...(await acceptDeletions(world, states)), ...(await acceptLosses(world, states))];
   return accepted.length === 0 ? states : [...states.filter(state => !HELD_BACK.test(state)), ...(await end(accepted))];
 
   async function end(ids: readonly string[]): Promise<string[]> {
@@ -213,20 +213,43 @@ async function finish(
   }
 }
 
-const HELD_BACK = /sluice sync (\w+) --accept-deletes (\d+)/;
+const HELD_BACK = /sluice sync (\w+) --accept-(?:deletes (\d+)|losses (\S+))/;
 
-/** A plan may delete more of a small list in a day than the deletion limit allows. Accepts the deletions if the source really lacks the rows. */
+/** A plan may delete more of a small list in a day than the loss limit allows. Accepts the deletions if the source really lacks the rows. */
 async function acceptDeletions({ database, sandbox }: World, states: readonly string[]): Promise<string[]> {
   const ids: string[] = [];
   for (const state of states) {
     const [, resource, count] = HELD_BACK.exec(state) ?? [];
-    if (resource === undefined || !isTable(resource)) continue;
+    if (resource === undefined || count === undefined || !isTable(resource)) continue;
     const { rows } = await database.query<{ key: string }>('select key from sluice.missing where resource = $1', [
       resource,
     ]);
     const here = new Set(Array.from(sandbox.rows(resource), row => String(row.id)));
     if (rows.some(({ key }) => here.has(key))) continue;
     const order = { source: 'main', resource, kind: 'sync', whole: true, acceptDeletes: Number(count) } as const;
+    ids.push((await createOrder(database.kysely, order)).id);
+  }
+  return ids;
+}
+
+/** The same for values that a plan has emptied. */
+async function acceptLosses({ database, sandbox }: World, states: readonly string[]): Promise<string[]> {
+  const ids: string[] = [];
+  for (const state of states) {
+    const [, resource, , fields] = HELD_BACK.exec(state) ?? [];
+    if (resource === undefined || fields === undefined || !isTable(resource)) continue;
+    const { rows } = await database.query<{ key: string; field: string }>(
+      'select key, field from sluice.held where resource = $1',
+      [resource],
+    );
+    const here = new Map(Array.from(sandbox.rows(resource), row => [String(row.id), row as object]));
+    const isEmpty = ({ key, field }: { key: string; field: string }) => {
+      const value = (here.get(key) as Record<string, unknown> | undefined)?.[field];
+      return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
+    };
+    if (!rows.every(isEmpty)) continue;
+    const acceptLosses = fields.split(',').map(field => field.slice(resource.length + 1));
+    const order = { source: 'main', resource, kind: 'sync', whole: true, acceptLosses } as const;
     ids.push((await createOrder(database.kysely, order)).id);
   }
   return ids;

@@ -345,7 +345,7 @@ const SEEDS: readonly Regression[] = [
       variants: { paging: 'no-meta', 'transaction-ids': 'no', numbers: 'strings' },
       others: ['tickets', 'orders'],
     },
-    was: 'the number of deletions to accept was counted when the deletion limit was reached, before the rest of the list was read',
+    was: 'the number of deletions to accept was counted when the loss limit was reached, before the rest of the list was read',
     isSlow: true,
   },
   {

@@ -50,7 +50,7 @@ const lose = async (list: readonly string[], accepted = 0) => {
 const count = async (relation: string) =>
   Number((await database.query<{ count: string }>(`select count(*) from ${relation}`)).rows[0]?.count);
 
-describe('the deletion limit', () => {
+describe('the loss limit', () => {
   test.each([
     { stored: 40, limit: 20 },
     { stored: 200, limit: 20 },

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { deletionLimitOf, withinDeletionLimit } from '../../../src/warehouse/rows/delete-rows.ts';
+import { lossLimitOf } from '../../../src/engine/deletion/loss-limit.ts';
+import { withinDeletionLimit } from '../../../src/warehouse/rows/delete-rows.ts';
 
 test('the limit is a tenth of the rows, and at least twenty', () => {
   fc.assert(
     fc.property(fc.nat({ max: 10_000_000 }), rows => {
-      const limit = deletionLimitOf(rows);
+      const limit = lossLimitOf(rows);
       expect(limit).toBeGreaterThanOrEqual(20);
       expect(limit * 10).toBeLessThanOrEqual(Math.max(rows, 200));
       expect((limit + 1) * 10).toBeGreaterThan(rows);

@@ -89,6 +89,7 @@ test('writing the same rows again writes nothing and locks nothing', async () =>
             updated: [],
             unchanged: rows.length,
             revived: [],
+            losing: new Map(),
           });
           expect([await contentOf(database), await marksOf(database)]).toEqual(before);
         },

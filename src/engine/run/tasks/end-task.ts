@@ -5,7 +5,7 @@ import { setOrderState } from '../../../warehouse/ledgers/orders.ts';
 import { endRun, failEndedRun } from '../../../warehouse/ledgers/runs.ts';
 import { countUnread } from '../../agenda/affordable.ts';
 import { wants } from '../../agenda/choice.ts';
-import { countAgain } from '../../apply/settle-missing.ts';
+import { lookAtHeld } from '../../apply/settle-missing.ts';
 import { partition } from '../../coverage/list.ts';
 import { placeOf } from '../../resource.ts';
 import { type Entry, NOT_OFFERED } from '../../slices/coverage-entry.ts';
@@ -24,7 +24,7 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
   const { kysely } = engine.database;
   loop.tasks = loop.tasks.filter(each => each !== task);
   const doubtful = failForDoubts(task);
-  await countAgain(kysely, task).catch((error: unknown) => failList(engine, task, error));
+  await lookAtHeld(kysely, task).catch((error: unknown) => failList(engine, task, error));
   const unread = task.failure ? null : leftUnread(task);
   const state = task.failure ? 'failed' : unread === null ? 'done' : 'stopped';
   const {

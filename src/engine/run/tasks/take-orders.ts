@@ -1,6 +1,8 @@
 import { SluiceError } from '../../../errors.ts';
 import { type Order, openOrders, setOrderState } from '../../../warehouse/ledgers/orders.ts';
 import { endRun, startRun } from '../../../warehouse/ledgers/runs.ts';
+import { emptyHeld } from '../../../warehouse/rows/held-values.ts';
+import { placeOf } from '../../resource.ts';
 import { createTask, type Task } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
 import { addTask } from './add-task.ts';
@@ -40,6 +42,10 @@ async function takeOrder(loop: Loop, order: Order): Promise<void> {
   const { id: orderId, kind } = order;
   const runId = await startRun(kysely, { source, resource: resource.name, kind, orderId, slotAt: null });
   await setOrderState(kysely, orderId, ['waiting'], 'running');
+  if (order.acceptLosses.length > 0)
+    await engine.database.transaction(tx =>
+      emptyHeld(tx, resource.table, placeOf(resource), { fields: order.acceptLosses, runId }),
+    );
   addTask(
     loop,
     createTask({
@@ -56,6 +62,7 @@ async function takeOrder(loop: Loop, order: Order): Promise<void> {
       full: order.whole || kind !== 'sync',
       readsAll: order.whole ? true : null,
       accepted: Math.max(order.acceptDeletes - order.deleted, 0),
+      acceptLosses: order.acceptLosses,
     }),
   );
 }

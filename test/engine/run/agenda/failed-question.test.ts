@@ -79,7 +79,7 @@ test('windows that always fail keep no other slice from being read, and each tic
   });
 }, 120_000);
 
-test('beyond the deletion limit each tick fails, not every other one', async () => {
+test('beyond the loss limit each tick fails, not every other one', async () => {
   await withService(async ({ database, sandbox, pass, lastTicks }) => {
     for (const { id } of [...sandbox.rows('customers')].slice(0, 40) as { id: number }[])
       sandbox.remove('customers', id);
