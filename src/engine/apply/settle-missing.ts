@@ -32,7 +32,7 @@ import { groupBy } from '../group-by.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { widened } from '../slices/date-windows.ts';
 import { parseSlice, type Slice, sliceText } from '../slices/slice.ts';
-import { fail, type Task } from '../task/task.ts';
+import { type Task, update } from '../task/task.ts';
 import { resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /** The condition for stored rows that lie in the slice: by their columns, or by the windows that returned them. */
@@ -193,7 +193,7 @@ async function countOf(
   if (total === null || strategy.membership !== 'window') return null;
   const { rows } = await countRows(tx, table, null);
   const quarantined = resource.quarantined ? await countQuarantined(tx, placeOf(resource), table, since) : 0;
-  return { counted: total, countedBefore: task.counted, left: rows + quarantined - missing };
+  return { counted: total, countedBefore: task.state.counted, left: rows + quarantined - missing };
 }
 
 /** Moves rows to the history. At the deletion limit they stay missing, and the task fails. */
@@ -208,25 +208,24 @@ export async function remove(
   const result = await deleteRows(tx, resource.table, placeOf(resource), keys, {
     runId: task.runId,
     // Rows deleted earlier in this transaction count.
-    accepted: Math.max(task.accepted - counts.deleted, 0),
+    accepted: Math.max(task.state.accepted - counts.deleted, 0),
   });
   if ('deleted' in result) {
     counts.deleted += result.deleted.length;
-    effects.afterCommit.push(() => {
-      task.accepted -= Math.min(task.accepted, result.deleted.length);
-    });
+    effects.events.push([task, { kind: 'deleted', rows: result.deleted.length }]);
     return;
   }
-  effects.afterCommit.push(() => fail(task, heldBack(resource, result.beyond)));
+  effects.events.push([task, { kind: 'failed', error: heldBack(resource, result.beyond) }]);
 }
 
 /** Counts the missing rows again at the end of a task: more may be missing by now, and the number to accept must be enough. */
 export async function countAgain(db: Db, task: Task): Promise<void> {
-  const isHeldBack = task.failure === null ? task.wasHeldBack : isKind(task.failure, 'fuse');
+  const { resource, state, wasHeldBack } = task;
+  const isHeldBack = state.failure === null ? wasHeldBack : isKind(state.failure, 'fuse');
   if (!isHeldBack) return;
-  const { resource } = task;
   const fuse = await readDeletionLimit(db, resource.table, placeOf(resource));
-  if (!withinDeletionLimit(fuse, { count: fuse.missing, accepted: 0 })) task.failure = heldBack(resource, fuse);
+  if (!withinDeletionLimit(fuse, { count: fuse.missing, accepted: 0 }))
+    update(task, { kind: 'held back', error: heldBack(resource, fuse) });
 }
 
 function heldBack({ name, source }: Resource, fuse: DeletionLimit): SluiceError {

@@ -36,7 +36,7 @@ export async function takeHinted(loop: Loop, now: number): Promise<Task[]> {
       slotAt: null,
     });
     const given = { kind: 'hint', resource, runId, orderId: null, since: now, lane: 'live' } as const;
-    const task = createTask({ ...given, allowance: ALLOWANCE, targets });
+    const task = createTask(given, { allowance: ALLOWANCE, targets });
     if ('error' in found) failList(engine, task, found.error);
     begun.push(task);
   }
