@@ -28,6 +28,7 @@ export interface Progress {
   readonly intervals: readonly IdSlice[];
 }
 
+/** What a task starts with. */
 export const NO_PROGRESS: Progress = {
   readsAll: null,
   allowance: 0,

@@ -20,7 +20,7 @@ const { done, asked, coverAsked, countAsked, tries, doubts, miscounts } = NEW_ST
 /** All slices are open again, including those that were done or given up. */
 const STARTED_OVER: Partial<TaskState> = { done, asked, coverAsked, countAsked, tries, doubts, miscounts };
 
-/** Everything that may happen to a task: the name of the event, what it tells, and what it changes. */
+/** Everything that may happen to a task: what each event carries, and what it changes. No event is without a rule. */
 export const EVENTS = {
   /** It was decided how much a sync reads again. */
   'share taken': ({ allowance, closed }, { share }: { readonly share: Share }) => ({
@@ -115,10 +115,10 @@ export const EVENTS = {
   closed: ({ closed }, { why }: { readonly why: Exclude<TaskState['closed'], null> }) => ({ closed: closed ?? why }),
 } satisfies Record<string, (state: TaskState, event: never) => Partial<TaskState>>;
 
-type Told<Rule> = Rule extends (state: TaskState, event: infer Event extends object) => unknown ? Event : unknown;
+type Carried<Rule> = Rule extends (state: TaskState, event: infer Event extends object) => unknown ? Event : unknown;
 
 export type TaskEvent = {
-  [Kind in keyof typeof EVENTS]: { readonly kind: Kind } & Told<(typeof EVENTS)[Kind]>;
+  [Kind in keyof typeof EVENTS]: { readonly kind: Kind } & Carried<(typeof EVENTS)[Kind]>;
 }[keyof typeof EVENTS];
 
 /** The state of a task after an event. */
@@ -127,6 +127,7 @@ export function applyEvent(state: TaskState, event: TaskEvent): TaskState {
   return { ...state, ...changed(state, event) };
 }
 
+// Sets are copied for each event: they hold some thousand slices at most, and a reading changes them once.
 const withAll = <T>(known: ReadonlySet<T>, more: readonly T[]): ReadonlySet<T> => new Set([...known, ...more]);
 
 function without<T>(known: ReadonlySet<T>, some: readonly T[]): ReadonlySet<T> {

@@ -42,7 +42,7 @@ export const NEW_STATE: TaskState = {
   miscounts: new Map(),
 };
 
-/** What may follow for a task. `ending`: nothing more starts, as it was closed, the source is down, or the list as a whole has changed. */
+/** What a task may still start. `ending`: nothing, as it was closed, the source is down, or the list as a whole has changed. */
 export const phaseOf = ({ closed, failure, presence }: TaskState): 'open' | 'unanswered' | 'absent' | 'ending' =>
   closed !== null || isKind(failure, 'unavailable', 'failed') ? 'ending' : presence === 'assumed' ? 'open' : presence;
 

@@ -68,7 +68,7 @@ export function createTask(
   };
 }
 
-/** The only way to change what a task has done so far. */
+/** The only way to change the state of a task: to all others it is read-only. */
 export function update(task: { state: TaskState }, event: TaskEvent): void {
   task.state = applyEvent(task.state, event);
 }
