@@ -285,18 +285,19 @@ test('whoever starts over knows nothing of slices that were read or given up', (
 
 const isTriedOut = ({ tries }: TaskState, slice: string): boolean => (tries.get(slice) ?? 0) >= MOST_TRIES;
 
-test('a slice is given up after some readings that proved nothing, until the task starts over or the agenda asks for it', () => {
+test('a slice is given up after some readings that proved nothing, until it is proven, the agenda asks for it or the task starts over', () => {
   always(step => {
     const { before, event, after } = step;
     if (startsOver(step)) return true;
     if (event.kind === 'proved nothing' && event.slices.some(each => isTriedOut(after, each) && !after.done.has(each)))
       return false;
-    const reopened = event.kind === 'reopened' ? event.slices : [];
+    const named = 'slices' in event ? event.slices : [];
     return [...before.tries.keys()]
       .filter(slice => isTriedOut(before, slice))
       .every(
         slice =>
-          isTriedOut(after, slice) && (!before.done.has(slice) || reopened.includes(slice) || after.done.has(slice)),
+          isTriedOut(after, slice) === !(event.kind === 'proven' && named.includes(slice)) &&
+          (!before.done.has(slice) || after.done.has(slice) || (event.kind === 'reopened' && named.includes(slice))),
       );
   });
 });
@@ -347,4 +348,12 @@ test('ids that a report compares once more are no progress, so that their slice 
   const intervals = [ids(15n, 27n), ids(28n, 40n), ids(20n, 35n), ids(15n, 27n), ids(40n, 41n)];
   const events = intervals.map((slice): TaskEvent => ({ kind: 'compared', slice, slices: [] }));
   expect(events.map((_, index) => comparedSoFar(after(events.slice(0, index + 1))))).toEqual([1, 2, 2, 2, 3]);
+});
+
+test('a slice that was given up and is proven later in the same task is in doubt no more', () => {
+  const { tries } = after([
+    { kind: 'given up', slices: [A, B] },
+    { kind: 'proven', slices: [A] },
+  ]);
+  expect([...tries.keys()]).toEqual([B]);
 });
