@@ -1,4 +1,4 @@
-import type { Wish } from '../../src/engine/agenda/choice.ts';
+import type { Progress, Wish } from '../../src/engine/agenda/choice.ts';
 import type { List } from '../../src/engine/coverage/list.ts';
 import { slicingOf } from '../../src/engine/job.ts';
 import { profileOf } from '../../src/engine/profile/source-profile.ts';
@@ -46,14 +46,15 @@ export interface RecordedPlan {
   readonly d: 'choose';
   readonly seed: number;
   readonly list: RecordedList & { readonly reading: readonly string[]; readonly turn: number };
-  readonly task: Omit<Wish, 'progress' | 'targets' | 'failure'> & {
-    readonly absent: boolean;
-    /** What needed no more reading, by the text of the slice or with a word before it. */
-    readonly settled: readonly string[];
-    readonly targets: readonly string[];
-    readonly intervals: readonly string[];
-    readonly failure: string | null;
-  };
+  readonly task: Omit<Wish, 'state'> &
+    Pick<Progress, 'allowance' | 'counted'> & {
+      readonly absent: boolean;
+      /** What needed no more reading, by the text of the slice or with a word before it. */
+      readonly settled: readonly string[];
+      readonly targets: readonly string[];
+      readonly intervals: readonly string[];
+      readonly failure: string | null;
+    };
   readonly now: number;
   readonly today: string;
   readonly affordable: boolean | null;

@@ -4,6 +4,8 @@ import {
   isPause,
   type ListInUse,
   type Next,
+  NO_PROGRESS,
+  type Progress,
   type Wish,
 } from '../../src/engine/agenda/choice.ts';
 import { isKnownAbsent, openTargets, plan } from '../../src/engine/agenda/plan.ts';
@@ -15,24 +17,22 @@ import { listOf, type RecordedPlan } from './recorded.ts';
 export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown; chosen: string | null } {
   const { list, task, now, today, affordable, missing } = recorded;
   const inUse: ListInUse = { ...listOf(list), reading: new Set(list.reading.map(parseSlice)) };
-  const { settled, intervals, failure, targets, ...rest } = task;
+  const { settled, intervals, failure, targets, allowance, counted, ...rest } = task;
   const asked = settled.filter(each => /^confirm (?!cover$)/.test(each)).map(each => each.slice('confirm '.length));
-  const progress = {
+  const state: Progress = {
+    ...NO_PROGRESS,
+    ...{ readsAll: affordable, allowance, counted },
+    targets: targets.map(parseSlice),
+    failure: failure === null ? null : { kind: failure },
     done: new Set(settled.filter(each => !/^confirm |^recount$/.test(each))),
     asked: new Set(asked),
     coverAsked: new Set(settled.filter(each => each === 'confirm cover')),
-    pauses: new Set<number>(),
     intervals: intervals.map(parseSlice) as IdSlice[],
   };
-  const wish: Wish = {
-    ...rest,
-    targets: targets.map(parseSlice),
-    failure: failure === null ? null : { kind: failure },
-    progress,
-  };
+  const wish: Wish = { ...rest, state };
   const absent = task.absent || isKnownAbsent(inUse, wish, now);
-  const next = plan({ list: inUse, wish, absent, missing: missing ?? [], now, today, affordable });
-  const left = wish.kind === 'hint' ? openTargets(inUse, wish).slice(typeof next === 'string' ? 0 : 1) : wish.targets;
+  const next = plan({ list: inUse, wish, absent, missing: missing ?? [], now, today });
+  const left = wish.kind === 'hint' ? openTargets(inUse, wish).slice(typeof next === 'string' ? 0 : 1) : state.targets;
   const chosen = isChoice(next) ? sliceText(next.slice) : null;
   const wasChosen = typeof recorded.next === 'object' ? recorded.next.slice : null;
   return {

@@ -86,7 +86,7 @@ function logEvent(log: Log, event: LoopEvent): void {
   if (event.kind !== 'ended') return;
   const { task, state } = event;
   const facts = { resource: task.resource.name, kind: task.kind, run: task.runId, order: task.orderId, ...task.counts };
-  if (task.failure) log.error(facts, explain(task.failure));
+  if (task.state.failure) log.error(facts, explain(task.state.failure));
   else log.info(facts, `${task.resource.name}: ${state}`);
 }
 

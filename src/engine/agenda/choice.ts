@@ -5,6 +5,15 @@ import { type IdSlice, overlap, type Slice } from '../slices/slice.ts';
 
 /** What a task has done so far, as far as it decides what comes next. */
 export interface Progress {
+  /** A sync reads everything again, as that costs at most half the hourly limit; null until that is decided, once for each. */
+  readonly readsAll: boolean | null;
+  /** Requests it may still spend on reading again what was read before. */
+  readonly allowance: number;
+  /** What hints point to; the first comes next. */
+  readonly targets: readonly Slice[];
+  /** Rows the source counted when the task first asked; null before. */
+  readonly counted: number | null;
+  readonly failure: { readonly kind: string } | null;
   /** Slices that need no more reading, by their text: read, or given up. */
   readonly done: ReadonlySet<string>;
   /** Missing rows that were asked for, by key. */
@@ -14,10 +23,25 @@ export interface Progress {
   /** The moments (epoch ms) it paused until. */
   readonly pauses: ReadonlySet<number>;
   /** Rows that a slice lacked just after they had been stored, unless another slice has shown them since, by slice text. */
-  readonly justLacked?: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly justLacked: ReadonlyMap<string, ReadonlySet<string>>;
   /** Id ranges read by a task that only reports. */
   readonly intervals: readonly IdSlice[];
 }
+
+/** What a task starts with. */
+export const NO_PROGRESS: Progress = {
+  readsAll: null,
+  allowance: 0,
+  targets: [],
+  counted: null,
+  failure: null,
+  done: new Set(),
+  asked: new Set(),
+  coverAsked: new Set(),
+  pauses: new Set(),
+  justLacked: new Map(),
+  intervals: [],
+};
 
 /** An order, a slot or hints being served, as far as it decides what comes next. */
 export interface Wish {
@@ -29,14 +53,7 @@ export interface Wish {
   readonly from: Day | null;
   readonly to: Day | null;
   readonly reportOnly: boolean;
-  /** Requests it may still spend on reading again what was read before. */
-  readonly allowance: number;
-  /** What hints point to; the first comes next. */
-  readonly targets: readonly Slice[];
-  /** Rows the source counted when the task first asked; null before. */
-  readonly counted: number | null;
-  readonly failure: { readonly kind: string } | null;
-  readonly progress: Progress;
+  readonly state: Progress;
 }
 
 /** A list while it is read. */
@@ -55,8 +72,6 @@ export interface PlanFacts {
   readonly now: number;
   /** The day it is at the source. */
   readonly today: Day;
-  /** Reading everything again costs at most half the hourly limit; null: not known yet. */
-  readonly affordable: boolean | null;
   /** The closed months of a report need no reading, unless the task reads everything whatever it costs. */
   readonly monthsHold?: boolean;
 }

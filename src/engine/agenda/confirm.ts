@@ -65,8 +65,8 @@ export const countsAgain = (entry: Entry, lacking: readonly LackingSlice[], now:
 export function confirm(facts: PlanFacts, counted: boolean): Next {
   const { list, wish, missing } = facts;
   // None of them may be deleted: asking for each would cost a request a row.
-  if (wish.failure?.kind === 'fuse') return idle(list);
-  const open = missing.filter(row => !row.key.startsWith('#') && !wish.progress.asked.has(row.key));
+  if (wish.state.failure?.kind === 'fuse') return idle(list);
+  const open = missing.filter(row => !row.key.startsWith('#') && !wish.state.asked.has(row.key));
   for (const row of open) {
     const slice = questionFor(list, row);
     if (!slice || [...list.reading].some(other => other.by === slice.by || overlap(other, slice))) continue;
@@ -100,7 +100,7 @@ function confirmByCover({ list, wish, missing, now }: PlanFacts, counted: boolea
   const since = confirmsFrom(list, slices);
   const covered = since > 0 && (oldestProof(list) ?? 0) >= since;
   if (!covered || list.reading.size > 0) return idle(list);
-  const { coverAsked } = wish.progress;
+  const { coverAsked } = wish.state;
   const parts = partition(list);
   const lacking = parts.filter(entry => !coverAsked.has(sliceText(entry.slice)) && countsAgain(entry, slices, now));
   if (lacking.length === 0 && slices.some(({ countsFrom }) => countsFrom !== null)) return idle(list);

@@ -2,7 +2,7 @@ import { HOUR } from '../../clock.ts';
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { type List, partition } from '../coverage/list.ts';
 import { dayIn } from '../slices/date-windows.ts';
-import type { ListInUse, Wish } from './choice.ts';
+import { type ListInUse, NO_PROGRESS, type Wish } from './choice.ts';
 import { monthsHold, type NamedList } from './closed-months.ts';
 import { partsOf } from './parts.ts';
 import type { AgendaFacts, Attempts } from './questions.ts';
@@ -53,7 +53,6 @@ export function factsOf<L extends AgendaList>(
     ...each,
     now,
     today: dayIn(now, rules.timeZone),
-    affordable: null,
     monthsHold: monthsHold(each.list, all, now),
     weight: weights[each.list.name] ?? 1,
     mostAge,
@@ -94,9 +93,5 @@ export const shownWish = (now: number): Wish => ({
   from: null,
   to: null,
   reportOnly: false,
-  allowance: 0,
-  targets: [],
-  counted: null,
-  failure: null,
-  progress: { done: new Set(), asked: new Set(), coverAsked: new Set(), pauses: new Set(), intervals: [] },
+  state: NO_PROGRESS,
 });

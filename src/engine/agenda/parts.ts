@@ -13,11 +13,11 @@ export function partsOf(facts: AgendaFacts): Part[] {
   const { list, wish } = facts;
   if (foundAbsentAt(list) !== null || partition(list).some(({ provenAt }) => provenAt === null)) return [];
   // What is being read or was just read belongs to it, too.
-  const progress = { ...wish.progress, done: new Set<string>() };
+  const state = { ...wish.state, failure: null, done: new Set<string>() };
   return questionsOf({
     ...facts,
     list: { ...list, reading: new Set() },
-    wish: { ...wish, failure: null, progress },
+    wish: { ...wish, state },
     missing: [],
   }).filter(({ choice }) => choice.slice.by !== 'total');
 }

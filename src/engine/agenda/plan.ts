@@ -23,7 +23,7 @@ export function isKnownAbsent(list: List, { kind, reportOnly }: Wish, now: numbe
 }
 
 /** What hints point to and can still be read: a window that was cut in the meantime would be cut once more. */
-export function openTargets(list: List, { targets }: Pick<Wish, 'targets'>): readonly Slice[] {
+export function openTargets(list: List, { state: { targets } }: Pick<Wish, 'state'>): readonly Slice[] {
   const first = targets.findIndex(slice => slice.by !== 'date' || list.entries.has(sliceText(slice)));
   return first < 0 ? [] : targets.slice(first);
 }
@@ -52,9 +52,9 @@ export const MOST_PAUSES = 3;
 /** A repair waits until answers can no longer lag behind what it has just read; others leave that to the next run. */
 function planPause(facts: PlanFacts): Pause | null {
   const { list, wish, now, missing } = facts;
-  if (wish.kind !== 'verify' || wish.reportOnly || wish.failure) return null;
+  if (wish.kind !== 'verify' || wish.reportOnly || wish.state.failure) return null;
   // The rows that it lacked have been shown since by other slices.
-  const isSettled = (slice: Slice) => wish.progress.justLacked?.get(sliceText(slice))?.size === 0;
+  const isSettled = (slice: Slice) => wish.state.justLacked.get(sliceText(slice))?.size === 0;
   const due = partition(list).flatMap(({ slice, dueSince }) =>
     wants(wish, slice) && !isSettled(slice) ? (dueSince ?? []) : [],
   );
@@ -64,20 +64,20 @@ function planPause(facts: PlanFacts): Pause | null {
   const later = [...due, ...(canConfirm(facts, from) ? [from, ...counts] : [])].filter(at => at > now);
   if (later.length === 0) return null;
   const until = Math.max(...later);
-  const { pauses } = wish.progress;
+  const { pauses } = wish.state;
   return pauses.has(until) || pauses.size < MOST_PAUSES ? { until } : null;
 }
 
 /** The task may read everything, not only what its allowance pays for. */
-const readsAll = ({ wish, affordable }: PlanFacts): boolean =>
-  wish.kind === 'verify' || wish.kind === 'backfill' || (wish.kind === 'sync' && affordable === true);
+const readsAll = ({ wish: { kind, state } }: PlanFacts): boolean =>
+  kind === 'verify' || kind === 'backfill' || (kind === 'sync' && state.readsAll === true);
 
 /** A sync that reads only what is left of the limit: it ends where it would have to wait. */
-const isFrugal = ({ wish, affordable }: PlanFacts): boolean => wish.kind === 'sync' && affordable === false;
+const isFrugal = ({ wish }: PlanFacts): boolean => wish.kind === 'sync' && wish.state.readsAll === false;
 
 /** Whether the allowance pays for this reading of what was read before, as far as its cost is known. The newest rows are always read. */
 const isPaid = (facts: PlanFacts, entry: Entry): boolean =>
-  !isFrugal(facts) || entry.slice.by === 'newest' || isNewestEnd(entry) || entry.requests <= facts.wish.allowance;
+  !isFrugal(facts) || entry.slice.by === 'newest' || isNewestEnd(entry) || entry.requests <= facts.wish.state.allowance;
 
 /** Requests of a frugal sync count against its allowance. */
 const counts = isFrugal;
@@ -89,7 +89,7 @@ const isFree = ({ list }: PlanFacts, slice: Slice): boolean => ![...list.reading
 
 /** What hints point to, in their order, as far as the allowance goes: the next slot finds the rest. */
 function planHinted({ list, wish }: PlanFacts): Next {
-  const [slice] = wish.allowance > 0 ? openTargets(list, wish) : [];
+  const [slice] = wish.state.allowance > 0 ? openTargets(list, wish) : [];
   if (!slice) return idle(list);
   // One after the other, so that the allowance holds.
   if (list.reading.size > 0) return 'blocked';
@@ -100,7 +100,7 @@ function planHinted({ list, wish }: PlanFacts): Next {
 function planCount(facts: PlanFacts): Next | null {
   const { list, wish } = facts;
   const slice: Slice = { by: 'newest' };
-  const isAsked = wish.counted !== null || wish.progress.done.has(sliceText(slice));
+  const isAsked = wish.state.counted !== null || wish.state.done.has(sliceText(slice));
   if (wish.kind !== 'verify' || wish.reportOnly || isAsked || list.strategy.partition !== 'date') return null;
   return isQuiet(facts) ? { ...single(slice, counts(facts)), answers: 1 } : 'blocked';
 }
@@ -122,7 +122,7 @@ function planWatched(facts: PlanFacts): Next | null {
   const due = watched(list).find(
     entry =>
       (entry.readAt ?? 0) < (entry.slice.by === 'value' ? (wish.valuesSince ?? wish.since) : wish.since) &&
-      !wish.progress.done.has(sliceText(entry.slice)) &&
+      !wish.state.done.has(sliceText(entry.slice)) &&
       !needless(entry) &&
       isPaid(facts, entry),
   );
@@ -135,16 +135,16 @@ function planWatched(facts: PlanFacts): Next | null {
 }
 
 function planDue(facts: PlanFacts): Next {
-  const { list, wish, affordable, missing } = facts;
+  const { list, wish, missing } = facts;
   const all = readsAll(facts);
-  const mayReread = wish.allowance > 0;
+  const mayReread = wish.state.allowance > 0;
   const lacking = !wish.reportOnly && (all || mayReread) ? lackingSlices(list, missing) : [];
   const due = dueEntries(facts, lacking);
   const best = bestOf(facts, due, lacking);
   if (best) return best;
   if (due.length > 0 || !isQuiet(facts)) return 'blocked';
   // Whether a sync reads everything again is decided once every list was read in full for the first time.
-  if (wish.kind === 'sync' && affordable === null) return 'blocked';
+  if (wish.kind === 'sync' && wish.state.readsAll === null) return 'blocked';
   if (wish.kind === 'slot' || wish.reportOnly || (counts(facts) && !mayReread)) return idle(list);
   return confirm(facts, counts(facts));
 }
@@ -153,11 +153,11 @@ function planDue(facts: PlanFacts): Next {
 function dueEntries(facts: PlanFacts, lacking: readonly LackingSlice[]): Entry[] {
   const { list, wish, now } = facts;
   const all = readsAll(facts);
-  const mayReread = wish.allowance > 0;
+  const mayReread = wish.state.allowance > 0;
   const from = confirmsFrom(list, lacking);
   const parts = partition(list);
   const confirms = (from <= now || confirmsAtOnce(list, lacking)) && canConfirm(facts, from);
-  const open = parts.filter(entry => !wish.progress.done.has(sliceText(entry.slice)));
+  const open = parts.filter(entry => !wish.state.done.has(sliceText(entry.slice)));
   const entries = wish.reportOnly ? open.flatMap(entry => unreported(wish, entry)) : open;
   return entries.filter(entry => {
     if (!wants(wish, entry.slice)) return false;
@@ -196,7 +196,7 @@ function bestOf(facts: PlanFacts, due: readonly Entry[], lacking: readonly Lacki
   if (slice.by === 'date' && first && list.strategy.membership === 'date')
     return gatherDates(list, best as Entry & { slice: DateSlice }, candidates, {
       counted: pays,
-      done: wish.progress.done,
+      done: wish.state.done,
     });
   return { ...single(slice, pays), answers: slice.by === 'whole' ? Number.POSITIVE_INFINITY : MOST_PAGES };
 }
@@ -209,7 +209,7 @@ const isHinted = ({ dueSince, provenAt }: Entry, now: number): boolean =>
 const isNewestEnd = ({ slice }: Entry): boolean => slice.by === 'id' && slice.to === null;
 
 // The answers of an id list keep to no slice's bounds: for a report, what is left of one is what its intervals do not cover.
-function unreported({ progress }: Wish, entry: Entry): Entry[] {
+function unreported({ state }: Wish, entry: Entry): Entry[] {
   if (entry.slice.by !== 'id') return [entry];
-  return uncovered(entry.slice, progress.intervals).map(slice => ({ ...entry, slice }));
+  return uncovered(entry.slice, state.intervals).map(slice => ({ ...entry, slice }));
 }

@@ -37,7 +37,7 @@ export interface Attempts {
 export function questionsOf(facts: AgendaFacts): Question[] {
   const { list, wish, weight, mostAge, now, absent } = facts;
   // Beyond the loss limit only deletions stop.
-  if (absent || weight === 0 || (wish.failure && wish.failure.kind !== 'fuse')) return [];
+  if (absent || weight === 0 || (wish.state.failure && wish.state.failure.kind !== 'fuse')) return [];
   const rateOf = ratesOf(facts);
   const totals = totalQuestions(list, rateOf, facts.today, now).map(({ slice, ...asking }) => ({
     ...asking,
@@ -103,7 +103,7 @@ function sliceQuestions(facts: AgendaFacts, rateOf: RateOf): Unscored[] {
     const sinceTried = hoursSince(triedAt, now);
     // A total that agreed makes rows count as younger, but does not prove them.
     const overdue = sinceTried > mostAge;
-    if (wish.progress.done.has(sliceText(slice)) || (monthsHold && !isDue)) return [];
+    if (wish.state.done.has(sliceText(slice)) || (monthsHold && !isDue)) return [];
     if (uncovered.has(entry) && !confirms && !isDue && !overdue) return [];
     const due = isDue
       ? [{ changes: 1 / (inDoubt.get(dueSince) ?? 1), hours: Math.min(hoursSince(dueSince, now), sinceTried) }]
@@ -111,7 +111,7 @@ function sliceQuestions(facts: AgendaFacts, rateOf: RateOf): Unscored[] {
     const lacks = confirms ? [{ changes: missing.length / confirming.size, hours: Math.min(waits, sinceTried) }] : [];
     const waiting = sumUp([...due, ...lacks]);
     return {
-      choice: measureLength(list, entry, { counted: false, done: wish.progress.done }) ?? choiceOf(slice),
+      choice: measureLength(list, entry, { counted: false, done: wish.state.done }) ?? choiceOf(slice),
       rate: rateOf(entry),
       age: Math.min(ageOf(entry, list, now), sinceTried),
       requests: Math.max(entry.requests, 1),

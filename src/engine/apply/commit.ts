@@ -3,11 +3,12 @@ import type { Database } from '../../warehouse/database/database.ts';
 import type { SeenTime } from '../../warehouse/database/now.ts';
 import { type Booking, bookCommit } from '../../warehouse/ledgers/book-commit.ts';
 import type { Cursor } from '../../warehouse/ledgers/cursors.ts';
+import { addCounts } from '../../warehouse/ledgers/runs.ts';
 import { groupBy } from '../group-by.ts';
 import type { Committed, Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
-import { count } from '../task/task.ts';
+import { update } from '../task/task.ts';
 import { beginEffects, coverageChange, type TransactionEffects } from './transaction-effects.ts';
 import { writeSteps } from './write-steps.ts';
 
@@ -70,10 +71,11 @@ const bookingOf = (effects: TransactionEffects, steps: readonly Step[]): Booking
   counts: [...effects.counts].map(([{ runId, orderId }, counts]) => ({ runId, orderId, counts })),
 });
 
-function publish({ resource, entries, counts, afterCommit }: TransactionEffects, cursor: Cursor): void {
+function publish({ resource, entries, counts, events, afterCommit }: TransactionEffects, cursor: Cursor): void {
   resource.entries = entries;
   resource.cursor = cursor;
   resource.missing = null;
-  for (const [task, its] of counts) count(task, its);
+  for (const [task, more] of counts) addCounts(task.counts, more);
+  for (const [task, event] of events) update(task, event);
   for (const effect of afterCommit) effect();
 }

@@ -19,7 +19,7 @@ import type { End } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import type { Day } from '../slices/date-windows.ts';
 import { type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
-import { noteInterval, noteProven } from '../task/progress.ts';
+
 import type { Ended, Outcome } from './outcome.ts';
 import { settleEnd } from './settle-end.ts';
 import {
@@ -57,13 +57,10 @@ export async function concludeProven(
     await settleLacked(tx, effects, task, { slice, startedAt, mayBe, half }, lacked, counts);
   }
   if (slice.by !== resource.strategy.partition) return null;
-  const parts = partsIn(resourceIn(effects), slice).map(entry => sliceText(entry.slice));
-  effects.afterCommit.push(() => noteProven(task.progress, parts));
+  const slices = partsIn(resourceIn(effects), slice).map(entry => sliceText(entry.slice));
+  effects.events.push([task, { kind: 'proven', slices }]);
   if (task.reportOnly) {
-    effects.afterCommit.push(() => {
-      for (const part of parts) task.progress.done.add(part);
-      if (slice.by === 'id') noteInterval(task.progress, slice);
-    });
+    effects.events.push([task, { kind: 'compared', slice, slices }]);
     return null;
   }
   const count: Count = (each, since) =>
@@ -76,9 +73,8 @@ export async function concludeProven(
   if (askAgainAt !== null) {
     const again = dueAgain(resourceIn(effects), slice, askAgainAt);
     changeCoverage(effects, again);
-    effects.afterCommit.push(() => {
-      for (const part of again.put ?? []) task.progress.justLacked.set(sliceText(part.slice), new Set(recent));
-    });
+    const due = (again.put ?? []).map(part => sliceText(part.slice));
+    effects.events.push([task, { kind: 'just lacked', slices: due, rows: recent }]);
   }
   if (resource.strategy.membership === 'window') await settleShownByNone(tx, effects, task, end, counts);
   await settleCovered(tx, effects, task, counts);

@@ -24,8 +24,7 @@ export async function concludeTargeted(
 ): Promise<void> {
   const { resource, task, slice, seen, unreadable, end } = step;
   const at = stampMs(end.startedAt);
-  const text = sliceText(slice);
-  effects.afterCommit.push(() => task.progress.done.add(text));
+  effects.events.push([task, { kind: 'done', slices: [sliceText(slice)] }]);
   if (task.reportOnly) return;
   const value = end.complete && slice.by === 'value' ? slice.value : null;
   const lacked =

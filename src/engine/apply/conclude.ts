@@ -15,7 +15,6 @@ import { type Step, startOf } from '../read/step.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { type Day, holds } from '../slices/date-windows.ts';
 import { type DateSlice, sliceText } from '../slices/slice.ts';
-import { giveUp, noteDoubt, noteMiscount } from '../task/progress.ts';
 import type { Task } from '../task/task.ts';
 import { concludeProven } from './conclude-proven.ts';
 import { concludeTargeted } from './conclude-targeted.ts';
@@ -28,9 +27,7 @@ import { changeCoverage, remember, resourceIn, type TransactionEffects } from '.
 export async function conclude(tx: Db, effects: TransactionEffects, step: Step, outcome: Outcome): Promise<void> {
   const { resource, task, end } = step;
   const shown = [...step.rows.map(row => row.key), ...outcome.bad];
-  effects.afterCommit.push(() => {
-    for (const rows of task.progress.justLacked.values()) for (const key of shown) rows.delete(key);
-  });
+  effects.events.push([task, { kind: 'shown', rows: shown }]);
   if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, effects, step, shown, outcome);
   if (!task.reportOnly && resource.leftOut.length > 0 && step.slice.by === 'date')
     await settleLeftOut(tx, effects, task, step.slice, shown);
@@ -84,19 +81,12 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
       // The reading may have proven some of its parts.
       const parts = partsIn(resourceIn(effects), slice).filter(part => (part.provenAt ?? 0) < stampMs(startedAt));
       if (miscounted !== undefined)
-        effects.afterCommit.push(() => noteMiscount(task.progress, sliceText(slice), miscounted));
-      if (givenUp)
-        effects.afterCommit.push(() => {
-          for (const each of [slice, ...parts.map(part => part.slice)]) giveUp(task.progress, sliceText(each));
-        });
+        effects.events.push([task, { kind: 'miscounted', slice: sliceText(slice), by: miscounted }]);
+      const slices = [slice, ...parts.map(part => part.slice)].map(sliceText);
+      if (givenUp) effects.events.push([task, { kind: 'given up', slices }]);
       // A targeted slice proves no range, so its rows are kept and it is not read again in this run.
-      if (slice.by === 'value')
-        return concludeTargeted(
-          tx,
-          effects,
-          { ...step, end: { kind: 'targeted', complete: false, startedAt } },
-          outcome,
-        );
+      const targeted = { kind: 'targeted', complete: false, startedAt } as const;
+      if (slice.by === 'value') return concludeTargeted(tx, effects, { ...step, end: targeted }, outcome);
       if (task.reportOnly) return;
       if (rows !== undefined && resource.dates) await remember(tx, effects, task, lowered(resource.dates.field, rows));
       const dueReason = `not proven: ${end.reason}`;
@@ -206,11 +196,11 @@ async function settleSeen(
   const list = resourceIn(effects);
   const undated = undatedRow(list, slice, seen);
   if (undated) await remember(tx, effects, task, undated);
-  for (const { row, due } of contradictions(list, slice, seen, text => task.progress.doubts.get(text) ?? 0)) {
+  for (const { row, due } of contradictions(list, slice, seen, text => task.state.doubts.get(text) ?? 0)) {
     const reading = found.find(({ key }) => key === row.key);
     const forgotten = reading ? await forgetLacked(tx, placeOf(resource), reading) : [];
     if (forgotten.length === 0) continue;
     changeCoverage(effects, { put: due });
-    effects.afterCommit.push(() => noteDoubt(task.progress, row.slice, [row.key, ...forgotten]));
+    effects.events.push([task, { kind: 'contradicted', slice: row.slice, rows: [row.key, ...forgotten] }]);
   }
 }

@@ -14,7 +14,6 @@ import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { isHeld, lossesOf } from '../deletion/judge-loss.ts';
 import type { Step } from '../read/step.ts';
 import { placeOf, type Resource } from '../resource.ts';
-import { fail } from '../task/task.ts';
 import type { TransactionEffects } from './transaction-effects.ts';
 
 /**
@@ -48,9 +47,10 @@ export async function holdLosses(
     const all = await listHeld(tx, place);
     effects.afterCommit.push(() => {
       resource.holdsValues = true;
-      // The agenda's questions end no run of their own, at which what is held would be looked at.
-      for (const { task } of steps) if (task.kind === 'agenda') fail(task, valuesHeld(resource, all));
     });
+    // The agenda's questions end no run of their own, at which what is held would be looked at.
+    for (const { task } of steps)
+      if (task.kind === 'agenda') effects.events.push([task, { kind: 'failed', error: valuesHeld(resource, all) }]);
   }
   return rows.filter(({ key }) => losing.has(key)).map(row => keeping(row, held));
 }

@@ -8,7 +8,7 @@ import { lacksHalf } from '../deletion/is-deleted.ts';
 import type { LackedRow } from '../deletion/lag.ts';
 import { behindEnd, judgeEnd, type ListEnd } from '../profile/list-end.ts';
 import { isContentKeyed, placeOf, type Resource } from '../resource.ts';
-import { fail, type Task } from '../task/task.ts';
+import type { Task } from '../task/task.ts';
 import { remember, type TransactionEffects } from './transaction-effects.ts';
 
 /** Judges the end that a reading of the list reached. Returns the lacked rows before the end, and those behind it if that is believed. */
@@ -43,8 +43,8 @@ export async function settleEnd(
     });
   if (believed || resource.strategy.confirmation === 'address') return lacked;
   if (end.verdict === 'cut' && resource.strategy.partition !== 'date')
-    effects.afterCommit.push(() => fail(task, cutAt(resource.name, end)));
-  if (end.verdict === 'open' && task.accepted > 0) return lacked;
+    effects.events.push([task, { kind: 'failed', error: cutAt(resource.name, end) }]);
+  if (end.verdict === 'open' && task.state.accepted > 0) return lacked;
   // Whether they are at the source is unknown, unless a window lacks them.
   if (!task.reportOnly && resource.strategy.partition !== 'date') await markSeen(tx, placeOf(resource), [...behind]);
   return lacked.filter(({ key }) => !behind.has(key));

@@ -33,7 +33,7 @@ import { groupBy } from '../group-by.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { widened } from '../slices/date-windows.ts';
 import { parseSlice, type Slice, sliceText } from '../slices/slice.ts';
-import { fail, type Task } from '../task/task.ts';
+import { type Task, update } from '../task/task.ts';
 import { valuesHeld } from './hold-losses.ts';
 import { resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
@@ -195,7 +195,7 @@ async function countOf(
   if (total === null || strategy.membership !== 'window') return null;
   const { rows } = await countRows(tx, table, null);
   const quarantined = resource.quarantined ? await countQuarantined(tx, placeOf(resource), table, since) : 0;
-  return { counted: total, countedBefore: task.counted, left: rows + quarantined - missing };
+  return { counted: total, countedBefore: task.state.counted, left: rows + quarantined - missing };
 }
 
 /** Moves rows to the history. At the loss limit they stay missing, and the task fails. */
@@ -210,16 +210,14 @@ export async function remove(
   const result = await deleteRows(tx, resource.table, placeOf(resource), keys, {
     runId: task.runId,
     // Rows deleted earlier in this transaction count.
-    accepted: Math.max(task.accepted - counts.deleted, 0),
+    accepted: Math.max(task.state.accepted - counts.deleted, 0),
   });
   if ('deleted' in result) {
     counts.deleted += result.deleted.length;
-    effects.afterCommit.push(() => {
-      task.accepted -= Math.min(task.accepted, result.deleted.length);
-    });
+    effects.events.push([task, { kind: 'deleted', rows: result.deleted.length }]);
     return;
   }
-  effects.afterCommit.push(() => fail(task, heldBack(resource, result.beyond)));
+  effects.events.push([task, { kind: 'failed', error: heldBack(resource, result.beyond) }]);
 }
 
 /**
@@ -227,16 +225,17 @@ export async function remove(
  * that were held may be shown again.
  */
 export async function lookAtHeld(db: Db, task: Task): Promise<void> {
-  const { resource, failure } = task;
-  const isHeldBack = failure === null ? task.wasHeldBack : isKind(failure, 'fuse');
+  const { resource, state, wasHeldBack, reportOnly } = task;
+  const isHeldBack = state.failure === null ? wasHeldBack : isKind(state.failure, 'fuse');
   if (isHeldBack) {
     const fuse = await readDeletionLimit(db, resource.table, placeOf(resource));
-    if (!withinDeletionLimit(fuse, { count: fuse.missing, accepted: 0 })) task.failure = heldBack(resource, fuse);
+    if (!withinDeletionLimit(fuse, { count: fuse.missing, accepted: 0 }))
+      update(task, { kind: 'held back', error: heldBack(resource, fuse) });
   }
-  if (!resource.holdsValues || task.reportOnly || task.failure !== null) return;
+  if (!resource.holdsValues || reportOnly || task.state.failure !== null) return;
   const held = await listHeld(db, placeOf(resource));
   resource.holdsValues = held.length > 0;
-  if (held.length > 0) task.failure = valuesHeld(resource, held);
+  if (held.length > 0) update(task, { kind: 'held back', error: valuesHeld(resource, held) });
 }
 
 function heldBack({ name, source }: Resource, fuse: DeletionLimit): SluiceError {

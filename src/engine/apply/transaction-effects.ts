@@ -9,7 +9,8 @@ import { withObservation } from '../profile/source-profile.ts';
 import { adopt, type Resource } from '../resource.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
-import { lookAgain, type Task } from '../task/task.ts';
+import type { TaskEvent } from '../task/apply-event.ts';
+import type { Task } from '../task/task.ts';
 
 /** What one transaction changes of a resource. Memory is updated after the commit. */
 export interface TransactionEffects {
@@ -20,6 +21,8 @@ export interface TransactionEffects {
   readonly touched: Set<string>;
   readonly readings: Record<string, ReadingState>;
   readonly counts: Map<Task, Counts>;
+  /** What happened to the tasks, in order. */
+  readonly events: [Task, TaskEvent][];
   readonly afterCommit: (() => void)[];
 }
 
@@ -30,6 +33,7 @@ export const beginEffects = (resource: Resource, log: Log): TransactionEffects =
   touched: new Set(),
   readings: { ...resource.cursor.readings },
   counts: new Map(),
+  events: [],
   afterCommit: [],
 });
 
@@ -81,9 +85,9 @@ export async function remember(
   const { resource, log } = effects;
   if (withObservation(resource.profile, observation) === resource.profile) return;
   await writeTrait(tx, resource.source, { resource: resource.name, ...observation });
+  if (teachesReading(observation) && !task.reportOnly) effects.events.push([task, { kind: 'learnt' }]);
   effects.afterCommit.push(() => {
     adopt(resource, withObservation(resource.profile, observation));
-    if (teachesReading(observation)) lookAgain(task);
     log.debug({ resource: resource.name, ...observation }, 'learnt');
   });
 }

@@ -43,9 +43,9 @@ async function rememberStep(tx: Db, effects: TransactionEffects, step: Step): Pr
   ])
     await remember(tx, effects, task, observation);
   if (total === undefined) return;
+  effects.events.push([task, { kind: 'counted', rows: total }]);
   effects.afterCommit.push(() => {
     resource.total = total ?? resource.total ?? null;
-    task.counted ??= total;
   });
 }
 
@@ -57,7 +57,13 @@ async function storeSteps(
 ): Promise<void> {
   const { resource } = effects;
   // Before the rows: a record that one answer shows beside a row is not that row, so it must not seem to come after it.
-  for (const step of steps) await setAside(tx, effects, step, step.bad.filter(isUnreadable));
+  for (const step of steps)
+    await setAside(
+      tx,
+      effects,
+      step,
+      step.bad.filter(record => !isReadable(record)),
+    );
   const judge = (losing: ReadonlyMap<string, readonly string[]>) => holdLosses(tx, effects, steps, losing);
   const written = await writeOrSetAside(tx, resource, steps, { rowByRow, judge });
   if (resource.quarantined) await resolveQuarantine(tx, placeOf(resource), written.good);
@@ -68,12 +74,7 @@ async function storeSteps(
   for (const step of steps) {
     const counts = countsOf(effects, step.task);
     const bad = badOf(step, written);
-    await setAside(
-      tx,
-      effects,
-      step,
-      bad.filter(record => !isUnreadable(record)),
-    );
+    await setAside(tx, effects, step, bad.filter(isReadable));
     const { changed, edited } = takeChanges(step, written, {
       inserted: key => {
         counts.inserted++;
@@ -127,7 +128,7 @@ async function setAside(tx: Db, effects: TransactionEffects, step: Step, bad: re
   resource.quarantined = true;
 }
 
-const isUnreadable = ({ key }: BadRecord): boolean => isUnreadableKey(key);
+const isReadable = ({ key }: BadRecord): boolean => !isUnreadableKey(key);
 
 const badOf = (step: Step, { refused }: Written): BadRecord[] => [
   ...step.bad,

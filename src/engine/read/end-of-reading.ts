@@ -11,7 +11,7 @@ import { capped, type PageReading } from './window-reading.ts';
 
 /** What is known of the list. It can change between pages, as their steps are committed. */
 export function contextOf(
-  { resource, progress }: Task,
+  { resource, state }: Task,
   plan: PageReading,
   reading: Reading,
   answer: PageAnswer | null,
@@ -23,7 +23,7 @@ export function contextOf(
     mayLackIds: isContentKeyed(resource.table),
     canCut: plan.cut !== undefined,
     isIdOrdered: isIdOrdered(resource.profile),
-    cutsIfCountDiffers: plan.gathered === true || (progress.tries.get(sliceText(plan.slice)) ?? 0) > 0,
+    cutsIfCountDiffers: plan.gathered === true || (state.tries.get(sliceText(plan.slice)) ?? 0) > 0,
     mostBelieved: plan.slice.by === 'date' && !plan.measures ? mostUncounted(resource, plan.slice) : null,
   };
 }

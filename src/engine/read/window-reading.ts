@@ -108,9 +108,9 @@ export const capped = (slice: Slice, rows: number, startedAt: string, mayProve =
   }) as const;
 
 /** A longer reading may yet show that this one is not cut off, or that no other window has rows. */
-function mayProve({ resource, progress }: Task, window: DateSlice): boolean {
+function mayProve({ resource, state }: Task, window: DateSlice): boolean {
   const measure = measureOf(resource, window);
-  return measure === null ? !isAlone(resource, window) : !progress.done.has(sliceText(measure));
+  return measure === null ? !isAlone(resource, window) : !state.done.has(sliceText(measure));
 }
 
 const measured = (startedAt: string): End => ({ kind: 'targeted', complete: false, startedAt });

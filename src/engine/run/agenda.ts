@@ -123,7 +123,7 @@ const rests = (list: Resource, failure: string | null | undefined, since: number
 export function rest(
   agenda: Agenda | null,
   lists: readonly Resource[],
-  { failure, resource }: Task,
+  { state: { failure }, resource }: Task,
   since: number,
 ): void {
   if (!agenda || !rests(resource, failure?.kind, since)) return;

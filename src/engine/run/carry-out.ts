@@ -19,13 +19,12 @@ import { withObservation } from '../profile/source-profile.ts';
 import { adopt, placeOf, type Resource } from '../resource.ts';
 import { dayIn } from '../slices/date-windows.ts';
 import { parseSlice, type Slice, sliceText } from '../slices/slice.ts';
-import { startOver } from '../task/progress.ts';
-import { failList, type Task } from '../task/task.ts';
+import { failList, type Task, update } from '../task/task.ts';
 import { type Agenda, type Asked, forgetAttempts, lookAtLimit, noteAttempt, rest } from './agenda.ts';
 import type { Engine, Loop, Serves } from './engine.ts';
 import { doubtOf, isAbsent } from './next.ts';
 import { startReading } from './readings/start-reading.ts';
-import type { Act, Share } from './state.ts';
+import type { Act } from './state.ts';
 import { endTask } from './tasks/end-task.ts';
 
 /** A list that makes so many questions in a row fail does not answer. */
@@ -43,7 +42,7 @@ export async function carryOut(
 ): Promise<void> {
   switch (act.kind) {
     case 'share':
-      for (const [task, share] of act.shares) take(task, share);
+      for (const [task, share] of act.shares) update(task, { kind: 'share taken', share });
       return;
     case 'give way':
       for (const { room } of act.readings) room.abort(new SluiceError('stopped', 'A live reading goes first.'));
@@ -67,15 +66,15 @@ async function carryOutFor(loop: Loop, serves: Serves, act: ForTask, now: number
     case 'ask':
       return ask(loop, act, now);
     case 'end':
-      task.absent = isAbsent(task, now);
+      if (isAbsent(task, now)) update(task, { kind: 'found absent' });
       return endTask(loop, task, serves);
     case 'fail':
       throw act.error;
     case 'answered':
-      task.unanswered = false;
+      update(task, { kind: 'others answered' });
       return;
     case 'pause':
-      task.progress.pauses.add(act.until);
+      update(task, { kind: 'paused', until: act.until });
       await setRunWaiting(engine.database.kysely, [task.runId], act.until - now, MAY_LAG);
       engine.onEvent?.({ kind: 'pausing', task, waitMs: act.until - now });
       return;
@@ -98,18 +97,12 @@ async function forList(loop: Loop, task: Task, work: () => Promise<void>): Promi
     await work();
   } catch (error) {
     failList(loop.engine, task, error);
-    task.closed ??= 'broken';
+    update(task, { kind: 'closed', why: 'broken' });
     if (task.kind !== 'agenda') return;
     // It is left to its next tick.
     loop.agenda?.tasks.delete(task.resource);
     await failLastRun(loop, task);
   }
-}
-
-function take(task: Task, share: Share): void {
-  task.readsAll = share === 'everything';
-  if (share === null) task.closed = 'nothing left';
-  else if (share !== 'everything') task.allowance = share;
 }
 
 /** Until its reading ends, a question of the agenda counts as the requests that it is expected to take. */
@@ -118,7 +111,7 @@ function ask(loop: Loop, { task, choice, cost, pace }: Extract<Act, { kind: 'ask
   if (!agenda || cost === undefined) return void startReading(loop, task, choice, now);
   if (pace) keepPace(loop, agenda, pace);
   const { slice, asks } = choice;
-  task.progress.done.delete(sliceText(slice));
+  update(task, { kind: 'reopened', slices: [sliceText(slice)] });
   if (typeof asks === 'object') noteAttempt(agenda.memory, task.resource, asks.row, now);
   const asked: Asked = { task, slice };
   agenda.asking.set(asked, Math.max(Math.round(cost), 1));
@@ -143,11 +136,12 @@ async function settle(loop: Loop, { task, slice }: Asked, now: number): Promise<
   agenda.ended.shift();
   const doubt = doubtOf(task);
   if (doubt) await distrust(engine, task, doubt);
-  const { failure, resource } = task;
+  const { resource } = task;
+  const { failure, presence } = task.state;
   if (failure === null) {
     agenda.failing.delete(resource);
     // The list answers 404, and no other list tells whether its address is right.
-    if (task.unanswered) agenda.tasks.delete(resource);
+    if (presence === 'unanswered') agenda.tasks.delete(resource);
     return;
   }
   const { kind, message: reason } = failure;
@@ -159,12 +153,13 @@ async function settle(loop: Loop, { task, slice }: Asked, now: number): Promise<
   agenda.failing.set(resource, inARow);
   if (kind === 'unavailable') rest(agenda, engine.resources, task, now - LATELY_MS);
   if (inARow >= MOST_FAILING) agenda.tasks.delete(resource);
-  task.failure = null;
+  update(task, { kind: 'failure reported' });
 }
 
 async function failLastRun({ engine }: Loop, task: Task): Promise<void> {
-  if (task.failure === null) return;
-  const { kind, message: reason, next } = task.failure;
+  const { failure } = task.state;
+  if (failure === null) return;
+  const { kind, message: reason, next } = failure;
   const isFirst = await failEndedRun(engine.database.kysely, task.runId, { reason, next, failure: kind });
   if (isFirst) engine.onEvent?.({ kind: 'ended', task, state: 'failed' });
 }
@@ -215,23 +210,22 @@ async function learn({ database, source }: Engine, resource: Resource, observati
 }
 
 /** Counts that are not used any more leave slices that did not add up to be read again. */
-async function distrust(engine: Engine, { resource, progress }: Task, doubt: Observation): Promise<void> {
-  progress.miscounts.clear();
+async function distrust(engine: Engine, task: Task, doubt: Observation): Promise<void> {
+  const { resource } = task;
+  update(task, { kind: 'miscounts judged' });
   await learn(engine, resource, doubt);
   if (doubt.value !== 'unreliable') return;
-  engine.log.warn(
-    { resource: resource.name, evidence: doubt.evidence },
-    'the count of this list is wrong and no longer used',
-  );
-  startOver(progress);
+  const facts = { resource: resource.name, evidence: doubt.evidence };
+  engine.log.warn(facts, 'the count of this list is wrong and no longer used');
+  update(task, { kind: 'started over' });
 }
 
 /** At the end of a task that reads everything: does the source count rows that its windows did not show? */
 async function recount(loop: Loop, serves: Serves, task: Task, now: number): Promise<void> {
   const { engine } = loop;
-  const { resource, progress, counted } = task;
+  const { resource } = task;
   const held = await heldRows(engine, resource);
-  const hidden = hiddenRows(resource, { counted, countAsked: progress.countAsked }, held);
+  const hidden = hiddenRows(resource, task.state, held);
   if (hidden === 'none') await endTask(loop, task, serves);
   else if (hidden === 'ask again')
     void startReading(loop, task, { ...single({ by: 'newest' }, false), asks: 'count' }, now);

@@ -15,7 +15,7 @@ import { createCommitter } from '../apply/committer.ts';
 import { othersAnswer } from '../read/absent-list.ts';
 import type { Reader } from '../read/fetch-page.ts';
 import { placeOf, refreshResource } from '../resource.ts';
-import { close, type Task } from '../task/task.ts';
+import { type Task, update } from '../task/task.ts';
 import { lookAtLimit, openAgenda } from './agenda.ts';
 import { carryOut, keepPace } from './carry-out.ts';
 import type { Engine, Loop, Serves } from './engine.ts';
@@ -193,7 +193,7 @@ async function serve(
     }
     // What is blocked with nothing being read does not become free by waiting for the pace.
     const until = isIdle ? act.askAt : act.wakeAt;
-    if (until === null) for (const task of loop.tasks) close(task, standsStill(task));
+    if (until === null) for (const task of loop.tasks) standsStill(task);
     else await engine.clock.sleep(Math.min(until - now, 5 * SECOND), signal);
   }
 }
@@ -222,10 +222,12 @@ const MOST_LIFE_MS = 10 * MINUTE;
 const isTurnOver = async ({ begunAt }: Loop, { othersWait }: Serves, now: number): Promise<boolean> =>
   othersWait === undefined || now - begunAt > MOST_LIFE_MS || (await othersWait());
 
-const standsStill = ({ resource }: Task): SluiceError =>
-  new SluiceError('failed', `${resource.name}: a slice is left that cannot be read now, and nothing is being read.`, {
-    next: 'What was read is kept; the next run starts anew. Please report this as a bug in Sluice.',
-  });
+function standsStill(task: Task): void {
+  const message = `${task.resource.name}: a slice is left that cannot be read now, and nothing is being read.`;
+  const next = 'What was read is kept; the next run starts anew. Please report this as a bug in Sluice.';
+  update(task, { kind: 'failed', error: new SluiceError('failed', message, { next }) });
+  update(task, { kind: 'closed', why: 'broken' });
+}
 
 /**
  * Waits until a reading ends. While the limit blocks all of them it returns `idle` every few seconds, so that orders are
@@ -240,11 +242,8 @@ async function nextEvent(loop: Loop, nextCommit: () => Promise<void>): Promise<'
     if (over.signal.aborted) return;
     const left = engine.waiting.left();
     if (left > 5 * SECOND) {
-      await setRunWaiting(
-        engine.database.kysely,
-        loop.tasks.map(task => task.runId),
-        left,
-      );
+      const runIds = loop.tasks.map(task => task.runId);
+      await setRunWaiting(engine.database.kysely, runIds, left);
       engine.onEvent?.({ kind: 'waiting', waitMs: left });
     }
     await engine.clock.sleep(Math.min(left, 5 * SECOND), over.signal).catch(() => undefined);

@@ -1,7 +1,6 @@
 import { rankOf } from '../../budget/budget.ts';
 import { STEPS } from '../../budget/forecast.ts';
 import { HOUR, SECOND } from '../../clock.ts';
-import { isKind } from '../../errors.ts';
 import { isAffordable, rereadCost } from '../agenda/affordable.ts';
 import { isPause, wants } from '../agenda/choice.ts';
 import { monthsHold, summedLists } from '../agenda/closed-months.ts';
@@ -17,10 +16,11 @@ import { listIsGone, othersAnswer } from '../read/absent-list.ts';
 import type { Resource } from '../resource.ts';
 import { dayIn } from '../slices/date-windows.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
-import { steadyMiscount } from '../task/progress.ts';
+import type { Share } from '../task/apply-event.ts';
 import type { Task, UnderWay } from '../task/task.ts';
+import { phaseOf, steadyMiscount } from '../task/task-state.ts';
 import { type Agenda, freeFor, isSeenLately, paceRule } from './agenda.ts';
-import type { Act, Share, State } from './state.ts';
+import type { Act, State } from './state.ts';
 
 /** The loop looks again after this time where nothing can be asked now. */
 const LATER_MS = 2 * SECOND;
@@ -43,7 +43,7 @@ export function next(state: State): Act {
       held.set(task.resource, Math.min(rank(task), held.get(task.resource) ?? Number.POSITIVE_INFINITY));
       const readings = below(state, task);
       if (readings.length > 0) return { kind: 'give way', readings };
-    } else if (act.kind === 'pause' && task.progress.pauses.has(act.until))
+    } else if (act.kind === 'pause' && task.state.pauses.has(act.until))
       wakeAt = Math.min(act.until, wakeAt ?? act.until);
     else return act;
   }
@@ -75,21 +75,19 @@ function orFailure<T>(task: Task, decide: () => T): T | Act {
 /** What a task does next. */
 function serve(state: State, task: Task): Act | 'blocked' {
   const { now, rules, lists } = state;
-  const { resource, failure } = task;
-  // Start nothing more if the source is down, or if the list as a whole has changed.
-  if (isKind(failure, 'unavailable', 'failed') || task.closed !== null)
-    return task.underWay.size > 0 ? 'blocked' : (distrust(task) ?? { kind: 'end', task });
+  const { resource } = task;
+  const phase = phaseOf(task.state);
+  if (phase === 'ending') return task.underWay.size > 0 ? 'blocked' : (distrust(task) ?? { kind: 'end', task });
   const before = lookUp(task);
   if (before) return before;
   if (waitsForRows(state, task)) return 'blocked';
-  if (task.unanswered) return askOthers(state, task);
+  if (phase === 'unanswered') return askOthers(state, task);
   const next = plan({
     list: resource,
     wish: task,
     missing: resource.missing ?? [],
     now,
     today: dayIn(now, rules.timeZone),
-    affordable: task.readsAll,
     absent: isAbsent(task, now),
     monthsHold: !task.full && monthsHold(resource, lists, now),
   });
@@ -115,20 +113,20 @@ function slicesOfOthers({ entries, reading, strategy }: Resource): Slice[] {
 }
 
 /** Whether the source is known not to offer the list. */
-export const isAbsent = (task: Task, now: number): boolean => task.absent || isKnownAbsent(task.resource, task, now);
+export const isAbsent = (task: Task, now: number): boolean =>
+  task.state.presence === 'absent' || isKnownAbsent(task.resource, task, now);
 
 /** Whether parts of the list that the task wants were never read and not given up. */
-export const hasUnread = (task: Task): boolean =>
-  task.failure === null &&
-  !task.absent &&
-  !task.unanswered &&
-  partition(task.resource).some(
-    ({ provenAt, slice }) => provenAt === null && wants(task, slice) && !task.progress.done.has(sliceText(slice)),
-  );
+export function hasUnread(task: Task): boolean {
+  const { failure, presence, done } = task.state;
+  if (failure !== null || presence !== 'assumed') return false;
+  const unread = partition(task.resource).filter(({ provenAt }) => provenAt === null);
+  return unread.some(({ slice }) => wants(task, slice) && !done.has(sliceText(slice)));
+}
 
 /** Were the source's counts off by the same number again and again? */
-export function doubtOf({ reportOnly, progress, resource }: Task): Observation | null {
-  const miscount = reportOnly ? null : steadyMiscount(progress);
+export function doubtOf({ reportOnly, state, resource }: Task): Observation | null {
+  const miscount = reportOnly ? null : steadyMiscount(state);
   return miscount && doubtCounts(resource.profile, miscount.slice, miscount.by);
 }
 
@@ -144,7 +142,8 @@ function hasToRecount({ kind, reportOnly, resource }: Task): boolean {
 }
 
 /** The task only waits until it is decided whether it reads everything; no current reading blocks it. */
-const waitsForOtherLists = (task: Task): boolean => task.kind === 'sync' && task.readsAll === null && !hasUnread(task);
+const waitsForOtherLists = (task: Task): boolean =>
+  task.kind === 'sync' && task.state.readsAll === null && !hasUnread(task);
 
 /**
  * A report is read after the lists that it sums up: in a sync, so that it follows what that sync finds, and at first, since what their first
@@ -163,9 +162,8 @@ function askOthers(state: State, task: Task): Act | 'blocked' {
   const { now: at, begunAt, tasks, lists } = state;
   const { resource } = task;
   if (othersAnswer(resource, lists, { at, begunAt })) return { kind: 'answered', task };
-  const waits = tasks.some(
-    other => other.resource !== resource && !other.unanswered && !other.failure && !waitsForRows(state, other),
-  );
+  const others = tasks.filter(other => other.resource !== resource && !waitsForRows(state, other));
+  const waits = others.some(other => other.state.presence !== 'unanswered' && !other.state.failure);
   return waits ? 'blocked' : { kind: 'fail', task, error: listIsGone(resource) };
 }
 
@@ -175,7 +173,7 @@ function askOthers(state: State, task: Task): Act | 'blocked' {
  */
 function shareLimit({ tasks, lists, rules, limit, now, granted }: State): Act | null {
   const syncs = tasks.filter(task => task.kind === 'sync');
-  const undecided = syncs.filter(task => task.readsAll === null && task.closed === null);
+  const undecided = syncs.filter(({ state }) => state.readsAll === null && state.closed === null);
   if (undecided.length === 0 || syncs.some(hasUnread)) return null;
   if (limit === null || !isSeenLately(rules, limit, now)) return { kind: 'look at the limit' };
   const free = limit.forecast.free - (granted - limit.granted);
@@ -194,7 +192,7 @@ function shareLimit({ tasks, lists, rules, limit, now, granted }: State): Act | 
     left -= share;
     all -= weightOf(task);
     // Rows whose deletion was accepted have to be confirmed, even if that means to wait.
-    const most = task.accepted > 0 ? Math.max(share, 1) : share;
+    const most = task.state.accepted > 0 ? Math.max(share, 1) : share;
     // With --no-wait, the first request that would wait reports it.
     const isNothing = free < 1 && most === 0 && !rules.noWait;
     shares.set(task, everything ? 'everything' : isNothing ? null : most);

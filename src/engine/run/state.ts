@@ -4,6 +4,7 @@ import type { Pace } from '../agenda/pace.ts';
 import type { Observation } from '../profile/observation.ts';
 import type { Resource } from '../resource.ts';
 import type { Slice } from '../slices/slice.ts';
+import type { Share } from '../task/apply-event.ts';
 import type { Task, UnderWay } from '../task/task.ts';
 import type { Agenda, Asked, LimitSeen } from './agenda.ts';
 
@@ -52,6 +53,3 @@ export type Act =
    * changes anything.
    */
   | { readonly kind: 'wait'; readonly wakeAt: number | null; readonly askAt: number | null; readonly pace?: Pace };
-
-/** What a sync may read again: everything, or what so many requests pay for; null: nothing, as nothing is left of the limit. */
-export type Share = 'everything' | number | null;

@@ -29,11 +29,8 @@ export function longWait(loop: Loop): number | null {
 /** Leaves the tasks as they are. Their runs wait for `waitMs`, and the next loop continues them. */
 export async function leaveWaiting({ engine, tasks }: Loop, waitMs: number): Promise<void> {
   const { kysely } = engine.database;
-  await keepWaiting(
-    kysely,
-    tasks.map(task => task.runId),
-    waitMs,
-  );
+  const runIds = tasks.map(task => task.runId);
+  await keepWaiting(kysely, runIds, waitMs);
   for (const { orderId } of tasks) if (orderId !== null) await setOrderState(kysely, orderId, ['running'], 'waiting');
   for (const task of tasks) await leaveTargets(kysely, task);
 }

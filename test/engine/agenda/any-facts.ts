@@ -4,7 +4,7 @@ import invoices from '../../../jobs/invoices.ts';
 import tickets from '../../../jobs/tickets.ts';
 import transactions from '../../../jobs/transactions.ts';
 import { HOUR } from '../../../src/clock.ts';
-import type { ListInUse, PlanFacts, Wish } from '../../../src/engine/agenda/choice.ts';
+import { type ListInUse, NO_PROGRESS, type PlanFacts, type Wish } from '../../../src/engine/agenda/choice.ts';
 import { partition } from '../../../src/engine/coverage/list.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
@@ -102,19 +102,15 @@ const anyWish: fc.Arbitrary<Wish> = fc
     reportOnly: fc.boolean(),
     allowance: fc.integer({ min: 0, max: 30 }),
     counted: fc.constantFrom(null, 100),
+    readsAll: fc.constantFrom(true, false, null),
   })
-  .map(({ kind, sinceHours, range, reportOnly, allowance, counted }) => ({
+  .map(({ kind, sinceHours, range, reportOnly, allowance, counted, readsAll }) => ({
     kind,
     since: NOW - sinceHours * HOUR,
     from: range[0] ?? null,
     to: range[1] ?? null,
     reportOnly: kind === 'verify' && reportOnly,
-    allowance,
-    targets: [],
-    counted,
-
-    failure: null,
-    progress: { done: new Set(), asked: new Set(), coverAsked: new Set(), pauses: new Set(), intervals: [] },
+    state: { ...NO_PROGRESS, allowance, counted, readsAll },
   }));
 
 const anyMissing = fc.array(
@@ -128,13 +124,12 @@ export const anyFacts: fc.Arbitrary<PlanFacts> = fc
     list: anyList,
     wish: anyWish,
     missing: anyMissing,
-    affordable: fc.constantFrom(true, false, null),
     hinted: fc.array(fc.nat(), { maxLength: 3 }),
   })
-  .map(({ list, wish: given, missing, affordable, hinted }) => {
+  .map(({ list, wish: given, missing, hinted }) => {
     const parts = partition(list);
     const targets = given.kind === 'hint' ? hinted.map(each => parts[each % parts.length]?.slice ?? WHOLE) : [];
-    const wish = { ...given, targets };
+    const wish = { ...given, state: { ...given.state, targets } };
     const rows = missing.map(({ key, hours }, index) => ({
       key,
       slice: sliceText(parts[index % parts.length]?.slice ?? WHOLE),
@@ -143,5 +138,5 @@ export const anyFacts: fc.Arbitrary<PlanFacts> = fc
       half: index % 3 === 0,
       readings: 1 + (index % 4),
     }));
-    return { list, wish, missing: rows, now: NOW, today: '2026-01-15', affordable };
+    return { list, wish, missing: rows, now: NOW, today: '2026-01-15' };
   });

@@ -82,8 +82,8 @@ test('what is being read, was just read or failed still belongs to what a list n
   const parts = partsOf(facts);
   expect(parts).toHaveLength(3);
   const reading = new Set<Slice>([{ by: 'newest' }]);
-  const progress = { ...facts.wish.progress, done: new Set(['date 2026-01-01..']) };
-  const wish = { ...facts.wish, progress, failure: { kind: 'fuse' } };
+  const state = { ...facts.wish.state, done: new Set(['date 2026-01-01..']), failure: { kind: 'fuse' } };
+  const wish = { ...facts.wish, state };
   expect(partsOf({ ...facts, list: { ...facts.list, reading }, wish })).toEqual(parts);
 });
 

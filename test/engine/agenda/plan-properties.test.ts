@@ -18,16 +18,16 @@ function afterReading(facts: PlanFacts, { slice, asks, counted }: Choice, at: nu
     const provenAt = entry.slice.by === list.strategy.partition && !wish.reportOnly ? at : entry.provenAt;
     entries.set(sliceText(entry.slice), { ...entry, provenAt, readAt: at, dueSince: null });
   }
-  const done = new Set([...wish.progress.done, sliceText(slice)]);
+  const done = new Set([...wish.state.done, sliceText(slice)]);
   if (wish.reportOnly) for (const entry of read) done.add(sliceText(entry.slice));
-  const asked = new Set(wish.progress.asked);
+  const asked = new Set(wish.state.asked);
   if (typeof asks === 'object') asked.add(asks.row);
-  const coverAsked = new Set(wish.progress.coverAsked);
+  const coverAsked = new Set(wish.state.coverAsked);
   if (asks === 'cover') coverAsked.add(sliceText(slice));
-  const progress = { ...wish.progress, done, asked, coverAsked };
-  const allowance = wish.allowance - (counted ? 1 : 0);
-  const targets = wish.kind === 'hint' ? openTargets(list, wish).slice(1) : wish.targets;
-  return { ...facts, list: { ...list, entries }, wish: { ...wish, progress, allowance, targets } };
+  const allowance = wish.state.allowance - (counted ? 1 : 0);
+  const targets = openTargets(list, wish).slice(1);
+  const state = { ...wish.state, done, asked, coverAsked, allowance, targets };
+  return { ...facts, list: { ...list, entries }, wish: { ...wish, state } };
 }
 
 test('each of 3,000 generated tasks ends if its readings add up, and reads no more than the list holds', () => {
@@ -38,7 +38,7 @@ test('each of 3,000 generated tasks ends if its readings add up, and reads no mo
       for (let reading = 1; ; reading++) {
         const next = plan(facts);
         if (typeof next === 'string' || isPause(next)) {
-          if (next === 'blocked') expect([facts.wish.kind, facts.affordable]).toEqual(['sync', null]);
+          if (next === 'blocked') expect([facts.wish.kind, facts.wish.state.readsAll]).toEqual(['sync', null]);
           return;
         }
         expect(reading).toBeLessThanOrEqual(most);
@@ -64,7 +64,7 @@ test('in 10,000 generated cases, no chosen slice overlaps one being read', () =>
 
 test('in 10,000 generated cases, planning does not change its input', () => {
   const plain = (facts: PlanFacts) =>
-    JSON.stringify([...facts.list.entries.values(), facts.wish.progress, facts.missing], (_, value: unknown) =>
+    JSON.stringify([...facts.list.entries.values(), facts.wish.state, facts.missing], (_, value: unknown) =>
       typeof value === 'bigint' ? String(value) : value instanceof Set ? [...value] : value,
     );
   fc.assert(
@@ -114,7 +114,7 @@ test('hints read what they point to, in their order, and nothing else', () => {
       if (wish.kind !== 'hint') return;
       const open = openTargets(facts.list, wish);
       const next = plan({ ...facts, wish });
-      if (open.length === 0 || wish.allowance <= 0) expect(next).toBe('done');
+      if (open.length === 0 || wish.state.allowance <= 0) expect(next).toBe('done');
       else expect(next).toMatchObject({ slice: open[0], counted: true });
     }),
     { numRuns: 10_000 },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import transactions from '../../../jobs/transactions.ts';
-import { isChoice, isPause, type ListInUse, type Wish } from '../../../src/engine/agenda/choice.ts';
+import { isChoice, isPause, type ListInUse, NO_PROGRESS, type Wish } from '../../../src/engine/agenda/choice.ts';
 import { plan } from '../../../src/engine/agenda/plan.ts';
 import { questionsOf } from '../../../src/engine/agenda/questions.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
@@ -38,13 +38,13 @@ function readBy(list: ListInUse, ago: number, given: Partial<Wish> = {}): string
   const missing = [{ key: '7', slice: MIDDLE, since, value: null }];
   const entries = new Map(list.entries);
   const read: string[] = [];
-  let { progress } = BACKFILL;
+  let { state } = BACKFILL;
   for (;;) {
-    const facts = { missing, now: NOW, today: '2026-01-15', affordable: true };
-    const next = plan({ list: { ...list, entries }, wish: { ...BACKFILL, ...given, progress }, ...facts });
+    const facts = { missing, now: NOW, today: '2026-01-15' };
+    const next = plan({ list: { ...list, entries }, wish: { ...BACKFILL, ...given, state }, ...facts });
     if (typeof next === 'string' || isPause(next)) return read;
     const text = sliceText(next.slice);
-    if (next.asks === 'cover') progress = { ...progress, coverAsked: new Set([...progress.coverAsked, text]) };
+    if (next.asks === 'cover') state = { ...state, coverAsked: new Set([...state.coverAsked, text]) };
     read.push(text);
     entries.set(text, { ...(entries.get(text) as Entry), provenAt: NOW + read.length });
   }
@@ -56,11 +56,7 @@ const BACKFILL: Wish = {
   from: null,
   to: null,
   reportOnly: false,
-  allowance: 0,
-  targets: [],
-  counted: null,
-  failure: null,
-  progress: { done: new Set(), asked: new Set(), coverAsked: new Set(), pauses: new Set(), intervals: [] },
+  state: { ...NO_PROGRESS, readsAll: true },
 };
 
 test('a window that lacked a row is read again last, because the others may show the row', () => {
@@ -81,15 +77,15 @@ test('every window that lacked half of its rows is read a third time, one after 
   const halved = [MIDDLE, NEW].map((slice, index) => ({ key: `${index}`, slice, since, value: null, half: true }));
   const list = transactionsWith({ [OLD]: 10, [MIDDLE]: 9, [NEW]: 8 });
   let missing: MissingRow[] = halved.map(row => ({ ...row, readings: 2 }));
-  let { progress } = BACKFILL;
+  let { state } = BACKFILL;
   const read: string[] = [];
   for (;;) {
-    const facts = { missing, now: NOW, today: '2026-01-15', affordable: true };
-    const next = plan({ list, wish: { ...BACKFILL, progress }, ...facts });
+    const facts = { missing, now: NOW, today: '2026-01-15' };
+    const next = plan({ list, wish: { ...BACKFILL, state }, ...facts });
     if (typeof next === 'string' || isPause(next)) break;
     const text = sliceText(next.slice);
     read.push(text);
-    progress = { ...progress, coverAsked: new Set([...progress.coverAsked, text]) };
+    state = { ...state, coverAsked: new Set([...state.coverAsked, text]) };
     missing = missing.map(row => (row.slice === text ? { ...row, readings: 3 } : row));
   }
   expect(read.sort()).toEqual([MIDDLE, NEW]);
@@ -111,12 +107,12 @@ function listOfDay(others: Readonly<Record<string, number>>): ListInUse {
 
 /** What comes next, and again once that was read. */
 function nextTwo(list: ListInUse): string[] {
-  const facts = { list, missing: [], now: NOW, today: '2026-01-15', affordable: true };
-  let { progress } = BACKFILL;
+  const facts = { list, missing: [], now: NOW, today: '2026-01-15' };
+  let { state } = BACKFILL;
   return [1, 2].map(() => {
-    const next = plan({ ...facts, wish: { ...BACKFILL, progress } });
+    const next = plan({ ...facts, wish: { ...BACKFILL, state } });
     if (!isChoice(next)) return String(next);
-    progress = { ...progress, done: new Set([...progress.done, sliceText(next.slice)]) };
+    state = { ...state, done: new Set([...state.done, sliceText(next.slice)]) };
     return `${sliceText(next.slice)}${next.asks === 'length' ? ', length' : ''}`;
   });
 }
@@ -135,7 +131,7 @@ test('the agenda asks for such a day in the same way', () => {
   const day = 'date 2025-03-03..2025-03-03';
   const list = listOfDay({ 'date ..2025-03-02': 7, 'date 2025-03-04..': 0 });
   const entries = new Map(list.entries).set(day, { ...(list.entries.get(day) as Entry), provenAt: NOW - 60 * MINUTE });
-  const facts = { missing: [], now: NOW, today: '2026-01-15', affordable: null, weight: 1, mostAge: 100 };
+  const facts = { missing: [], now: NOW, today: '2026-01-15', weight: 1, mostAge: 100 };
   const questions = questionsOf({ list: { ...list, entries }, wish: { ...BACKFILL, kind: 'agenda' }, ...facts });
   const ofDay = questions.filter(({ choice }) => overlap(choice.slice, parseSlice(day)));
   expect(ofDay.map(({ choice }) => [sliceText(choice.slice), choice.asks])).toContainEqual([

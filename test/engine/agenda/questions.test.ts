@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import customers from '../../../jobs/customers.ts';
 import { HOUR } from '../../../src/clock.ts';
+import type { Progress, Wish } from '../../../src/engine/agenda/choice.ts';
 import { type AgendaFacts, type Question, questionsOf } from '../../../src/engine/agenda/questions.ts';
 import { partition, watched } from '../../../src/engine/coverage/list.ts';
 import { overlap, type Slice, sliceText } from '../../../src/engine/slices/slice.ts';
@@ -23,10 +24,15 @@ const anyAgenda: fc.Arbitrary<AgendaFacts> = fc
       return age == null ? [] : [anEntry({ slice, readAt: NOW - age * HOUR })];
     });
     const entries = new Map([...list.entries, ...ends.map(entry => [sliceText(entry.slice), entry] as const)]);
-    const agenda = { ...wish, kind: 'agenda' as const, from: null, to: null, reportOnly: false, targets: [] };
+    const state = { ...wish.state, targets: [] };
+    const agenda = { ...wish, kind: 'agenda' as const, from: null, to: null, reportOnly: false, state };
     return { ...rest, list: { ...list, entries }, wish: agenda, weight, mostAge };
   });
 
+const withState = ({ wish }: AgendaFacts, state: Partial<Progress>): Wish => ({
+  ...wish,
+  state: { ...wish.state, ...state },
+});
 const textsOf = (questions: readonly Question[]) => questions.map(({ choice }) => sliceText(choice.slice));
 
 test('nothing is asked of a list that is absent or that fails', () => {
@@ -37,7 +43,7 @@ test('nothing is asked of a list that is absent or that fails', () => {
   );
   fc.assert(
     fc.property(anyAgenda, anyReason, (facts, { absent, failure }) => {
-      expect(questionsOf({ ...facts, absent, wish: { ...facts.wish, failure } })).toEqual([]);
+      expect(questionsOf({ ...facts, absent, wish: withState(facts, { failure }) })).toEqual([]);
     }),
   );
 });
@@ -47,7 +53,7 @@ test('a list that reached its loss limit is still read, but none of its missing 
     fc.property(anyAgenda, facts => {
       const asksForRows = ({ choice }: Question) => choice.asks !== undefined && choice.asks !== 'length';
       const before = questionsOf(facts).filter(each => !asksForRows(each));
-      const after = questionsOf({ ...facts, wish: { ...facts.wish, failure: { kind: 'fuse' } } });
+      const after = questionsOf({ ...facts, wish: withState(facts, { failure: { kind: 'fuse' } }) });
       expect(after.some(asksForRows)).toBe(false);
       expect(new Set(textsOf(after))).toEqual(new Set(textsOf(before)));
     }),
@@ -81,8 +87,7 @@ test('what was never read is left to the tick, and so is what the task has given
       for (const { slice } of unread) expect(texts).not.toContain(sliceText(slice));
       const parts = partition(facts.list);
       const given = sliceText((parts[pick % parts.length] as (typeof parts)[number]).slice);
-      const { progress } = facts.wish;
-      const wish = { ...facts.wish, progress: { ...progress, done: new Set([given]) } };
+      const wish = withState(facts, { done: new Set([given]) });
       const after = questionsOf({ ...facts, wish }).filter(({ choice }) => choice.asks === undefined);
       expect(textsOf(after)).not.toContain(given);
     }),
@@ -135,9 +140,7 @@ test('the oldest missing row is asked for by its address, for one request, and i
   const [first] = questionsOf({ ...facts, missing, now }).filter(({ choice }) => choice.asks !== undefined);
   expect(first).toMatchObject({ requests: 1, waiting: { changes: 1, hours: 3 }, score: 6 });
   expect(first?.choice).toMatchObject({ slice: { by: 'one', key: '7' }, answers: 1 });
-  const progress = { ...facts.wish.progress, asked: new Set(['7']) };
-  const [next] = questionsOf({ ...facts, missing, now, wish: { ...facts.wish, progress } }).filter(
-    ({ choice }) => choice.asks !== undefined,
-  );
+  const wish = withState(facts, { asked: new Set(['7']) });
+  const [next] = questionsOf({ ...facts, missing, now, wish }).filter(({ choice }) => choice.asks !== undefined);
   expect(next?.choice.slice).toEqual({ by: 'one', key: '8' });
 });

@@ -22,7 +22,7 @@ test('a step that is lost loses the rest of its reading, and nothing of other re
     const stepOf = async (resource: Resource, id: number): Promise<Step> => {
       const run = { source: 'main', resource: resource.name, kind: 'sync', orderId: null, slotAt: null };
       const runId = await startRun(database.kysely, run);
-      const task = createTask({ kind: 'sync', resource, runId, orderId: null, since: 0, lane: 'live', allowance: 0 });
+      const task = createTask({ kind: 'sync', resource, runId, orderId: null, since: 0, lane: 'live' });
       const parsed = resource.parse({ id, account: 'a', invoice_number: 'b' }, new Date().toISOString());
       const rows = 'row' in parsed ? [parsed.row] : [];
       return { resource, task, slice: { by: 'newest' }, rows, bad: [], requests: 1, release: () => undefined };

@@ -81,7 +81,6 @@ async function readAll(habits: Habits, ahead: number, traits: Record<string, str
     orderId: '1',
     since: 0,
     lane: 'live',
-    allowance: 1000,
   });
   const slice = { by: 'whole' as const };
   const reading = {

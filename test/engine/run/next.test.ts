@@ -12,7 +12,7 @@ import { type Agenda, agendaTask, newMemory } from '../../../src/engine/run/agen
 import { next } from '../../../src/engine/run/next.ts';
 import type { Act, State } from '../../../src/engine/run/state.ts';
 import { overlap, type Slice, sliceText } from '../../../src/engine/slices/slice.ts';
-import { createTask, type Task, type UnderWay } from '../../../src/engine/task/task.ts';
+import { createTask, type Task, type UnderWay, update } from '../../../src/engine/task/task.ts';
 import { anyFacts, NOW } from '../agenda/any-facts.ts';
 
 /** Some lists of a source, the demands on them in their order of arrival, and which reading ends next. */
@@ -65,19 +65,10 @@ class Play {
     const { since, from, to, reportOnly } = wish;
     const allowance = kind === 'hint' ? 10 : 0;
     this.tasks.push(
-      createTask({
-        kind,
-        resource,
-        runId: `${this.tasks.length}`,
-        orderId: null,
-        lane,
-        since,
-        from,
-        to,
-        reportOnly,
-        allowance,
-        targets,
-      }),
+      createTask(
+        { kind, resource, runId: `${this.tasks.length}`, orderId: null, lane, since, from, to, reportOnly },
+        { allowance, targets },
+      ),
     );
   }
 
@@ -89,14 +80,10 @@ class Play {
   }
 
   begin(task: Task, choice: Choice): void {
-    const { resource, progress } = task;
-    const { slice, asks } = choice;
+    const { resource } = task;
+    const { slice } = choice;
     for (const other of resource.reading) if (overlap(other, slice)) throw new Error(`${sliceText(slice)} overlaps`);
-    if (task.kind === 'hint') task.targets = openTargets(resource, task).slice(1);
-    if (asks === 'cover') progress.coverAsked.add(sliceText(slice));
-    else if (asks === 'count') progress.countAsked = true;
-    else if (asks === 'length') progress.done.add(sliceText(slice));
-    else if (asks) progress.asked.add(asks.row);
+    update(task, { kind: 'asked', choice, targets: openTargets(resource, task).slice(1) });
     resource.reading.add(slice);
     const underWay = { room: new AbortController(), abort: new AbortController() };
     task.underWay.add(underWay);
@@ -107,12 +94,12 @@ class Play {
   /** One of the readings ends: the slice is equal then. */
   end(pick: number): void {
     const [{ task, choice, underWay }] = this.readings.splice(pick % this.readings.length, 1) as [Reading];
-    const { resource, progress } = task;
+    const { resource } = task;
     const { slice, asks, counted } = choice;
     resource.reading.delete(slice);
     task.underWay.delete(underWay);
     this.now += SECOND;
-    if (counted) task.allowance--;
+    if (counted) update(task, { kind: 'spent', requests: 1 });
     if (this.agenda && task.kind === 'agenda') this.agenda.asking.clear();
     if (underWay.room.signal.aborted) return;
     const parts = asks === 'length' ? [] : [...partition(resource), ...watched(resource)];
@@ -120,19 +107,20 @@ class Play {
       const isProven = entry.slice.by === resource.strategy.partition && !task.reportOnly;
       const provenAt = isProven ? this.now : entry.provenAt;
       resource.entries.set(sliceText(entry.slice), { ...entry, provenAt, readAt: this.now, dueSince: null });
-      if (task.reportOnly) progress.done.add(sliceText(entry.slice));
+      if (task.reportOnly) update(task, { kind: 'done', slices: [sliceText(entry.slice)] });
     }
-    progress.done.add(sliceText(slice));
-    if (slice.by === 'newest') task.counted ??= 100;
+    update(task, { kind: 'done', slices: [sliceText(slice)] });
+    if (slice.by === 'newest') update(task, { kind: 'counted', rows: 100 });
   }
 
   shown(): string {
     return this.tasks
-      .map(({ kind, resource, readsAll, closed, failure, progress, allowance, reportOnly, from, to }) => {
+      .map(({ kind, resource, state, reportOnly, from, to }) => {
+        const { readsAll, closed, failure, allowance } = state;
         const due = partition(resource).map(({ slice, provenAt, dueSince }) =>
           [sliceText(slice), provenAt, dueSince].join(' '),
         );
-        const done = [...progress.done].join(', ');
+        const done = [...state.done].join(', ');
         return `${kind} of ${resource.name} (${JSON.stringify({ readsAll, closed, failure, allowance, reportOnly, from, to })}): ${due.join(', ')}; done: ${done}`;
       })
       .join('\n');
@@ -152,17 +140,13 @@ class Play {
       case 'fail':
         throw act.error;
       case 'pause':
-        act.task.progress.pauses.add(act.until);
+        update(act.task, { kind: 'paused', until: act.until });
         return;
       case 'give way':
         for (const { room } of act.readings) room.abort();
         return;
       case 'share':
-        for (const [task, share] of act.shares) {
-          task.readsAll = share === 'everything';
-          if (share === null) task.closed = 'nothing left';
-          else if (share !== 'everything') task.allowance = share;
-        }
+        for (const [task, share] of act.shares) update(task, { kind: 'share taken', share });
         return;
       case 'look at the limit':
         this.limit = { forecast: wholeLimit(this.given.limit, HOUR), at: this.now, granted: this.granted };
@@ -250,7 +234,7 @@ test('a task that an error closed ends, whatever has to be looked up for its lis
     fc.property(anySource, source => {
       const play = new Play(source);
       const [task] = play.tasks as [Task];
-      task.closed = 'broken';
+      update(task, { kind: 'closed', why: 'broken' });
       task.resource.missing = null;
       const act = next({ ...play.state(), tasks: [task] });
       expect([act.kind, 'task' in act && act.task]).toEqual(['end', task]);

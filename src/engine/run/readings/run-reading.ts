@@ -17,7 +17,7 @@ import type { Committed, Step } from '../../read/step.ts';
 import { windowReading } from '../../read/window-reading.ts';
 import type { Resource } from '../../resource.ts';
 import { dayIn } from '../../slices/date-windows.ts';
-import type { Task } from '../../task/task.ts';
+import { type Task, update } from '../../task/task.ts';
 import type { Engine, Loop } from '../engine.ts';
 
 /** Runs the chosen reading. Resolves when all its steps are committed. */
@@ -31,7 +31,7 @@ export async function read(loop: Loop, task: Task, choice: Choice, now: number):
     let next = await steps.next({ changed: 0 });
     while (!next.done && !isLost) {
       const step = next.value;
-      if (choice.counted) task.allowance -= step.requests;
+      if (choice.counted) update(task, { kind: 'spent', requests: step.requests });
       const showsRows = step.rows.length + step.bad.length > 0;
       spent = { requests: spent.requests + step.requests, pages: spent.pages + Number(showsRows) };
       const committed = loop.committer.add(step, steps).finally(step.release);

@@ -9,8 +9,8 @@ import { listIsGone, othersAnswer } from '../../read/absent-list.ts';
 import type { Reader } from '../../read/fetch-page.ts';
 import type { Resource } from '../../resource.ts';
 import { overlap, type Slice, sliceText } from '../../slices/slice.ts';
-import { comparedSoFar, noteTry, startOver } from '../../task/progress.ts';
-import { fail, failList, type Task, type UnderWay } from '../../task/task.ts';
+import { failList, type Task, type UnderWay, update } from '../../task/task.ts';
+import { comparedSoFar } from '../../task/task-state.ts';
 import type { Loop } from '../engine.ts';
 import { read } from './run-reading.ts';
 
@@ -20,11 +20,11 @@ import { read } from './run-reading.ts';
  */
 export function startReading(loop: Loop, task: Task, choice: Choice, now: number): Promise<void> {
   const { resource } = task;
-  noteChoice(task, choice);
+  update(task, { kind: 'asked', choice, targets: openTargets(resource, task).slice(1) });
   resource.reading.add(choice.slice);
   // One that only measures proves none of them.
   const before = choice.asks === 'length' ? new Map() : partsWithin(resource, choice.slice);
-  const compared = comparedSoFar(task.progress);
+  const compared = comparedSoFar(task.state);
   const underWay: UnderWay = { room: new AbortController(), abort: new AbortController() };
   task.underWay.add(underWay);
   const places = new Set<() => void>();
@@ -45,16 +45,6 @@ export function startReading(loop: Loop, task: Task, choice: Choice, now: number
   return reading;
 }
 
-/** Notes what the choice asks, so that it is asked once. */
-function noteChoice(task: Task, { slice, asks }: Choice): void {
-  const { progress, resource } = task;
-  if (task.kind === 'hint') task.targets = openTargets(resource, task).slice(1);
-  if (asks === 'cover') progress.coverAsked.add(sliceText(slice));
-  else if (asks === 'count') progress.countAsked = true;
-  else if (asks === 'length') progress.done.add(sliceText(slice));
-  else if (asks) progress.asked.add(asks.row);
-}
-
 /**
  * A reading need not reach all slices that it was started for. If nothing changed, count a failed attempt for each, or they
  * would be chosen forever.
@@ -62,8 +52,8 @@ function noteChoice(task: Task, { slice, asks }: Choice): void {
 function noteEnd(task: Task, slice: Slice, before: ReadonlyMap<string, string>, compared: number): void {
   const after = partsWithin(task.resource, slice);
   const moved = [...before].some(([text, known]) => after.get(text) !== known);
-  if (moved || (task.reportOnly && comparedSoFar(task.progress) !== compared)) return;
-  for (const text of before.keys()) noteTry(task.progress, text);
+  if (moved || (task.reportOnly && comparedSoFar(task.state) !== compared)) return;
+  update(task, { kind: 'proved nothing', slices: [...before.keys()] });
 }
 
 async function noteFailure(
@@ -75,32 +65,24 @@ async function noteFailure(
   const { choice, before, underWay, now } = reading;
   if (isKind(error, 'absent') && !mayBeLeftOut(loop, task.resource, now)) {
     const slice = sliceText(choice.slice);
-    noteTry(task.progress, slice);
-    if (!task.progress.done.has(slice)) return;
-    if (
-      task.kind === 'slot' &&
-      othersAnswer(task.resource, loop.engine.resources, { at: now, begunAt: loop.begunAt })
-    ) {
-      fail(task, listIsGone(task.resource));
-      return;
-    }
+    update(task, { kind: 'proved nothing', slices: [slice] });
+    if (!task.state.done.has(slice)) return;
+    const others = othersAnswer(task.resource, loop.engine.resources, { at: now, begunAt: loop.begunAt });
     // Whether this list is empty or the address is wrong, the other lists tell.
-    startOver(task.progress);
-    task.unanswered = true;
+    const isGone = task.kind === 'slot' && others;
+    update(task, isGone ? { kind: 'failed', error: listIsGone(task.resource) } : { kind: 'unanswered' });
     return;
   }
-  if (isKind(error, 'absent')) {
+  if (isKind(error, 'absent'))
     return await leaveOut(loop, task, now).catch((cause: unknown) => noteFailure(loop, task, reading, cause));
-  }
   // A paused or cancelled order stops only its own readings.
   if (task.abort.signal.aborted && loop.fatal === null) return;
   if (underWay.room.signal.aborted && isKind(error, 'stopped')) return;
   try {
     failList(loop.engine, task, error, choice.slice);
-    task.progress.done.add(sliceText(choice.slice));
-    for (const text of before.keys()) task.progress.done.add(text);
+    update(task, { kind: 'done', slices: [sliceText(choice.slice), ...before.keys()] });
   } catch (fatal) {
-    if (task.kind === 'hint') task.targets = [choice.slice, ...task.targets];
+    if (task.kind === 'hint') update(task, { kind: 'target returned', slice: choice.slice });
     loop.fatal ??= fatal;
   }
 }
@@ -108,7 +90,7 @@ async function noteFailure(
 /** Records that the source does not offer the list, so nothing of it is left to read. */
 async function leaveOut({ committer }: Loop, task: Task, now: number): Promise<void> {
   const { resource } = task;
-  task.absent = true;
+  update(task, { kind: 'found absent' });
   if (task.reportOnly) return;
   await committer.change(resource, () => ({ put: absentEntries(resource, now) }));
 }

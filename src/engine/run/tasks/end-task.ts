@@ -10,8 +10,8 @@ import { partition } from '../../coverage/list.ts';
 import { placeOf } from '../../resource.ts';
 import { type Entry, NOT_OFFERED } from '../../slices/coverage-entry.ts';
 import { sliceText } from '../../slices/slice.ts';
-import { MOST_TRIES } from '../../task/progress.ts';
-import { fail, failList, type Task } from '../../task/task.ts';
+import { failList, type Task, update } from '../../task/task.ts';
+import { MOST_TRIES } from '../../task/task-state.ts';
 import { rest } from '../agenda.ts';
 import type { Loop } from '../engine.ts';
 
@@ -25,26 +25,18 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
   loop.tasks = loop.tasks.filter(each => each !== task);
   const doubtful = failForDoubts(task);
   await lookAtHeld(kysely, task).catch((error: unknown) => failList(engine, task, error));
-  const unread = task.failure ? null : leftUnread(task);
-  const state = task.failure ? 'failed' : unread === null ? 'done' : 'stopped';
-  const {
-    kind: failure,
-    message: reason = task.absent ? NOT_OFFERED : (unread ?? undefined),
-    next,
-  } = task.failure ?? {};
+  const error = task.state.failure;
+  const unread = error ? null : leftUnread(task);
+  const state = error ? 'failed' : unread === null ? 'done' : 'stopped';
+  const isAbsent = task.state.presence === 'absent';
+  const { kind: failure, message: reason = isAbsent ? NOT_OFFERED : (unread ?? undefined), next } = error ?? {};
   await endRun(kysely, task.runId, { state, reason, next, failure, keepsSlot: unread !== null });
   if (task.orderId !== null) {
-    const again = serves.slots && isKind(task.failure, 'unavailable');
-    await setOrderState(
-      kysely,
-      task.orderId,
-      ['waiting', 'running'],
-      again ? 'waiting' : task.failure ? 'failed' : 'done',
-      {
-        reason: reason && next ? `${sentence(reason)} ${next}` : (reason ?? null),
-        ...(task.kind === 'verify' ? { report: reportOf(task, doubtful) } : {}),
-      },
-    );
+    const again = serves.slots && isKind(error, 'unavailable');
+    await setOrderState(kysely, task.orderId, ['waiting', 'running'], again ? 'waiting' : error ? 'failed' : 'done', {
+      reason: reason && next ? `${sentence(reason)} ${next}` : (reason ?? null),
+      ...(task.kind === 'verify' ? { report: reportOf(task, doubtful) } : {}),
+    });
   }
   rest(loop.agenda, engine.resources, task, task.since);
   handOnAllowance(loop, task);
@@ -52,36 +44,35 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
 }
 
 /** Why a slot is not done: parts of the list were never read. The next slot goes on with them. */
-function leftUnread({ kind, resource, absent, closed }: Task): string | null {
-  const unread = kind === 'slot' && !absent ? countUnread(resource) : 0;
+function leftUnread({ kind, resource, state }: Task): string | null {
+  const unread = kind === 'slot' && state.presence !== 'absent' ? countUnread(resource) : 0;
   if (unread === 0) return null;
-  const why = closed === 'overtaken' ? 'a newer tick took over' : 'they cannot be read now';
+  const why = state.closed === 'overtaken' ? 'a newer tick took over' : 'they cannot be read now';
   return `${unread} ${unread === 1 ? 'slice was' : 'slices were'} never read: ${why}. The next tick continues.`;
 }
 
 /** Fails the task if slices never added up in several readings, and returns them. */
 function failForDoubts(task: Task): readonly Entry[] {
-  const { resource, progress } = task;
+  const { resource, state } = task;
   const doubtful = partition(resource).filter(
-    entry => wants(task, entry.slice) && (progress.tries.get(sliceText(entry.slice)) ?? 0) >= MOST_TRIES,
+    entry => wants(task, entry.slice) && (state.tries.get(sliceText(entry.slice)) ?? 0) >= MOST_TRIES,
   );
   if (!doubtful[0]) return [];
   const { slice, dueReason } = doubtful[0];
   const others = doubtful.length > 1 ? ` and ${doubtful.length - 1} more` : '';
   const why = dueReason ?? 'no reading covered it';
   const message = `${resource.name}: what the source answers for "${sliceText(slice)}"${others} does not add up (${why}).`;
-  fail(
-    task,
-    new SluiceError('failed', message, { next: 'What was read is kept; the next run reads these slices again.' }),
-  );
+  const next = 'What was read is kept; the next run reads these slices again.';
+  update(task, { kind: 'failed', error: new SluiceError('failed', message, { next }) });
   return doubtful;
 }
 
 /** The report of `verify`. */
 function reportOf(task: Task, doubtful: readonly Entry[]) {
   const { absent, different, shown, unreadable, extra } = task.findings;
-  const unproven = partition(task.resource).filter(
-    entry => !task.absent && wants(task, entry.slice) && (entry.provenAt === null || doubtful.includes(entry)),
+  const parts = task.state.presence === 'absent' ? [] : partition(task.resource);
+  const unproven = parts.filter(
+    entry => wants(task, entry.slice) && (entry.provenAt === null || doubtful.includes(entry)),
   );
   return {
     absent: [...absent],
@@ -95,13 +86,14 @@ function reportOf(task: Task, doubtful: readonly Entry[]) {
 
 /** Shares the remaining allowance among the other syncs. */
 function handOnAllowance(loop: Loop, task: Task): void {
+  const { allowance } = task.state;
   const rest = loop.tasks.filter(each => each.kind === 'sync');
-  if (task.kind === 'sync' && task.allowance > 0)
-    for (const other of rest) other.allowance += task.allowance / rest.length;
+  if (task.kind === 'sync' && allowance > 0)
+    for (const other of rest) update(other, { kind: 'allowance left', requests: allowance / rest.length });
 }
 
 /** Returns the targets that were not read to the stored hints. */
-export async function leaveTargets(db: Db, { resource, targets }: Task): Promise<void> {
+export async function leaveTargets(db: Db, { resource, state: { targets } }: Task): Promise<void> {
   if (targets.length > 0) await returnHints(db, placeOf(resource), targets);
 }
 
@@ -110,35 +102,31 @@ export async function leaveTargets(db: Db, { resource, targets }: Task): Promise
  */
 export async function leaveTasks(loop: Loop, error: unknown, serves: { readonly slots: boolean }): Promise<void> {
   const { engine } = loop;
+  const { kysely } = engine.database;
   const kept = isKind(error, 'stopped', 'quota', 'stale', 'database');
   const message = error instanceof Error ? error.message : String(error);
   const next = isKind(error, 'unauthorized', 'configuration', 'database') ? error.next : undefined;
   // A key that is rejected is not tried again before the next tick.
   if (isKind(error, 'unauthorized', 'configuration'))
     for (const { runId } of loop.agenda?.tasks.values() ?? [])
-      await failEndedRun(engine.database.kysely, runId, { reason: message, next, failure: error.kind });
+      await failEndedRun(kysely, runId, { reason: message, next, failure: error.kind });
   for (const task of loop.tasks) {
     engine.onEvent?.({ kind: 'ended', task, state: kept ? 'stopped' : 'failed' });
     try {
-      await endRun(engine.database.kysely, task.runId, {
+      await endRun(kysely, task.runId, {
         state: isKind(error, 'stopped', 'quota', 'stale') ? 'stopped' : 'failed',
         reason: message,
         next,
         failure: error instanceof SluiceError ? error.kind : undefined,
       });
-      await leaveTargets(engine.database.kysely, task);
+      await leaveTargets(kysely, task);
       if (task.orderId === null) continue;
-      if (kept) await setOrderState(engine.database.kysely, task.orderId, ['running'], 'waiting');
+      if (kept) await setOrderState(kysely, task.orderId, ['running'], 'waiting');
       else {
         // The key and the address can be corrected while the service runs.
         const again = serves.slots && isKind(error, 'unauthorized', 'configuration');
-        await setOrderState(
-          engine.database.kysely,
-          task.orderId,
-          ['waiting', 'running'],
-          again ? 'waiting' : 'failed',
-          { reason: message },
-        );
+        const state = again ? 'waiting' : 'failed';
+        await setOrderState(kysely, task.orderId, ['waiting', 'running'], state, { reason: message });
       }
     } catch (cause) {
       // If the database failed, the next holder of the lock ends these runs.

@@ -28,15 +28,10 @@ export async function takeHinted(loop: Loop, now: number): Promise<Task[]> {
     const found = await targetsOf(engine, resource, hints, now).catch((error: unknown) => ({ error }));
     const targets = 'error' in found ? [] : found;
     if (!('error' in found) && targets.length === 0) continue;
-    const runId = await startRun(database.kysely, {
-      source,
-      resource: name,
-      kind: 'hint',
-      orderId: null,
-      slotAt: null,
-    });
+    const started = { source, resource: name, kind: 'hint', orderId: null, slotAt: null };
+    const runId = await startRun(database.kysely, started);
     const given = { kind: 'hint', resource, runId, orderId: null, since: now, lane: 'live' } as const;
-    const task = createTask({ ...given, allowance: ALLOWANCE, targets });
+    const task = createTask(given, { allowance: ALLOWANCE, targets });
     if ('error' in found) failList(engine, task, found.error);
     begun.push(task);
   }

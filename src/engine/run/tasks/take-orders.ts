@@ -39,32 +39,21 @@ async function takeOrder(loop: Loop, order: Order): Promise<void> {
     await setOrderState(kysely, order.id, ['waiting', 'running'], 'failed', { reason });
     return;
   }
-  const { id: orderId, kind } = order;
+  const { id: orderId, kind, createdAt: since, dateFrom: from, dateTo: to, whole } = order;
   const runId = await startRun(kysely, { source, resource: resource.name, kind, orderId, slotAt: null });
   await setOrderState(kysely, orderId, ['waiting'], 'running');
   if (order.acceptLosses.length > 0)
     await engine.database.transaction(tx =>
       emptyHeld(tx, resource.table, placeOf(resource), { fields: order.acceptLosses, runId }),
     );
-  addTask(
-    loop,
-    createTask({
-      kind,
-      resource,
-      runId,
-      orderId,
-      since: order.createdAt,
-      lane: kind === 'sync' ? 'live' : kind,
-      from: order.dateFrom,
-      to: order.dateTo,
-      reportOnly: kind === 'verify' && !order.repair,
-      deep: kind === 'verify',
-      full: order.whole || kind !== 'sync',
-      readsAll: order.whole ? true : null,
-      accepted: Math.max(order.acceptDeletes - order.deleted, 0),
-      acceptLosses: order.acceptLosses,
-    }),
-  );
+  const lane = kind === 'sync' ? 'live' : kind;
+  const deep = kind === 'verify';
+  const reportOnly = deep && !order.repair;
+  const full = whole || kind !== 'sync';
+  const given = { kind, resource, runId, orderId, since, lane, from, to, reportOnly, deep, full } as const;
+  const { acceptLosses } = order;
+  const accepted = Math.max(order.acceptDeletes - order.deleted, 0);
+  addTask(loop, createTask({ ...given, acceptLosses }, { readsAll: whole ? true : null, accepted }));
 }
 
 async function dropTask(loop: Loop, task: Task, reason: string): Promise<void> {

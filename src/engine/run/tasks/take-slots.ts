@@ -1,6 +1,6 @@
 import { endRun, startRun } from '../../../warehouse/ledgers/runs.ts';
 import { lastSlotRuns, openSlots, takeSlot } from '../../../warehouse/ledgers/slots.ts';
-import { createTask } from '../../task/task.ts';
+import { createTask, update } from '../../task/task.ts';
 import { agendaTask } from '../agenda.ts';
 import type { Loop } from '../engine.ts';
 import { addTask } from './add-task.ts';
@@ -14,7 +14,7 @@ export async function takeSlots(loop: Loop, now: number): Promise<void> {
     // A newer tick takes over, so that the newest rows come first again. The older task ends with its current readings.
     // If it has not sent a request yet, the newer tick waits.
     const older = loop.tasks.find(task => task.kind === 'slot' && task.resource.name === slot.resource);
-    if (older && older.counts.requests > 0) older.closed ??= 'overtaken';
+    if (older && older.counts.requests > 0) update(older, { kind: 'closed', why: 'overtaken' });
     else if (!older) await take(loop, slot, now);
   }
 }
@@ -34,18 +34,9 @@ async function take(loop: Loop, slot: Slot, now: number): Promise<void> {
     return;
   }
   agenda?.tasks.set(resource, agendaTask(resource, runId, now));
-  addTask(
-    loop,
-    createTask({
-      kind: 'slot',
-      resource,
-      runId,
-      orderId: null,
-      // A tick ahead of now predates a backward clock step.
-      since: Math.min(slot.at, now),
-      ...(slot.previousAt === null ? {} : { valuesSince: slot.previousAt }),
-      lane: 'live',
-      wasHeldBack: last?.failure === 'fuse',
-    }),
-  );
+  // A tick ahead of now predates a backward clock step.
+  const since = Math.min(slot.at, now);
+  const valuesSince = slot.previousAt ?? since;
+  const given = { kind: 'slot', resource, runId, orderId: null, since, valuesSince, lane: 'live' } as const;
+  addTask(loop, createTask({ ...given, wasHeldBack: last?.failure === 'fuse' }));
 }

@@ -1,5 +1,5 @@
 import { HOUR, MINUTE, stampMs } from '../../../../src/clock.ts';
-import type { Progress, Wish } from '../../../../src/engine/agenda/choice.ts';
+import type { Wish } from '../../../../src/engine/agenda/choice.ts';
 import { type AgendaFacts, best, type Question, questionsOf } from '../../../../src/engine/agenda/questions.ts';
 import { coveredSince, partition, watched } from '../../../../src/engine/coverage/list.ts';
 import { learn, learnSince } from '../../../../src/engine/coverage/prove.ts';
@@ -9,7 +9,8 @@ import { strategyFor } from '../../../../src/engine/profile/strategy.ts';
 import type { Entry } from '../../../../src/engine/slices/coverage-entry.ts';
 import { monthBefore, monthRange } from '../../../../src/engine/slices/date-windows.ts';
 import { type Slice, sliceText } from '../../../../src/engine/slices/slice.ts';
-import { noteTry as countTry, newProgress, type TaskProgress } from '../../../../src/engine/task/progress.ts';
+import { applyEvent, type TaskEvent } from '../../../../src/engine/task/apply-event.ts';
+import { NEW_STATE, type TaskState } from '../../../../src/engine/task/task-state.ts';
 import type { MissingRow } from '../../../../src/warehouse/rows/missing-rows.ts';
 import { anEntry } from '../an-entry.ts';
 
@@ -42,11 +43,7 @@ const WISH: Wish = {
   from: null,
   to: null,
   reportOnly: false,
-  allowance: 0,
-  targets: [],
-  counted: null,
-  failure: null,
-  progress: newProgress(),
+  state: NEW_STATE,
 };
 
 /** Ranges of 100 ids, or months, the newest first; each was read once at the start, as was what is watched. */
@@ -67,7 +64,7 @@ export function paperList(job: Job, parts: readonly PaperPart[], traits: Readonl
     total: null,
     reading: new Set<Slice>(),
   };
-  const facts = { list, wish: WISH, missing: [], now: START, today: TODAY, affordable: null, weight: 1, mostAge: 0 };
+  const facts = { list, wish: WISH, missing: [], now: START, today: TODAY, weight: 1, mostAge: 0 };
   return { facts, rates: new Map(rates) };
 }
 
@@ -107,7 +104,7 @@ export function run(lists: readonly PaperList[], { requestsAnHour, questions, ra
   let now = START;
   let tickAt = START;
   while (asked.length < questions) {
-    if (now >= tickAt) for (const list of lists) list.facts = withProgress(list.facts, newProgress());
+    if (now >= tickAt) for (const list of lists) list.facts = withState(list.facts, NEW_STATE);
     if (now >= tickAt) tickAt = now + TICK_MS;
     for (const list of lists) list.facts = { ...list.facts, now, mostAge };
     const found = lists.flatMap(list => questionsOf(list.facts).map(question => ({ ...question, list })));
@@ -126,33 +123,24 @@ export function run(lists: readonly PaperList[], { requestsAnHour, questions, ra
   return asked;
 }
 
-/** After some readings that proved nothing, the slice is given up until the next tick. */
-function noteTry(progress: Progress, text: string): Progress {
-  const kept = { ...newProgress(), ...progress } as TaskProgress;
-  const copy = { ...kept, done: new Set(kept.done), tries: new Map(kept.tries) };
-  countTry(copy, text);
-  return copy;
-}
-
-const withProgress = (facts: AgendaFacts, progress: Progress): AgendaFacts => ({
-  ...facts,
-  wish: { ...facts.wish, progress },
-});
+const withState = (facts: AgendaFacts, state: TaskState): AgendaFacts => ({ ...facts, wish: { ...facts.wish, state } });
+const after = (facts: AgendaFacts, event: TaskEvent): AgendaFacts =>
+  withState(facts, applyEvent({ ...NEW_STATE, ...facts.wish.state, failure: null }, event));
 
 /** What is known after an answer: the slice is proven, and as many rows of it have changed as the rate and chance say. */
 function answer(list: PaperList, { choice }: Question, at: number, random: () => number): void {
   const { facts } = list;
   const { slice, asks } = choice;
   if (typeof asks === 'object') {
-    const { progress } = facts.wish;
     const times = (facts.attempts?.get(asks.row)?.times ?? 0) + 1;
     const attempts = new Map(facts.attempts).set(asks.row, { times, at });
-    list.facts = { ...withProgress(facts, { ...progress, asked: new Set([...progress.asked, asks.row]) }), attempts };
+    list.facts = { ...after(facts, { kind: 'asked', choice, targets: [] }), attempts };
     return;
   }
   const text = sliceText(slice);
   if (list.unsettled?.has(text)) {
-    list.facts = withProgress(facts, noteTry(facts.wish.progress, text));
+    // After some readings that proved nothing, the slice is given up until the next tick.
+    list.facts = after(facts, { kind: 'proved nothing', slices: [text] });
     put(list, { ...(facts.list.entries.get(text) as Entry), readAt: at });
     return;
   }

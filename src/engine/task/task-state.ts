@@ -1,0 +1,61 @@
+import { isKind, type SluiceError } from '../../errors.ts';
+import { NO_PROGRESS, type Progress } from '../agenda/choice.ts';
+
+/** Readings of a slice that did not add up, after which a task gives it up. */
+export const MOST_TRIES = 3;
+
+/** Everything about a task that changes while it is served. Each event replaces it; see `applyEvent`. */
+export interface TaskState extends Progress {
+  /**
+   * Whether the source offers the list. `unanswered`: it answered 404 before it answered for any other list; only they tell whether its
+   * address is right.
+   */
+  readonly presence: 'assumed' | 'unanswered' | 'absent';
+  /** Why nothing more starts for it: a newer tick waits, nothing is left of the request limit, or an error. */
+  readonly closed: 'overtaken' | 'nothing left' | 'broken' | null;
+  /** Why the task will fail, although the rest of it goes on. */
+  readonly failure: SluiceError | null;
+  /** Rows that may be deleted beyond the loss limit. */
+  readonly accepted: number;
+  /** How often slices that were given up were tried again. */
+  readonly lookedAgain: number;
+  /** The rows were counted again after every window was read. */
+  readonly countAsked: boolean;
+  /** How many readings of each slice proved nothing, by slice text. */
+  readonly tries: ReadonlyMap<string, number>;
+  /** How many readings of each slice were contradicted by others, by slice text. */
+  readonly doubts: ReadonlyMap<string, number>;
+  /** By how many rows the count of a slice was off, and in how many answers each time, by slice text. */
+  readonly miscounts: ReadonlyMap<string, ReadonlyMap<number, number>>;
+}
+
+export const NEW_STATE: TaskState = {
+  ...NO_PROGRESS,
+  presence: 'assumed',
+  closed: null,
+  failure: null,
+  accepted: 0,
+  lookedAgain: 0,
+  countAsked: false,
+  tries: new Map(),
+  doubts: new Map(),
+  miscounts: new Map(),
+};
+
+/** What a task may still start. `ending`: nothing, as it was closed, the source is down, or the list as a whole has changed. */
+export const phaseOf = ({ closed, failure, presence }: TaskState): 'open' | 'unanswered' | 'absent' | 'ending' =>
+  closed !== null || isKind(failure, 'unavailable', 'failed') ? 'ending' : presence === 'assumed' ? 'open' : presence;
+
+/**
+ * A slice whose count was off by the same number again and again. A reading may try several addresses, each with a number of its
+ * own.
+ */
+export function steadyMiscount({ miscounts }: TaskState): { slice: string; by: number } | null {
+  for (const [slice, counts] of miscounts)
+    for (const [by, times] of counts) if (times >= MOST_TRIES) return { slice, by };
+  return null;
+}
+
+/** A measure of the progress of a task that only compares. */
+export const comparedSoFar = ({ done, asked, intervals, coverAsked, countAsked }: TaskState): number =>
+  done.size + asked.size + intervals.length + coverAsked.size + Number(countAsked);
