@@ -16,6 +16,7 @@ import { placeOf, type Resource } from '../resource.ts';
 import { type Day, holds } from '../slices/date-windows.ts';
 import { type DateSlice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
+import { steadyMiscount } from '../task/task-state.ts';
 import { concludeProven } from './conclude-proven.ts';
 import { concludeTargeted } from './conclude-targeted.ts';
 import { concludeTotal } from './conclude-total.ts';
@@ -83,7 +84,9 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
       if (miscounted !== undefined)
         effects.events.push([task, { kind: 'miscounted', slice: sliceText(slice), by: miscounted }]);
       const slices = [slice, ...parts.map(part => part.slice)].map(sliceText);
-      if (givenUp) effects.events.push([task, { kind: 'given up', slices }]);
+      // Where one count was wrong again and again, others of the list are not worth as many tries: they are judged at the end of the task.
+      const isHopeless = miscounted !== undefined && steadyMiscount(task.state) !== null;
+      if (givenUp || isHopeless) effects.events.push([task, { kind: 'given up', slices }]);
       // A targeted slice proves no range, so its rows are kept and it is not read again in this run.
       const targeted = { kind: 'targeted', complete: false, startedAt } as const;
       if (slice.by === 'value') return concludeTargeted(tx, effects, { ...step, end: targeted }, outcome);

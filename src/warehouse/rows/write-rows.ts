@@ -154,25 +154,31 @@ function flagged({ rows }: Batch, name: string, holds: (row: Row) => boolean): B
   return values.includes('true') ? [{ name, type: 'boolean', values }] : [];
 }
 
-/** A column or child field that some rows of a batch leave empty, and whether the stored row `t` holds something there. */
-interface Losable {
+/** A field that some rows of a batch leave empty. */
+interface Emptied {
   readonly field: string;
-  readonly empties: readonly boolean[];
-  readonly holds: RawBuilder<boolean>;
+  /** Whether the given row `c` leaves it empty although the stored row `t` holds something there. */
+  readonly loses: RawBuilder<boolean>;
 }
 
-function losableFields(table: Table, { columns, rows }: Batch): Losable[] {
-  const ofColumns = columns.map(({ name }) => ({
-    field: name,
-    empties: rows.map(row => isEmpty(row.values[name])),
-    holds: sql<boolean>`coalesce(${sql.ref(`t.${name}`)}::text, '') <> ''`,
-  }));
-  const ofChildren = table.children.map(child => ({
-    field: child.field,
-    empties: rows.map(row => row.children[child.field]?.length === 0),
-    holds: sql<boolean>`exists (select from ${sql.id(table.schema, child.name)} l where l.${sql.id(child.parent)} = t.${sql.id(table.key.name)})`,
-  }));
-  return [...ofColumns, ...ofChildren].filter(({ empties }) => empties.includes(true));
+/** A column that says which rows have no child rows of a field. */
+const lacksChildren = (field: string): string => `_no_${field}`;
+
+function emptiedFields(table: Table, { columns, rows }: Batch): Emptied[] {
+  const ofColumns = columns
+    .filter(({ name }) => rows.some(row => isEmpty(row.values[name])))
+    .map(({ name }) => ({
+      field: name,
+      loses: sql<boolean>`(coalesce(${sql.ref(`c.${name}`)}::text, '') = '' and coalesce(${sql.ref(`t.${name}`)}::text, '') <> '')`,
+    }));
+  const ofChildren = table.children
+    .filter(({ field }) => rows.some(row => row.children[field]?.length === 0))
+    .map(child => ({
+      field: child.field,
+      loses: sql<boolean>`(${sql.ref(`c.${lacksChildren(child.field)}`)} and exists (select from ${sql.id(table.schema, child.name)} l
+        where l.${sql.id(child.parent)} = t.${sql.id(table.key.name)}))`,
+    }));
+  return [...ofColumns, ...ofChildren];
 }
 
 /** One statement: it compares, keeps the old versions, updates, inserts, and tells which of the inserted keys had been deleted (`returned`). */
@@ -187,12 +193,14 @@ async function writeBatch(
   const history = sql.id(table.schema, 'row_history');
   const key = sql.id(table.key.name);
   const data = columnsOf(table, batch);
-  const losable = context.sparesLosing ? losableFields(table, batch) : [];
+  const emptied = context.sparesLosing ? emptiedFields(table, batch) : [];
   const input = [
     ...data,
     ...flagged(batch, '_altered', row => altered.has(row.key)),
     ...flagged(batch, '_only_if_new', row => row.onlyIfNew === true),
-    ...losable.map(({ field, empties }) => ({ name: `_no_${field}`, type: 'boolean', values: empties.map(String) })),
+    ...table.children.flatMap(({ field }) =>
+      flagged(batch, lacksChildren(field), row => context.sparesLosing === true && row.children[field]?.length === 0),
+    ),
   ];
   const isFlagged = (name: string) => (input.some(column => column.name === name) ? sql.ref(`i.${name}`) : sql`false`);
   const names = data.map(column => column.name);
@@ -206,18 +214,18 @@ async function writeBatch(
       ? sql`coalesce(${sql.ref(`i.${updatedAt}`)} < ${sql.ref(`t.${updatedAt}`)}
           and t._synced_at > i._read_at - make_interval(secs => ${lagMs / 1000}::float8), false)`
       : sql`false`;
-  // The fields of each row that would lose what they hold.
-  const lost =
-    losable.length === 0
-      ? sql``
-      : sql`, array_remove(array[${sql.join(losable.map(({ field, holds }) => sql`case when ${sql.ref(`i._no_${field}`)} and ${holds} then ${field}::text end`))}], null) as lost`;
-  const isLosing = losable.length === 0 ? sql`false` : sql`cardinality(c.lost) > 0`;
-  const isWritten = sql`c.known and c.differs and not ${isLosing}`;
-  const losing =
-    losable.length === 0
-      ? sql`null`
-      : sql`(select json_agg(json_build_array(${key}::text, lost)) from compared c
-          where c.known and c.differs and ${isLosing} and c.known_read_at <= c._read_at)`;
+  const spares = emptied.length > 0;
+  const fields = emptied.map(({ field, loses }) => sql`case when ${loses} then ${field}::text end`);
+  const lost = spares
+    ? sql`, lost as materialized (
+        select * from (select c.${key}, array_remove(array[${sql.join(fields)}], null) as fields
+          from compared c join ${target} t on t.${key} = c.${key} where c.known and c.differs and c.known_read_at <= c._read_at) l
+        where cardinality(fields) > 0)`
+    : sql``;
+  const isWritten = spares
+    ? sql`c.known and c.differs and not exists (select from lost l where l.${key} = c.${key})`
+    : sql`c.known and c.differs`;
+  const losing = spares ? sql`(select json_agg(json_build_array(${key}::text, fields)) from lost)` : sql`null`;
   const keepOld = table.history
     ? sql`, kept as (insert into ${history} (resource, key, row, valid_from, valid_to, ended_by, run_id)
         select ${context.resource}, t.${key}::text, ${wholeRow(table)}, t._synced_at, n.now, 'changed', ${context.runId}::bigint
@@ -237,9 +245,9 @@ async function writeBatch(
         as i(${sql.join(input.map(({ name }) => sql.id(name)))})
     ), compared as (
       select i.*, t.${key} is not null as known, t._read_at as known_read_at,
-        not ${isFlagged('_only_if_new')} and not ${isOlder} and (${isFlagged('_altered')} or (${of('t', compared)}) is distinct from (${of('i', compared)})) as differs${lost}
+        not ${isFlagged('_only_if_new')} and not ${isOlder} and (${isFlagged('_altered')} or (${of('t', compared)}) is distinct from (${of('i', compared)})) as differs
       from input i left join lateral (select * from ${target} s where s.${key} = i.${key} offset 0) t on true
-    ) ${keepOld}, updated as (
+    ) ${lost} ${keepOld}, updated as (
       update ${target} t set ${sql.join([...content, '_read_at'].map(name => sql`${sql.id(name)} = c.${sql.id(name)}`))}, _synced_at = n.now
       from compared c, moment n where ${isWritten} and t._read_at <= c._read_at and t.${key} = c.${key}
       returning t.${key}

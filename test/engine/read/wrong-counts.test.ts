@@ -95,6 +95,20 @@ test.each(['with-deleted', 'doubled'] as const)(
   },
 );
 
+test('once one count was wrong three times, the other windows of the run are read once each', async () => {
+  const variants = { totals: 'doubled', 'transaction-ids': 'no' } as const;
+  const sandbox = await openSandbox({ size: { ...SIZE, transactions: 400 }, rateLimit: 0, variants });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, pageSize: 10, resources: ['transactions'] });
+    const [order] = await serveOrders(engine, 'backfill');
+    expect(order?.reason).toContain('does not add up');
+    // Each window three times: 721.
+    expect(sandbox.stats.total).toBeLessThan(450);
+    await engine.close();
+  });
+  await sandbox.close();
+});
+
 test('a run that finds the count wrong and has no request left counts as one of the three', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
