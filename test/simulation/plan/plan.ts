@@ -1,5 +1,6 @@
 import type { Counts } from '../../../sandbox/data/data.ts';
 import { createRandom, mix, type Random } from '../../../sandbox/data/random.ts';
+import { type BadDay, badDays } from '../../../sandbox/faults/bad-days.ts';
 import { endlessFaults, type Fault, faultKinds } from '../../../sandbox/faults/fault-kinds.ts';
 import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/clock.ts';
@@ -17,6 +18,8 @@ export interface Given {
   readonly faults?: Variants['fault'];
   /** The clock of the database is put back during every action. Default: during some actions of some seeds. */
   readonly putBack?: boolean;
+  /** The source answers wrongly during every action but the first. Default: during some actions of some seeds. */
+  readonly badDays?: boolean;
   /** One request at a time and no crashes, so that a seed always sends the same requests. */
   readonly sequential?: boolean;
 }
@@ -52,6 +55,8 @@ export interface Action {
   readonly rival: boolean;
   /** How far the clock of the database is put back, and after which commit; null where it is not. */
   readonly putBack: { readonly atCommit: number; readonly ms: number } | null;
+  /** What the source answers wrongly during the action; null where it is sound. */
+  readonly badDay: BadDay | null;
 }
 
 export interface Plan {
@@ -124,7 +129,8 @@ export function planOf(seed: number, given: Given = {}): Plan {
     actions: Array.from({ length: random.int(2, 5) }, (_, index) => {
       const putBack = putBackOf(seed, index, given);
       const action = actionOf(random, { first: index === 0, faults: given.faults, shared: limit, others });
-      return { ...action, putBack, ...(given.sequential ? steadily(action) : {}) };
+      const badDay = badDayOf(seed, index, given);
+      return { ...action, putBack, badDay, ...(given.sequential ? steadily(action) : {}) };
     }),
   };
 }
@@ -144,6 +150,23 @@ function putBackOf(seed: number, index: number, { putBack, variants, sequential 
   const isChosen = createRandom(mix(seed, 0xbac7)).chance(0.1) && random.chance(0.5);
   if (!(putBack ?? (isChosen && variants === undefined && !sequential))) return null;
   return { atCommit: random.int(1, 12), ms: random.pick([5 * SECOND, MINUTE, 20 * MINUTE, 3 * HOUR, DAY, 9 * DAY]) };
+}
+
+/** One seed in ten has such actions, chosen as those of `putBackOf`. */
+function badDayOf(seed: number, index: number, { badDays: always, variants, sequential }: Given): BadDay | null {
+  // A separate random stream, so that adding this changed no plan.
+  const random = createRandom(mix(mix(seed, 0xbadda), index));
+  const isChosen = createRandom(mix(seed, 0xbad)).chance(0.1) && random.chance(0.5);
+  if (index === 0 || !(always ?? (isChosen && variants === undefined && !sequential))) return null;
+  const kind = random.pick(Object.keys(badDays) as BadDay['kind'][]);
+  if (kind.startsWith('items')) return { kind, resource: 'invoices', field: 'items' };
+  return {
+    kind,
+    ...random.pick([
+      { resource: 'invoices', field: 'amount' },
+      { resource: 'customers', field: 'email' },
+    ]),
+  };
 }
 
 /** Two of the other lists. Months take some seventy requests a reading, so only one seed in 25 has them. */
@@ -170,7 +193,7 @@ function actionOf(
     shared,
     others,
   }: { first: boolean; faults: Variants['fault'] | undefined; shared: number; others: readonly TestResource[] },
-): Omit<Action, 'putBack'> {
+): Omit<Action, 'putBack' | 'badDay'> {
   const all = random.chance(0.7);
   const bounded = random.chance(0.7);
   return {
@@ -214,7 +237,7 @@ function crashOf(random: Random): Crash {
 }
 
 /** The command that replays a seed. */
-export function replay(seed: number, { variants, only, faults, pageSize, others, putBack }: Given): string {
+export function replay(seed: number, { variants, only, faults, pageSize, others, putBack, badDays }: Given): string {
   const points = Object.entries(variants ?? {}).map(([name, value]) => `${name}=${value}`);
   const flags = [
     points.length > 0 ? `--variant ${points.join(',')}` : '',
@@ -223,6 +246,7 @@ export function replay(seed: number, { variants, only, faults, pageSize, others,
     pageSize ? `--page-size ${pageSize}` : '',
     others ? `--others ${others.join(',') || 'none'}` : '',
     putBack ? '--put-back' : '',
+    badDays ? '--bad-days' : '',
   ];
   return ['npm run simulate -- --seeds 1 --seed', seed, ...flags.filter(Boolean)].join(' ');
 }

@@ -202,6 +202,7 @@ async function finish(
     spent: 0,
     rival: false,
     putBack: null,
+    badDay: null,
   };
   const states = await end(await placeOrders(world, action, { whole }));
   const accepted = [...(await acceptDeletions(world, states)), ...(await acceptLosses(world, states))];

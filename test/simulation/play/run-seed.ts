@@ -9,6 +9,7 @@ import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { isHonest } from '../plan/choose-variants.ts';
 import { type Action, faultOf, type Given, type Plan, planOf } from '../plan/plan.ts';
 import { beginning, checkRequests, comeToRest } from './come-to-rest.ts';
+import { watchLosses } from './losses.ts';
 import { checkAllEnded, placeOrders } from './orders.ts';
 import type { Process } from './process.ts';
 import { needsSuccessor, serve } from './serve.ts';
@@ -113,6 +114,8 @@ async function act(world: World, action: Action): Promise<void> {
   if (action.changes > 0 && world.random.chance(0.5)) changeTwice(sandbox, world.random);
   if (action.spent > 0) sandbox.spend(action.spent);
   const begun = beginning(world);
+  const losses = action.badDay === null ? null : await watchLosses(world, action.badDay);
+  sandbox.setBadDay(action.badDay);
   const ids = await placeOrders(world, action);
   world.trace(`${action.kind} of ${action.resources.join(', ')}`);
   const crashes = [...action.crashes];
@@ -124,6 +127,8 @@ async function act(world: World, action: Action): Promise<void> {
     const outcome = await serve(world, action, crash);
     if (!needsSuccessor(world, outcome, crash)) break;
   }
+  sandbox.setBadDay(null);
+  await losses?.();
   if (before !== null && (await writesSeen(world.database)) !== before) world.problems.push('a verify wrote rows');
   await watch.done();
   await watch.lookAtAll(`after ${action.kind}`);
