@@ -219,7 +219,8 @@ async function writeBatch(
   const lost = spares
     ? sql`, lost as materialized (
         select * from (select c.${key}, array_remove(array[${sql.join(fields)}], null) as fields
-          from compared c join ${target} t on t.${key} = c.${key} where c.known and c.differs and c.known_read_at <= c._read_at) l
+          from compared c, lateral (select * from ${target} s where s.${key} = c.${key} offset 0) t
+          where c.known and c.differs and c.known_read_at <= c._read_at) l
         where cardinality(fields) > 0)`
     : sql``;
   const isWritten = spares
