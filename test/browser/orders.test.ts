@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { runLoop } from '../../src/engine/run/loop.ts';
 import { readOrders } from '../../src/warehouse/ledgers/orders.ts';
+import { serveOrders } from '../support/source.ts';
 import { withConsole } from './with-console.ts';
 import { lookAt, withPage } from './with-page.ts';
 
@@ -78,3 +79,25 @@ test('a form that cannot be used says why, and loses nothing', async () => {
 
 const expectText = async (page: { textContent(selector: string): Promise<string | null> }, text: RegExp) =>
   expect(await page.textContent('main')).toMatch(text);
+
+test('values that the source shows empty are held, and the loss is accepted with one button', async () => {
+  await withConsole(async ({ url, database, engine, sandbox }) => {
+    sandbox.setBadDay({ kind: 'vanished', resource: 'invoices', field: 'amount' });
+    await serveOrders(engine, 'sync', { whole: true });
+    await withPage(async page => {
+      await page.goto(`${url}/data`);
+      await page.getByRole('link', { name: /held$/ }).click();
+      await page.getByRole('heading', { name: 'Held values' }).waitFor();
+      await lookAt(page.url(), 'held');
+      await lookAt(`${url}/sources/main`, 'source-held');
+      await page.getByRole('button', { name: 'Accept the loss' }).click();
+      await page.waitForURL(/\/orders\/\d+$/);
+      const id = page.url().split('/').at(-1) as string;
+      await runLoop(engine, { orders: order => order.id === id, slots: false }, new AbortController().signal);
+      await page.goto(`${url}/held/main`);
+      await expectText(page, /Nothing is held/);
+      const { rows } = await database.query('select count(amount)::int as left from warehouse.invoices');
+      expect(rows).toEqual([{ left: 0 }]);
+    });
+  });
+});

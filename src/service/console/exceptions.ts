@@ -36,7 +36,7 @@ const LISTS = {
   },
   held: {
     title: 'Held values',
-    what: 'The source shows these empty although it had them, in more rows than it may lose in a day. What was stored stays, and leaves this list once the source shows it again.',
+    what: 'The source shows these empty, in more rows than it may lose in a day. What was stored stays, and leaves this list once the source shows it again.',
     none: 'Nothing is held.',
     read: held,
   },
@@ -88,7 +88,7 @@ async function missing(parts: ConsoleParts, { name: source, jobs, schema }: Serv
     for (const row of await listMissing(parts.database.kysely, placeOf(resource), table, strategy.relatedBy)) {
       const { key, slice, since } = row;
       const why = whyMissing(row, confirmationOf(row, strategy), strategy.relatedBy);
-      items.push(html`<li><div class="head"><h3><a href="${recordPath(parts, source, name, key)}">${name} ${key}</a></h3><span class="soft">missing for ${ago(stampMs(since), now)}</span></div>
+      items.push(html`<li><div class="head"><h3><a href="${recordPath(parts, source, name, key)}">${name} ${key}</a></h3><span class="soft">went missing ${ago(stampMs(since), now)}</span></div>
 <p>A reading of ${wordsOfSlice(slice)} no longer shows it.</p><p class="soft">${why}</p></li>`);
     }
   }
@@ -103,7 +103,7 @@ async function held(parts: ConsoleParts, { name: source, jobs }: ServedSource, n
       const hidden = Object.entries({ resource, field }).map(
         ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
       );
-      items.push(html`<li><div class="head"><h3>${resource}.${field}</h3><span class="soft">held for ${ago(stampMs(since), now)}</span></div>
+      items.push(html`<li><div class="head"><h3>${resource}.${field}</h3><span class="soft">first shown empty ${ago(stampMs(since), now)}</span></div>
 <p>The source shows it empty in ${plural(rows, 'row')} that hold something.</p>
 <form method="post" action="/held/${encodeURIComponent(source)}" class="after">${csrfField(c)}${hidden}<button>Accept the loss</button></form></li>`);
     }
