@@ -59,10 +59,11 @@ async function sync(session: Session, names: string[], options: Options): Promis
   const work = { kind: 'sync', resources, whole } as const;
   if (options.dryRun) return showDryRun(session, work, maxRequests);
   const losses = lossesToAccept(session, resources, acceptLosses);
-  const requests = resources.map(resource => ({
-    ...{ resource, kind: 'sync' as const, whole, acceptDeletes },
-    acceptLosses: losses.flatMap(loss => (loss.resource === resource ? loss.field : [])),
-  }));
+  const requests = resources.map(resource => {
+    const acceptLosses = losses.flatMap(loss => (loss.resource === resource ? loss.field : []));
+    // What this sync did not read would be held the next time.
+    return { resource, kind: 'sync' as const, whole: whole || acceptLosses.length > 0, acceptDeletes, acceptLosses };
+  });
   const read = await readSources(session, requests, { noWait: !options.wait, moved, maxRequests, announced: work });
   return showSummary(session, read);
 }

@@ -49,7 +49,12 @@ export function exceptionRoutes(parts: ConsoleParts): Hono {
     const { resource = '', field = '' } = await formFields(c);
     const job = source?.jobs.get(resource);
     if (source === undefined || job === undefined || !fieldsBesideKey(job).includes(field)) return next();
-    const order = await placeOrder(parts.database, source.name, { resource, kind: 'sync', acceptLosses: [field] });
+    const order = await placeOrder(parts.database, source.name, {
+      resource,
+      kind: 'sync',
+      whole: true,
+      acceptLosses: [field],
+    });
     await wakeUp(parts.database, source.name);
     return c.redirect(`/orders/${order.id}`, 303);
   });
