@@ -131,7 +131,8 @@ function registerTools(
       const { from, to } = rangeOf('any', given);
       const { rows } = await database.query(
         `select resource, complete, as_of, (select count(*) from sluice.missing m where m.source = c.source and m.resource = c.resource)::int as missing,
-          (select count(*) from sluice.quarantine q where q.source = c.source and q.resource = c.resource and resolved_at is null)::int as quarantined
+          (select count(*) from sluice.quarantine q where q.source = c.source and q.resource = c.resource and resolved_at is null)::int as quarantined,
+          (select count(*) from sluice.held h where h.source = c.source and h.resource = c.resource)::int as held
         from sluice.complete(coalesce($2::date, '-infinity'), coalesce($3::date, 'infinity')) c where source = $1`,
         [sourceName, from, to],
       );
