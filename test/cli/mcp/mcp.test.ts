@@ -84,8 +84,8 @@ test('an agent finds the tables, queries them, and learns how fresh and complete
       expect((await call('query', { sql: 'select * from invoices', rows: 3 })).value()).toMatchObject({ cut: true });
       expect((await call('freshness')).value()).toMatchObject({
         lists: [
-          { resource: 'customers', complete: true, missing: 0, quarantined: 0 },
-          { resource: 'invoices', complete: true, missing: 0, quarantined: 0 },
+          { resource: 'customers', complete: true, missing: 0, quarantined: 0, held: 0 },
+          { resource: 'invoices', complete: true, missing: 0, quarantined: 0, held: 0 },
         ],
       });
       const [id] = (await database.query<{ id: string }>('select min(id)::text as id from warehouse.invoices')).rows;
