@@ -38,8 +38,10 @@ export interface Resource extends List {
   /** False while the resource is sure to have no missing rows, or no records in quarantine: nothing needs to leave there then. */
   holdsMissing: boolean;
   quarantined: boolean;
-  /** False while nothing stored is held that the source shows empty. */
-  holdsValues: boolean;
+  /** Columns and child fields of which something stored is held that the source shows empty. */
+  heldFields: ReadonlySet<string>;
+  /** Those whose losses an open order accepts. */
+  acceptedLosses: ReadonlySet<string>;
   /** Rows that are missing, as far as known; null after every commit. */
   missing: readonly MissingRow[] | null;
   total: number | null | undefined;
@@ -72,7 +74,8 @@ export async function openResource(
     reading: new Set(),
     holdsMissing: true,
     quarantined: true,
-    holdsValues: true,
+    heldFields: new Set(),
+    acceptedLosses: new Set(),
     missing: null,
     total: undefined,
     countedWindows: [],

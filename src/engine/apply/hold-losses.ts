@@ -3,61 +3,73 @@ import { SluiceError } from '../../errors.ts';
 import { acceptLosses } from '../../next-steps.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import {
+  type HeldValue,
   type HeldValues,
+  heldAmong,
   holdValues,
-  listHeld,
   noteLoss,
   readFieldLimit,
   releaseHeld,
 } from '../../warehouse/rows/held-values.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
-import { isHeld, lossesOf } from '../deletion/judge-loss.ts';
+import { collapses, holdsField, isBeyondLimit, type Loss, lossesOf } from '../deletion/judge-loss.ts';
 import type { Step } from '../read/step.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import type { TransactionEffects } from './transaction-effects.ts';
 
 /**
  * Decides about rows that would empty stored values. Returns them as they are to be written: without the fields that stay as they are.
- * `losing`: the fields of each row, by key.
+ * `losing`: the fields of each row, by key. `refused`: rows that could not be stored.
  */
 export async function holdLosses(
   tx: Db,
-  effects: TransactionEffects,
+  { resource, afterCommit }: TransactionEffects,
   steps: readonly Step[],
-  losing: ReadonlyMap<string, readonly string[]>,
+  { losing, refused }: { losing: ReadonlyMap<string, readonly string[]>; refused: { has(key: string): boolean } },
 ): Promise<Row[]> {
-  const { resource } = effects;
-  if (losing.size === 0 && !resource.holdsValues) return [];
+  if (losing.size === 0 && resource.heldFields.size === 0) return [];
   const place = placeOf(resource);
   const rows = steps.flatMap(step => step.rows);
-  const held = new Map<string, readonly string[]>();
+  const held = new Map<string, ReadonlySet<string>>();
+  const ended: HeldValue[] = [];
   for (const loss of lossesOf(rows, losing)) {
     const { field, keys } = loss;
-    const accepted = steps.some(({ task }) => task.acceptLosses.includes(field));
-    const limit = await readFieldLimit(tx, resource.table, place, field, keys.length);
-    if (isHeld(loss, limit, accepted)) held.set(field, keys);
-    else if (!accepted) await noteLoss(tx, place, { field, rows: keys.length, runId: steps[0]?.task.runId ?? null });
+    if (resource.acceptedLosses.has(field)) {
+      ended.push(...keys.map(key => ({ field, key })));
+      continue;
+    }
+    // What is held stays so until the source shows it again, or somebody accepts the loss.
+    const known = resource.heldFields.has(field) ? await heldAmong(tx, place, field, keys) : new Set<string>();
+    const fresh = { ...loss, keys: keys.filter(key => !known.has(key)), held: known.size };
+    if (fresh.keys.length > 0 && (collapses(fresh) || (await isBeyond(tx, resource, fresh))))
+      await holdValues(tx, place, field, fresh.keys);
+    else {
+      if (fresh.keys.length > 0)
+        await noteLoss(tx, place, { field, rows: fresh.keys.length, runId: steps[0]?.task.runId ?? null });
+      if (known.size > 0) held.set(field, known);
+      continue;
+    }
+    held.set(field, new Set(keys));
   }
-  for (const [field, keys] of held) await holdValues(tx, place, field, keys);
-  if (resource.holdsValues) {
-    const shown = rows.map(({ key }) => key);
-    await releaseHeld(tx, place, shown, held);
-  }
-  if (held.size > 0) {
-    const all = await listHeld(tx, place);
-    effects.afterCommit.push(() => {
-      resource.holdsValues = true;
+  for (const field of resource.heldFields)
+    for (const row of rows)
+      if (holdsField(row, field) && !refused.has(row.key) && !held.get(field)?.has(row.key))
+        ended.push({ field, key: row.key });
+  await releaseHeld(tx, place, ended);
+  const fields = [...held.keys()].filter(field => !resource.heldFields.has(field));
+  if (fields.length > 0)
+    afterCommit.push(() => {
+      resource.heldFields = new Set([...resource.heldFields, ...fields]);
     });
-    // The agenda's questions end no run of their own, at which what is held would be looked at.
-    for (const { task } of steps)
-      if (task.kind === 'agenda') effects.events.push([task, { kind: 'failed', error: valuesHeld(resource, all) }]);
-  }
   return rows.filter(({ key }) => losing.has(key)).map(row => keeping(row, held));
 }
 
+const isBeyond = async (tx: Db, resource: Resource, { field, keys }: Loss): Promise<boolean> =>
+  isBeyondLimit(keys.length, await readFieldLimit(tx, resource.table, placeOf(resource), field, keys.length));
+
 /** The row without what stays stored. Its hash must not be that of the record: once the source shows the values again, it is written. */
-function keeping(row: Row, held: ReadonlyMap<string, readonly string[]>): Row {
-  const fields = [...held].flatMap(([field, keys]) => (keys.includes(row.key) ? field : []));
+function keeping(row: Row, held: ReadonlyMap<string, ReadonlySet<string>>): Row {
+  const fields = [...held].flatMap(([field, keys]) => (keys.has(row.key) ? field : [])).sort();
   if (fields.length === 0) return row;
   const rest = <T>(given: Readonly<Record<string, T>>) =>
     Object.fromEntries(Object.entries(given).filter(([name]) => !fields.includes(name)));

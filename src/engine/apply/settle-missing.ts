@@ -232,9 +232,11 @@ export async function lookAtHeld(db: Db, task: Task): Promise<void> {
     if (!withinDeletionLimit(fuse, { count: fuse.missing, accepted: 0 }))
       update(task, { kind: 'held back', error: heldBack(resource, fuse) });
   }
-  if (!resource.holdsValues || reportOnly || task.state.failure !== null) return;
+  if (resource.heldFields.size === 0 || reportOnly || task.state.failure !== null) return;
+  const { cursor } = resource;
   const held = await listHeld(db, placeOf(resource));
-  resource.holdsValues = held.length > 0;
+  // Unless a commit has held more in the meantime.
+  if (resource.cursor === cursor) resource.heldFields = new Set(held.map(({ field }) => field));
   if (held.length > 0) update(task, { kind: 'held back', error: valuesHeld(resource, held) });
 }
 

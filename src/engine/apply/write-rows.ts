@@ -18,15 +18,22 @@ export interface Written {
   readonly refused: ReadonlyMap<string, BadRecord>;
 }
 
+/** Decides about rows that would empty stored values; returns them as they are to be written. */
+export type Judge = (rows: {
+  /** By key: the fields that each would empty. */
+  readonly losing: ReadonlyMap<string, readonly string[]>;
+  readonly refused: ReadonlyMap<string, BadRecord>;
+}) => Promise<readonly Row[]>;
+
 /**
- * `rowByRow`: writes each row by itself, so that a refused row does not fail the others. `judge`: decides about rows that would empty stored
- * values, by key and field, and returns them as they are to be written; without it, they are written as they are.
+ * `rowByRow`: writes each row by itself, so that a refused row does not fail the others. Without `judge`, rows that
+ * empty stored values are written as they are.
  */
 export async function writeOrSetAside(
   tx: Db,
   resource: Resource,
   steps: readonly Step[],
-  { rowByRow, judge }: { rowByRow: boolean; judge?: (losing: WriteResult['losing']) => Promise<readonly Row[]> },
+  { rowByRow, judge }: { rowByRow: boolean; judge?: Judge },
 ): Promise<Written> {
   const rows = steps.flatMap(step => step.rows);
   const context = {
@@ -63,7 +70,7 @@ export async function writeOrSetAside(
     }
   };
   await writeAll(rows, judge !== undefined);
-  const judged = (await judge?.(losing)) ?? [];
+  const judged = (await judge?.({ losing, refused })) ?? [];
   if (judged.length > 0) await writeAll(judged, false);
   const good = rows.filter(row => !refused.has(row.key)).map(row => row.key);
   return { inserted, updated, revived, good, refused };

@@ -12,7 +12,7 @@ import { conclude } from './conclude.ts';
 import { holdLosses } from './hold-losses.ts';
 import { noteWindows, observeEdits, observeFields, observeUndated } from './observe-rows.ts';
 import { countsOf, remember, type TransactionEffects } from './transaction-effects.ts';
-import { type Written, writeOrSetAside } from './write-rows.ts';
+import { type Judge, type Written, writeOrSetAside } from './write-rows.ts';
 
 /** Writes the rows of the steps of one resource, and applies what follows from each step. */
 export async function writeSteps(
@@ -64,7 +64,7 @@ async function storeSteps(
       step,
       step.bad.filter(record => !isReadable(record)),
     );
-  const judge = (losing: ReadonlyMap<string, readonly string[]>) => holdLosses(tx, effects, steps, losing);
+  const judge: Judge = losing => holdLosses(tx, effects, steps, losing);
   const written = await writeOrSetAside(tx, resource, steps, { rowByRow, judge });
   if (resource.quarantined) await resolveQuarantine(tx, placeOf(resource), written.good);
   const [revived] = written.revived;

@@ -14,6 +14,8 @@ export interface Loss {
   readonly keys: readonly string[];
   /** Rows of the same answers that do show something there. */
   readonly shown: number;
+  /** Rows of the same answers whose values are held already. Default 0. */
+  readonly held?: number;
 }
 
 /** By field: what rows would lose; `losing`: the fields of each row, by key. */
@@ -27,19 +29,22 @@ export function lossesOf(rows: readonly ShownRow[], losing: ReadonlyMap<string, 
   }));
 }
 
-const holdsField = ({ values, children }: ShownRow, field: string): boolean =>
+/** Whether the row shows something there. */
+export const holdsField = ({ values, children }: ShownRow, field: string): boolean =>
   (children[field]?.length ?? 0) > 0 || (values[field] !== undefined && !isEmpty(values[field]));
 
 /** What few rows lose may well have been emptied by people. */
 const LEAST_COLLAPSE = 5;
 
 /**
- * Whether the stored values stay. Answers that empty a field in a third of the rows that have it are more often those of a renamed field, or
- * of a permission that was taken away, than what people did.
+ * Answers that empty a field in a third of the rows that have it are more often those of a renamed field, or of a permission that was taken
+ * away, than what people did.
  */
-export const isHeld = ({ keys, shown }: Pick<Loss, 'keys' | 'shown'>, limit: LossLimit, accepted: boolean): boolean =>
-  !withinLossLimit(limit, {
-    count: keys.length,
-    accepted: accepted ? Number.POSITIVE_INFINITY : 0,
-    collapses: keys.length >= LEAST_COLLAPSE && 2 * keys.length >= shown,
-  });
+export function collapses({ keys, shown, held = 0 }: Pick<Loss, 'keys' | 'shown' | 'held'>): boolean {
+  const emptied = keys.length + held;
+  return emptied >= LEAST_COLLAPSE && 2 * emptied >= shown;
+}
+
+/** Whether `count` more values are more than may be lost, beside those that are held. */
+export const isBeyondLimit = (count: number, limit: LossLimit): boolean =>
+  !withinLossLimit(limit, { count: limit.held + count, accepted: 0, collapses: false });

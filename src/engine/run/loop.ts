@@ -22,8 +22,8 @@ import type { Engine, Loop, Serves } from './engine.ts';
 import { next } from './next.ts';
 import { createAdmissions } from './readings/admission.ts';
 import type { State } from './state.ts';
-import { addTask } from './tasks/add-task.ts';
 import { leaveTasks } from './tasks/end-task.ts';
+import { addTask } from './tasks/open-tasks.ts';
 import { takeHinted } from './tasks/take-hints.ts';
 import { takeOrders } from './tasks/take-orders.ts';
 import { takeSlots } from './tasks/take-slots.ts';
@@ -57,7 +57,8 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     await refreshResource(database, resource);
     resource.holdsMissing = await holdsMissing(database.kysely, placeOf(resource));
     resource.quarantined = await holdsQuarantine(database.kysely, placeOf(resource));
-    resource.holdsValues = (await listHeld(database.kysely, placeOf(resource))).length > 0;
+    resource.heldFields = new Set((await listHeld(database.kysely, placeOf(resource))).map(({ field }) => field));
+    resource.acceptedLosses = new Set();
   }
 
   const begunAt = await databaseNow(database);

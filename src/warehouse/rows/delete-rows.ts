@@ -5,7 +5,7 @@ import { arrayOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
 import { lockForTransaction } from '../database/lock-key.ts';
 import type { Place } from '../ledgers/sources.ts';
-import { releaseHeld } from './held-values.ts';
+import { releaseRows } from './held-values.ts';
 import { markSeen } from './missing-rows.ts';
 import { copyToHistory } from './row-history.ts';
 import { forgetWindows } from './row-windows.ts';
@@ -47,7 +47,7 @@ export async function deleteRows(
   for (const child of table.children) await deleteByKey(tx, table, child.name, child.parent, deleted);
   await deleteByKey(tx, table, table.name, table.key.name, deleted);
   await forgetWindows(tx, place, deleted);
-  await releaseHeld(tx, place, deleted);
+  await releaseRows(tx, place, keys);
   await markSeen(tx, place, keys);
   return { deleted };
 }

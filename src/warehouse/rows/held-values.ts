@@ -3,6 +3,7 @@ import { DAY } from '../../clock.ts';
 import { type LossLimit, lossLimitOf } from '../../engine/deletion/loss-limit.ts';
 import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
+import { readNow } from '../database/now.ts';
 import type { Place } from '../ledgers/sources.ts';
 import { wholeRow } from './row-history.ts';
 import type { Table } from './tables.ts';
@@ -56,18 +57,46 @@ export async function holdValues(
     on conflict do nothing`.execute(tx);
 }
 
-/** Nothing of the rows is held any more, except for what is in `still`, by field. */
-export async function releaseHeld(
+/** One stored value, or the child rows of one row. */
+export interface HeldValue {
+  readonly field: string;
+  readonly key: string;
+}
+
+/** Of these rows, those whose values of the field are held. */
+export async function heldAmong(
   tx: Db,
   { source, resource }: Place,
+  field: string,
   keys: readonly string[],
-  still: ReadonlyMap<string, readonly string[]> = new Map(),
-): Promise<void> {
-  if (keys.length === 0) return;
-  const pairs = [...still].flatMap(([field, held]) => held.map(key => ({ field, key })));
-  await sql`delete from sluice.held where source = ${source} and resource = ${resource} and key = any(cast(${keys} as text[]))
-    and not exists (select from unnest(cast(${pairs.map(pair => pair.field)} as text[]), cast(${pairs.map(pair => pair.key)} as text[])) as s(field, key)
-      where s.field = held.field and s.key = held.key)`.execute(tx);
+): Promise<ReadonlySet<string>> {
+  const rows = await tx
+    .selectFrom('sluice.held')
+    .select('key')
+    .where('source', '=', source)
+    .where('resource', '=', resource)
+    .where('field', '=', field)
+    .where('key', '=', anyOf(keys))
+    .execute();
+  return new Set(rows.map(({ key }) => key));
+}
+
+/** These are held no longer. SQL: two array parameters. */
+export async function releaseHeld(tx: Db, { source, resource }: Place, ended: readonly HeldValue[]): Promise<void> {
+  if (ended.length === 0) return;
+  await sql`delete from sluice.held h
+    using unnest(cast(${ended.map(({ field }) => field)} as text[]), cast(${ended.map(({ key }) => key)} as text[])) as e(field, key)
+    where h.source = ${source} and h.resource = ${resource} and h.field = e.field and h.key = e.key`.execute(tx);
+}
+
+/** Nothing of these rows is held any more. */
+export async function releaseRows(tx: Db, { source, resource }: Place, keys: readonly string[]): Promise<void> {
+  await tx
+    .deleteFrom('sluice.held')
+    .where('source', '=', source)
+    .where('resource', '=', resource)
+    .where('key', '=', anyOf(keys))
+    .execute();
 }
 
 /** Values of the field that were lost with nobody accepting it. */
@@ -99,7 +128,7 @@ export async function readFieldLimit(
       and at > sluice.now() - make_interval(secs => ${DAY / 1000})) as lost`.execute(tx);
   const { held, lost } = rows[0] ?? { held: 0, lost: 0 };
   const least = lossLimitOf(0);
-  if (lost + Math.max(held, count) <= least) return { held, lost, limit: least };
+  if (lost + held + count <= least) return { held, lost, limit: least };
   const child = table.children.find(each => each.field === field);
   const stored = child
     ? sql`select count(distinct ${sql.id(child.parent)})::int as n from ${sql.id(table.schema, child.name)}`
@@ -108,33 +137,40 @@ export async function readFieldLimit(
   return { held, lost, limit: lossLimitOf((found.rows[0]?.n ?? 0) + lost) };
 }
 
-/** Empties what is held of these fields, as the source shows it; the earlier versions are kept where all are. SQL: tables known at run time. */
+/**
+ * Empties what is held of these fields, as the source shows it; the earlier versions are kept where all are. Names that the table lacks are
+ * passed over. SQL: tables known at run time.
+ */
 export async function emptyHeld(
   tx: Db,
   table: Table,
   { source, resource }: Place,
   { fields, runId }: { fields: readonly string[]; runId: string | null },
 ): Promise<void> {
+  const target = sql.id(table.schema, table.name);
   const key = sql.id(table.key.name);
+  // One moment, so that no earlier version ends before the next one begins.
+  const at = sql`cast(${new Date(await readNow(tx)).toISOString()} as timestamptz)`;
+  const held = (of: readonly string[]) => sql`select cast(key as ${sql.raw(table.key.type)}) as key from sluice.held
+    where source = ${source} and resource = ${resource} and field = any(cast(${of} as text[]))`;
+  if (table.history)
+    await sql`insert into ${sql.id(table.schema, 'row_history')} (resource, key, row, valid_from, valid_to, ended_by, run_id)
+      select ${resource}, t.${key}::text, ${wholeRow(table)}, t._synced_at, ${at}, 'changed', cast(${runId} as bigint)
+      from ${target} t where t.${key} in (${held(fields)})`.execute(tx);
   for (const field of fields) {
-    const held = sql`select cast(key as ${sql.raw(table.key.type)}) as key from sluice.held
-      where source = ${source} and resource = ${resource} and field = ${field}`;
-    if (table.history)
-      await sql`insert into ${sql.id(table.schema, 'row_history')} (resource, key, row, valid_from, valid_to, ended_by, run_id)
-        select ${resource}, t.${key}::text, ${wholeRow(table)}, t._synced_at, sluice.now(), 'changed', cast(${runId} as bigint)
-        from ${sql.id(table.schema, table.name)} t where t.${key} in (${held})`.execute(tx);
     const child = table.children.find(each => each.field === field);
     if (child)
-      await sql`delete from ${sql.id(table.schema, child.name)} where ${sql.id(child.parent)} in (${held})`.execute(tx);
+      await sql`delete from ${sql.id(table.schema, child.name)} where ${sql.id(child.parent)} in (${held([field])})`.execute(
+        tx,
+      );
+    else if (!table.columns.some(({ name }) => name === field)) continue;
     // The hash no longer tells what is stored: the next reading compares the row.
     const changed = [
       ...(child ? [] : [sql`${sql.id(field)} = null`]),
       ...(table.hashed ? [sql`_hash = null`] : []),
-      sql`_synced_at = sluice.now()`,
+      sql`_synced_at = ${at}`,
     ];
-    await sql`update ${sql.id(table.schema, table.name)} set ${sql.join(changed)} where ${key} in (${held})`.execute(
-      tx,
-    );
+    await sql`update ${target} set ${sql.join(changed)} where ${key} in (${held([field])})`.execute(tx);
   }
   await tx
     .deleteFrom('sluice.held')

@@ -3,6 +3,8 @@ import { badDays } from '../../../sandbox/faults/bad-days.ts';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { lossLimitOf } from '../../../src/engine/deletion/loss-limit.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
+import { emptyHeld, holdValues } from '../../../src/warehouse/rows/held-values.ts';
+import type { Table } from '../../../src/warehouse/rows/tables.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
@@ -120,6 +122,73 @@ test.each([
     expect(await ask(database, left)).toBe(0);
     const [again] = await serveOrders(engine, 'sync', { whole: true });
     expect(again).toMatchObject({ state: 'done' });
+    await engine.close();
+  });
+  await sandbox.close();
+});
+
+test('what is held stays so in small answers, after one that is older, and after one that shows other fields alone', async () => {
+  const sandbox = await openSandbox({ size: SIZE, rateLimit: 0 });
+  const ids = [...sandbox.rows('invoices')].map(({ id }) => id);
+  for (const id of ids) sandbox.update('invoices', id, { notes: null });
+  for (const id of ids.slice(100, 110)) sandbox.update('invoices', id, { notes: 'Paid in cash' });
+  await withDatabase(async database => {
+    const noted = () => ask<number>(database, "(select count(*)::int from warehouse.invoices where notes <> '')");
+    const held = () => ask<number>(database, '(select count(*)::int from sluice.held)');
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices'] });
+    await serveOrders(engine, 'sync', { whole: true });
+    for (const id of ids) sandbox.update('invoices', id, { notes: null });
+    await serveOrders(engine, 'sync', { whole: true });
+    expect([await held(), await noted()]).toEqual([10, 10]);
+    await engine.close();
+    const small = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices'], pageSize: 2 });
+    const [order] = await serveOrders(small, 'sync', { whole: true });
+    expect(order).toMatchObject({ state: 'failed' });
+    expect([await held(), await noted()]).toEqual([10, 10]);
+    await database.query("update warehouse.invoices set _read_at = sluice.now() + interval '1 hour'");
+    await serveOrders(small, 'sync', { whole: true });
+    expect([await held(), await noted()]).toEqual([10, 10]);
+    await small.close();
+  });
+  await sandbox.close();
+});
+
+test('a loss that a constraint of the warehouse refuses fails its order alone', async () => {
+  const sandbox = await openSandbox({ size: SIZE, rateLimit: 0 });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices', 'customers'] });
+    await serveOrders(engine, 'sync', { whole: true });
+    await database.query('alter table warehouse.invoices add check (amount is not null)');
+    sandbox.setBadDay({ kind: 'nulled', resource: 'invoices', field: 'amount' });
+    await serveOrders(engine, 'sync', { whole: true });
+    const orders = await serveOrders(engine, 'sync', { whole: true, acceptLosses: ['amount'] });
+    expect(orders.map(({ resource, state }) => `${resource} ${state}`).sort()).toEqual([
+      'customers done',
+      'invoices failed',
+    ]);
+    await engine.close();
+  });
+  await sandbox.close();
+});
+
+test('emptying what is held leaves no gap in the history, and one earlier version of each row', async () => {
+  const sandbox = await openSandbox({ size: SIZE, rateLimit: 0 });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices'] });
+    await serveOrders(engine, 'sync', { whole: true });
+    const table = { ...(engine.resources[0]?.table as Table), history: true };
+    const place = { source: 'main', resource: 'invoices' };
+    const keys = [...sandbox.rows('invoices')].map(({ id }) => String(id));
+    for (const field of ['amount', 'notes', 'no_column']) await holdValues(database.kysely, place, field, keys);
+    await database.transaction(tx =>
+      emptyHeld(tx, table, place, { fields: ['amount', 'notes', 'no_column'], runId: null }),
+    );
+    const { rows } = await database.query(
+      `select count(*)::int as versions, count(*) filter (where h.valid_to <> t._synced_at)::int as gaps, count(t.amount)::int as left
+       from warehouse.row_history h join warehouse.invoices t on t.id::text = h.key`,
+    );
+    expect(rows).toEqual([{ versions: keys.length, gaps: 0, left: 0 }]);
+    expect(await ask(database, '(select count(*)::int from sluice.held)')).toBe(0);
     await engine.close();
   });
   await sandbox.close();

@@ -14,6 +14,7 @@ import { failList, type Task, update } from '../../task/task.ts';
 import { MOST_TRIES } from '../../task/task-state.ts';
 import { rest } from '../agenda.ts';
 import type { Loop } from '../engine.ts';
+import { removeTask } from './open-tasks.ts';
 
 /**
  * Ends the run and the order of a task that has nothing left. With `slots`, an order that an outage ended stays open for the
@@ -22,7 +23,7 @@ import type { Loop } from '../engine.ts';
 export async function endTask(loop: Loop, task: Task, serves: { readonly slots: boolean }): Promise<void> {
   const { engine } = loop;
   const { kysely } = engine.database;
-  loop.tasks = loop.tasks.filter(each => each !== task);
+  removeTask(loop, task);
   const doubtful = failForDoubts(task);
   await lookAtHeld(kysely, task).catch((error: unknown) => failList(engine, task, error));
   const error = task.state.failure;

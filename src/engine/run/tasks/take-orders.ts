@@ -1,11 +1,12 @@
 import { SluiceError } from '../../../errors.ts';
+import type { Db } from '../../../warehouse/database/database.ts';
 import { type Order, openOrders, setOrderState } from '../../../warehouse/ledgers/orders.ts';
 import { endRun, startRun } from '../../../warehouse/ledgers/runs.ts';
 import { emptyHeld } from '../../../warehouse/rows/held-values.ts';
 import { placeOf } from '../../resource.ts';
-import { createTask, type Task } from '../../task/task.ts';
+import { createTask, failList, type Task } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
-import { addTask } from './add-task.ts';
+import { addTask, removeTask } from './open-tasks.ts';
 
 /** Creates tasks for open orders, and drops the tasks of paused and cancelled ones. */
 export async function takeOrders(loop: Loop, isServed: (order: Order) => boolean): Promise<void> {
@@ -42,10 +43,6 @@ async function takeOrder(loop: Loop, order: Order): Promise<void> {
   const { id: orderId, kind, createdAt: since, dateFrom: from, dateTo: to, whole } = order;
   const runId = await startRun(kysely, { source, resource: resource.name, kind, orderId, slotAt: null });
   await setOrderState(kysely, orderId, ['waiting'], 'running');
-  if (order.acceptLosses.length > 0)
-    await engine.database.transaction(tx =>
-      emptyHeld(tx, resource.table, placeOf(resource), { fields: order.acceptLosses, runId }),
-    );
   const lane = kind === 'sync' ? 'live' : kind;
   const deep = kind === 'verify';
   const reportOnly = deep && !order.repair;
@@ -53,12 +50,16 @@ async function takeOrder(loop: Loop, order: Order): Promise<void> {
   const given = { kind, resource, runId, orderId, since, lane, from, to, reportOnly, deep, full } as const;
   const { acceptLosses } = order;
   const accepted = Math.max(order.acceptDeletes - order.deleted, 0);
-  addTask(loop, createTask({ ...given, acceptLosses }, { readsAll: whole ? true : null, accepted }));
+  const task = createTask({ ...given, acceptLosses }, { readsAll: whole ? true : null, accepted });
+  addTask(loop, task);
+  if (acceptLosses.length === 0) return;
+  const empty = (tx: Db) => emptyHeld(tx, resource.table, placeOf(resource), { fields: acceptLosses, runId });
+  await engine.database.transaction(empty).catch((error: unknown) => failList(engine, task, error));
 }
 
 async function dropTask(loop: Loop, task: Task, reason: string): Promise<void> {
   task.abort.abort(new SluiceError('stopped', reason));
-  loop.tasks = loop.tasks.filter(each => each !== task);
+  removeTask(loop, task);
   await endRun(loop.engine.database.kysely, task.runId, { state: 'stopped', reason });
   loop.engine.onEvent?.({ kind: 'ended', task, state: 'paused' });
 }

@@ -3,7 +3,7 @@ import { lastSlotRuns, openSlots, takeSlot } from '../../../warehouse/ledgers/sl
 import { createTask, update } from '../../task/task.ts';
 import { agendaTask } from '../agenda.ts';
 import type { Loop } from '../engine.ts';
-import { addTask } from './add-task.ts';
+import { addTask } from './open-tasks.ts';
 
 type Slot = Awaited<ReturnType<typeof openSlots>>[number];
 
