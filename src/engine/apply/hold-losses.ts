@@ -3,7 +3,6 @@ import { SluiceError } from '../../errors.ts';
 import { acceptLosses } from '../../next-steps.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import {
-  type HeldValue,
   type HeldValues,
   heldAmong,
   holdValues,
@@ -31,30 +30,17 @@ export async function holdLosses(
   const place = placeOf(resource);
   const rows = steps.flatMap(step => step.rows);
   const held = new Map<string, ReadonlySet<string>>();
-  const ended: HeldValue[] = [];
   for (const loss of lossesOf(rows, losing)) {
-    const { field, keys } = loss;
-    if (resource.acceptedLosses.has(field)) {
-      ended.push(...keys.map(key => ({ field, key })));
-      continue;
-    }
-    // What is held stays so until the source shows it again, or somebody accepts the loss.
-    const known = resource.heldFields.has(field) ? await heldAmong(tx, place, field, keys) : new Set<string>();
-    const fresh = { ...loss, keys: keys.filter(key => !known.has(key)), held: known.size };
-    if (fresh.keys.length > 0 && (collapses(fresh) || (await isBeyond(tx, resource, fresh))))
-      await holdValues(tx, place, field, fresh.keys);
-    else {
-      if (fresh.keys.length > 0)
-        await noteLoss(tx, place, { field, rows: fresh.keys.length, runId: steps[0]?.task.runId ?? null });
-      if (known.size > 0) held.set(field, known);
-      continue;
-    }
-    held.set(field, new Set(keys));
+    const kept = await judge(tx, resource, loss, steps[0]?.task.runId ?? null);
+    if (kept.size > 0) held.set(loss.field, kept);
   }
-  for (const field of resource.heldFields)
-    for (const row of rows)
-      if (holdsField(row, field) && !refused.has(row.key) && !held.get(field)?.has(row.key))
-        ended.push({ field, key: row.key });
+  const isOver = (row: Row, field: string) =>
+    !refused.has(row.key) &&
+    !held.get(field)?.has(row.key) &&
+    (holdsField(row, field) || resource.acceptedLosses.has(field));
+  const ended = [...resource.heldFields].flatMap(field =>
+    rows.filter(row => isOver(row, field)).map(({ key }) => ({ field, key })),
+  );
   await releaseHeld(tx, place, ended);
   const fields = [...held.keys()].filter(field => !resource.heldFields.has(field));
   if (fields.length > 0)
@@ -64,8 +50,24 @@ export async function holdLosses(
   return rows.filter(({ key }) => losing.has(key)).map(row => keeping(row, held));
 }
 
-const isBeyond = async (tx: Db, resource: Resource, { field, keys }: Loss): Promise<boolean> =>
-  isBeyondLimit(keys.length, await readFieldLimit(tx, resource.table, placeOf(resource), field, keys.length));
+/** The rows that keep what is stored in the field. What is held stays so until the source shows it again, or somebody accepts the loss. */
+async function judge(tx: Db, resource: Resource, loss: Loss, runId: string | null): Promise<ReadonlySet<string>> {
+  const { field, keys } = loss;
+  const place = placeOf(resource);
+  if (resource.acceptedLosses.has(field)) return new Set();
+  const known = resource.heldFields.has(field) ? await heldAmong(tx, place, field, keys) : new Set<string>();
+  const fresh = keys.filter(key => !known.has(key));
+  if (fresh.length === 0) return known;
+  const isBeyond = async () =>
+    isBeyondLimit(fresh.length, await readFieldLimit(tx, resource.table, place, field, fresh.length));
+  // The limit may count the whole table, so it comes last.
+  if (collapses({ ...loss, keys: fresh, held: known.size }) || (await isBeyond())) {
+    await holdValues(tx, place, field, fresh);
+    return new Set(keys);
+  }
+  await noteLoss(tx, place, { field, rows: fresh.length, runId });
+  return known;
+}
 
 /** The row without what stays stored. Its hash must not be that of the record: once the source shows the values again, it is written. */
 function keeping(row: Row, held: ReadonlyMap<string, ReadonlySet<string>>): Row {
