@@ -60,16 +60,17 @@ async function sync(session: Session, names: string[], options: Options): Promis
   if (options.dryRun) return showDryRun(session, work, maxRequests);
   const losses = lossesToAccept(session, resources, acceptLosses);
   const requests = resources.map(resource => {
-    const acceptLosses = losses.flatMap(loss => (loss.resource === resource ? loss.field : []));
+    const accepted = losses.flatMap(loss => (loss.resource === resource ? loss.field : []));
     // What this sync did not read would be held the next time.
-    return { resource, kind: 'sync' as const, whole: whole || acceptLosses.length > 0, acceptDeletes, acceptLosses };
+    const request = { resource, kind: 'sync' as const, whole: whole || accepted.length > 0, acceptDeletes };
+    return { ...request, acceptLosses: accepted };
   });
   const read = await readSources(session, requests, { noWait: !options.wait, moved, maxRequests, announced: work });
   return showSummary(session, read);
 }
 
 /** The fields that `--accept-losses` names, as in `invoices.amount,invoices.items`. Kind `usage` for any that is not synced or unknown. */
-function lossesToAccept({ jobs }: Session, resources: readonly string[], given = ''): Place[] {
+function lossesToAccept({ jobs }: Session, resources: readonly string[], given = '') {
   const places = given === '' ? [] : given.split(',').map(place => place.trim());
   return places.map(place => {
     const [resource = '', field = '', ...more] = place.split('.');
@@ -82,11 +83,6 @@ function lossesToAccept({ jobs }: Session, resources: readonly string[], given =
         : `Expected: <list>.<field>, as in invoices.amount; lists: ${resources.join(', ')}.`,
     });
   });
-}
-
-interface Place {
-  readonly resource: string;
-  readonly field: string;
 }
 
 /** A confirmation given for one installation must not apply to others. */

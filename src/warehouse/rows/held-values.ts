@@ -17,16 +17,19 @@ export interface HeldValues {
 }
 
 /** What is held of a resource, by field. */
-export async function listHeld(db: Db, { source, resource }: Place): Promise<HeldValues[]> {
+export function listHeld(db: Db, { source, resource }: Place): Promise<HeldValues[]> {
   return db
     .selectFrom('sluice.held')
-    .select(({ fn }) => ['field', fn.countAll<number>().as('rows'), fn.min('since').as('since')])
+    .select(eb => [
+      'field',
+      eb.cast<number>(eb.fn.countAll(), 'integer').as('rows'),
+      eb.fn.min<string>('since').as('since'),
+    ])
     .where('source', '=', source)
     .where('resource', '=', resource)
     .groupBy('field')
     .orderBy('field')
-    .execute()
-    .then(rows => rows.map(row => ({ ...row, rows: Number(row.rows) })));
+    .execute();
 }
 
 /** The fields of a row that are held, and since when. */
@@ -89,14 +92,13 @@ export async function releaseHeld(tx: Db, { source, resource }: Place, ended: re
     where h.source = ${source} and h.resource = ${resource} and h.field = e.field and h.key = e.key`.execute(tx);
 }
 
+/** Ends all that is held of a resource, unless it is narrowed down. */
+const allHeld = (tx: Db, { source, resource }: Place) =>
+  tx.deleteFrom('sluice.held').where('source', '=', source).where('resource', '=', resource);
+
 /** Nothing of these rows is held any more. */
-export async function releaseRows(tx: Db, { source, resource }: Place, keys: readonly string[]): Promise<void> {
-  await tx
-    .deleteFrom('sluice.held')
-    .where('source', '=', source)
-    .where('resource', '=', resource)
-    .where('key', '=', anyOf(keys))
-    .execute();
+export async function releaseRows(tx: Db, place: Place, keys: readonly string[]): Promise<void> {
+  await allHeld(tx, place).where('key', '=', anyOf(keys)).execute();
 }
 
 /** Values of the field that were lost with nobody accepting it. */
@@ -144,9 +146,10 @@ export async function readFieldLimit(
 export async function emptyHeld(
   tx: Db,
   table: Table,
-  { source, resource }: Place,
+  place: Place,
   { fields, runId }: { fields: readonly string[]; runId: string | null },
 ): Promise<void> {
+  const { source, resource } = place;
   const target = sql.id(table.schema, table.name);
   const key = sql.id(table.key.name);
   // One moment, so that no earlier version ends before the next one begins.
@@ -172,10 +175,5 @@ export async function emptyHeld(
     ];
     await sql`update ${target} set ${sql.join(changed)} where ${key} in (${held([field])})`.execute(tx);
   }
-  await tx
-    .deleteFrom('sluice.held')
-    .where('source', '=', source)
-    .where('resource', '=', resource)
-    .where('field', '=', anyOf(fields))
-    .execute();
+  await allHeld(tx, place).where('field', '=', anyOf(fields)).execute();
 }
