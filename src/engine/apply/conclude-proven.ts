@@ -19,7 +19,6 @@ import type { End } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import type { Day } from '../slices/date-windows.ts';
 import { type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
-
 import type { Ended, Outcome } from './outcome.ts';
 import { settleEnd } from './settle-end.ts';
 import {
