@@ -10,6 +10,7 @@
  * - `database`: Postgres is unreachable, full or rejects the statement; the open transaction wrote nothing.
  * - `stale`: another process took over this cursor; this one wrote nothing and must stop.
  * - `fuse`: deleting these rows would exceed the loss limit; they stay until an operator accepts the deletion.
+ * - `rewrite`: more values of a field were replaced than people usually do in a day; they are stored, and somebody should look.
  * - `failed`: the run cannot succeed for another reason, which the message states.
  */
 export type ErrorKind =
@@ -24,6 +25,7 @@ export type ErrorKind =
   | 'database'
   | 'stale'
   | 'fuse'
+  | 'rewrite'
   | 'failed';
 
 /** `kind` says what the caller does, `message` where and why it failed, `next` the operator's next step. Never contains a secret. */

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { type Command, CommanderError } from 'commander';
 import { createProgram } from './cli/program.ts';
-import { checkNever, describeAddresses } from './cli/session/check-settings.ts';
+import { checkNever, checkRewriteLimits, describeAddresses } from './cli/session/check-settings.ts';
 import {
   type Cli,
   loadJobs,
@@ -51,6 +51,7 @@ const cli: Cli = {
       });
       terminal.hide(config.secrets);
       checkNever(config, jobs);
+      checkRewriteLimits(config, jobs);
       await checkSchedules(config);
       debugging ||= config.logLevel === 'debug' || config.logLevel === 'trace';
       const closing: (() => Promise<void>)[] = [];

@@ -16,6 +16,12 @@ export const acceptDeletes = (resource: string, rows: number, source: string): s
 export const acceptLosses = (resource: string, fields: readonly string[], source: string): string =>
   `sluice sync ${resource} --accept-losses ${fields.map(field => `${resource}.${field}`).join()}${sourceOption(source)}`;
 
+export const acceptRewrites = (resource: string, fields: readonly string[], source: string): string =>
+  `sluice accept ${fields.map(field => `${resource}.${field}`).join(' ')}${sourceOption(source)}`;
+
+export const undoRuns = (ids: readonly string[], source: string): string =>
+  `sluice undo ${ids.join(' ')}${sourceOption(source)}`;
+
 export const readAgain = (resource: string, source: string): string =>
   `${discard(resource, source)}, then sluice sync ${resource}${sourceOption(source)}`;
 

@@ -27,13 +27,14 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
   migrations: { ours: [], packages: ['kysely'] },
   leaves: { ours: [], packages: ['pino', 'pino-pretty'] },
   config: { ours: ['leaves'], packages: ['zod'] },
-  // The slices and the loss limit are pure leaves: what both the engine and the warehouse speak of. The history view is also made by a migration.
+  // The slices, the loss limit and what a rewrite is are pure leaves: what both the engine and the warehouse speak of. The history view is also made by a migration.
   warehouse: {
     ours: [
       'leaves',
       'src/engine/slices/slice.ts',
       'src/engine/slices/coverage-entry.ts',
       'src/engine/deletion/loss-limit.ts',
+      'src/engine/deletion/rewrite.ts',
       'migrations/create-history-view.ts',
     ],
     packages: ['kysely', 'pg', 'pg-cursor', 'pg-copy-streams'],

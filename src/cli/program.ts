@@ -16,6 +16,8 @@ const COMMANDS: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   status: async cli => (await import('./commands/status.ts')).statusCommand(cli),
   agenda: async cli => (await import('./commands/agenda.ts')).agendaCommand(cli),
   push: async cli => (await import('./commands/push.ts')).pushCommand(cli),
+  accept: async cli => (await import('./commands/accept.ts')).acceptCommand(cli),
+  undo: async cli => (await import('./commands/undo.ts')).undoCommand(cli),
   quarantine: async cli => (await import('./commands/quarantine.ts')).quarantineCommand(cli),
   why: async cli => (await import('./commands/why.ts')).whyCommand(cli),
   sql: async cli => (await import('./commands/sql.ts')).sqlCommand(cli),

@@ -33,7 +33,21 @@ const KINDS = {
     example: '"on"',
     value: oneOf('on', 'off').transform(text => text === 'on'),
   },
+  /** By column, the percent of its values that may be replaced within 24 hours before somebody is told. */
+  rewriteLimits: {
+    prefix: 'REWRITE_LIMIT',
+    field: 'rewrite_limits',
+    example: '"notes:100"',
+    value: checked('columns with a percentage from 1 to 100 each, as in notes:100,due_date:50', text =>
+      text.split(',').every(each => /^\s*\w+:(?:100|[1-9]\d?)\s*$/.test(each)),
+    ).transform(text => Object.fromEntries(text.split(',').map(limitOfColumn))),
+  },
 };
+
+function limitOfColumn(text: string): [column: string, share: number] {
+  const [column = '', percent] = text.trim().split(':');
+  return [column, Number(percent) / 100];
+}
 
 type Kind = keyof typeof KINDS;
 /** By resource. */
@@ -62,7 +76,10 @@ export function readResourceSettings(
   { names: all, textOf }: RawSettings,
   resources: readonly string[],
 ): Found & { readonly names: readonly string[] } {
-  const found: Found = { settings: { schedules: {}, weights: {}, targetMinutes: {}, history: {} }, problems: [] };
+  const found: Found = {
+    settings: { schedules: {}, weights: {}, targetMinutes: {}, history: {}, rewriteLimits: {} },
+    problems: [],
+  };
   const names: string[] = [];
   for (const name of all) {
     const [, prefix, rest = ''] = NAME.exec(name) ?? [];

@@ -38,7 +38,7 @@ const POSTGRES_URL = checked(
   text => URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol),
 );
 
-/** Every setting with a fixed name. SCHEDULE_*, WEIGHT_*, FRESHNESS_TARGET_MINUTES_* and HISTORY_* are named after resources: see resource-settings.ts. */
+/** Every setting with a fixed name. SCHEDULE_*, WEIGHT_*, FRESHNESS_TARGET_MINUTES_*, HISTORY_* and REWRITE_LIMIT_* are named after resources: see resource-settings.ts. */
 export const SCHEMA = z.object({
   ...SOURCE_SHAPE,
   SOURCE_API_KEY: API_KEY.optional(),

@@ -39,8 +39,13 @@ export interface Job {
   readonly control: ControlTotals | null;
   /** The field that tells when the source last changed the row; null: none does. */
   readonly updatedAt: string | null;
-  /** Keep earlier versions of changed rows in `row_history`, unless HISTORY_<NAME> says otherwise. Default: only deleted rows are kept. */
+  /** Keep all earlier versions of changed rows in `row_history`, unless HISTORY_<NAME> says otherwise. Default: for seven days. */
   readonly history: boolean;
+  /**
+   * By column or child field: the share of its values that may be replaced within 24 hours before somebody is told, unless REWRITE_LIMIT_<NAME>
+   * says otherwise. Default: a quarter.
+   */
+  readonly rewriteShares: Readonly<Record<string, number>>;
 }
 
 /** `table` holds one row per list item: (`parent`, `line` from 1, the item's fields, `_extra`). */
@@ -120,6 +125,7 @@ export function defineJob(
         | 'control'
         | 'updatedAt'
         | 'history'
+        | 'rewriteShares'
       >
     >,
 ): Job {
@@ -133,6 +139,7 @@ export function defineJob(
     updatedAt: null,
     events: {},
     history: false,
+    rewriteShares: {},
     ...declaration,
   };
 }

@@ -42,6 +42,8 @@ export interface Resource extends List {
   heldFields: ReadonlySet<string>;
   /** Those whose losses an open order accepts. */
   acceptedLosses: ReadonlySet<string>;
+  /** So many more rows may be updated before the values of any field have to be counted that were replaced within 24 hours. */
+  untoldUpdates: number;
   /** Rows that are missing, as far as known; null after every commit. */
   missing: readonly MissingRow[] | null;
   total: number | null | undefined;
@@ -76,6 +78,7 @@ export async function openResource(
     quarantined: true,
     heldFields: new Set(),
     acceptedLosses: new Set(),
+    untoldUpdates: 0,
     missing: null,
     total: undefined,
     countedWindows: [],
@@ -94,6 +97,7 @@ export async function refreshResource(database: Database, resource: Resource): P
   const traits = await readTraits(database.kysely, source);
   adopt(resource, profileOf(traits.filter(trait => trait.resource === name)));
   resource.missing = null;
+  resource.untoldUpdates = 0;
   resource.total = undefined;
   resource.shownLately = null;
   resource.leftOut = [];

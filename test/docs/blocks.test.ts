@@ -23,7 +23,7 @@ const BEFORE: Readonly<Record<string, string>> = {
   'docs/cookbook.md': SYNC,
   'docs/coverage.md': SYNC,
   'docs/deploy.md': 'mkdir -p etc/sluice',
-  'docs/history.md': SYNC,
+  'docs/history.md': DELETE_17,
   'docs/push.md': `${SYNC}
 printf 'account,email\\nNew,new@example.com\\n' > new.csv
 echo '{"first_name":"Mia","last_name":"Fair"}' > fair.ndjson`,

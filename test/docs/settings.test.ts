@@ -29,7 +29,13 @@ function inFolder<T>(sources: unknown, work: (directory: string) => T): T {
 test('docs/settings.md lists every setting with its default, and none that does not exist', () => {
   const { shown } = inFolder(undefined, directory => read(directory));
   const settings = rows.filter(({ name }) => /^[A-Z]/.test(name));
-  const perResource = ['SCHEDULE_<NAME>', 'WEIGHT_<NAME>', 'FRESHNESS_TARGET_MINUTES_<NAME>', 'HISTORY_<NAME>'];
+  const perResource = [
+    'SCHEDULE_<NAME>',
+    'WEIGHT_<NAME>',
+    'FRESHNESS_TARGET_MINUTES_<NAME>',
+    'HISTORY_<NAME>',
+    'REWRITE_LIMIT_<NAME>',
+  ];
   expect(settings.map(({ name }) => name).sort()).toEqual([...shown.map(({ name }) => name), ...perResource].sort());
   for (const { name, value } of shown) {
     const documented = settings.find(each => each.name === name)?.cells[0];

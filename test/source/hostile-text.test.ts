@@ -8,6 +8,7 @@ import { sampleFields } from '../../src/cli/commands/new.ts';
 import { json, ndjson, queryExpanded, queryTable } from '../../src/cli/output/query-formats.ts';
 import { PLAIN } from '../../src/cli/session/terminal.ts';
 import { HOUR } from '../../src/clock.ts';
+import { lookOf, quoted } from '../../src/engine/deletion/rewrite.ts';
 import { deletionMark } from '../../src/engine/profile/observe-address.ts';
 import { createSecretFilter } from '../../src/engine/records/drop-secrets.ts';
 import { createRecordParser } from '../../src/engine/records/parse-record.ts';
@@ -80,6 +81,11 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
   'engine/records/secret-names.ts': [isSecretName],
   'log.ts': [text => createLog({ level: 'info', secrets: ['secret'], destination: NOWHERE }).info(text)],
   'visible-text.ts': [visibleText, visibleLines, text => visibleJson(JSON.stringify(text))],
+  'engine/deletion/rewrite.ts': [
+    text => lookOf([{ key: '1', before: text, after: `${text}.` }]),
+    text => lookOf([{ key: '1', before: `${text}.`, after: text }]),
+    quoted,
+  ],
   'engine/storable-text.ts': [plainText, text => jsonText([text]), text => tried(() => rowText({ [text]: 1 }))],
   'engine/profile/observe-address.ts': [text => deletionMark({ [text]: 1 })],
   'push/parse-response.ts': [

@@ -71,7 +71,7 @@ test('as of any moment, the warehouse shows what it held then: 2,000 random chan
   });
 }, 120_000);
 
-test('without history, only deleted rows are kept, until they come back', async () => {
+test('without history, earlier versions are kept too, so that a run can be undone', async () => {
   await withDatabase(async database => {
     const table = await createParcels(database);
     const write = (at: number, name: string) =>
@@ -82,9 +82,15 @@ test('without history, only deleted rows are kept, until they come back', async 
     await write(2, 'second');
     await database.transaction(tx => deleteRows(tx, table, PARCELS, ['1'], { runId: null, accepted: 1 }));
     const kept = async () =>
-      (await database.query(`select row->>'name' as name, ended_by from warehouse.row_history`)).rows;
-    expect(await kept()).toEqual([{ name: 'second', ended_by: 'deleted' }]);
+      (await database.query(`select row->>'name' as name, ended_by from warehouse.row_history order by valid_to`)).rows;
+    expect(await kept()).toEqual([
+      { name: 'first', ended_by: 'changed' },
+      { name: 'second', ended_by: 'deleted' },
+    ]);
     await write(3, 'second');
-    expect(await kept()).toEqual([]);
+    expect(await kept()).toEqual([
+      { name: 'first', ended_by: 'changed' },
+      { name: 'second', ended_by: 'changed' },
+    ]);
   });
 });

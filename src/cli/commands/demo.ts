@@ -194,6 +194,7 @@ async function readSandbox(demo: Demo, kind: OrderKind): Promise<(OrderSummary &
     weights: {},
     targetMinutes: {},
     history: {},
+    rewriteLimits: {},
     currency: null,
     mostSweeps: MOST_SWEEPS,
   };

@@ -1,6 +1,6 @@
 import type { Config, SourceConfig } from '../../config/config.ts';
 import { groupBy } from '../../engine/group-by.ts';
-import type { Job } from '../../engine/job.ts';
+import { fieldsBesideKey, type Job } from '../../engine/job.ts';
 import { childShape } from '../../engine/records/parse-record.ts';
 import { plainName } from '../../engine/records/secret-names.ts';
 import { SluiceError } from '../../errors.ts';
@@ -23,6 +23,22 @@ export function checkNever({ sources }: Pick<Config, 'sources'>, jobs: ReadonlyM
       );
     }
   }
+}
+
+/** Throws the kind `configuration` if a limit of rewrites is set for a column that its list does not have. */
+export function checkRewriteLimits({ sources }: Pick<Config, 'sources'>, jobs: ReadonlyMap<string, Job>): void {
+  for (const { name: source, rewriteLimits } of sources)
+    for (const [list, limits] of Object.entries(rewriteLimits)) {
+      const job = jobs.get(list);
+      const known = job ? fieldsBesideKey(job) : [];
+      const unknown = Object.keys(limits).find(field => !known.includes(field));
+      if (unknown === undefined) continue;
+      throw new SluiceError(
+        'configuration',
+        `REWRITE_LIMIT_${list.toUpperCase()} (rewrite_limits in the sources file) of the source ${source} names "${unknown}", which ${list} does not have.`,
+        { next: `Expected: ${known.join(', ')}. Nothing was started.` },
+      );
+    }
 }
 
 function columnsOf(job: Job): ReadonlySet<string> {

@@ -22,9 +22,17 @@ export const schedulesOf = ({ schedules }: SourceConfig, jobs: ReadonlyMap<strin
       .filter(([, schedule]) => schedule !== 'off'),
   );
 
-/** The jobs, with history where the settings say so. */
-export const jobsOf = ({ history }: SourceConfig, jobs: ReadonlyMap<string, Job>): ReadonlyMap<string, Job> =>
-  new Map([...jobs].map(([name, job]) => [name, { ...job, history: history[name] ?? job.history }]));
+/** The jobs, with history and limits of rewrites as the settings say. */
+export const jobsOf = (
+  { history, rewriteLimits }: SourceConfig,
+  jobs: ReadonlyMap<string, Job>,
+): ReadonlyMap<string, Job> =>
+  new Map(
+    [...jobs].map(([name, job]) => {
+      const rewriteShares = { ...job.rewriteShares, ...rewriteLimits[name] };
+      return [name, { ...job, history: history[name] ?? job.history, rewriteShares }];
+    }),
+  );
 
 export const isOpen = (source: SourceConfig): source is OpenSource => source.settings !== null;
 

@@ -75,7 +75,10 @@ function publish({ resource, entries, counts, events, afterCommit }: Transaction
   resource.entries = entries;
   resource.cursor = cursor;
   resource.missing = null;
-  for (const [task, more] of counts) addCounts(task.counts, more);
+  for (const [task, more] of counts) {
+    addCounts(task.counts, more);
+    resource.untoldUpdates -= more.updated;
+  }
   for (const [task, event] of events) update(task, event);
   for (const effect of afterCommit) effect();
 }

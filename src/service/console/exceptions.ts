@@ -2,21 +2,24 @@ import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { stampMs } from '../../clock.ts';
 import { confirmationOf } from '../../engine/deletion/is-deleted.ts';
+import { quoted } from '../../engine/deletion/rewrite.ts';
 import { fieldsBesideKey } from '../../engine/job.ts';
 import { openResource, placeOf } from '../../engine/resource.ts';
 import { listHeld } from '../../warehouse/rows/held-values.ts';
 import { listMissing } from '../../warehouse/rows/missing-rows.ts';
 import { listQuarantine } from '../../warehouse/rows/quarantine.ts';
+import { openRewrites, settleRewrites } from '../../warehouse/rows/rewrites.ts';
 import { csrfField, formFields } from '../access/form-guard.ts';
 import { count, plural } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import { placeOrder } from '../orders/order-requests.ts';
+import { undoRuns } from '../orders/undo.ts';
 import { whyMissing } from '../record/read-story.ts';
 import { wakeUp } from '../schedule/wake-ups.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { wordsOfSlice } from '../status/slice-words.ts';
 import { type ConsoleParts, nowIn, sourceNamed, withoutSecrets } from './console-parts.ts';
-import { ago, card, documentOf, type Now } from './elements.ts';
+import { ago, card, documentOf, type Now, table } from './elements.ts';
 import { recordPath } from './record-page.ts';
 
 const MOST_EXCEPTIONS = 200;
@@ -40,6 +43,12 @@ const LISTS = {
     none: 'Nothing is held.',
     read: held,
   },
+  rewrites: {
+    title: 'Rewritten values',
+    what: 'More values of these columns were replaced within 24 hours than people usually do. They are stored. If the source is wrong, correct it first: the next reading brings what it shows then.',
+    none: 'No rewrite is open.',
+    read: rewritten,
+  },
 };
 
 export function exceptionRoutes(parts: ConsoleParts): Hono {
@@ -57,6 +66,24 @@ export function exceptionRoutes(parts: ConsoleParts): Hono {
     });
     await wakeUp(parts.database, source.name);
     return c.redirect(`/orders/${order.id}`, 303);
+  });
+  app.post('/rewrites/:source', async (c, next) => {
+    const source = sourceNamed(parts, c.req.param('source'));
+    const { id = '', action = '' } = await formFields(c);
+    if (source === undefined) return next();
+    const { kysely } = parts.database;
+    const open = await openRewrites(kysely, source.name, [...source.jobs.keys()]);
+    const rewrite = open.find(each => each.id === id);
+    // Somebody else settled it in the meantime.
+    if (rewrite === undefined) return c.redirect(`/rewrites/${encodeURIComponent(source.name)}`, 303);
+    const { resource, field, runIds } = rewrite;
+    if (action === 'accept') {
+      await settleRewrites(kysely, { source: source.name, resource }, [field], 'accepted');
+      return c.redirect(`/rewrites/${encodeURIComponent(source.name)}`, 303);
+    }
+    if (action !== 'undo') return next();
+    const [undone] = await undoRuns(parts.database, source, runIds, { dryRun: false });
+    return c.redirect(`/runs/${undone?.undoRun ?? rewrite.runId}`, 303);
   });
   for (const [path, { title, what, none, read }] of Object.entries(LISTS))
     app.get(`/${path}/:source`, async (c, next) => {
@@ -113,4 +140,32 @@ async function held(parts: ConsoleParts, { name: source, jobs }: ServedSource, n
 <form method="post" action="/held/${encodeURIComponent(source)}" class="after">${csrfField(c)}${hidden}<button>Accept the loss</button></form></li>`);
     }
   return items;
+}
+
+/** Each with three examples, and the two words that settle it. */
+async function rewritten(
+  parts: ConsoleParts,
+  { name: source, jobs }: ServedSource,
+  now: Now,
+  c: Context,
+): Promise<Html[]> {
+  const open = await openRewrites(parts.database.kysely, source, [...jobs.keys()]);
+  return open.map(rewrite => {
+    const { id, resource, field, rows, stored, looks, at, runIds, examples } = withoutSecrets(parts, rewrite);
+    const button = (action: string, text: string) =>
+      html`<form method="post" action="/rewrites/${encodeURIComponent(source)}">${csrfField(c)}<input type="hidden" name="id" value="${id}"><input type="hidden" name="action" value="${action}"><button>${text}</button></form>`;
+    return html`<li><div class="head"><h3>${resource}.${field}</h3><span class="soft">told ${ago(stampMs(at), now)}</span></div>
+<p>Replaced in ${count(rows)} of ${plural(stored, 'row')}.${looks === null ? '' : ` It looks like ${looks}.`}</p>
+${table({
+  caption: `Examples of ${resource}.${field}`,
+  head: ['row', 'before', 'now'],
+  right: [],
+  rows: examples.map(({ key, before, after }) => [
+    html`<a href="${recordPath(parts, source, resource, key)}">${key}</a>`,
+    quoted(before),
+    quoted(after),
+  ]),
+})}
+<div class="row after">${button('accept', 'Accept')}${button('undo', `Undo ${runIds.length === 1 ? `run ${runIds[0]}` : plural(runIds.length, 'run')}`)}</div></li>`;
+  });
 }

@@ -1,5 +1,7 @@
 import { withAnySignal } from '../../any-signal.ts';
 import { type Clock, MINUTE, SECOND, stampMs } from '../../clock.ts';
+import { rewritten } from '../../engine/apply/announce-rewrites.ts';
+import { groupBy } from '../../engine/group-by.ts';
 import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database, Db } from '../../warehouse/database/database.ts';
@@ -16,6 +18,7 @@ import {
   openIncidents,
   type Trouble,
 } from '../../warehouse/ledgers/incidents.ts';
+import { openRewrites } from '../../warehouse/rows/rewrites.ts';
 import { sharedRun } from '../shared-run.ts';
 import { INCIDENT_TITLES } from '../status/condition.ts';
 import type { ServedSource } from '../status/served-source.ts';
@@ -168,7 +171,13 @@ async function findTroubles(
   const troubles = new Map<string, Trouble>();
   /** Resources whose failed sync explains why their data is stale; null for the whole source. */
   const explained = new Set<string | null>();
+  for (const [resource, rewrites] of groupBy(await openRewrites(db, source, resources), each => each.resource)) {
+    const { message, next } = rewritten(resource, source, rewrites);
+    troubles.set(`rewrite ${resource}`, { kind: 'rewrite', resource, message, next: next ?? null });
+  }
   for (const run of failed) {
+    // It lasts until somebody settles it.
+    if (run.failure === 'rewrite') continue;
     const trouble = troubleOfRun(run, open);
     if (!trouble) continue;
     const name = `${trouble.kind} ${trouble.resource}`;

@@ -127,6 +127,8 @@ function incidentText(source: string, { resource, kind, openedAt }: Incident, at
       return `${subject}: not read as scheduled${lasting}`;
     case 'fuse':
       return `${subject}: more would be lost than a day allows`;
+    case 'rewrite':
+      return `${subject}: many values were replaced${lasting}`;
     case 'failed':
       return `${subject}: the last run failed`;
   }
@@ -192,6 +194,7 @@ export function proofText<T>(
 export const INCIDENT_TITLES: Readonly<Record<Incident['kind'], string>> = {
   failed: 'run failed',
   fuse: 'loss limit reached',
+  rewrite: 'many values replaced',
   unauthorized: 'API key rejected',
   unavailable: 'source unavailable',
   outdated: 'data is stale',

@@ -7,6 +7,7 @@ const FORGOTTEN = [
   'sluice.missing',
   'sluice.held',
   'sluice.losses',
+  'sluice.rewrites',
   'sluice.traits',
   'sluice.quarantine',
   'sluice.whole_keys',

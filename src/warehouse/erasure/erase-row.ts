@@ -43,6 +43,9 @@ async function detachReadings(tx: Db, { source, resource }: Place, key: string, 
     readings = case when position(${named} in readings::text) > 0 then '{}' else readings end where ${here}`.execute(
     tx,
   );
+  await sql`update sluice.rewrites set examples = (
+      select coalesce(jsonb_agg(e), '[]') from jsonb_array_elements(examples) e where e->>'key' <> ${key})
+    where ${here} and examples @> cast(${JSON.stringify([{ key }])} as jsonb)`.execute(tx);
   await sql`update sluice.orders set report = null where ${here} and position(${named} in report::text) > 0`.execute(
     tx,
   );

@@ -11,9 +11,10 @@ import { covering, notOffered } from './coverage.ts';
  *   others are read.
  * - `fuse`, `failed`: a run of the resource stopped at the loss limit, or failed; `failed` for the whole source when it is
  *   another installation than before.
+ * - `rewrite`: more values of a field were replaced than people usually do, and nobody has settled that.
  * - `outdated`: the last successful sync is too long ago.
  */
-export type IncidentKind = 'failed' | 'fuse' | 'unauthorized' | 'unavailable' | 'outdated';
+export type IncidentKind = 'failed' | 'fuse' | 'rewrite' | 'unauthorized' | 'unavailable' | 'outdated';
 
 /** Something that is wrong now. */
 export interface Trouble {

@@ -11,7 +11,7 @@ export interface Retention {
   readonly slots: number;
   /** Quarantined records, since they were stored in the end or since a reading last showed them. */
   readonly quarantine: number;
-  /** Rows that were deleted, and earlier versions of rows. */
+  /** Rows that were deleted, and earlier versions of rows where all are kept. */
   readonly history: number | null;
   /** The content of pushed lines; their hashes stay, so that no line is sent twice. */
   readonly pushes: number | null;
@@ -19,8 +19,11 @@ export interface Retention {
 
 export const RETENTION: Retention = { requests: 7, runs: 90, slots: 90, quarantine: 30, history: null, pushes: null };
 
-/** The tables whose deleted rows `row_history` of their schema holds. */
-type HistoryOf = readonly { readonly schema: string; readonly name: string }[];
+/** The tables whose deleted rows and earlier versions `row_history` of their schema holds. */
+type HistoryOf = readonly { readonly schema: string; readonly name: string; readonly history: boolean }[];
+
+/** How many days earlier versions are kept in any case, so that what a run replaced can be restored. */
+export const UNDO_DAYS = 7;
 
 /** Forgets what is older than anyone asks for: finished requests, runs, orders and slots, quarantine, history and pushed lines. */
 export async function forgetOldWork(
@@ -60,7 +63,7 @@ export async function forgetOldWork(
   // The loss limit looks back one day.
   await db.deleteFrom('sluice.losses').where('source', '=', source).where('at', '<', daysAgo(2)).execute();
   await forgetOldRecords(db, source, kept.quarantine);
-  if (kept.history !== null) await forgetOldHistory(db, tables, kept.history);
+  await forgetOldHistory(db, tables, kept.history);
   if (kept.pushes !== null) await emptyOldLines(db, source, kept.pushes);
 }
 
@@ -96,11 +99,12 @@ async function forgetOldRecords(db: Db, source: string, days: number): Promise<v
 }
 
 /** SQL: tables known at run time. */
-async function forgetOldHistory(db: Db, tables: HistoryOf, days: number): Promise<void> {
-  for (const { schema, name } of tables)
-    await sql`delete from ${sql.id(schema, 'row_history')} where resource = ${name} and valid_to < ${daysAgo(days)}`.execute(
-      db,
-    );
+async function forgetOldHistory(db: Db, tables: HistoryOf, days: number | null): Promise<void> {
+  for (const { schema, name, history } of tables) {
+    const old = sql`delete from ${sql.id(schema, 'row_history')} where resource = ${name}`;
+    if (days !== null) await sql`${old} and valid_to < ${daysAgo(days)}`.execute(db);
+    if (!history) await sql`${old} and ended_by = 'changed' and valid_to < ${daysAgo(UNDO_DAYS)}`.execute(db);
+  }
 }
 
 /**

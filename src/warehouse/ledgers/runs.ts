@@ -3,6 +3,7 @@ import { anyOf } from '../database/arrays.ts';
 import type { SluiceTables } from '../database/bookkeeping-tables.ts';
 import type { Db } from '../database/database.ts';
 import { fromNow, NOW } from '../database/now.ts';
+import type { Place } from './sources.ts';
 
 /** What one attempt at an order or slot did. */
 export interface Counts {
@@ -76,6 +77,17 @@ export async function startRun(
       returning id)
     select id from kept union all select id from made`.execute(db);
   return (rows[0] as { id: string }).id;
+}
+
+/** Records that runs were undone; returns the id of the run that did it. */
+export async function recordUndo(
+  db: Db,
+  place: Place,
+  did: { readonly updated: number; readonly revived: number; readonly reason: string },
+): Promise<string> {
+  const run = { ...place, ...did, kind: 'undo', state: 'done', started_at: NOW, ended_at: NOW } as const;
+  const { id } = await db.insertInto('sluice.runs').values(run).returning('id').executeTakeFirstOrThrow();
+  return id;
 }
 
 /** What was done for a run, and for its order. */

@@ -22,6 +22,7 @@ export function clampToClock(database: Database, source: string, tables: readonl
     await clamp(tx, sql`sluice.missing`, ['since', 'lacked_at'], ofSource);
     await clamp(tx, sql`sluice.held`, ['since'], ofSource);
     await clamp(tx, sql`sluice.losses`, ['at'], ofSource);
+    await clamp(tx, sql`sluice.rewrites`, ['since', 'at', 'ended_at'], ofSource);
     await clamp(tx, sql`sluice.quarantine`, ['first_seen', 'last_seen'], ofSource);
     await clamp(tx, sql`sluice.row_windows`, ['seen_at'], ofSource);
     await clamp(tx, sql`sluice.cursors`, ['committed_at'], ofSource);

@@ -140,8 +140,8 @@ export async function readFieldLimit(
 }
 
 /**
- * Empties what is held of these fields, as the source shows it; the earlier versions are kept where all are. Names that the table lacks are
- * passed over. SQL: tables known at run time.
+ * Empties what is held of these fields, as the source shows it, and keeps the earlier versions. Names that the table lacks are passed over.
+ * SQL: tables known at run time.
  */
 export async function emptyHeld(
   tx: Db,
@@ -156,10 +156,9 @@ export async function emptyHeld(
   const at = sql`cast(${new Date(await readNow(tx)).toISOString()} as timestamptz)`;
   const held = (of: readonly string[]) => sql`select cast(key as ${sql.raw(table.key.type)}) as key from sluice.held
     where source = ${source} and resource = ${resource} and field = any(cast(${of} as text[]))`;
-  if (table.history)
-    await sql`insert into ${sql.id(table.schema, 'row_history')} (resource, key, row, valid_from, valid_to, ended_by, run_id)
-      select ${resource}, t.${key}::text, ${wholeRow(table)}, t._synced_at, ${at}, 'changed', cast(${runId} as bigint)
-      from ${target} t where t.${key} in (${held(fields)})`.execute(tx);
+  await sql`insert into ${sql.id(table.schema, 'row_history')} (resource, key, row, valid_from, valid_to, ended_by, run_id)
+    select ${resource}, t.${key}::text, ${wholeRow(table)}, t._synced_at, ${at}, 'changed', cast(${runId} as bigint)
+    from ${target} t where t.${key} in (${held(fields)})`.execute(tx);
   for (const field of fields) {
     const child = table.children.find(each => each.field === field);
     if (child)

@@ -1,15 +1,17 @@
 import { type RawBuilder, sql } from 'kysely';
 import { arrayOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
-import type { Table } from './tables.ts';
+import type { ChildTable, Table } from './tables.ts';
+
+/** The child rows of `t` in their order, as JSON without their parent. */
+export const childRows = (table: Table, child: ChildTable): RawBuilder<unknown> =>
+  sql`(select coalesce(jsonb_agg(to_jsonb(c) - ${child.parent}::text order by c.line), '[]')
+    from ${sql.id(table.schema, child.name)} c where c.${sql.id(child.parent)} = t.${sql.id(table.key.name)})`;
 
 /** A stored row as `row_history` keeps it: all columns of `t` as JSON, with its child rows in a list by their field. */
 export function wholeRow(table: Table): RawBuilder<unknown> {
-  const children = table.children.map(
-    child => sql`${child.field}::text, (select coalesce(jsonb_agg(to_jsonb(c) - ${child.parent}::text order by c.line), '[]')
-      from ${sql.id(table.schema, child.name)} c where c.${sql.id(child.parent)} = t.${sql.id(table.key.name)})`,
-  );
-  return sql`(to_jsonb(t) - '_hash') || jsonb_build_object(${sql.join(children)})`;
+  const children = table.children.map(child => sql`${child.field}::text, ${childRows(table, child)}`);
+  return sql`to_jsonb(t) || jsonb_build_object(${sql.join(children)})`;
 }
 
 /** Keeps rows that are about to be deleted, with their children; returns the keys of those that are stored. */
@@ -27,12 +29,11 @@ export async function copyToHistory(
   return rows.map(row => row.key);
 }
 
-/** Columns that say when a row was stored and read, not what it is. */
-const MOMENTS = sql`'{_synced_at,_read_at}'::text[]`;
+/** Columns that say when a row was stored and read, and of which record; not what it is. */
+const OURS = sql`'{_synced_at,_read_at,_hash}'::text[]`;
 
 /**
- * Forgets that rows were deleted which are back as they were, with their child rows; where all versions are kept, the deleted one becomes an
- * earlier version. Returns their keys. A row that differs may be another record to which the source has issued the id again: what is known
+ * For rows that are back as they were, with their child rows, the deleted one becomes an earlier version. Returns their keys. A row that differs may be another record to which the source has issued the id again: what is known
  * of the deleted one stays, as does everything before the latest version.
  */
 export async function reviveRows(
@@ -44,10 +45,10 @@ export async function reviveRows(
   const history = sql.id(table.schema, 'row_history');
   const key = sql.id(table.key.name);
   const { rows } = await sql<{ key: string }>`
-    with back as (select t.${key}::text as key, (${wholeRow(table)}) - ${MOMENTS} as row
+    with back as (select t.${key}::text as key, (${wholeRow(table)}) - ${OURS} as row
       from unnest(${arrayOf(table.key.type, returned)}) as k(key) join ${sql.id(table.schema, table.name)} t on t.${key} = k.key)
-    ${table.history ? sql`update ${history} h set ended_by = 'changed' from back b` : sql`delete from ${history} h using back b`}
-    where h.resource = ${resource} and h.key = b.key and h.ended_by = 'deleted' and h.row - ${MOMENTS} = b.row
+    update ${history} h set ended_by = 'changed' from back b
+    where h.resource = ${resource} and h.key = b.key and h.ended_by = 'deleted' and h.row - ${OURS} = b.row
       and not exists (select from ${history} l where l.resource = h.resource and l.key = h.key and l.valid_to > h.valid_to)
     returning h.key`.execute(tx);
   return rows.map(row => row.key);

@@ -227,11 +227,6 @@ async function writeBatch(
     ? sql`c.known and c.differs and not exists (select from lost l where l.${key} = c.${key})`
     : sql`c.known and c.differs`;
   const losing = spares ? sql`(select json_agg(json_build_array(${key}::text, fields)) from lost)` : sql`null`;
-  const keepOld = table.history
-    ? sql`, kept as (insert into ${history} (resource, key, row, valid_from, valid_to, ended_by, run_id)
-        select ${context.resource}, t.${key}::text, ${wholeRow(table)}, t._synced_at, n.now, 'changed', ${context.runId}::bigint
-        from compared c join ${target} t on t.${key} = c.${key}, moment n where ${isWritten} and c.known_read_at <= c._read_at)`
-    : sql``;
 
   const { rows } = await sql<{
     all: boolean;
@@ -248,7 +243,11 @@ async function writeBatch(
       select i.*, t.${key} is not null as known, t._read_at as known_read_at,
         not ${isFlagged('_only_if_new')} and not ${isOlder} and (${isFlagged('_altered')} or (${of('t', compared)}) is distinct from (${of('i', compared)})) as differs
       from input i left join lateral (select * from ${target} s where s.${key} = i.${key} offset 0) t on true
-    ) ${lost} ${keepOld}, updated as (
+    ) ${lost}, kept as (
+      insert into ${history} (resource, key, row, valid_from, valid_to, ended_by, run_id)
+      select ${context.resource}, t.${key}::text, ${wholeRow(table)}, t._synced_at, n.now, 'changed', ${context.runId}::bigint
+      from compared c join ${target} t on t.${key} = c.${key}, moment n where ${isWritten} and c.known_read_at <= c._read_at
+    ), updated as (
       update ${target} t set ${sql.join([...content, '_read_at'].map(name => sql`${sql.id(name)} = c.${sql.id(name)}`))}, _synced_at = n.now
       from compared c, moment n where ${isWritten} and t._read_at <= c._read_at and t.${key} = c.${key}
       returning t.${key}

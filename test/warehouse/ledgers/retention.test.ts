@@ -100,6 +100,26 @@ test('however rarely a resource is synced, its last outcome and its last success
   });
 });
 
+test('earlier versions are kept for seven days where not all are, so that a run can be undone', async () => {
+  await withDatabase(async database => {
+    await database.query(`
+      insert into warehouse.row_history (resource, key, row, valid_from, valid_to, ended_by)
+      select resource, ended_by || ' ' || days, '{}', now() - interval '99 days', now() - days * interval '1 day', ended_by
+      from unnest(array['customers', 'invoices']) resource, unnest(array['changed', 'deleted']) ended_by, unnest(array[6, 8]) days`);
+    await forgetOldWork(database.kysely, 'main', RETENTION, [
+      { schema: 'warehouse', name: 'customers', history: false },
+      { schema: 'warehouse', name: 'invoices', history: true },
+    ]);
+    const { rows } = await database.query(
+      `select resource, array_agg(key order by key) as keys from warehouse.row_history group by resource order by resource`,
+    );
+    expect(rows).toEqual([
+      { resource: 'customers', keys: ['changed 6', 'deleted 6', 'deleted 8'] },
+      { resource: 'invoices', keys: ['changed 6', 'changed 8', 'deleted 6', 'deleted 8'] },
+    ]);
+  });
+});
+
 test('history and the content of pushed lines are kept for ever, unless a setting says for how long', async () => {
   await withDatabase(async database => {
     const { kysely } = database;
@@ -118,7 +138,7 @@ test('history and the content of pushed lines are kept for ever, unless a settin
       insert into sluice.push_items (source, resource, hash, ordinal, push_id, line, body, message, state, sent_at)
       select source, 'customers', file, 1, id, 1, '{"email":"ann@example.com"}', 'ann@example.com is taken', 'refused',
         now() - case file when 'long' then interval '1 day' else interval '39 days' end from sluice.pushes`);
-    const tables = [{ schema: 'warehouse', name: 'customers' }];
+    const tables = [{ schema: 'warehouse', name: 'customers', history: true }];
     const left = async () => ({
       history: (await database.query<{ key: string }>('select key from warehouse.row_history order by key')).rows,
       lines: (

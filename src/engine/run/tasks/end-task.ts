@@ -5,6 +5,7 @@ import { setOrderState } from '../../../warehouse/ledgers/orders.ts';
 import { endRun, failEndedRun } from '../../../warehouse/ledgers/runs.ts';
 import { countUnread } from '../../agenda/affordable.ts';
 import { wants } from '../../agenda/choice.ts';
+import { announceRewrites } from '../../apply/announce-rewrites.ts';
 import { lookAtHeld } from '../../apply/settle-missing.ts';
 import { partition } from '../../coverage/list.ts';
 import { placeOf } from '../../resource.ts';
@@ -25,7 +26,11 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
   const { kysely } = engine.database;
   removeTask(loop, task);
   const doubtful = failForDoubts(task);
-  await lookAtHeld(kysely, task).catch((error: unknown) => failList(engine, task, error));
+  const lookAt = async () => {
+    await lookAtHeld(kysely, task);
+    await announceRewrites(kysely, task);
+  };
+  await lookAt().catch((error: unknown) => failList(engine, task, error));
   const error = task.state.failure;
   const unread = error ? null : leftUnread(task);
   const state = error ? 'failed' : unread === null ? 'done' : 'stopped';

@@ -1,0 +1,101 @@
+import { partition } from '../../engine/coverage/list.ts';
+import type { Job } from '../../engine/job.ts';
+import { openResource, placeOf, type Resource } from '../../engine/resource.ts';
+import { wholeTime } from '../../engine/slices/date-windows.ts';
+import { sliceText } from '../../engine/slices/slice.ts';
+import { SluiceError } from '../../errors.ts';
+import type { Database, Db } from '../../warehouse/database/database.ts';
+import { UNDO_DAYS } from '../../warehouse/ledgers/retention.ts';
+import { recordUndo } from '../../warehouse/ledgers/runs.ts';
+import { readRun } from '../../warehouse/reports/run-history.ts';
+import { openRewrites, settleRewrites } from '../../warehouse/rows/rewrites.ts';
+import { keepWindows } from '../../warehouse/rows/row-windows.ts';
+import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
+import { gatherUndone, makeDue, restoreUndone, type Undone } from '../../warehouse/rows/undo-runs.ts';
+import { wakeUp } from '../schedule/wake-ups.ts';
+
+/** What undoing runs did to a list, or would do. */
+export interface UndoneList extends Omit<Undone, 'keysDeleted'> {
+  readonly resource: string;
+  /** The run that undoes; null for a dry run, and where there was nothing to restore. */
+  readonly undoRun: string | null;
+  /** Slices that are to be read again. */
+  readonly due: number;
+}
+
+interface UndoSource {
+  readonly name: string;
+  readonly schema: string;
+  readonly jobs: ReadonlyMap<string, Job>;
+}
+
+/**
+ * Restores what the runs replaced or deleted, in one transaction and without a request. What has changed since stays as it is. Kind `usage` for a
+ * run that the source does not have, `failed` where nothing of them is kept.
+ */
+export async function undoRuns(
+  database: Database,
+  source: UndoSource,
+  ids: readonly string[],
+  { dryRun }: { dryRun: boolean },
+): Promise<UndoneList[]> {
+  const resources: Resource[] = [];
+  for (const [name, job] of await listsOf(database.kysely, source, ids))
+    resources.push(await openResource(database, { source: source.name, name, job, schema: source.schema }));
+  const undone = await database.transaction(async tx => {
+    const lists: UndoneList[] = [];
+    for (const resource of resources) lists.push(await undoList(tx, resource, ids, dryRun));
+    return lists;
+  });
+  if (undone.every(({ replaced, deleted, changedSince }) => replaced + deleted + changedSince === 0))
+    throw new SluiceError('failed', `Nothing is kept that ${runsText(ids)} replaced or deleted.`, {
+      next: `What a run replaces is kept for ${UNDO_DAYS} days, and longer where HISTORY_<NAME> is on.`,
+    });
+  if (!dryRun) await wakeUp(database, source.name);
+  return undone;
+}
+
+export const runsText = (ids: readonly string[]): string =>
+  ids.length === 1 ? `run ${ids[0]}` : `runs ${ids.slice(0, -1).join(', ')} and ${ids.at(-1)}`;
+
+/** The lists that the runs read. */
+async function listsOf(db: Db, { name, jobs }: UndoSource, ids: readonly string[]): Promise<Map<string, Job>> {
+  const lists = new Map<string, Job>();
+  for (const id of ids) {
+    const run = await readRun(db, id);
+    const job = run?.source === name ? jobs.get(run.resource) : undefined;
+    if (run === null || job === undefined)
+      throw new SluiceError('usage', `${name} has no run ${id} of a list that is read here.`, {
+        next: 'The runs of a list: sluice sql "select id, resource, kind, started_at, updated, deleted from sluice.runs order by id desc limit 20"',
+      });
+    lists.set(run.resource, job);
+  }
+  return lists;
+}
+
+async function undoList(tx: Db, resource: Resource, ids: readonly string[], dryRun: boolean): Promise<UndoneList> {
+  const { name, table, strategy, dates } = resource;
+  const place = placeOf(resource);
+  const { keysDeleted, ...undone } = await gatherUndone(tx, table, name, ids);
+  const { replaced, deleted } = undone;
+  if (dryRun || replaced + deleted === 0) return { resource: name, ...undone, undoRun: null, due: 0 };
+  const reason = `Undid ${runsText(ids)}.`;
+  const undoRun = await recordUndo(tx, place, { updated: replaced, revived: deleted, reason });
+  await restoreUndone(tx, table, place, undoRun);
+  // Rows of a list that hides their dates are found by the window that showed them.
+  if (strategy.membership === 'window') await keepWindows(tx, place, keysDeleted, wholeTime, new Date(0).toISOString());
+  const slices = partition(resource).map(({ slice }) => ({
+    slice: sliceText(slice),
+    holds: strategy.membership === 'window' ? null : sliceCondition(slice, table, dates?.field),
+  }));
+  const due = await makeDue(tx, table, place, slices, `${runsText(ids)} was undone`);
+  const open = await openRewrites(tx, resource.source, [name]);
+  const settled = open.filter(({ runIds }) => runIds.some(id => ids.includes(id)));
+  await settleRewrites(
+    tx,
+    place,
+    settled.map(({ field }) => field),
+    'undone',
+  );
+  return { resource: name, ...undone, undoRun, due };
+}

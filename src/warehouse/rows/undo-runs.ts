@@ -1,0 +1,132 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../database/database.ts';
+import { NOW } from '../database/now.ts';
+import type { Place } from '../ledgers/sources.ts';
+import { wholeRow } from './row-history.ts';
+import type { ChildTable, Table } from './tables.ts';
+
+/** What an undo restores. */
+export interface Undone {
+  /** Rows that hold again what the runs replaced. */
+  readonly replaced: number;
+  /** Rows that the runs had deleted. */
+  readonly deleted: number;
+  /** Rows that another run, or somebody, has changed since. They stay as they are. */
+  readonly changedSince: number;
+  /** A few of their keys. */
+  readonly keys: readonly string[];
+  /** The keys of those that the runs had deleted. */
+  readonly keysDeleted: readonly string[];
+}
+
+const MOST_KEYS = 5;
+const UNDONE = sql.id('pg_temp', 'undone');
+
+/**
+ * Gathers, in a temporary table of this transaction, the rows that these runs replaced or deleted, each as it was before the first of them.
+ * SQL: tables known at run time.
+ */
+export async function gatherUndone(tx: Db, table: Table, resource: string, runIds: readonly string[]): Promise<Undone> {
+  const history = sql`${sql.id(table.schema, 'row_history')} h where h.resource = ${resource} and h.run_id = any(cast(${runIds} as bigint[]))`;
+  const target = sql.id(table.schema, table.name);
+  // Who writes to the table waits until the end, and nothing waits for this in turn.
+  await sql`lock table ${target} in share row exclusive mode`.execute(tx);
+  await sql`drop table if exists pg_temp.undone`.execute(tx);
+  await sql`create temporary table undone on commit drop as
+    with first as (select distinct on (h.key) h.key, h.ctid as at from ${history} order by h.key, h.valid_to, h.valid_from, h.ctid),
+    last as (select distinct on (h.key) h.key, h.valid_to, h.ended_by from ${history} order by h.key, h.valid_to desc, h.valid_from desc, h.ctid desc)
+    select cast(l.key as ${sql.raw(table.key.type)}) as key, v.row, l.valid_to as until,
+      case when t.${sql.id(table.key.name)} is null and l.ended_by = 'deleted' then 'deleted'
+        when t._synced_at <= l.valid_to then 'replaced' else 'since' end as what, n.at
+    from (select sluice.now() as at offset 0) n cross join first f join last l using (key) join ${sql.id(table.schema, 'row_history')} v on v.ctid = f.at
+    left join ${target} t on t.${sql.id(table.key.name)} = cast(l.key as ${sql.raw(table.key.type)})`.execute(tx);
+  await sql`create index on ${UNDONE} (key)`.execute(tx);
+  await sql`analyze ${UNDONE}`.execute(tx);
+  const { rows } = await sql<Undone>`
+    select (count(*) filter (where what = 'replaced'))::int as replaced, (count(*) filter (where what = 'deleted'))::int as deleted,
+      (count(*) filter (where what = 'since'))::int as "changedSince",
+      coalesce((array_agg(key::text order by key) filter (where what = 'since'))[1:${sql.lit(MOST_KEYS)}], '{}') as keys,
+      coalesce(array_agg(key::text) filter (where what = 'deleted'), '{}') as "keysDeleted"
+    from ${UNDONE}`.execute(tx);
+  return rows[0] as Undone;
+}
+
+/**
+ * Restores what was gathered. What stood there until now becomes an earlier version, so that the undo can be undone. Answers that are under
+ * way are older than this and change nothing. SQL: tables known at run time.
+ */
+export async function restoreUndone(tx: Db, table: Table, { resource }: Place, undoId: string): Promise<void> {
+  const target = sql.id(table.schema, table.name);
+  const history = sql.id(table.schema, 'row_history');
+  const key = sql.id(table.key.name);
+  // One moment for all, so that this run seems to be the last that changed them.
+  const now = sql.ref('u.at');
+  const content = [...table.columns.map(({ name }) => name), '_extra', ...(table.hashed ? ['_hash'] : [])];
+  const others = content.filter(name => name !== table.key.name);
+  const of = (alias: string, names: readonly string[]) => sql.join(names.map(name => sql.ref(`${alias}.${name}`)));
+  const named = (names: readonly string[]) => sql.join(names.map(name => sql.id(name)));
+  await sql`insert into ${history} (resource, key, row, valid_from, valid_to, ended_by, run_id)
+    select ${resource}, t.${key}::text, ${wholeRow(table)}, t._synced_at, ${now}, 'changed', cast(${undoId} as bigint)
+    from ${UNDONE} u join ${target} t on t.${key} = u.key where u.what = 'replaced'`.execute(tx);
+  // A column that the version lacks keeps its value: it was added later.
+  await sql`update ${target} t set (${named([...others, '_synced_at', '_read_at'])}) = (
+      select ${of('r', others)}, ${now}, ${now} from jsonb_populate_record(t, u.row) r)
+    from ${UNDONE} u where u.what = 'replaced' and t.${key} = u.key`.execute(tx);
+  await sql`insert into ${target} (${named([table.key.name, ...others, '_synced_at', '_read_at'])})
+    select ${of('r', [table.key.name, ...others])}, ${now}, ${now}
+    from ${UNDONE} u cross join lateral jsonb_populate_record(null::${target}, u.row) r where u.what = 'deleted'`.execute(
+    tx,
+  );
+  await sql`update ${history} h set ended_by = 'changed' from ${UNDONE} u
+    where u.what = 'deleted' and h.resource = ${resource} and h.key = u.key::text and h.valid_to = u.until and h.ended_by = 'deleted'`.execute(
+    tx,
+  );
+  for (const child of table.children) await restoreChildren(tx, table, child);
+}
+
+async function restoreChildren(tx: Db, table: Table, child: ChildTable): Promise<void> {
+  const target = sql.id(table.schema, child.name);
+  const parent = sql.id(child.parent);
+  const names = ['line', ...child.columns.map(({ name }) => name), '_extra'];
+  await sql`delete from ${target} c using ${UNDONE} u where u.what = 'replaced' and c.${parent} = u.key`.execute(tx);
+  await sql`insert into ${target} (${parent}, ${sql.join(names.map(name => sql.id(name)))})
+    select u.key, ${sql.join(names.map(name => sql.ref(`r.${name}`)))}
+    from ${UNDONE} u cross join lateral jsonb_populate_recordset(null::${target}, u.row->${child.field}::text) r
+    where u.what <> 'since'`.execute(tx);
+}
+
+/**
+ * Makes the slices due that hold restored rows, and takes the cursor over, so that no answer under way writes. `slices`: by their text, and
+ * which rows `t` each holds; null for all.
+ */
+export async function makeDue(
+  tx: Db,
+  table: Table,
+  { source, resource }: Place,
+  slices: readonly { readonly slice: string; readonly holds: RawBuilder<boolean> | null }[],
+  dueReason: string,
+): Promise<number> {
+  const restored = (holds: RawBuilder<boolean> | null) => sql<boolean>`exists (select from ${UNDONE} u
+    join ${sql.id(table.schema, table.name)} t on t.${sql.id(table.key.name)} = u.key
+    where u.what <> 'since'${holds === null ? sql`` : sql` and ${holds}`})`;
+  let due = 0;
+  for (const { slice, holds } of slices) {
+    const { numUpdatedRows } = await tx
+      .updateTable('sluice.coverage')
+      .set({ due_since: NOW, due_reason: dueReason })
+      .where('source', '=', source)
+      .where('resource', '=', resource)
+      .where('slice', '=', slice)
+      .where('proven_at', 'is not', null)
+      .where(restored(holds))
+      .executeTakeFirst();
+    due += Number(numUpdatedRows);
+  }
+  await tx
+    .updateTable('sluice.cursors')
+    .set({ version: sql<string>`version + 1` })
+    .where('source', '=', source)
+    .where('resource', '=', resource)
+    .execute();
+  return due;
+}

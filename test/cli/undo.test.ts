@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { run, useBuild, withInstallation } from './run-command.ts';
+
+useBuild();
+
+test('a rewrite is told wherever Sluice reports, until it is accepted or undone', async () => {
+  await withInstallation({}, async ({ sandbox, sluice }) => {
+    const ask = async (query: string) => (await sluice('sql', '--json', query)).json()[0];
+    expect((await sluice('sync', 'invoices')).code).toBe(0);
+    const { amounts } = await ask('select sum(amount)::text as amounts from invoices');
+    const rows = [...sandbox.rows('invoices')];
+    for (const { id, amount } of rows) sandbox.update('invoices', id, { amount: `${Number(amount) * 100}` });
+
+    const second = await sluice('sync', 'invoices');
+    expect(second.code).toBe(1);
+    const told = second.stderr.replaceAll(/\s+/g, ' ');
+    expect(told).toContain(`invoices.amount was replaced in ${rows.length} of ${rows.length} rows.`);
+    expect(told).toContain('They look like 100 times the value.');
+    const run = /sluice undo (\d+)/.exec(told)?.[1] ?? '';
+
+    const wrong = await sluice('accept', 'invoices.notes');
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      expect.stringMatching(/No rewrite of invoices\.notes is open\.\s+Open: invoices\.amount\./),
+    ]);
+    const noRun = await sluice('undo', 'all');
+    expect([noRun.code, noRun.stderr]).toEqual([2, expect.stringContaining('"all" is not the number of a run.')]);
+
+    const dry = await sluice('undo', run, '--dry-run');
+    expect([dry.code, dry.stdout]).toEqual([
+      0,
+      expect.stringContaining(`invoices: ${rows.length} replaced rows and 0 deleted rows would be restored`),
+    ]);
+    const undone = await sluice('undo', run, '--json');
+    expect(undone.json()).toMatchObject({
+      runs: [run],
+      lists: [{ resource: 'invoices', replaced: rows.length, changedSince: 0 }],
+    });
+    expect(await ask('select sum(amount)::text as amounts from invoices')).toEqual({ amounts });
+
+    // The source is still wrong: what it shows is stored again, and told again.
+    expect((await sluice('sync', 'invoices', '--full')).code).toBe(1);
+    const accepted = await sluice('accept', 'invoices.amount');
+    expect([accepted.code, accepted.stdout]).toEqual([0, expect.stringContaining('Accepted: invoices.amount.')]);
+    const none = await sluice('accept', 'invoices.amount');
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('Nothing waits to be accepted.')]);
+    expect((await sluice('sync', 'invoices', '--full')).code).toBe(0);
+  });
+});
+
+test('a limit of rewrites for a column lets people replace it, and a column that is not there is refused', async () => {
+  await withInstallation({}, async ({ sandbox, env }) => {
+    const limited = (limit: string, ...args: string[]) => run(args, { env: { ...env, REWRITE_LIMIT_INVOICES: limit } });
+    expect((await limited('amount:100', 'sync', 'invoices')).code).toBe(0);
+    for (const { id } of [...sandbox.rows('invoices')]) sandbox.update('invoices', id, { amount: '1.00' });
+    expect((await limited('amount:100', 'sync', 'invoices')).code).toBe(0);
+    const unknown = await limited('amonut:100', 'status');
+    expect([unknown.code, unknown.stderr]).toEqual([
+      2,
+      expect.stringMatching(/REWRITE_LIMIT_INVOICES .* names "amonut".*Expected: .*amount/s),
+    ]);
+    const malformed = await limited('amount', 'status');
+    expect([malformed.code, malformed.stderr]).toEqual([
+      2,
+      expect.stringContaining('REWRITE_LIMIT_INVOICES is "amount"; expected columns with a percentage'),
+    ]);
+  });
+});

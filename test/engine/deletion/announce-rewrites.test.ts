@@ -1,0 +1,185 @@
+import { expect, test } from 'vitest';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
+import { undoRuns } from '../../../src/service/orders/undo.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { openRewrites, settleRewrites } from '../../../src/warehouse/rows/rewrites.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+
+const SIZE = { customers: 60, invoices: 200, transactions: 20 };
+
+type Work = (parts: {
+  readonly sandbox: Sandbox;
+  readonly database: Database;
+  readonly engine: Awaited<ReturnType<typeof openEngine>>;
+  readonly sync: () => Promise<{ state: string; reason: string | null }>;
+}) => Promise<void>;
+
+async function withSource(work: Work): Promise<void> {
+  const sandbox = await openSandbox({ size: SIZE, rateLimit: 0 });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices'] });
+    const sync = async () => {
+      const [order] = await serveOrders(engine, 'sync', { whole: true });
+      return { state: order?.state ?? '', reason: order?.reason ?? null };
+    };
+    await sync();
+    await work({ sandbox, database, engine, sync });
+    await engine.close();
+  });
+  await sandbox.close();
+}
+
+/** Gives so many invoices other values. */
+function edit(sandbox: Sandbox, times: number, change: (row: Record<string, unknown>, index: number) => object): void {
+  for (const [index, row] of [...sandbox.rows('invoices')].slice(0, times).entries())
+    sandbox.update('invoices', row.id as number, change(row as Record<string, unknown>, index) as never);
+}
+
+const open = async (database: Database) =>
+  (await openRewrites(database.kysely, 'main', ['invoices'])).map(({ field, rows, looks }) => ({ field, rows, looks }));
+
+test('amounts in cents are announced once, in the run that brought them, with what they look like', async () => {
+  await withSource(async ({ sandbox, database, sync }) => {
+    edit(sandbox, 120, ({ amount }) => ({ amount: `${(Number(amount) * 100).toFixed(2)}` }));
+    const { state, reason } = await sync();
+    expect(state).toBe('failed');
+    expect(reason).toMatch(
+      /Within 24 hours, invoices\.amount was replaced in 120 of 200 rows\. They look like 100 times the value\. Examples: ".*" became ".*"/,
+    );
+    expect(reason).toMatch(/sluice accept invoices\.amount.* sluice undo \d+/);
+    expect(await open(database)).toEqual([{ field: 'amount', rows: 120, looks: '100 times the value' }]);
+    // What the source shows is stored: nobody is kept from what is right.
+    expect(await differences(database, sandbox, 8, ['invoices'])).toEqual([]);
+    expect(await sync()).toMatchObject({ state: 'done' });
+  });
+});
+
+test('a rewrite ends by itself once the source shows the values again', async () => {
+  await withSource(async ({ sandbox, database, sync }) => {
+    const before = [...sandbox.rows('invoices')].map(({ id, status }) => ({ id, status }));
+    edit(sandbox, 150, () => ({ status: 'Void' }));
+    expect((await sync()).reason).toContain('one value for all: "Void"');
+    for (const { id, status } of before) sandbox.update('invoices', id as number, { status } as never);
+    expect(await sync()).toMatchObject({ state: 'done' });
+    expect(await open(database)).toEqual([]);
+  });
+});
+
+test('up to a quarter is what people do, and the same value replaced again counts once', async () => {
+  await withSource(async ({ sandbox, database, sync }) => {
+    for (let turn = 0; turn < 4; turn++) {
+      edit(sandbox, 50, (_, index) => ({ notes: `Called ${turn} ${index}` }));
+      expect(await sync()).toMatchObject({ state: 'done' });
+    }
+    expect(await open(database)).toEqual([]);
+  });
+});
+
+test('lines of invoices count as one value, and fields that are new or emptied do not', async () => {
+  await withSource(async ({ sandbox, database, sync }) => {
+    edit(sandbox, 90, ({ items }) => ({
+      items: (items as { amount: string }[]).map(item => ({ ...item, amount: '1.00' })),
+    }));
+    expect((await sync()).state).toBe('failed');
+    expect(await open(database)).toMatchObject([{ field: 'items', rows: 90 }]);
+  });
+});
+
+test('what somebody accepted is counted anew, and is not told again', async () => {
+  await withSource(async ({ sandbox, database, sync }) => {
+    edit(sandbox, 80, (_, index) => ({ status: `Stage ${index % 7}` }));
+    expect((await sync()).state).toBe('failed');
+    await settleRewrites(database.kysely, { source: 'main', resource: 'invoices' }, ['status'], 'accepted');
+    edit(sandbox, 40, (_, index) => ({ status: `Step ${index % 7}` }));
+    expect(await sync()).toMatchObject({ state: 'done' });
+    edit(sandbox, 90, (_, index) => ({ status: `Round ${index % 7}` }));
+    expect((await sync()).state).toBe('failed');
+    expect(await open(database)).toMatchObject([{ field: 'status', rows: 90 }]);
+  });
+});
+
+test('a run is undone without a request, and the undo too; what has changed since stays', async () => {
+  await withSource(async ({ sandbox, database, engine, sync }) => {
+    const stored = async () =>
+      (await database.query('select id, amount, status, _extra, _hash from warehouse.invoices order by id')).rows;
+    const lines = async () =>
+      (await database.query('select * from warehouse.invoice_items order by invoice_id, line')).rows;
+    const before = { rows: await stored(), lines: await lines() };
+    const rows = [...sandbox.rows('invoices')];
+    const original = rows.map(({ id, amount, items }) => ({ id, amount, items }));
+    edit(sandbox, 100, ({ items }) => ({ amount: '0.00', items: (items as unknown[]).slice(0, 1) }));
+    await sync();
+    const bad = { rows: await stored(), lines: await lines() };
+    const [rewrite] = await openRewrites(database.kysely, 'main', ['invoices']);
+    const source = {
+      name: 'main',
+      schema: 'warehouse',
+      jobs: new Map(engine.resources.map(({ name, job }) => [name, job])),
+    };
+    const requests = sandbox.stats.total;
+
+    const dry = await undoRuns(database, source, rewrite?.runIds ?? [], { dryRun: true });
+    expect(dry).toMatchObject([
+      { resource: 'invoices', replaced: 100, deleted: 0, changedSince: 0, undoRun: null, due: 0 },
+    ]);
+    expect(await stored()).toEqual(bad.rows);
+    const [undone] = await undoRuns(database, source, rewrite?.runIds ?? [], { dryRun: false });
+    expect(undone).toMatchObject({ replaced: 100, changedSince: 0 });
+    expect(undone?.due).toBeGreaterThan(0);
+    expect({ rows: await stored(), lines: await lines() }).toEqual(before);
+    expect(sandbox.stats.total).toBe(requests);
+    expect(await open(database)).toEqual([]);
+
+    await undoRuns(database, source, [undone?.undoRun ?? ''], { dryRun: false });
+    expect({ rows: await stored(), lines: await lines() }).toEqual(bad);
+    // The source is sound again, but for one row that somebody edits.
+    for (const { id, ...values } of original) sandbox.update('invoices', id as number, values as never);
+    sandbox.update('invoices', rows[3]?.id as number, { amount: '77.00' } as never);
+    await sync();
+    const [late] = await undoRuns(database, source, rewrite?.runIds ?? [], { dryRun: true });
+    expect(late).toMatchObject({ replaced: 0, changedSince: 100 });
+    expect(await differences(database, sandbox, 8, ['invoices'])).toEqual([]);
+  });
+});
+
+test('deleted rows come back with an undo, and what the source shows decides in the end', async () => {
+  await withSource(async ({ sandbox, database, engine, sync }) => {
+    const gone = [...sandbox.rows('invoices')].slice(0, 12).map(({ id }) => id as number);
+    const count = async () =>
+      (await database.query<{ n: number }>('select count(*)::int as n from warehouse.invoices')).rows[0]?.n;
+    for (const id of gone) sandbox.remove('invoices', id);
+    for (let turn = 0; turn < 4 && (await count()) !== 188; turn++) await sync();
+    expect(await count()).toBe(188);
+    const { rows } = await database.query<{ id: string }>(
+      "select distinct run_id::text as id from warehouse.row_history where ended_by = 'deleted'",
+    );
+    const source = {
+      name: 'main',
+      schema: 'warehouse',
+      jobs: new Map(engine.resources.map(({ name, job }) => [name, job])),
+    };
+    const ids = rows.map(({ id }) => id);
+    const [undone] = await undoRuns(database, source, ids, { dryRun: false });
+    expect(undone).toMatchObject({ deleted: 12, changedSince: 0 });
+    expect(await count()).toBe(200);
+    for (let turn = 0; turn < 4 && (await count()) !== 188; turn++) await sync();
+    expect(await differences(database, sandbox, 8, ['invoices'])).toEqual([]);
+  });
+});
+
+test('an undo of what nobody knows says so', async () => {
+  await withSource(async ({ database, engine }) => {
+    const source = {
+      name: 'main',
+      schema: 'warehouse',
+      jobs: new Map(engine.resources.map(({ name, job }) => [name, job])),
+    };
+    await expect(undoRuns(database, source, ['999999'], { dryRun: true })).rejects.toThrow('main has no run 999999');
+    const { rows } = await database.query<{ id: string }>('select min(id)::text as id from sluice.runs');
+    await expect(undoRuns(database, source, [rows[0]?.id ?? ''], { dryRun: false })).rejects.toThrow(
+      `Nothing is kept that run ${rows[0]?.id} replaced or deleted.`,
+    );
+  });
+});
