@@ -1,8 +1,7 @@
 // Measures how fast Sluice fills an empty warehouse and reads it again, without a request limit, compared with `copy` of the
 // same rows and with one `insert .. on conflict` per row. Linux only.
-//   npm run build && npx tsx bench/load.ts [--records 450000] [--pages 1000,100] [--runs 3] [--sample 10000] [--history] [--json]
-// Each figure is the median of `--runs`, each with an empty Postgres. `--sample` is how many records are inserted row by row. `--history` keeps
-// every earlier version of a row, which costs something where rows change.
+//   npm run build && npx tsx bench/load.ts [--records 450000] [--pages 1000,100] [--runs 3] [--sample 10000] [--json]
+// Each figure is the median of `--runs`, each with an empty Postgres. `--sample` is how many records are inserted row by row.
 import { parseArgs } from 'node:util';
 import { type LoadFigures, measureLoad } from './load/measure-load.ts';
 import { medians } from './support/median.ts';
@@ -15,7 +14,6 @@ const { values: given } = parseArgs({
     pages: { type: 'string', default: '1000,100' },
     runs: { type: 'string', default: '3' },
     sample: { type: 'string', default: '10000' },
-    history: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 });
@@ -43,9 +41,7 @@ const measured: { page: string; medians: LoadFigures; runs: LoadFigures[] }[] = 
 for (const page of given.pages.split(',').map(pageSize)) {
   const runs: LoadFigures[] = [];
   for (let run = 1; run <= Number(given.runs); run++) {
-    runs.push(
-      await measureLoad({ records: Number(given.records), page, sample: Number(given.sample), history: given.history }),
-    );
+    runs.push(await measureLoad({ records: Number(given.records), page, sample: Number(given.sample) }));
     progress(`${page} rows a page, run ${run}: ${figure(runs.at(-1)?.loadPerSecond ?? 0)} records/s`);
   }
   measured.push({ page, medians: medians(runs), runs });

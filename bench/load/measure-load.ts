@@ -30,21 +30,19 @@ export interface LoadFigures {
 }
 
 const CHANGED_OF = 100;
-const HISTORY = { HISTORY_CUSTOMERS: 'on', HISTORY_INVOICES: 'on', HISTORY_TRANSACTIONS: 'on' };
 
 /** One run: an empty warehouse, the first load, and what it is compared with. */
 export async function measureLoad(options: {
   records: number;
   page: '100' | '1000';
   sample: number;
-  history: boolean;
 }): Promise<LoadFigures> {
-  const { page, history } = options;
+  const { page } = options;
   const source = await openSource({ size: countsOf(options.records), page });
   try {
     const postgres = await openPostgres();
     try {
-      return await measure(postgres, source, { page: Number(page), sample: options.sample, history });
+      return await measure(postgres, source, { page: Number(page), sample: options.sample });
     } finally {
       await postgres.close();
     }
@@ -56,10 +54,10 @@ export async function measureLoad(options: {
 async function measure(
   postgres: Postgres,
   source: Source,
-  { page, sample, history }: { page: number; sample: number; history: boolean },
+  { page, sample }: { page: number; sample: number },
 ): Promise<LoadFigures> {
   const { database } = postgres;
-  const environment = environmentOf(source, postgres.url, history ? HISTORY : {});
+  const environment = environmentOf(source, postgres.url);
   await runSluice(['migrate'], environment);
   const load = await sync([], environment, postgres);
   const records = total(load.run, 'new');

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { DAY } from '../../src/clock.ts';
 import { runLoop } from '../../src/engine/run/loop.ts';
+import { recordIncidents } from '../../src/service/incidents/incident-monitor.ts';
 import { readOrders } from '../../src/warehouse/ledgers/orders.ts';
 import { serveOrders } from '../support/source.ts';
 import { withConsole } from './with-console.ts';
@@ -98,6 +100,38 @@ test('values that the source shows empty are held, and the loss is accepted with
       await expectText(page, /Nothing is held/);
       const { rows } = await database.query('select count(amount)::int as left from warehouse.invoices');
       expect(rows).toEqual([{ left: 0 }]);
+    });
+  });
+});
+
+test('values that were replaced are compared, and undone or accepted with one button', async () => {
+  await withConsole(async ({ url, database, engine, sandbox }) => {
+    const amounts = async () =>
+      (await database.query('select sum(amount)::text as amounts from warehouse.invoices')).rows;
+    const before = await amounts();
+    for (const { id, amount } of [...sandbox.rows('invoices')])
+      sandbox.update('invoices', id, { amount: `${Number(amount) * 100}` });
+    await serveOrders(engine, 'sync', { whole: true });
+    await recordIncidents({ database, freshnessLimitMs: DAY, hide: (text: string) => text } as never, {
+      name: 'main',
+      scheduled: ['invoices'],
+    });
+    await withPage(async page => {
+      await page.goto(url);
+      await lookAt(page.url(), 'rewritten-overview');
+      await page.getByRole('link', { name: 'Compare, accept or undo' }).first().click();
+      await page.getByRole('heading', { name: 'Rewritten values' }).waitFor();
+      await expectText(page, /invoices\.amount.*100 times the value/s);
+      await lookAt(page.url(), 'rewrites');
+      await page.getByRole('button', { name: /^Undo run/ }).click();
+      await page.waitForURL(/\/runs\/\d+$/);
+      await expectText(page, /Undid run/);
+      await lookAt(page.url(), 'undone');
+      expect(await amounts()).toEqual(before);
+      await serveOrders(engine, 'sync', { whole: true });
+      await page.goto(`${url}/rewrites/main`);
+      await page.getByRole('button', { name: 'Accept' }).click();
+      await page.getByText('No rewrite is open.').waitFor();
     });
   });
 });

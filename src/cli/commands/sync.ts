@@ -54,17 +54,17 @@ async function sync(session: Session, names: string[], options: Options): Promis
   const { acceptLosses } = options;
   if (acceptLosses !== undefined) requireOneSource(session, names, `--accept-losses ${acceptLosses}`);
   if (moved) requireOneSource(session, names, '--moved');
-  const { full: whole = false, maxRequests = null } = options;
+  const { full = false, maxRequests = null } = options;
   const resources = selectResources(session.jobs, names);
-  const work = { kind: 'sync', resources, whole } as const;
-  if (options.dryRun) return showDryRun(session, work, maxRequests);
   const losses = lossesToAccept(session, resources, acceptLosses);
   const requests = resources.map(resource => {
     const accepted = losses.flatMap(loss => (loss.resource === resource ? loss.field : []));
     // What this sync did not read would be held the next time.
-    const request = { resource, kind: 'sync' as const, whole: whole || accepted.length > 0, acceptDeletes };
-    return { ...request, acceptLosses: accepted };
+    const whole = full || accepted.length > 0;
+    return { resource, kind: 'sync' as const, whole, acceptDeletes, acceptLosses: accepted };
   });
+  const work = { kind: 'sync', resources, whole: requests.every(({ whole }) => whole) } as const;
+  if (options.dryRun) return showDryRun(session, work, maxRequests);
   const read = await readSources(session, requests, { noWait: !options.wait, moved, maxRequests, announced: work });
   return showSummary(session, read);
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { createOrder } from '../../../src/warehouse/ledgers/orders.ts';
 import { holdValues } from '../../../src/warehouse/rows/held-values.ts';
+import { noteRewrite, openRewrites } from '../../../src/warehouse/rows/rewrites.ts';
 import { withDatabase } from '../../support/database.ts';
 import { ask, withService } from '../with-service.ts';
 
@@ -72,6 +73,31 @@ test('what is held is shown, and accepted with one button', async () => {
       expect((await send(url, '/held/main', { ...fields, csrf }, { cookie })).status).toBe(303);
       const { rows } = await database.query('select kind, accept_losses as fields from sluice.orders');
       expect(rows).toEqual([{ kind: 'sync', fields: ['amount'] }]);
+    });
+  });
+});
+
+test('a rewrite is compared, and settled only from the page that shows it', async () => {
+  await withDatabase(async database => {
+    const place = { source: 'main', resource: 'invoices' };
+    const { kysely } = database;
+    const examples = [{ key: '7', before: '12.50', after: '<b>1250</b>' }];
+    const rewrite = { field: 'amount', rows: 60, stored: 90, looks: '100 times the value', examples, runIds: ['3'] };
+    await noteRewrite(kysely, place, { ...rewrite, since: '2026-01-01' }, { runId: '3' });
+    await withService(database, {}, async ({ url }) => {
+      const page = await ask(`${url}/rewrites/main`, {});
+      expect(page.text).toContain('Replaced in 60 of 90 rows. It looks like 100 times the value.');
+      expect(page.text).toContain('&quot;&lt;b&gt;1250&lt;/b&gt;&quot;');
+      const cookie = String(page.headers['set-cookie'] ?? '').split(';')[0] as string;
+      const csrf = /name="csrf" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+      const id = /name="id" value="(\d+)"/.exec(page.text)?.[1] ?? '';
+      const settle = (fields: Record<string, string>) => send(url, '/rewrites/main', fields, { cookie });
+      expect((await settle({ id, action: 'accept' })).status).toBe(403);
+      expect((await settle({ id, action: 'drop', csrf })).status).toBe(404);
+      expect(await openRewrites(kysely, 'main', ['invoices'])).toHaveLength(1);
+      expect((await settle({ id, action: 'accept', csrf })).status).toBe(303);
+      expect(await openRewrites(kysely, 'main', ['invoices'])).toEqual([]);
+      expect((await settle({ id, action: 'undo', csrf })).status).toBe(303);
     });
   });
 });
