@@ -1,0 +1,109 @@
+import type { BadDay } from '../../../sandbox/faults/bad-days.ts';
+import { DAY } from '../../../src/clock.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import type { World } from './world.ts';
+
+/** The tables of lines: whose field they are, and the column of the document. */
+const LINES = [
+  ['invoice_items', 'invoices', 'invoice_id'],
+  ['quote_items', 'quotes', 'quote_key'],
+] as const;
+
+/** A quarter and at least 20 must be announced. A run counts what is stored as it reads, which may be more than before or after the action. */
+const MUST_ANNOUNCE = { share: 0.3, rows: 20 };
+
+const OWN_COLUMNS = `'{_key,_hash,_synced_at,_read_at}'::text[]`;
+const isFilled = (value: string) => `${value} not in ('null', '""')`;
+
+/** Records every value, and every line of a document, that another one replaces, as it happens. What is checked here starts with it. */
+export async function recordReplacements(database: Database, resources: readonly string[]): Promise<void> {
+  // Until a migration creates it.
+  await database.query(`create table if not exists sluice.rewrites (source text not null, resource text not null,
+    field text not null, run_id bigint, at timestamptz not null, rows bigint not null, stored bigint not null, looks text,
+    examples jsonb not null default '[]', ended_at timestamptz, ended_by text)`);
+  await database.query(`create table public.replaced (
+    id bigint generated always as identity, resource text, field text, key text, at timestamptz)`);
+  await database.query(`create function public.record_replaced() returns trigger language plpgsql as $$ begin
+    insert into public.replaced (resource, field, key, at)
+    select tg_table_name, n.key, coalesce(to_jsonb(new)->>'_key', to_jsonb(new)->>'id', to_jsonb(new)->>'period'), sluice.now()
+    from jsonb_each(to_jsonb(new) - ${OWN_COLUMNS}) n join jsonb_each(to_jsonb(old)) o using (key)
+    where n.value <> o.value and ${isFilled('n.value')} and ${isFilled('o.value')}; return null; end $$`);
+  for (const resource of resources)
+    await database.query(`create trigger record_replaced after update on warehouse.${resource}
+      for each row execute function public.record_replaced()`);
+
+  // Lines are replaced by deleting those of a document and inserting others in the same transaction.
+  await database.query('create table public.taken (tx xid8, of text, parent text, line jsonb)');
+  await database.query(`create function public.record_taken() returns trigger language plpgsql as $$ begin
+    insert into public.taken values (pg_current_xact_id(), tg_argv[0], to_jsonb(old)->>tg_argv[1], to_jsonb(old)); return null; end $$`);
+  await database.query(`create function public.record_replaced_line() returns trigger language plpgsql as $$ begin
+    insert into public.replaced (resource, field, key, at)
+    select tg_argv[0], 'items', t.parent || ' ' || new.line, sluice.now() from public.taken t
+    where t.tx = pg_current_xact_id() and t.of = tg_argv[0] and t.parent = to_jsonb(new)->>tg_argv[1]
+      and (t.line->>'line')::int = new.line and t.line <> to_jsonb(new); return null; end $$`);
+  for (const [table, resource, parent] of LINES) {
+    const names = `('${resource}', '${parent}')`;
+    await database.query(`create trigger record_taken after delete on warehouse.${table}
+      for each row execute function public.record_taken${names}`);
+    await database.query(`create trigger record_replaced_line after insert on warehouse.${table}
+      for each row execute function public.record_replaced_line${names}`);
+  }
+}
+
+/** Watches a list whose source shows other values than it has. Returns the check at the end of the action: that runs announced it. */
+export async function watchRewrites(world: World, { kind, resource }: BadDay): Promise<() => Promise<void>> {
+  const { database, clock, problems } = world;
+  const begunAt = clock.now();
+  const before = await filledIn(database, resource);
+  const { rows: begun } = await database.query<{ last: string; at: Date }>(
+    'select (select coalesce(max(id), 0) from public.replaced) as last, sluice.now() as at',
+  );
+  return async () => {
+    // Announced is what was replaced within a day.
+    if (clock.now() - begunAt >= DAY) return;
+    const after = await filledIn(database, resource);
+    const { rows } = await database.query<{ field: string; replaced: number; announced: boolean }>(
+      `select p.field, count(distinct p.key)::int as replaced, exists (select from sluice.rewrites r
+         where r.resource = $1 and split_part(r.field, '.', 1) = p.field and r.at >= $3) as announced
+       from public.replaced p where p.resource = $1 and p.id > $2 and p.field not like '\\_%' group by p.field`,
+      [resource, begun[0]?.last, begun[0]?.at],
+    );
+    for (const { field, replaced, announced } of rows) {
+      const stored = Math.max(before.get(field) ?? 0, after.get(field) ?? 0);
+      if (announced || replaced <= Math.max(MUST_ANNOUNCE.rows, stored * MUST_ANNOUNCE.share)) continue;
+      problems.push(
+        `on a bad day (${kind}), ${replaced} of ${stored} ${resource}.${field} were replaced, and no run announced it`,
+      );
+    }
+  };
+}
+
+/** Checks that no announcement names more than was replaced, and that its run failed. */
+export async function checkAnnouncements({ plan, database, problems }: World): Promise<void> {
+  // What was dated ahead when the clock was put back is dated anew, so that no moment tells what came first.
+  const isSteady = plan.actions.every(({ putBack }) => putBack === null);
+  const { rows } = await database.query<{ what: string; rows: string; replaced: number; state: string | null }>(
+    `select r.resource || '.' || r.field as what, r.rows, q.state, (select count(*)::int from public.replaced p
+       where p.resource = r.resource and p.field = split_part(r.field, '.', 1)
+         and (not $1 or (p.at >= r.at - interval '24 hours 1 minute' and (r.earlier is null or p.at >= r.earlier)))) as replaced
+     from (select *, lag(at) over (partition by resource, field order by at) as earlier from sluice.rewrites) r
+     left join sluice.runs q on q.id = r.run_id`,
+    [isSteady],
+  );
+  for (const { what, rows: announced, replaced, state } of rows) {
+    if (Number(announced) > replaced)
+      problems.push(`a run announced that ${announced} ${what} were replaced, and only ${replaced} were`);
+    if (state === 'done') problems.push(`a run announced that ${announced} ${what} were replaced, and ended as done`);
+  }
+}
+
+/** How many rows hold something in each column, and how many lines there are. */
+async function filledIn(database: Database, resource: string): Promise<ReadonlyMap<string, number>> {
+  const lines = LINES.find(([, of]) => of === resource);
+  const { rows } = await database.query<{ field: string; filled: number }>(
+    `select e.key as field, count(*)::int as filled from warehouse.${resource} t, jsonb_each(to_jsonb(t)) e
+     where ${isFilled('e.value')} group by e.key
+     ${lines ? `union all select 'items', count(*)::int from warehouse.${lines[0]}` : ''}`,
+  );
+  return new Map(rows.map(({ field, filled }) => [field, filled]));
+}
