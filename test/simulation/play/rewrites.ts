@@ -51,8 +51,10 @@ export async function recordReplacements(database: Database, resources: readonly
 }
 
 /** Watches a list whose source shows other values than it has. Returns the check at the end of the action: that runs announced it. */
-export async function watchRewrites(world: World, { kind, resource }: BadDay): Promise<() => Promise<void>> {
-  const { database, clock, problems } = world;
+export async function watchRewrites(
+  { database, clock, problems }: Pick<World, 'database' | 'clock' | 'problems'>,
+  { kind, resource }: BadDay,
+): Promise<() => Promise<void>> {
   const begunAt = clock.now();
   const before = await filledIn(database, resource);
   const { rows: begun } = await database.query<{ last: string; at: Date }>(
@@ -79,7 +81,11 @@ export async function watchRewrites(world: World, { kind, resource }: BadDay): P
 }
 
 /** Checks that no announcement names more than was replaced, and that its run failed. */
-export async function checkAnnouncements({ plan, database, problems }: World): Promise<void> {
+export async function checkAnnouncements({
+  plan,
+  database,
+  problems,
+}: Pick<World, 'plan' | 'database' | 'problems'>): Promise<void> {
   // What was dated ahead when the clock was put back is dated anew, so that no moment tells what came first.
   const isSteady = plan.actions.every(({ putBack }) => putBack === null);
   const { rows } = await database.query<{ what: string; rows: string; replaced: number; state: string | null }>(
