@@ -36,11 +36,10 @@ async function problemsAfter(
 
 const mask = (rows: number) => `update warehouse.invoices set notes = '***'
   where id in (select id from warehouse.invoices where notes <> '***' order by id limit ${rows})`;
-const announce = (
-  rows: number,
-  field = 'notes',
-) => `insert into sluice.rewrites (source, resource, field, at, rows, stored)
-  values ('main', 'invoices', '${field}', sluice.now(), ${rows}, 100)`;
+const announce = (rows: number, state = 'failed') => `with run as (
+    update sluice.runs set state = '${state}', reason = 'Rewritten' where id = (select max(id) from sluice.runs) returning id)
+  insert into sluice.rewrites (source, resource, field, run_id, at, rows, stored, examples)
+  select 'main', 'invoices', 'notes', id, sluice.now(), ${rows}, 100, '[]' from run`;
 
 test('replaced values that no run announces are a problem', async () => {
   expect(await problemsAfter(database => database.query(mask(40)))).toEqual([
@@ -98,4 +97,13 @@ test('an announcement of more than was replaced is a problem, and so is the same
       await database.query(announce(40));
     }),
   ).toEqual(['a run announced that 40 invoices.notes were replaced, and only 0 were']);
+});
+
+test('a run that announces something must fail', async () => {
+  expect(
+    await problemsAfter(async database => {
+      await database.query(mask(40));
+      await database.query(announce(40, 'done'));
+    }),
+  ).toEqual(['a run announced that 40 invoices.notes were replaced, and ended as done']);
 });
