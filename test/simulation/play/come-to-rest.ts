@@ -215,8 +215,8 @@ async function finish(
 }
 
 /**
- * The first reading after a bad day brings back what the source had shown otherwise, which is a rewrite, too: its run fails, and nobody has to
- * do anything. `checkAnnouncements` refuses it where nothing was replaced.
+ * What comes back long after a bad day is a rewrite, too, and so are many edits: the run fails, and nobody has to do anything.
+ * `checkAnnouncements` refuses it where less was replaced.
  */
 async function exceptRewrites(
   { database }: World,

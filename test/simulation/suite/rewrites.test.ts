@@ -38,8 +38,8 @@ const mask = (rows: number) => `update warehouse.invoices set notes = '***'
   where id in (select id from warehouse.invoices where notes <> '***' order by id limit ${rows})`;
 const announce = (rows: number, state = 'failed') => `with run as (
     update sluice.runs set state = '${state}', reason = 'Rewritten' where id = (select max(id) from sluice.runs) returning id)
-  insert into sluice.rewrites (source, resource, field, run_id, at, rows, stored, examples)
-  select 'main', 'invoices', 'notes', id, sluice.now(), ${rows}, 100, '[]' from run`;
+  insert into sluice.rewrites (source, resource, field, run_id, run_ids, since, at, rows, stored, examples)
+  select 'main', 'invoices', 'notes', id, array[id::text], sluice.now() - interval '1 day', sluice.now(), ${rows}, 100, '[]' from run`;
 
 test('replaced values that no run announces are a problem', async () => {
   expect(await problemsAfter(database => database.query(mask(40)))).toEqual([
@@ -55,7 +55,9 @@ test('so are lines of documents', async () => {
       update public.lines set amount = 0;
       insert into warehouse.invoice_items select * from public.lines`),
   );
-  expect(problems).toEqual([expect.stringMatching(/ of \d+ invoices\.items were replaced, and no run announced it/)]);
+  expect(problems).toEqual([
+    expect.stringMatching(/ 100 of 100 invoices\.items were replaced, and no run announced it/),
+  ]);
 });
 
 test('lines that are stored again as they were are not replaced', async () => {
