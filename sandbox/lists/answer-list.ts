@@ -1,7 +1,7 @@
 import type { Data } from '../data/data.ts';
 import type { Table } from '../data/table.ts';
 import { failure, rowList, validationFailure } from '../envelopes/responses.ts';
-import { type BadDay, onBadDay } from '../faults/bad-days.ts';
+import { type BadDay, withLoss, withRewrite } from '../faults/bad-days.ts';
 import type { ListFault } from '../faults/fault-kinds.ts';
 import type { Variants } from '../variants/variants.ts';
 import { choosePage } from './choose-page.ts';
@@ -59,8 +59,11 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     const row = (index: number) => {
       if (position(index) === NULL_ROW) return null;
       const stored = table.at(position(index));
-      const usual = renderRow(resource, stored, variants, true);
-      const rendered = badDay?.resource === resource ? onBadDay(badDay, usual) : usual;
+      const today = badDay?.resource === resource ? badDay : null;
+      const shown =
+        today === null ? stored : withRewrite(today, stored, besideIn(table as Table<typeof stored>, position(index)));
+      const usual = renderRow(resource, shown, variants, true);
+      const rendered = today === null ? usual : withLoss(today, usual);
       if (variants.secrets === 'wrapped' && stored.id % WRAPPED_EVERY === 0) return [rendered];
       // Nothing is documented of the invented lists, so no value of theirs is of the wrong kind.
       return listShapes[resource].invented ? rendered : spoilRow(fault, rendered, stored.id);
@@ -69,6 +72,12 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     const rows = Array.from({ length: sent.count }, (_, index) => row(index));
     return rowList(sent.count, index => rows[index] ?? null, sent.meta, formOf(variants));
   };
+}
+
+/** The row that shares a pair of positions with this one; the last row may be alone. Deletions and new rows change no pair. */
+function besideIn<Row extends { id: number }>(table: Table<Row>, position: number): Row {
+  const beside = position ^ 1;
+  return table.at(beside < table.length ? beside : position);
 }
 
 function withNulls(positions: Iterable<number>, places: readonly number[]): number[] {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { badDays } from '../../../sandbox/faults/bad-days.ts';
+import { losses } from '../../../sandbox/faults/bad-days.ts';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { lossLimitOf } from '../../../src/engine/deletion/loss-limit.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
@@ -10,7 +10,7 @@ import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 
 const SIZE = { customers: 60, invoices: 300, transactions: 20 };
-const KINDS = Object.keys(badDays) as (keyof typeof badDays)[];
+const KINDS = Object.keys(losses) as (keyof typeof losses)[];
 
 /** How many stored amounts and invoices with lines there are at the least, at every commit. */
 async function watch(database: Database): Promise<() => Promise<{ amounts: number; lines: number }>> {

@@ -1,10 +1,11 @@
 import type { Counts } from '../../../sandbox/data/data.ts';
 import { createRandom, mix, type Random } from '../../../sandbox/data/random.ts';
-import { type BadDay, badDays } from '../../../sandbox/faults/bad-days.ts';
+import type { BadDay } from '../../../sandbox/faults/bad-days.ts';
 import { endlessFaults, type Fault, faultKinds } from '../../../sandbox/faults/fault-kinds.ts';
 import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/clock.ts';
 import { ALL, MAIN, type TestResource } from '../../support/resources.ts';
+import { chooseBadDay } from './choose-bad-day.ts';
 import { chooseVariants, isHonest } from './choose-variants.ts';
 
 export interface Given {
@@ -129,7 +130,7 @@ export function planOf(seed: number, given: Given = {}): Plan {
     actions: Array.from({ length: random.int(2, 5) }, (_, index) => {
       const putBack = putBackOf(seed, index, given);
       const action = actionOf(random, { first: index === 0, faults: given.faults, shared: limit, others });
-      const badDay = badDayOf(seed, index, given);
+      const badDay = badDayOf(seed, index, given, action.resources);
       return { ...action, putBack, badDay, ...(given.sequential ? steadily(action) : {}) };
     }),
   };
@@ -153,20 +154,17 @@ function putBackOf(seed: number, index: number, { putBack, variants, sequential 
 }
 
 /** One seed in ten has such actions, chosen as those of `putBackOf`. */
-function badDayOf(seed: number, index: number, { badDays: always, variants, sequential }: Given): BadDay | null {
+function badDayOf(
+  seed: number,
+  index: number,
+  { badDays: always, variants, sequential }: Given,
+  read: readonly TestResource[],
+): BadDay | null {
   // A separate random stream, so that adding this changed no plan.
   const random = createRandom(mix(mix(seed, 0xbadda), index));
   const isChosen = createRandom(mix(seed, 0xbad)).chance(0.1) && random.chance(0.5);
   if (index === 0 || !(always ?? (isChosen && variants === undefined && !sequential))) return null;
-  const kind = random.pick(Object.keys(badDays) as BadDay['kind'][]);
-  if (kind.startsWith('items')) return { kind, resource: 'invoices', field: 'items' };
-  return {
-    kind,
-    ...random.pick([
-      { resource: 'invoices', field: 'amount' },
-      { resource: 'customers', field: 'email' },
-    ]),
-  };
+  return chooseBadDay(random, read);
 }
 
 /** Two of the other lists. Months take some seventy requests a reading, so only one seed in 25 has them. */

@@ -1,4 +1,5 @@
 import { createRandom, mix } from '../../../sandbox/data/random.ts';
+import { isRewrite } from '../../../sandbox/faults/bad-days.ts';
 import { isListFault } from '../../../sandbox/faults/fault-kinds.ts';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { SECOND } from '../../../src/clock.ts';
@@ -12,6 +13,7 @@ import { beginning, checkRequests, comeToRest } from './come-to-rest.ts';
 import { watchLosses } from './losses.ts';
 import { checkAllEnded, placeOrders } from './orders.ts';
 import type { Process } from './process.ts';
+import { checkAnnouncements, recordReplacements, watchRewrites } from './rewrites.ts';
 import { needsSuccessor, serve } from './serve.ts';
 import { type Server, withClone } from './server.ts';
 import { change, changeTwice } from './source-changes.ts';
@@ -64,6 +66,7 @@ export async function runSeed(
     const faults = [faultOf(plan), ...plan.actions.flatMap(action => action.faults.map(({ fault }) => fault))];
     const hides = faults.some(fault => isListFault(fault) && fault !== 'list-changes');
     await recordDeletions(database, '(select now from sluice.test_clock)');
+    await recordReplacements(database, [...MAIN, ...plan.others]);
     const watch = createWatch(database, sandbox, [...MAIN, ...plan.others], !hides && isHonest(plan.variants));
     const random = createRandom(mix(seed, 0xd1ce));
     const problems: string[] = [];
@@ -105,6 +108,7 @@ async function play(world: World): Promise<void> {
     if (world.problems.length > 0) return;
   }
   await comeToRest(world);
+  await checkAnnouncements(world);
 }
 
 async function act(world: World, action: Action): Promise<void> {
@@ -114,7 +118,7 @@ async function act(world: World, action: Action): Promise<void> {
   if (action.changes > 0 && world.random.chance(0.5)) changeTwice(sandbox, world.random);
   if (action.spent > 0) sandbox.spend(action.spent);
   const begun = beginning(world);
-  const losses = action.badDay === null ? null : await watchLosses(world, action.badDay);
+  const watched = await watchBadDay(world, action);
   sandbox.setBadDay(action.badDay);
   const ids = await placeOrders(world, action);
   world.trace(`${action.kind} of ${action.resources.join(', ')}`);
@@ -128,10 +132,19 @@ async function act(world: World, action: Action): Promise<void> {
     if (!needsSuccessor(world, outcome, crash)) break;
   }
   sandbox.setBadDay(null);
-  await losses?.();
+  await watched();
+  await checkAnnouncements(world);
   if (before !== null && (await writesSeen(world.database)) !== before) world.problems.push('a verify wrote rows');
   await watch.done();
   await watch.lookAtAll(`after ${action.kind}`);
   await checkAllEnded(world, ids, action.kind);
   checkRequests(world, begun, action.kind);
+}
+
+/** Returns the check at the end of the action. */
+async function watchBadDay(world: World, { badDay, putBack }: Action): Promise<() => Promise<void>> {
+  const isAsAlways = badDay === null || (isRewrite(badDay.kind) && putBack !== null);
+  // While the clock is put back, nobody can tell what was replaced within a day.
+  if (isAsAlways) return async () => undefined;
+  return isRewrite(badDay.kind) ? watchRewrites(world, badDay) : watchLosses(world, badDay);
 }
