@@ -32,8 +32,10 @@ export interface Result {
 
 /** Played one request at a time, virtual time stands still while anything happens, on a busy machine, too. */
 const STEADY_MS = 10;
-/** A seed that takes longer than this in real time is stuck. */
-const STANDSTILL_MS = 600 * SECOND;
+/** Without a request for so long in real time, a seed is stuck, however busy the machine is. */
+const STANDSTILL_MS = 300 * SECOND;
+/** Far more than any seed takes: what it should take is checked at its end. */
+const MOST_REQUESTS = 20_000;
 
 /** Plays a seed: the actions of its plan, then a source at rest, then everything that must hold. */
 export async function runSeed(
@@ -73,8 +75,18 @@ export async function runSeed(
     const world: World = { plan, url, database, sandbox, clock, watch, problems, processes, random, trace, crashes: 0 };
     let timer: NodeJS.Timeout | undefined;
     const standstill = new Promise<void>(resolve => {
-      timer = setTimeout(() => {
-        problems.push(`the seed did not end within ${STANDSTILL_MS / SECOND} s`);
+      let seen = -1;
+      timer = setInterval(() => {
+        const { total } = sandbox.stats;
+        const problem =
+          total === seen
+            ? `no request came for ${STANDSTILL_MS / SECOND} s`
+            : total > MOST_REQUESTS
+              ? `${total} requests did not bring the seed to its end`
+              : null;
+        seen = total;
+        if (problem === null) return;
+        problems.push(problem);
         resolve();
       }, STANDSTILL_MS);
     });
@@ -84,7 +96,7 @@ export async function runSeed(
     } catch (error) {
       problems.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
     } finally {
-      clearTimeout(timer);
+      clearInterval(timer);
       for (const process of processes) await process.close();
       await watch.done();
       await sandbox.close();
