@@ -56,7 +56,8 @@ export async function readSource(parts: ConsoleParts, source: ServedSource): Pro
   try {
     const state = await readFullState(parts.database, source, true);
     const recentFailures = state.recentFailures.map(run => withoutSecrets(parts, run));
-    return { ...state, ...quotesOf(parts, state), recentFailures };
+    const drift = state.drift.map(each => withoutSecrets(parts, each));
+    return { ...state, ...quotesOf(parts, state), recentFailures, drift };
   } catch (error) {
     return unreadableState(source, noteUnreadable(parts, source, error));
   }

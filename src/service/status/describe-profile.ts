@@ -41,6 +41,8 @@ const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits
       ? 'the address of a row that was shown again had denied it'
       : `the address of a row last answered at ${value}`,
   fields: value => `rows have ${value.split(',').length} of the known fields`,
+  // Told by `field-drift.ts`.
+  drift: () => '',
   'control totals': {
     agree: 'the monthly report agrees with the rows',
     'other rules': 'the monthly report follows other rules and is not used',
