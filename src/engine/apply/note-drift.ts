@@ -34,10 +34,10 @@ export async function noteDrift(
     },
     { at: stampMs(first.at), proofs: partition(resourceIn(effects)).map(({ provenAt }) => provenAt) },
   );
-  const names = news.map(({ field, kind }) => `${kind}: ${field}`).join(', ');
-  await remember(tx, effects, task, { trait: 'drift', value: driftText(drift), evidence: names || 'no news' });
-  if (news.length === 0) return;
   const notice = composeNotice(resource.name, resource.job, { news, drift });
+  const evidence = notice.message || 'no news';
+  await remember(tx, effects, task, { trait: 'drift', value: driftText(drift), evidence });
+  if (news.length === 0) return;
   await noteNotice(tx, resource.source, { resource: resource.name, ...notice });
   afterCommit.push(() => log.info({ resource: resource.name, ...notice }, 'fields changed'));
 }
