@@ -28,7 +28,7 @@ export interface ConsoleParts {
 }
 
 /** Where a row quotes a source, which may quote what it was sent. */
-const QUOTES = ['message', 'next', 'payload', 'reason', 'reasons'];
+const QUOTES = ['field', 'meaning', 'message', 'next', 'payload', 'reason', 'reasons'];
 
 /** The same row without secrets. Whatever a page shows of these fields passes here once it is read. */
 export function withoutSecrets<T extends object>({ hide }: ConsoleParts, row: T): T {
