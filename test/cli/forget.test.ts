@@ -55,6 +55,7 @@ async function leaveTraces(database: Database, key: string): Promise<void> {
     insert into sluice.incidents (source, resource, kind, message, opened_at)
       values ('main', 'customers', 'failed', '${account} is not valid', now());
     insert into sluice.traits values ('main', 'customers', 'address test', 'x', 'asked for row ${key}, got Erasable', now());
+    insert into sluice.traits values ('main', 'tags', 'drift', '{"learningSince":null,"unknown":{"${email}":null},"vanished":{}}', '', now());
     insert into sluice.hints values ('main', 'customers', 'one ${key}', now());
     insert into sluice.missing (source, resource, key, slice, since) values ('main', 'customers', '${key}', 'whole', now())
       on conflict do nothing;
@@ -108,7 +109,7 @@ test('forget erases a person from every table of every schema, and leaves a rece
         'warehouse.row_history: 1',
         'sluice.push_items: 2',
         'sluice.runs: 1',
-        'sluice.traits: 1',
+        'sluice.traits: 2',
       ]),
     );
     const dry = (await sluice('forget', 'customers', key, '--dry-run', '--json')).json();

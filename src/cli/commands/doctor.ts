@@ -3,7 +3,9 @@ import type { SourceConfig, SourceSettings } from '../../config/config.ts';
 import { SluiceError } from '../../errors.ts';
 import { budgetLine } from '../../service/format.ts';
 import { describeProfile } from '../../service/status/describe-profile.ts';
+import { driftedFields, driftLine } from '../../service/status/field-drift.ts';
 import type { Database } from '../../warehouse/database/database.ts';
+import { databaseNow } from '../../warehouse/database/now.ts';
 import { readTraits, type Trait } from '../../warehouse/ledgers/traits.ts';
 import { serverVersion } from '../../warehouse/reports/server.ts';
 import { momentWithZone } from '../output/moments.ts';
@@ -32,8 +34,11 @@ export function doctorCommand(cli: Cli): Command {
         for (const source of settings.sources) {
           const start = prefix(session, source.name);
           await checkSource(session, source, database, each => note({ ...each, found: start + each.found }));
-          for (const trait of database ? await readTraits(database.kysely, source.name) : [])
-            traits.push({ source: source.name, ...trait });
+          if (!database) continue;
+          const known = await readTraits(database.kysely, source.name);
+          traits.push(...known.map(trait => ({ source: source.name, ...trait })));
+          for (const each of driftedFields(known, session.jobs, await databaseNow(database)))
+            note({ check: 'fields', ok: true, found: start + driftLine(each, source.timeZone), next: each.meaning });
         }
         for (const found of describeAddresses(settings.sources)) note({ check: 'address', ok: true, found });
         for (const shared of describeShared(settings.sources.filter(isOpen)))

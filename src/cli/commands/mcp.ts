@@ -11,9 +11,11 @@ import { parseRange } from '../../service/orders/order-range.ts';
 import { runBounded } from '../../service/query/bounded-query.ts';
 import { recordVerdict } from '../../service/record/describe-record.ts';
 import { readStory } from '../../service/record/read-story.ts';
+import { driftedFields } from '../../service/status/field-drift.ts';
 import { VERSION } from '../../version.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
+import { readTraits } from '../../warehouse/ledgers/traits.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
 import { hoursOf, orderBackfill } from './backfill.ts';
@@ -124,7 +126,7 @@ function registerTools(
     {
       title: 'How fresh and complete the data is',
       description:
-        'For each list: whether all of it (or, with from and to, that range of dates) was read, and as of when it is proven equal to the source. An answer is only as good as this.',
+        'For each list: whether all of it (or, with from and to, that range of dates) was read, and as of when it is proven equal to the source. An answer is only as good as this. drift: fields that appeared or vanished at the source.',
     },
     range,
     async given => {
@@ -136,7 +138,9 @@ function registerTools(
         from sluice.complete(coalesce($2::date, '-infinity'), coalesce($3::date, 'infinity')) c where source = $1`,
         [sourceName, from, to],
       );
-      return { now: new Date(await databaseNow(database)).toISOString(), lists: rows };
+      const now = await databaseNow(database);
+      const drift = driftedFields(await readTraits(database.kysely, sourceName), jobs, now);
+      return { now: new Date(now).toISOString(), lists: rows, drift };
     },
   );
   tool(

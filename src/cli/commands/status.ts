@@ -6,6 +6,7 @@ import { SluiceError } from '../../errors.ts';
 import { budgetLine, count, moment } from '../../service/format.ts';
 import { estimateRemaining, paceOf, remainingText } from '../../service/orders/order-cost.ts';
 import { conditionOf, conditionText, INCIDENT_TITLES } from '../../service/status/condition.ts';
+import { driftLine } from '../../service/status/field-drift.ts';
 import { type FullState, readFullState } from '../../service/status/source-state.ts';
 import { delayTable, minute, resourceTable, runTable, type StatusTable } from '../../service/status/status-tables.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -117,6 +118,7 @@ function sourceDocument(state: SourceState) {
     budget: status.usage,
     lastHour: status.lastHour,
     delays: status.delays,
+    drift: status.drift,
   };
 }
 
@@ -156,6 +158,7 @@ function drawSource(session: Session, state: SourceState): string[] {
   if (delays) parts.push('', drawTable(delays));
   if (status.runs.length > 0) parts.push('', drawTable(runTable(status, timeZone)));
   if (status.orders.length > 0) parts.push('', drawTable(orderTable(state)));
+  for (const each of status.drift) parts.push('', `${driftLine(each, timeZone)}. ${each.meaning}`);
   for (const { problem, next } of problemsOf(state)) parts.push('', colors.red(problem), next ?? '');
   return parts;
 }

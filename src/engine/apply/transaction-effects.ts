@@ -93,7 +93,7 @@ export async function remember(
 }
 
 /** What changes neither how a list is read nor what its readings prove. */
-const KEEPS_READINGS: readonly Observation['trait'][] = ['fields', 'address answered', 'end'];
+const KEEPS_READINGS: readonly Observation['trait'][] = ['fields', 'drift', 'address answered', 'end'];
 
 /** Readings that did not add up may do so once this is known. */
 const teachesReading = ({ trait }: Observation): boolean =>

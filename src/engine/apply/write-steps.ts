@@ -10,6 +10,7 @@ import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
 import { conclude } from './conclude.ts';
 import { holdLosses } from './hold-losses.ts';
+import { noteDrift } from './note-drift.ts';
 import { noteWindows, observeEdits, observeFields, observeUndated } from './observe-rows.ts';
 import { countsOf, remember, type TransactionEffects } from './transaction-effects.ts';
 import { type Judge, type Written, writeOrSetAside } from './write-rows.ts';
@@ -64,8 +65,13 @@ async function storeSteps(
       step,
       step.bad.filter(record => !isReadable(record)),
     );
-  const judge: Judge = losing => holdLosses(tx, effects, steps, losing);
+  let losing: Parameters<Judge>[0]['losing'] = new Map();
+  const judge: Judge = given => {
+    losing = given.losing;
+    return holdLosses(tx, effects, steps, given);
+  };
   const written = await writeOrSetAside(tx, resource, steps, { rowByRow, judge });
+  await noteDrift(tx, effects, steps, losing);
   if (resource.quarantined) await resolveQuarantine(tx, placeOf(resource), written.good);
   const [revived] = written.revived;
   if (revived !== undefined && resource.strategy.confirmation === 'address')

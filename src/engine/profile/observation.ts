@@ -40,6 +40,8 @@ export interface Traits {
   'address answered': string;
   /** The known fields that its rows carry, separated by commas. */
   fields: string;
+  /** The fields that it carries beside the declared ones, and those that it carries no more: a `FieldDrift` as JSON. */
+  drift: string;
   'control totals': 'agree' | 'other rules' | 'absent';
   /** Where the unfiltered list ends: a `ListEnd` as JSON. */
   end: string;

@@ -1,3 +1,4 @@
+import { driftText, type FieldDrift, parseDrift } from './field-drift.ts';
 import type { ListEnd } from './list-end.ts';
 import type { Observation, Order, Traits } from './observation.ts';
 
@@ -26,6 +27,7 @@ export interface SourceProfile {
   readonly hidesDeletion: boolean;
   readonly addressAnswered: string | null;
   readonly fields: ReadonlySet<string>;
+  readonly drift: FieldDrift | null;
   readonly counts: Traits['counts'] | null;
   readonly controlTotals: 'agree' | 'other rules' | 'absent' | null;
   readonly ignoredFilters: ReadonlySet<string>;
@@ -56,6 +58,7 @@ export const UNKNOWN: SourceProfile = {
   hidesDeletion: false,
   addressAnswered: null,
   fields: new Set(),
+  drift: null,
   counts: null,
   controlTotals: null,
   ignoredFilters: new Set(),
@@ -117,6 +120,8 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
       return { addressAnswered: value };
     case 'fields':
       return value === [...profile.fields].sort().join() ? {} : { fields: new Set(value.split(',')) };
+    case 'drift':
+      return profile.drift !== null && value === driftText(profile.drift) ? {} : { drift: parseDrift(value) };
     case 'counts':
       return { counts: value };
     case 'control totals':

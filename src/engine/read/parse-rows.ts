@@ -8,6 +8,14 @@ import { newFields } from '../profile/observe-rows.ts';
 import type { Resource } from '../resource.ts';
 import type { PageAnswer } from './fetch-page.ts';
 
+/** The fields of the records of an answer. */
+export interface AnswerFields {
+  /** Those that the job does not declare; `items.discount`: of child rows. */
+  readonly unknown: ReadonlySet<string>;
+  /** Declared fields that the list used to carry, and that no record carries. */
+  readonly omitted: readonly string[];
+}
+
 export interface ParsedRows {
   readonly rows: Row[];
   readonly bad: BadRecord[];
@@ -15,6 +23,7 @@ export interface ParsedRows {
   readonly replaced: number;
   /** Keys of `rows` and `bad`. */
   readonly keys: string[];
+  readonly fields: AnswerFields;
   /** The key of the last row as it came. */
   readonly last: string | null;
 }
@@ -32,10 +41,11 @@ export function parseRows(
   const rows: Row[] = [];
   const bad: BadRecord[] = [];
   const bare: Row[] = [];
-  const listed = fieldsOf(resource, answer.rows);
+  const { listed, omitted } = fieldsOf(resource, answer.rows);
+  const unknown = new Set<string>();
   let last: string | null = null;
   for (const raw of answer.rows) {
-    const parsed = resource.parse(raw, answer.grantedAt, listed);
+    const parsed = resource.parse(raw, answer.grantedAt, listed, unknown);
     last = 'bad' in parsed ? parsed.bad.key : parsed.row.key;
     if ('bad' in parsed) bad.push(parsed.bad);
     else if (isContentKey(parsed.row.key)) bare.push(parsed.row);
@@ -58,6 +68,7 @@ export function parseRows(
     bad: numbered,
     replaced: answer.replaced ?? 0,
     keys: [...here],
+    fields: { unknown, omitted },
     last: last === null ? null : lastShown(last, here, seen),
   };
 }
@@ -82,10 +93,15 @@ function numbering(shown: { has(key: string): boolean }): (record: BadRecord) =>
   };
 }
 
-/** The fields that rows of the list carry. Those without an id are known by the content that they show. */
-function fieldsOf({ job, profile }: Resource, rows: readonly unknown[]): ReadonlySet<string> {
-  const here = newFields(profile, fieldsBesideKey(job), field => rows.some(raw => isObject(raw) && field in raw));
-  return here.length === 0 ? profile.fields : new Set([...profile.fields, ...here]);
+/** The fields that rows of the list carry, and those that none of these does. Rows without an id are known by the content that they show. */
+function fieldsOf({ job, profile }: Resource, rows: readonly unknown[]) {
+  const declared = fieldsBesideKey(job);
+  const isCarried = (field: string) => rows.some(raw => isObject(raw) && field in raw);
+  const here = newFields(profile, declared, isCarried);
+  return {
+    listed: here.length === 0 ? profile.fields : new Set([...profile.fields, ...here]),
+    omitted: declared.filter(field => profile.fields.has(field) && !isCarried(field)),
+  };
 }
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -36,7 +36,7 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
     const isOrdered = order !== 'none' && order !== null;
     const isLast =
       !isOrdered || read >= most || next < 1 || (pages !== null && next > pages) || answer.rows.length === 0;
-    const { rows, bad, replaced } = parseRows(resource, answer, new Set());
+    const { rows, bad, replaced, fields } = parseRows(resource, answer, new Set());
     const step: Step = {
       resource,
       task,
@@ -44,6 +44,7 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
       rows: rows.map(row => (isContentKey(row.key) ? { ...row, onlyIfNew: true } : row)),
       bad,
       replaced,
+      fields,
       requests: answer.requests,
       release: answer.release,
       isAwaited: true,

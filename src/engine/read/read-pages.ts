@@ -149,6 +149,7 @@ function takeAnswer(
     rows: end ? rowsAtEnd(certain, held, end) : certain,
     bad: shown.bad,
     replaced: shown.replaced,
+    fields: parsed.fields,
     requests,
     release,
     anew: reading.startedAt === null,

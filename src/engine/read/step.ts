@@ -8,6 +8,7 @@ import type { Entry } from '../slices/coverage-entry.ts';
 import type { Day } from '../slices/date-windows.ts';
 import type { DateSlice, Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
+import type { AnswerFields } from './parse-rows.ts';
 
 /** One answer of a reading, ready to be committed. The steps of a reading are committed in order. */
 export interface Step {
@@ -30,6 +31,8 @@ export interface Step {
   /** The list's own count of its unfiltered rows; null if the answer gave none. */
   readonly total?: number | null;
   readonly learnt?: readonly Observation[];
+  /** Absent where the answer is none of the list. */
+  readonly fields?: AnswerFields;
   /** The last day that was asked for, where the reading has ended and showed a row of it. */
   readonly lastDayShown?: Day | undefined;
   /** The reading goes on once the step is committed: by what that changed, or by what other lists hold then. Others are gathered into fewer commits. */

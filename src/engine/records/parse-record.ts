@@ -15,8 +15,16 @@ const CLEANED = '(cleaned)';
 
 export type Parsed = { readonly row: Row } | { readonly bad: BadRecord };
 
-/** `listed`: fields that other rows of the list carry. Where this row omits one, it is empty. */
-export type RecordParser = (raw: unknown, readAt: string, listed?: ReadonlySet<string>) => Parsed;
+/**
+ * `listed`: fields that other rows of the list carry. Where this row omits one, it is empty. The names of its unknown fields are added to
+ * `unknown`, those of its items as `items.discount`.
+ */
+export type RecordParser = (
+  raw: unknown,
+  readAt: string,
+  listed?: ReadonlySet<string>,
+  unknown?: Set<string>,
+) => Parsed;
 
 /**
  * Turns rows of an answer into rows of the warehouse, or into records for quarantine. `contentKeyed`: a row without its key field
@@ -32,6 +40,7 @@ export function createRecordParser(
   const known = new Set([...Object.keys(job.record.shape), ...job.never]);
   const children = Object.keys(job.children).map(field => ({
     field,
+    prefix: `${field}.`,
     known: new Set(Object.keys(childShape(job, field))),
   }));
   const dropSecrets = createSecretFilter([...job.never, ...(options.never ?? [])], {
@@ -41,7 +50,7 @@ export function createRecordParser(
   // Changes whenever the record's fields do, so that rows stored under an older declaration are compared as different.
   const version = [...known].sort().join();
 
-  return (given, readAt, listed = NONE) => {
+  return (given, readAt, listed = NONE, unknown = new Set()) => {
     const raw = dropSecrets(given);
     if (!isObject(raw)) return { bad: badRecord(job, raw, { '(record)': 'expected an object' }) };
     const record = whole === undefined ? withLists(raw, children) : { [job.key]: raw[job.key], [whole]: raw };
@@ -65,10 +74,10 @@ export function createRecordParser(
         const rawItems = record[child.field] as Record<string, unknown>[] | null;
         lists[child.field] = (items ?? []).map((item, index) => ({
           values: item,
-          extra: extraOf(rawItems?.[index] ?? {}, child.known, item),
+          extra: extraOf(rawItems?.[index] ?? {}, child.known, item, { names: unknown, prefix: child.prefix }),
         }));
       }
-      extra = extraOf(record, known, values);
+      extra = extraOf(record, known, values, { names: unknown, prefix: '' });
     } catch (error) {
       if (!(error instanceof BadValue)) throw error;
       return { bad: badRecord(job, raw, { '(unknown fields)': error.message }) };
@@ -124,6 +133,7 @@ function extraOf(
   record: Record<string, unknown>,
   known: ReadonlySet<string>,
   values: Readonly<Record<string, string | null>>,
+  unknown: { readonly names: Set<string>; readonly prefix: string },
 ): string | null {
   const cleaned: [string, number][] = [];
   for (const name in values) {
@@ -133,14 +143,18 @@ function extraOf(
     if (unclean > 0) cleaned.push([name, unclean]);
   }
   const names: string[] = [];
-  for (const name in record) if (!known.has(name)) names.push(name);
+  for (const name in record) {
+    if (known.has(name)) continue;
+    names.push(name);
+    unknown.names.add(unknown.prefix + name);
+  }
   if (names.length === 0 && cleaned.length === 0) return null;
-  const unknown = Object.fromEntries(names.map(name => [name, record[name]]));
-  const json = jsonText(unknown);
+  const kept = Object.fromEntries(names.map(name => [name, record[name]]));
+  const json = jsonText(kept);
   if (json.cleaned > 0) cleaned.push(['(unknown fields)', json.cleaned]);
   if (cleaned.length === 0) return json.text;
   // A field of the source's own with that name is worth more than our count.
-  return jsonText({ [CLEANED]: Object.fromEntries(cleaned), ...unknown }).text;
+  return jsonText({ [CLEANED]: Object.fromEntries(cleaned), ...kept }).text;
 }
 
 function badRecord(job: Job, raw: unknown, reasons: Record<string, string>): BadRecord {

@@ -28,7 +28,7 @@ export interface ConsoleParts {
 }
 
 /** Where a row quotes a source, which may quote what it was sent. */
-const QUOTES = ['message', 'next', 'payload', 'reason', 'reasons'];
+const QUOTES = ['field', 'meaning', 'message', 'next', 'payload', 'reason', 'reasons'];
 
 /** The same row without secrets. Whatever a page shows of these fields passes here once it is read. */
 export function withoutSecrets<T extends object>({ hide }: ConsoleParts, row: T): T {
@@ -56,7 +56,8 @@ export async function readSource(parts: ConsoleParts, source: ServedSource): Pro
   try {
     const state = await readFullState(parts.database, source, true);
     const recentFailures = state.recentFailures.map(run => withoutSecrets(parts, run));
-    return { ...state, ...quotesOf(parts, state), recentFailures };
+    const drift = state.drift.map(each => withoutSecrets(parts, each));
+    return { ...state, ...quotesOf(parts, state), recentFailures, drift };
   } catch (error) {
     return unreadableState(source, noteUnreadable(parts, source, error));
   }

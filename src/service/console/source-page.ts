@@ -42,6 +42,7 @@ function sections(source: FullState, detail: SourceDetail, now: Now, months: str
   return html`${incidentList(source.incidents, now)}
 ${figures(source, detail, now)}
 ${card('Resources', [resourceList(source, now), html`<p class="soft after">Missing: the source no longer shows them; they are kept until their deletion is proven. Oldest proof: the part that was read in full and made equal longest ago.</p>`])}
+${source.drift.length > 0 ? card('Fields that changed', driftSection(source.drift, now)) : ''}
 <section class="card" id="months"><div class="head"><h2>When each month was last proven equal</h2><span class="soft">A cell leads to what reading that month again costs</span></div>${calendarSection(detail.calendars, { source: source.name, chosen: months }, now)}</section>
 <div class="grid two">
 <div class="col">
@@ -94,6 +95,13 @@ function failureSection({ recentFailures }: FullState, now: Now): Html {
 <p>${run.reason}</p>${run.next ? html`<p class="soft">Next: ${run.next}</p>` : ''}</li>`,
   )}</ul>`;
 }
+
+/** Fields that appeared or vanished: for information. */
+const driftSection = (drift: FullState['drift'], now: Now): Html =>
+  html`<ul class="queue">${drift.map(
+    each => html`<li><div class="head"><h3>${each.resource}.${each.field}</h3><span class="soft">${each.kind} since ${ago(stampMs(each.since), now)}</span></div>
+<p>${each.meaning}</p></li>`,
+  )}</ul>`;
 
 function orderSection({ orders }: FullState, now: Now): Html | Html[] {
   if (orders.length === 0) return html`<p class="soft">None under way.</p>`;

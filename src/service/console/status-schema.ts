@@ -88,6 +88,14 @@ const resource = z.object({
   delay: delay.nullable(),
 });
 
+const drifted = z.object({
+  resource: z.string(),
+  field: z.string().describe('`items.discount`: of child rows.'),
+  kind: z.enum(['new', 'vanished']),
+  since: moment,
+  meaning: z.string(),
+});
+
 const order = z.object({
   id: z.string(),
   kind: z.enum(['sync', 'backfill', 'verify']),
@@ -135,6 +143,7 @@ export const sourceSchema = z.object({
     .nullable(),
   incidents: list(incident),
   resources: list(resource),
+  drift: list(drifted).describe('Fields that appeared or vanished within 30 days.'),
   runs: list(run),
   orders: list(order),
   failures: list(run.extend({ endedAt: moment.nullable(), next: z.string().nullable() })),

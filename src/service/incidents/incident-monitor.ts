@@ -16,6 +16,7 @@ import {
   noteTold,
   noteTroubles,
   openIncidents,
+  type Reported,
   type Trouble,
 } from '../../warehouse/ledgers/incidents.ts';
 import { openRewrites } from '../../warehouse/rows/rewrites.ts';
@@ -106,13 +107,16 @@ export async function sendAlerts(
  * The body of an alert: `text`, which everything that accepts Slack's incoming webhooks shows, and the same facts as fields of an
  * attachment. `hide` removes secrets from what a source may have said.
  */
-export function composeAlert(incident: Incident, hide: (text: string) => string): object {
+export function composeAlert(incident: Reported, hide: (text: string) => string): object {
   const { source, resource, kind, message, next, openedAt, endedAt } = incident;
-  const over = endedAt !== null;
+  const isNotice = kind === 'drift';
+  const over = endedAt !== null && !isNotice;
   const subject = resource === null ? source : `${source}, ${resource}`;
-  const title = `${over ? 'Resolved' : 'Sluice'}: ${INCIDENT_TITLES[kind]} (${subject})`;
+  const title = isNotice
+    ? `Notice: fields changed (${subject})`
+    : `${over ? 'Resolved' : 'Sluice'}: ${INCIDENT_TITLES[kind]} (${subject})`;
   const fields = [
-    ['state', over ? 'over' : 'open'],
+    ['state', isNotice ? 'notice' : over ? 'over' : 'open'],
     ['kind', kind],
     ['source', source],
     ...(resource === null ? [] : [['resource', resource]]),
@@ -125,7 +129,7 @@ export function composeAlert(incident: Incident, hide: (text: string) => string)
     text: escapeSlack(hide(lines.join('\n'))),
     attachments: [
       {
-        color: over ? 'good' : kind === 'outdated' ? 'warning' : 'danger',
+        color: isNotice ? NOTICE_COLOR : over ? 'good' : kind === 'outdated' ? 'warning' : 'danger',
         fields: fields.map(([title, value = '']) => ({ title, value: escapeSlack(hide(value)), short: true })),
       },
     ],
@@ -137,6 +141,9 @@ const escapeSlack = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 const iso = (stamp: string): string => new Date(stampMs(stamp)).toISOString();
+
+/** Blue: no trouble. */
+const NOTICE_COLOR = '#439fe0';
 
 const TIMEOUT_MS = 10 * SECOND;
 

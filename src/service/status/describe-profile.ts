@@ -1,3 +1,4 @@
+import { MOST_NAMES, parseDrift } from '../../engine/profile/field-drift.ts';
 import type { ListEnd } from '../../engine/profile/list-end.ts';
 import type { Traits } from '../../engine/profile/observation.ts';
 import type { SourceTraits } from '../../engine/profile/source-traits.ts';
@@ -41,6 +42,11 @@ const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits
       ? 'the address of a row that was shown again had denied it'
       : `the address of a row last answered at ${value}`,
   fields: value => `rows have ${value.split(',').length} of the known fields`,
+  // The fields themselves are told by `field-drift.ts`.
+  drift: value =>
+    parseDrift(value).unknown.size < MOST_NAMES
+      ? ''
+      : `rows have at least ${MOST_NAMES} unknown fields; further ones are not reported`,
   'control totals': {
     agree: 'the monthly report agrees with the rows',
     'other rules': 'the monthly report follows other rules and is not used',

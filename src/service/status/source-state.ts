@@ -7,6 +7,7 @@ import { cursorVersions } from '../../warehouse/ledgers/cursors.ts';
 import { allOpenIncidents, type Incident } from '../../warehouse/ledgers/incidents.ts';
 import { allOpenOrders, type Order, type OrderState } from '../../warehouse/ledgers/orders.ts';
 import type { Run, RunState } from '../../warehouse/ledgers/runs.ts';
+import { readTraits } from '../../warehouse/ledgers/traits.ts';
 import { type OrderProgress, orderProgress } from '../../warehouse/reports/order-progress.ts';
 import {
   failedLast,
@@ -22,6 +23,7 @@ import {
   type TableState,
   tableState,
 } from '../../warehouse/reports/source-state.ts';
+import { type DriftedField, driftedFields } from './field-drift.ts';
 import { type ResourceDelay, readDelays } from './resource-delays.ts';
 import { mapSources, type ServedSource } from './served-source.ts';
 
@@ -61,6 +63,7 @@ export interface FullState extends SourceState {
   readonly usage: Usage | null;
   readonly lastHour: readonly Spending[];
   readonly delays: readonly ResourceDelay[];
+  readonly drift: readonly DriftedField[];
   /** The database's time, in epoch milliseconds. */
   readonly readAt: number;
 }
@@ -76,7 +79,7 @@ export const unreadableState = (
 ): FullState => ({
   ...{ name, timeZone, unreadable },
   ...{ incidents: [], runs: [], orders: [], resources: [], ticks: [], upToDateAt: null, reader: null, requests: 0 },
-  ...{ failed: [], recentFailures: [], usage: null, lastHour: [], delays: [], readAt: 0 },
+  ...{ failed: [], recentFailures: [], usage: null, lastHour: [], delays: [], drift: [], readAt: 0 },
 });
 
 type Asked = Pick<ServedSource, 'name' | 'schema' | 'timeZone' | 'jobs' | 'scheduled'>;
@@ -174,6 +177,7 @@ export async function readFullState(
   })) as [SourceState];
   const usage = await source.usage();
   const failed = await failedLast(kysely, name, names);
+  const readAt = await databaseNow(database);
   return {
     ...state,
     resources: state.resources.map(({ resource, rows, ...proof }) => {
@@ -187,7 +191,8 @@ export async function readFullState(
     usage,
     delays: await readDelays(database, source, usage),
     lastHour: await spending(kysely, name),
-    readAt: await databaseNow(database),
+    drift: driftedFields(await readTraits(kysely, name), source.jobs, readAt),
+    readAt,
   };
 }
 

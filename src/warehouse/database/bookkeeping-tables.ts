@@ -86,7 +86,7 @@ export const BOOKKEEPING_TABLES = {
     id: 'bigint identity',
     source: 'text',
     resource: 'text null',
-    kind: 'text in failed|fuse|rewrite|unauthorized|unavailable|outdated',
+    kind: 'text in failed|fuse|rewrite|unauthorized|unavailable|outdated|drift',
     message: 'text',
     next: 'text null',
     opened_at: 'timestamp with time zone',

@@ -62,7 +62,7 @@ const MESSAGES: Readonly<Record<string, readonly string[]>> = {
   runs: ['reason', 'next'],
   orders: ['reason'],
   incidents: ['message', 'next'],
-  traits: ['evidence'],
+  traits: ['evidence', 'value'],
   pushes: ['reason'],
 };
 
@@ -86,10 +86,14 @@ export async function eraseMentions(
   if (numAffectedRows) counts['sluice.quarantine'] = Number(numAffectedRows);
   for (const [table, columns] of Object.entries(MESSAGES)) {
     for (const column of columns) {
+      // Other values are words of ours.
+      const kind = column === 'value' ? sql`trait = 'drift'` : sql`true`;
       for (const mark of marks) {
         const { numAffectedRows: changed } = await sql`
           update ${sql.id('sluice', table)} set ${sql.id(column)} = regexp_replace(${sql.id(column)}, ${literal(mark)}, '(erased)', 'gi')
-          where source = ${source} and position(lower(${mark}) in lower(${sql.id(column)})) > 0`.execute(tx);
+          where source = ${source} and ${kind} and position(lower(${mark}) in lower(${sql.id(column)})) > 0`.execute(
+          tx,
+        );
         if (changed) counts[`sluice.${table}`] = (counts[`sluice.${table}`] ?? 0) + Number(changed);
       }
     }

@@ -27,6 +27,9 @@ export interface Trouble {
   readonly explained?: boolean;
 }
 
+/** What else people are alerted to, once and without an end: `drift`, fields of a list that appeared or vanished. */
+export type NoticeKind = 'drift';
+
 /** A trouble from its start to its end, recorded once over all processes. */
 export interface Incident extends Omit<Trouble, 'explained'> {
   readonly id: string;
@@ -35,6 +38,9 @@ export interface Incident extends Omit<Trouble, 'explained'> {
   readonly openedAt: string;
   readonly endedAt: string | null;
 }
+
+/** What an alert is about. A notice is an incident that ends as it begins: nobody finds it open. */
+export type Reported = Omit<Incident, 'kind'> & { readonly kind: IncidentKind | NoticeKind };
 
 const columns = [
   'id',
@@ -148,11 +154,23 @@ export async function noteTroubles(db: Db, source: string, troubles: readonly Tr
     .execute();
 }
 
+/** Records a notice of drift. */
+export async function noteNotice(
+  db: Db,
+  source: string,
+  notice: Pick<Trouble, 'resource' | 'message' | 'next'>,
+): Promise<void> {
+  await db
+    .insertInto('sluice.incidents')
+    .values({ source, kind: 'drift', ...notice, opened_at: NOW, ended_at: NOW })
+    .execute();
+}
+
 /**
  * Leases to this process, for `leaseSeconds`, one incident whose start or end is still to be reported; null when there is none. If it
  * ended before its start was reported, only the end is. Failed attempts lengthen the lease, up to an hour.
  */
-export async function claimUntold(db: Db, source: string, leaseSeconds: number): Promise<Incident | null> {
+export async function claimUntold(db: Db, source: string, leaseSeconds: number): Promise<Reported | null> {
   const isUntold = sql<SqlBool>`case when ended_at is null then told_at is null
     else told_end_at is null and ended_at > sluice.now() - interval '1 day' end`;
   const leased = await db
@@ -182,7 +200,7 @@ export async function claimUntold(db: Db, source: string, leaseSeconds: number):
  * Records that the start, or for an ended incident the end, was reported. If it ended while its start was being reported, its end may
  * be leased meanwhile: that lease stays, or the end would be reported twice.
  */
-export async function noteTold(db: Db, incident: Incident): Promise<void> {
+export async function noteTold(db: Db, incident: Reported): Promise<void> {
   const { id, endedAt } = incident;
   const isSame = sql<SqlBool>`ended_at is not distinct from cast(${endedAt} as timestamptz)`;
   await db
@@ -205,5 +223,6 @@ export function allOpenIncidents(db: Db, sources: readonly string[]): Promise<In
     .where('source', '=', anyOf(sources))
     .where('ended_at', 'is', null)
     .orderBy('id')
+    .$narrowType<{ kind: IncidentKind }>()
     .execute();
 }

@@ -87,6 +87,7 @@ test('an agent finds the tables, queries them, and learns how fresh and complete
           { resource: 'customers', complete: true, missing: 0, quarantined: 0, held: 0 },
           { resource: 'invoices', complete: true, missing: 0, quarantined: 0, held: 0 },
         ],
+        drift: [],
       });
       const [id] = (await database.query<{ id: string }>('select min(id)::text as id from warehouse.invoices')).rows;
       expect((await call('why_record', { resource: 'invoices', key: id?.id })).value()).toMatchObject({

@@ -35,6 +35,7 @@ const source = (name: string, given: Partial<FullState> = {}, minutes: number | 
   failed: [],
   recentFailures: [],
   incidents: [],
+  drift: [],
   orders: [],
   ticks: [],
   upToDateAt: minutes === null ? null : AT - minutes * MINUTE,

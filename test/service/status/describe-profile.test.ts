@@ -37,6 +37,15 @@ test('what concerns the whole source is described beside its lists', () => {
   expect(limit('as set')).toBe('counts its request limit as SOURCE_RATE_WINDOW_SECONDS says');
 });
 
+test('a list has as many unknown fields as are remembered', () => {
+  const words = (count: number) => {
+    const unknown = Object.fromEntries(Array.from({ length: count }, (_, name) => [`field ${name}`, null]));
+    const value = JSON.stringify({ learningSince: null, unknown, vanished: {} });
+    return describeProfile([trait('invoices', 'drift', value)])[0]?.words;
+  };
+  expect([words(99), words(100)]).toEqual(['', 'rows have at least 100 unknown fields; further ones are not reported']);
+});
+
 test('a trait or value without words is shown as stored', () => {
   const any = fc.constantFrom(
     'order',

@@ -220,11 +220,12 @@ function placeAnswer(
 }
 
 /** One row of an answer that is counted already. */
-const onlyRow = ({ rows, bad, keys, last }: ParsedRows, key: string): ParsedRows => ({
+const onlyRow = ({ rows, bad, keys, fields, last }: ParsedRows, key: string): ParsedRows => ({
   rows: rows.filter(row => row.key === key),
   bad: bad.filter(record => record.key === key),
   replaced: 0,
   keys,
+  fields,
   last,
 });
 
@@ -280,6 +281,7 @@ function stepOf(
     rows: parsed.rows,
     bad: parsed.bad,
     replaced: parsed.replaced,
+    fields: parsed.fields,
     requests,
     release,
     learnt: [...learnt, ...more],

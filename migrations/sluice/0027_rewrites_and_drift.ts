@@ -18,7 +18,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     ended_by text check (ended_by in ('accepted', 'undone', 'reverted')))`.execute(db);
   await sql`create index if not exists rewrites_by_list on sluice.rewrites (source, resource, at)`.execute(db);
   await sql`alter table sluice.incidents drop constraint incidents_kind_check, add constraint incidents_kind_check
-    check (kind in ('failed', 'fuse', 'rewrite', 'unauthorized', 'unavailable', 'outdated'))`.execute(db);
+    check (kind in ('failed', 'fuse', 'rewrite', 'unauthorized', 'unavailable', 'outdated', 'drift'))`.execute(db);
   const comments = {
     'table sluice.rewrites':
       'Fields of which so many values were replaced within 24 hours that somebody was told; see docs/history.md.',
@@ -38,7 +38,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     'column sluice.rewrites.ended_by':
       'accepted (by somebody), undone (sluice undo) or reverted (the source shows what it showed before).',
     'column sluice.incidents.kind':
-      'failed, fuse (the loss limit), rewrite (many values were replaced), unauthorized (the key), unavailable (the source) or outdated.',
+      'failed, fuse (the loss limit), rewrite (many values were replaced), unauthorized (the key), unavailable (the source), outdated or drift (a notice of fields that appeared or vanished).',
     'column sluice.runs.failure':
       'Kind of failure, such as unavailable, fuse (the loss limit), rewrite (many values were replaced) or abandoned.',
   };
