@@ -1,5 +1,6 @@
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import type { List } from '../coverage/list.ts';
+import type { Entry } from '../slices/coverage-entry.ts';
 import type { Day } from '../slices/date-windows.ts';
 import { type IdSlice, overlap, type Slice } from '../slices/slice.ts';
 
@@ -107,17 +108,24 @@ export type Next = Choice | Pause | 'blocked' | 'done';
 /** A slice has at most this many answers, as long as it can be cut. */
 export const MOST_PAGES = 10;
 
-export const single = (slice: Slice, counted: boolean): Choice => ({
+/** One slice by itself: a range of ids is read answer by answer, a whole list and a value to their end. */
+export const single = (slice: Slice, counted = false): Choice => ({
   slice,
-  answers: MOST_PAGES,
+  answers: slice.by === 'id' ? 1 : slice.by === 'whole' || slice.by === 'value' ? Number.POSITIVE_INFINITY : MOST_PAGES,
   gathered: false,
   counted,
 });
 
+/** Nothing that it may overlap is being read. */
+export function isFree({ reading }: Pick<ListInUse, 'reading'>, slice: Slice): boolean {
+  for (const other of reading) if (overlap(other, slice)) return false;
+  return true;
+}
+
+/** Something was seen to happen in it since it was last proven, and is to be looked at now. */
+export const isDue = ({ dueSince, provenAt }: Entry, now: number): boolean =>
+  dueSince !== null && dueSince > (provenAt ?? 0) && dueSince <= now;
+
 /** Whether a date window has days that were asked for; other slices have none. */
 export const wants = ({ from, to }: Pick<Wish, 'from' | 'to'>, slice: Slice): boolean =>
   slice.by !== 'date' || (from === null && to === null) || overlap(slice, { by: 'date', from, to });
-
-/** Nothing more can be started for a task: it is done once its readings are. */
-export const idle = ({ reading }: Pick<ListInUse, 'reading'>): 'blocked' | 'done' =>
-  reading.size > 0 ? 'blocked' : 'done';

@@ -4,7 +4,8 @@ import { type List, lagOf, needsUnfiltered, oldestProof, partition, unfilteredRe
 import { confirmationOf, isInDoubt } from '../deletion/is-deleted.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
-import { idle, type Next, type PlanFacts, single } from './choice.ts';
+import { type Choice, type PlanFacts, single } from './choice.ts';
+import { firstOf } from './worth.ts';
 
 /** A slice that lacked rows which only a whole cover confirms. */
 export interface LackingSlice {
@@ -48,10 +49,15 @@ const lagAfter = (list: List, { countsFrom }: LackingSlice): number =>
   countsFrom === null ? lagOf(list) : (list.lagMs ?? 0);
 
 /**
- * True for a slice that lacked rows. It is read again after all others, because they may show those rows, and because a source that
- * has just answered wrongly would probably do so again.
+ * What lacked rows is read again after all others, because they may show those rows, and because a source that has just answered wrongly would
+ * probably do so again.
  */
-export const hasLacked = ({ slice }: Entry, lacking: readonly LackingSlice[]): boolean =>
+export function othersFirst(entries: readonly Entry[], lacking: readonly LackingSlice[]): readonly Entry[] {
+  const others = entries.filter(entry => !hasLacked(entry, lacking));
+  return others.length > 0 ? others : entries;
+}
+
+const hasLacked = ({ slice }: Entry, lacking: readonly LackingSlice[]): boolean =>
   lacking.some(each => each.slice.by === slice.by && overlap(each.slice, slice));
 
 /** It lacked half of its rows, and another reading of it counts by now. */
@@ -61,19 +67,19 @@ export const countsAgain = (entry: Entry, lacking: readonly LackingSlice[], now:
     lacking.filter(({ countsFrom }) => countsFrom !== null && countsFrom <= now),
   );
 
-/** The question that confirms a missing row, one row or one related value at a time. */
-export function confirm(facts: PlanFacts, counted: boolean): Next {
+/** The question that confirms a missing row, one row or one related value at a time; null where none does now. */
+export function confirm(facts: PlanFacts): Choice | null {
   const { list, wish, missing } = facts;
   // None of them may be deleted: asking for each would cost a request a row.
-  if (wish.state.failure?.kind === 'fuse') return idle(list);
+  if (wish.state.failure?.kind === 'fuse') return null;
   const open = missing.filter(row => !row.key.startsWith('#') && !wish.state.asked.has(row.key));
   for (const row of open) {
     const slice = questionFor(list, row);
     if (!slice || [...list.reading].some(other => other.by === slice.by || overlap(other, slice))) continue;
     // One try for each task: what it does not settle waits for the next.
-    return { ...single(slice, counted), answers: 1, asks: { row: row.key } };
+    return { ...single(slice), answers: 1, asks: { row: row.key } };
   }
-  return confirmByCover(facts, counted);
+  return confirmByCover(facts);
 }
 
 /** The slice whose answer confirms this row by itself; null where only a whole cover does. */
@@ -95,20 +101,20 @@ function questionFor({ strategy }: List, row: MissingRow): Slice | null {
  * one reading of it more. Each slice that lacked half is read once more; else one part of the cover concludes, the smallest, as one
  * that has become too large would be cut instead.
  */
-function confirmByCover({ list, wish, missing, now }: PlanFacts, counted: boolean): Next {
+function confirmByCover({ list, wish, missing, now }: PlanFacts): Choice | null {
   const slices = lackingSlices(list, missing);
   const since = confirmsFrom(list, slices);
   const covered = since > 0 && (oldestProof(list) ?? 0) >= since;
-  if (!covered || list.reading.size > 0) return idle(list);
+  if (!covered || list.reading.size > 0) return null;
   const { coverAsked } = wish.state;
   const parts = partition(list);
   const lacking = parts.filter(entry => !coverAsked.has(sliceText(entry.slice)) && countsAgain(entry, slices, now));
-  if (lacking.length === 0 && slices.some(({ countsFrom }) => countsFrom !== null)) return idle(list);
+  if (lacking.length === 0 && slices.some(({ countsFrom }) => countsFrom !== null)) return null;
   const candidates = lacking.length > 0 ? lacking : parts;
   // Ranges of ids are cut anew at each reading: the number of parts bounds how often they are asked for.
-  if (coverAsked.size > 0 && (lacking.length === 0 || coverAsked.size >= parts.length)) return idle(list);
-  if (needsUnfiltered(list) && unfilteredReadAt(list) < since) return single({ by: 'newest' }, counted);
+  if (coverAsked.size > 0 && (lacking.length === 0 || coverAsked.size >= parts.length)) return null;
+  if (needsUnfiltered(list) && unfilteredReadAt(list) < since) return single({ by: 'newest' });
   const size = ({ rows }: Entry) => rows ?? Number.POSITIVE_INFINITY;
-  const part = candidates.reduce((least, each) => (size(each) < size(least) ? each : least));
-  return { ...single(part.slice, counted), answers: Number.POSITIVE_INFINITY, asks: 'cover' };
+  const part = firstOf(candidates, (a, b) => size(a) < size(b)) as Entry;
+  return { ...single(part.slice), answers: Number.POSITIVE_INFINITY, asks: 'cover' };
 }

@@ -1,11 +1,10 @@
 import { HOUR } from '../../clock.ts';
-import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { type List, partition } from '../coverage/list.ts';
 import { dayIn } from '../slices/date-windows.ts';
 import { type ListInUse, NO_PROGRESS, type Wish } from './choice.ts';
 import { monthsHold, type NamedList } from './closed-months.ts';
 import { partsOf } from './parts.ts';
-import type { AgendaFacts, Attempts } from './questions.ts';
+import type { AgendaFacts } from './questions.ts';
 import { type Need, weighTargets } from './target-weights.ts';
 
 /** What the agenda of a source depends on beside its lists. */
@@ -23,14 +22,8 @@ export interface AgendaRules {
 }
 
 /** A list on the agenda. */
-export interface AgendaList {
+export interface AgendaList extends Pick<AgendaFacts, 'wish' | 'missing' | 'absent' | 'attempts'> {
   readonly list: NamedList & ListInUse;
-  readonly wish: Wish;
-  /** Rows that are missing, the oldest first. */
-  readonly missing: readonly MissingRow[];
-  /** The source is known not to offer the list. Default: false. */
-  readonly absent?: boolean;
-  readonly attempts?: ReadonlyMap<string, Attempts>;
 }
 
 export const MOST_SWEEPS = 5;

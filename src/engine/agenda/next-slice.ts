@@ -1,7 +1,7 @@
 import { HOUR } from '../../clock.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { changeRate, type Prior } from './change-rates.ts';
-import { scoreOf } from './worth.ts';
+import { firstOf, scoreOf } from './worth.ts';
 
 /**
  * The next of the slices that an order has to read: those never read, the newest first, then those that no reading proved, then those where
@@ -23,15 +23,8 @@ function oldness({ slice }: Entry): number {
   return 0;
 }
 
-export function least<E extends Entry>(entries: readonly E[], value: (entry: E) => number): E | undefined {
-  let best: E | undefined;
-  let lowest = Number.POSITIVE_INFINITY;
-  for (const entry of entries) {
-    const candidate = value(entry);
-    if (best === undefined || candidate < lowest) {
-      best = entry;
-      lowest = candidate;
-    }
-  }
-  return best;
-}
+const least = (entries: readonly Entry[], value: (entry: Entry) => number): Entry | undefined =>
+  firstOf(
+    entries.map(entry => ({ entry, value: value(entry) })),
+    (a, b) => a.value < b.value,
+  )?.entry;

@@ -1,4 +1,6 @@
 import { foundAbsentAt, partition } from '../coverage/list.ts';
+import type { Slice } from '../slices/slice.ts';
+import { NO_PROGRESS } from './choice.ts';
 import { type AgendaFacts, questionsOf } from './questions.ts';
 import type { Asking } from './worth.ts';
 
@@ -13,11 +15,6 @@ export function partsOf(facts: AgendaFacts): Part[] {
   const { list, wish } = facts;
   if (foundAbsentAt(list) !== null || partition(list).some(({ provenAt }) => provenAt === null)) return [];
   // What is being read or was just read belongs to it, too.
-  const state = { ...wish.state, failure: null, done: new Set<string>() };
-  return questionsOf({
-    ...facts,
-    list: { ...list, reading: new Set() },
-    wish: { ...wish, state },
-    missing: [],
-  }).filter(({ choice }) => choice.slice.by !== 'total');
+  const asIfIdle = { list: { ...list, reading: new Set<Slice>() }, wish: { ...wish, state: NO_PROGRESS }, missing: [] };
+  return questionsOf({ ...facts, ...asIfIdle }).filter(({ choice }) => choice.slice.by !== 'total');
 }

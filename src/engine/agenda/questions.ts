@@ -1,21 +1,20 @@
 import { HOUR, stampMs } from '../../clock.ts';
+import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { partition, watched } from '../coverage/list.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
-import { overlap, type Slice, sliceText } from '../slices/slice.ts';
+import { sliceText } from '../slices/slice.ts';
 import { changeRate, pooledPrior } from './change-rates.ts';
-import { type Choice, isChoice, MOST_PAGES, type PlanFacts, single } from './choice.ts';
-import { confirm, confirmsFrom, countsAgain, hasLacked, lackingSlices } from './confirm.ts';
-import { measureLength } from './gather.ts';
+import { isDue, isFree, type PlanFacts, single } from './choice.ts';
+import { confirm, confirmsFrom, countsAgain, lackingSlices, othersFirst } from './confirm.ts';
+import { byItself } from './gather.ts';
 import { ageOf, totalQuestions, windowsInDoubt } from './totals.ts';
-import { type Asking, scoreOf } from './worth.ts';
+import { type Asking, firstOf, scoreOf, type Unscored } from './worth.ts';
 
 /** Something worth one or more requests. */
-export interface Question extends Asking {
-  readonly choice: Choice;
+export interface Question extends Unscored {
   readonly score: number;
   /** Nothing that is older than the agenda allows waits for anything else. */
   readonly overdue: boolean;
-  readonly why: string;
 }
 
 export interface AgendaFacts extends PlanFacts {
@@ -38,21 +37,15 @@ export function questionsOf(facts: AgendaFacts): Question[] {
   const { list, wish, weight, mostAge, now, absent } = facts;
   // Beyond the loss limit only deletions stop.
   if (absent || weight === 0 || (wish.state.failure && wish.state.failure.kind !== 'fuse')) return [];
-  const rateOf = ratesOf(facts);
-  const totals = totalQuestions(list, rateOf, facts.today, now).map(({ slice, ...asking }) => ({
-    ...asking,
-    choice: single(slice, false),
-    why: 'tells whether any row of the month changed',
-  }));
+  const prior = pooledPrior(list.entries.values(), now);
+  const rateOf: RateOf = entry => changeRate(entry, prior);
   const all: Unscored[] = [
     ...sliceQuestions(facts, rateOf),
     ...watchedQuestions(facts, rateOf),
-    ...totals,
+    ...totalQuestions(list, rateOf, facts.today, now),
     ...confirmQuestion(facts),
   ];
-  const reading = [...list.reading];
-  const open =
-    reading.length > 0 ? all.filter(({ choice }) => !reading.some(slice => overlap(slice, choice.slice))) : all;
+  const open = all.filter(({ choice }) => isFree(list, choice.slice));
   // Assigned, not copied: there are thousands, for each request anew.
   return open.map(each =>
     Object.assign(each, { score: weight * scoreOf(each), overdue: each.overdue === true || each.age > mostAge }),
@@ -60,28 +53,18 @@ export function questionsOf(facts: AgendaFacts): Question[] {
 }
 
 /** The question to ask first: what is overdue, the oldest first, then what brings most for its requests. */
-export function best<Q extends Question>(questions: readonly Q[]): Q | null {
-  let first: Q | null = null;
-  for (const each of questions) if (first === null || goesBefore(each, first)) first = each;
-  return first;
-}
+export const best = <Q extends Question>(questions: readonly Q[]): Q | null => firstOf(questions, goesBefore) ?? null;
 
 export const goesBefore = (a: Question, b: Question): boolean =>
   a.overdue === b.overdue ? (a.overdue ? a.age > b.age : a.score > b.score) : a.overdue;
 
-export type RateOf = (entry: Entry) => number;
+type RateOf = (entry: Entry) => number;
 
-/** Rows an hour that change, by what readings of the list have shown. */
-export function ratesOf({ list, now }: Pick<PlanFacts, 'list' | 'now'>): RateOf {
-  const prior = pooledPrior(list.entries.values(), now);
-  return entry => changeRate(entry, prior);
-}
-
-type Unscored = Omit<Question, 'score' | 'overdue'> & { readonly overdue?: boolean };
+const CONFIRMS = 'confirms which rows are gone';
 
 /** The parts of the list that were read before. What was never read is left to the tick. */
-function sliceQuestions(facts: AgendaFacts, rateOf: RateOf): Unscored[] {
-  const { list, wish, missing, now, monthsHold, mostAge } = facts;
+function sliceQuestions({ list, wish, missing, now, monthsHold, mostAge }: AgendaFacts, rateOf: RateOf): Unscored[] {
+  const { done } = wish.state;
   const lacking = lackingSlices(list, missing);
   const from = confirmsFrom(list, lacking);
   const parts = partition(list).filter(({ provenAt }) => provenAt !== null);
@@ -89,39 +72,35 @@ function sliceQuestions(facts: AgendaFacts, rateOf: RateOf): Unscored[] {
   const uncovered = new Set(
     parts.filter(entry => (from <= now && (entry.provenAt as number) < from) || countsAgain(entry, lacking, now)),
   );
-  // What lacked rows is read after all others: they may show those rows.
-  const others = new Set([...uncovered].filter(entry => !hasLacked(entry, lacking)));
-  const confirming = others.size > 0 ? others : uncovered;
-  const waits = hoursSince(from, now);
+  const confirming = new Set(othersFirst([...uncovered], lacking));
   const inDoubt = windowsInDoubt(list, parts);
   return parts.flatMap(entry => {
-    const { slice, dueSince, dueReason, provenAt } = entry;
-    const isDue = dueSince !== null && dueSince > (provenAt ?? 0) && dueSince <= now;
+    const { slice, provenAt, readAt, dueReason } = entry;
+    const dueSince = isDue(entry, now) ? entry.dueSince : null;
     const confirms = confirming.has(entry);
     // A reading that proved nothing is repeated no sooner than one that did.
-    const triedAt = Math.max(provenAt ?? 0, entry.readAt ?? 0);
-    const sinceTried = hoursSince(triedAt, now);
+    const sinceTried = hoursSince(Math.max(provenAt ?? 0, readAt ?? 0), now);
     // A total that agreed makes rows count as younger, but does not prove them.
     const overdue = sinceTried > mostAge;
-    if (wish.state.done.has(sliceText(slice)) || (monthsHold && !isDue)) return [];
-    if (uncovered.has(entry) && !confirms && !isDue && !overdue) return [];
-    const due = isDue
-      ? [{ changes: 1 / (inDoubt.get(dueSince) ?? 1), hours: Math.min(hoursSince(dueSince, now), sinceTried) }]
-      : [];
-    const lacks = confirms ? [{ changes: missing.length / confirming.size, hours: Math.min(waits, sinceTried) }] : [];
-    const waiting = sumUp([...due, ...lacks]);
+    if (done.has(sliceText(slice)) || (monthsHold && dueSince === null)) return [];
+    if (uncovered.has(entry) && !confirms && dueSince === null && !overdue) return [];
+    const waits = (changes: number, since: number) => ({
+      changes,
+      hours: Math.min(hoursSince(since, now), sinceTried),
+    });
+    const waiting = sumUp([
+      ...(dueSince === null ? [] : [waits(1 / (inDoubt.get(dueSince) ?? 1), dueSince)]),
+      ...(confirms ? [waits(missing.length / confirming.size, from)] : []),
+    ]);
     return {
-      choice: measureLength(list, entry, { counted: false, done: wish.state.done }) ?? choiceOf(slice),
+      choice: byItself(list, entry, done),
       rate: rateOf(entry),
       age: Math.min(ageOf(entry, list, now), sinceTried),
       requests: Math.max(entry.requests, 1),
       ...(waiting ? { waiting } : {}),
       overdue,
-      why: isDue
-        ? (dueReason ?? 'something happened in it')
-        : confirms
-          ? 'confirms which rows are gone'
-          : 'rows of its age change',
+      why:
+        dueSince !== null ? (dueReason ?? 'something happened in it') : confirms ? CONFIRMS : 'rows of its age change',
     };
   });
 }
@@ -133,41 +112,34 @@ function sumUp(each: readonly { changes: number; hours: number }[]): Asking['wai
   return changes > 0 ? { changes, hours: total / changes } : undefined;
 }
 
-/** A whole list is read to its end, however many answers that takes. */
-const choiceOf = (slice: Slice): Choice => ({
-  ...single(slice, false),
-  answers: slice.by === 'id' ? 1 : slice.by === 'whole' ? Number.POSITIVE_INFINITY : MOST_PAGES,
-});
-
 /** The newest end, and the values that the job watches. */
-function watchedQuestions({ list, now }: AgendaFacts, rateOf: RateOf): Unscored[] {
-  return watched(list).flatMap(entry => {
-    if (entry.readAt === null) return [];
-    const isNewest = entry.slice.by === 'newest';
-    return {
-      choice: { ...single(entry.slice, false), answers: isNewest ? MOST_PAGES : Number.POSITIVE_INFINITY },
-      rate: rateOf(entry),
-      age: hoursSince(entry.readAt, now),
-      requests: Math.max(entry.requests, 1),
-      why: isNewest ? 'new rows appear there' : 'these rows change most',
-    };
-  });
-}
+const watchedQuestions = ({ list, now }: AgendaFacts, rateOf: RateOf): Unscored[] =>
+  watched(list).flatMap(entry =>
+    entry.readAt === null
+      ? []
+      : {
+          choice: single(entry.slice),
+          rate: rateOf(entry),
+          age: hoursSince(entry.readAt, now),
+          requests: Math.max(entry.requests, 1),
+          why: entry.slice.by === 'newest' ? 'new rows appear there' : 'these rows change most',
+        },
+  );
 
 /** The missing row to ask for next. */
 function confirmQuestion(facts: AgendaFacts): Unscored[] {
   const { list, missing, now, attempts } = facts;
-  if (missing.length === 0) return [];
-  const choice = confirm(facts, false);
-  if (!isChoice(choice)) return [];
-  const { asks } = choice;
-  const row = typeof asks === 'object' ? missing.find(({ key }) => key === asks.row) : missing[0];
-  const tried = row && attempts?.get(row.key);
-  const hours = row ? hoursSince(Math.max(stampMs(row.since), tried?.at ?? 0), now) : 0;
-  const requests = typeof asks === 'object' ? 1 : Math.max(list.entries.get(sliceText(choice.slice))?.requests ?? 1, 1);
+  const choice = confirm(facts);
+  if (choice === null) return [];
+  const { slice, asks } = choice;
+  const isOfRow = typeof asks === 'object';
+  const row = missing.find(({ key }) => !isOfRow || key === asks.row) as MissingRow;
+  const tried = attempts?.get(row.key);
+  const hours = hoursSince(Math.max(stampMs(row.since), tried?.at ?? 0), now);
+  const requests = isOfRow ? 1 : Math.max(list.entries.get(sliceText(slice))?.requests ?? 1, 1);
   // What was in vain before is half as likely to settle it now.
-  const changes = typeof asks === 'object' ? 0.5 ** (tried?.times ?? 0) : missing.length;
-  const why = typeof asks === 'object' ? `tells whether row ${asks.row} is gone` : 'confirms which rows are gone';
+  const changes = isOfRow ? 0.5 ** (tried?.times ?? 0) : missing.length;
+  const why = isOfRow ? `tells whether row ${asks.row} is gone` : CONFIRMS;
   return [{ choice, rate: 0, age: 0, requests, waiting: { changes, hours }, why }];
 }
 

@@ -11,7 +11,8 @@ import {
   within,
 } from '../slices/date-windows.ts';
 import { sliceText, type TotalSlice } from '../slices/slice.ts';
-import type { Asking } from './worth.ts';
+import { single } from './choice.ts';
+import type { Unscored } from './worth.ts';
 
 /** A month that costs less than this to read is sooner read than asked for. */
 const LEAST_COST = 2;
@@ -23,12 +24,8 @@ const SHOWN = 0.8;
 /** Changes that may still hide in a month that disagreed and was read since. People see that it disagreed until it is asked again. */
 const LIKELY_LEFT = 0.1;
 
-/** A month whose control total can be asked for: one request that may tell that none of its rows has changed. */
-export interface TotalQuestion extends Asking {
-  readonly slice: TotalSlice;
-}
-
-export function totalQuestions(list: List, rateOf: (entry: Entry) => number, today: Day, now: number): TotalQuestion[] {
+/** The months whose control total can be asked for: one request that may tell that none of their rows has changed. */
+export function totalQuestions(list: List, rateOf: (entry: Entry) => number, today: Day, now: number): Unscored[] {
   const trust = list.profile.controlTotals;
   if (!list.job.control || list.strategy.partition !== 'date' || (trust !== null && trust !== 'agree')) return [];
   const parts = partition(list);
@@ -58,7 +55,8 @@ export function totalQuestions(list: List, rateOf: (entry: Entry) => number, tod
     const age = rate > 0 ? Math.sqrt(squares / rate) : 0;
     const waiting = { changes: LIKELY_LEFT, hours: Math.max(now - askedAt, 0) / HOUR };
     const requests = 1 + cost * (1 - Math.exp(-expected));
-    return [{ slice, rate, age, requests, ...(differed ? { waiting } : {}) }];
+    const why = 'tells whether any row of the month changed';
+    return [{ choice: single(slice), rate, age, requests, ...(differed ? { waiting } : {}), why }];
   });
 }
 

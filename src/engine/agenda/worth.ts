@@ -1,3 +1,5 @@
+import type { Choice } from './choice.ts';
+
 /**
  * What asking is worth. The sum of delays between a change and its arrival, on a fixed number of requests, is least when the time between
  * two readings of a slice is proportional to the square root of cost over change rate (Sia, Cho and Cho 2007, Efficient
@@ -16,12 +18,27 @@ export interface Asking {
   readonly waiting?: { readonly changes: number; readonly hours: number };
 }
 
+/** A question before it is compared with others. */
+export interface Unscored extends Asking {
+  readonly choice: Choice;
+  /** Default: where its age is more than the agenda allows. */
+  readonly overdue?: boolean;
+  readonly why: string;
+}
+
 /**
  * The score by which the agenda chooses. A change that is known to wait counts as one for the hours that it has waited: such a
  * question comes soon, whatever the rate, and does not keep others away if the answer never settles it.
  */
 export const scoreOf = ({ rate, age, requests, waiting }: Asking): number =>
   (rate * age * age + (waiting ? 2 * waiting.changes * waiting.hours : 0)) / Math.max(requests, 1);
+
+/** The one that goes before all others; of equals, the first. */
+export function firstOf<T>(each: readonly T[], goesBefore: (a: T, b: T) => boolean): T | undefined {
+  let [first] = each;
+  for (const one of each) if (goesBefore(one, first as T)) first = one;
+  return first;
+}
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 

@@ -227,8 +227,7 @@ async function recount(loop: Loop, serves: Serves, task: Task, now: number): Pro
   const held = await heldRows(engine, resource);
   const hidden = hiddenRows(resource, task.state, held);
   if (hidden === 'none') await endTask(loop, task, serves);
-  else if (hidden === 'ask again')
-    void startReading(loop, task, { ...single({ by: 'newest' }, false), asks: 'count' }, now);
+  else if (hidden === 'ask again') void startReading(loop, task, { ...single({ by: 'newest' }), asks: 'count' }, now);
   else await learn(engine, resource, hidden);
 }
 

@@ -4,7 +4,7 @@ import { HOUR, SECOND } from '../../clock.ts';
 import { isAffordable, rereadCost } from '../agenda/affordable.ts';
 import { isPause, wants } from '../agenda/choice.ts';
 import { monthsHold, summedLists } from '../agenda/closed-months.ts';
-import { type AgendaList, factsOf } from '../agenda/list-facts.ts';
+import { factsOf } from '../agenda/list-facts.ts';
 import { refill, spend, startPace, waitFor } from '../agenda/pace.ts';
 import { isKnownAbsent, plan } from '../agenda/plan.ts';
 import { best, type Question, questionsOf } from '../agenda/questions.ts';
@@ -82,20 +82,21 @@ function serve(state: State, task: Task): Act | 'blocked' {
   if (before) return before;
   if (waitsForRows(state, task)) return 'blocked';
   if (phase === 'unanswered') return askOthers(state, task);
-  const next = plan({
-    list: resource,
-    wish: task,
-    missing: resource.missing ?? [],
-    now,
-    today: dayIn(now, rules.timeZone),
-    absent: isAbsent(task, now),
-    monthsHold: !task.full && monthsHold(resource, lists, now),
-  });
+  const holds = !task.full && monthsHold(resource, lists, now);
+  const next = plan({ ...factsFor(task, now), now, today: dayIn(now, rules.timeZone), monthsHold: holds });
   if (next === 'blocked') return next;
   if (isPause(next)) return { kind: 'pause', task, until: next.until };
   if (next !== 'done') return { kind: 'ask', task, choice: next };
   return distrust(task) ?? { kind: hasToRecount(task) ? 'recount' : 'end', task };
 }
+
+/** What decides about the questions of the task's list, whoever asks. */
+const factsFor = (task: Task, now: number) => ({
+  list: task.resource,
+  wish: task,
+  missing: task.resource.missing ?? [],
+  absent: isAbsent(task, now),
+});
 
 /** What has to be done before anything is decided about a list. */
 function lookUp(task: Task): Act | null {
@@ -236,21 +237,13 @@ function cutAnew({ memory }: Agenda, task: Task, now: number): Act | null {
   return isDue && reading.size === 0 ? { kind: 'cut anew', task } : null;
 }
 
-interface OfTask extends Question {
-  readonly task: Task;
-}
-
-interface OfList extends AgendaList {
-  readonly list: Resource;
-  readonly wish: Task;
-}
+type OfTask = Question & { readonly task: Task };
 
 /** The best of the questions about all lists. */
 function bestOf({ rules, lists, now }: State, { tasks, memory }: Agenda): OfTask | Act | null {
-  const known = [...tasks.values()].map((task): OfList => {
-    const { resource } = task;
-    const attempts = memory.attempts.get(resource.name) ?? new Map();
-    return { list: resource, wish: task, absent: isAbsent(task, now), missing: resource.missing ?? [], attempts };
+  const known = [...tasks.values()].map(task => {
+    const attempts = memory.attempts.get(task.resource.name) ?? new Map();
+    return { ...factsFor(task, now), attempts };
   });
   const found: OfTask[] = [];
   for (const facts of factsOf(rules, known, lists, now)) {

@@ -3,15 +3,15 @@ import { expect, test } from 'vitest';
 import customers from '../../../jobs/customers.ts';
 import transactions from '../../../jobs/transactions.ts';
 import { HOUR } from '../../../src/clock.ts';
-import { ageOf, type TotalQuestion, totalQuestions } from '../../../src/engine/agenda/totals.ts';
-import { scoreOf } from '../../../src/engine/agenda/worth.ts';
+import { ageOf, totalQuestions } from '../../../src/engine/agenda/totals.ts';
+import { scoreOf, type Unscored } from '../../../src/engine/agenda/worth.ts';
 import type { List } from '../../../src/engine/coverage/list.ts';
 import type { Job } from '../../../src/engine/job.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
 import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 import { monthBefore, monthRange } from '../../../src/engine/slices/date-windows.ts';
-import { sliceText } from '../../../src/engine/slices/slice.ts';
+import { sliceText, type TotalSlice } from '../../../src/engine/slices/slice.ts';
 import { anEntry } from './an-entry.ts';
 
 const TODAY = '2026-01-15';
@@ -61,9 +61,16 @@ function listOf(
   };
 }
 
+type TotalQuestion = Unscored & { readonly month: string };
+
 /** The questions, by month. `rate`: changes an hour of each window. */
 const questionsOf = (list: List, rate = 0.001): Map<string, TotalQuestion> =>
-  new Map(totalQuestions(list, () => rate, TODAY, NOW).map(question => [question.slice.month, question]));
+  new Map(
+    totalQuestions(list, () => rate, TODAY, NOW).map(question => {
+      const { month } = question.choice.slice as TotalSlice;
+      return [month, { ...question, month }];
+    }),
+  );
 
 const monthsOf = (list: List): string[] => [...questionsOf(list).keys()];
 
@@ -203,8 +210,8 @@ test('in 300 generated lists, each eligible month is requested twice in as many 
         });
         const questions = [...questionsOf(listOf(months, { trust: 'agree' }), 1e-9).values()];
         const best = questions.reduce((first, each) => (scoreOf(each) > scoreOf(first) ? each : first));
-        asked.set(best.slice.month, turn);
-        order.push(best.slice.month);
+        asked.set(best.month, turn);
+        order.push(best.month);
       }
       expect(order.slice(0, worth.length).toSorted()).toEqual(worth.toSorted());
       expect(order.slice(worth.length).toSorted()).toEqual(worth.toSorted());
