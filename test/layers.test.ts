@@ -120,6 +120,8 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
     ['resource.ts'],
     ['task'],
     ['read'],
+    ['conclude'],
+    ['changes'],
     ['apply'],
     ['run'],
   ],

@@ -38,7 +38,8 @@ const traces = async (database: Database) => (await Promise.all(TRACES.map(text 
 
 /** Leaves traces of the customer where failures, webhooks and interrupted readings leave them. */
 async function leaveTraces(database: Database, key: string): Promise<void> {
-  const { email, account } = PERSON;
+  const { email, account, address } = PERSON;
+  const told = `customers.address was replaced in 30 of 30 rows. Examples: "${address}" became "hidden".`;
   await database.query(`
     insert into sluice.quarantine (source, resource, key, payload, reasons, slice, first_seen, last_seen) values
       ('main', 'customers', '?wrapped', '[{"id": ${key}, "account": "${account}"}]', '{}', 'whole', now(), now()),
@@ -54,6 +55,12 @@ async function leaveTraces(database: Database, key: string): Promise<void> {
       values ('main', 'customers', 'sync', 'failed', 'The source refuses: ${email} is taken.', now(), now());
     insert into sluice.incidents (source, resource, kind, message, opened_at)
       values ('main', 'customers', 'failed', '${account} is not valid', now());
+    insert into sluice.runs (source, resource, kind, state, failure, reason, started_at, ended_at)
+      values ('main', 'customers', 'sync', 'failed', 'rewrite', '${told}', now(), now());
+    insert into sluice.incidents (source, resource, kind, message, opened_at)
+      values ('main', 'customers', 'rewrite', '${told}', now());
+    insert into sluice.rewrites (source, resource, field, run_ids, since, at, rows, stored, examples)
+      values ('main', 'customers', 'address', '{}', now(), now(), 30, 30, '[{"key":"${key}","before":"${address}","after":"hidden"}]');
     insert into sluice.traits values ('main', 'customers', 'address test', 'x', 'asked for row ${key}, got Erasable', now());
     insert into sluice.traits values ('main', 'tags', 'drift', '{"learningSince":null,"unknown":{"${email}":null},"vanished":{}}', '', now());
     insert into sluice.hints values ('main', 'customers', 'one ${key}', now());
@@ -108,7 +115,8 @@ test('forget erases a person from every table of every schema, and leaves a rece
       expect.arrayContaining([
         'warehouse.row_history: 1',
         'sluice.push_items: 2',
-        'sluice.runs: 1',
+        'sluice.runs: 2',
+        'sluice.rewrites: 1',
         'sluice.traits: 2',
       ]),
     );

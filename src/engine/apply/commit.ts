@@ -4,12 +4,12 @@ import type { SeenTime } from '../../warehouse/database/now.ts';
 import { type Booking, bookCommit } from '../../warehouse/ledgers/book-commit.ts';
 import type { Cursor } from '../../warehouse/ledgers/cursors.ts';
 import { addCounts } from '../../warehouse/ledgers/runs.ts';
+import { beginEffects, coverageChange, type TransactionEffects } from '../conclude/transaction-effects.ts';
 import { groupBy } from '../group-by.ts';
 import type { Committed, Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
 import { update } from '../task/task.ts';
-import { beginEffects, coverageChange, type TransactionEffects } from './transaction-effects.ts';
 import { writeSteps } from './write-steps.ts';
 
 export interface CommitOptions {

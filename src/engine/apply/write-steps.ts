@@ -2,17 +2,17 @@ import { isUnreadableKey } from '../../source/paging/row-key.ts';
 import { type Db, rollbackTo, savepoint } from '../../warehouse/database/database.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { type BadRecord, quarantine, resolveQuarantine } from '../../warehouse/rows/quarantine.ts';
+import { holdLosses } from '../changes/hold-losses.ts';
+import { noteDrift } from '../changes/note-drift.ts';
+import { noteWindows, observeEdits, observeFields, observeUndated } from '../changes/observe-rows.ts';
+import { conclude } from '../conclude/conclude.ts';
+import { countsOf, remember, type TransactionEffects } from '../conclude/transaction-effects.ts';
 import { groupBy } from '../group-by.ts';
 import type { Observation } from '../profile/observation.ts';
 import { contradictsAddress } from '../profile/observe-address.ts';
 import { type Committed, type Step, startOf } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
-import { conclude } from './conclude.ts';
-import { holdLosses } from './hold-losses.ts';
-import { noteDrift } from './note-drift.ts';
-import { noteWindows, observeEdits, observeFields, observeUndated } from './observe-rows.ts';
-import { countsOf, remember, type TransactionEffects } from './transaction-effects.ts';
 import { type Judge, type Written, writeOrSetAside } from './write-rows.ts';
 
 /** Writes the rows of the steps of one resource, and applies what follows from each step. */

@@ -9,7 +9,7 @@ import { countByDay, countRows } from '../../warehouse/rows/stored-rows.ts';
 import { single } from '../agenda/choice.ts';
 import { cutWindows, firstDayToCount } from '../agenda/cut-windows.ts';
 import type { Pace } from '../agenda/pace.ts';
-import { rowClaims } from '../apply/settle-missing.ts';
+import { rowClaims } from '../conclude/settle-missing.ts';
 import { coveredSince } from '../coverage/list.ts';
 import { dueAfterFailure } from '../coverage/prove.ts';
 import { type Held, hiddenRows } from '../coverage/recount.ts';

@@ -1,6 +1,6 @@
 import { withAnySignal } from '../../any-signal.ts';
 import { type Clock, MINUTE, SECOND, stampMs } from '../../clock.ts';
-import { rewritten } from '../../engine/apply/announce-rewrites.ts';
+import { rewritten } from '../../engine/changes/announce-rewrites.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';

@@ -1,5 +1,5 @@
 import { DAY } from '../../clock.ts';
-import { meaningOf } from '../../engine/apply/drift-notice.ts';
+import { meaningOf } from '../../engine/changes/drift-notice.ts';
 import type { Job } from '../../engine/job.ts';
 import { allNews, type FieldNews, parseDrift } from '../../engine/profile/field-drift.ts';
 import { childShape } from '../../engine/records/parse-record.ts';

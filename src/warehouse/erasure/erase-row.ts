@@ -32,7 +32,24 @@ export async function eraseRow(tx: Db, table: Table, place: Place, key: string):
     if (numAffectedRows) counts[`${schema}.${name}`] = Number(numAffectedRows);
   }
   await detachReadings(tx, place, key, slice);
+  await forgetExamples(tx, place, key);
   return counts;
+}
+
+/** Values of the row that a rewrite gave as examples, in its row and in what runs, orders and incidents said of it. */
+async function forgetExamples(tx: Db, { source, resource }: Place, key: string): Promise<void> {
+  const here = sql`source = ${source} and resource = ${resource}`;
+  const { numAffectedRows } = await sql`update sluice.rewrites set examples = (
+      select coalesce(jsonb_agg(e), '[]') from jsonb_array_elements(examples) e where e->>'key' <> ${key})
+    where ${here} and examples @> cast(${JSON.stringify([{ key }])} as jsonb)`.execute(tx);
+  if (!numAffectedRows) return;
+  for (const [table, column] of [
+    ['runs', 'reason'],
+    ['orders', 'reason'],
+    ['incidents', 'message'],
+  ] as const)
+    await sql`update ${sql.id('sluice', table)} set ${sql.id(column)} = regexp_replace(${sql.id(column)}, 'Examples: .*', '(Examples erased.)')
+      where ${here} and ${sql.id(column)} like '%Examples: %'`.execute(tx);
 }
 
 /** Readings that have seen the row begin again; purposes, positions and reports no longer name it. */
@@ -43,9 +60,6 @@ async function detachReadings(tx: Db, { source, resource }: Place, key: string, 
     readings = case when position(${named} in readings::text) > 0 then '{}' else readings end where ${here}`.execute(
     tx,
   );
-  await sql`update sluice.rewrites set examples = (
-      select coalesce(jsonb_agg(e), '[]') from jsonb_array_elements(examples) e where e->>'key' <> ${key})
-    where ${here} and examples @> cast(${JSON.stringify([{ key }])} as jsonb)`.execute(tx);
   await sql`update sluice.orders set report = null where ${here} and position(${named} in report::text) > 0`.execute(
     tx,
   );

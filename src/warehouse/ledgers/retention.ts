@@ -62,6 +62,7 @@ export async function forgetOldWork(
     .execute();
   // The loss limit looks back one day.
   await db.deleteFrom('sluice.losses').where('source', '=', source).where('at', '<', daysAgo(2)).execute();
+  await db.deleteFrom('sluice.rewrites').where('source', '=', source).where('at', '<', daysAgo(kept.runs)).execute();
   await forgetOldRecords(db, source, kept.quarantine);
   await forgetOldHistory(db, tables, kept.history);
   if (kept.pushes !== null) await emptyOldLines(db, source, kept.pushes);

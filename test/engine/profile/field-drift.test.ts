@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DAY, HOUR } from '../../../src/clock.ts';
-import { composeNotice, meaningOf } from '../../../src/engine/apply/drift-notice.ts';
+import { composeNotice, meaningOf } from '../../../src/engine/changes/drift-notice.ts';
 import {
   allNews,
   driftText,

@@ -1,6 +1,7 @@
 import type { Db } from '../../warehouse/database/database.ts';
 import { countElsewhere, keepWindows } from '../../warehouse/rows/row-windows.ts';
 import { countUnchanged } from '../../warehouse/rows/stored-rows.ts';
+import { remember, resourceIn, type TransactionEffects } from '../conclude/transaction-effects.ts';
 import { partition } from '../coverage/list.ts';
 import { fieldsBesideKey } from '../job.ts';
 import type { Observation } from '../profile/observation.ts';
@@ -16,7 +17,6 @@ import type { Step } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { wholeTime, widened } from '../slices/date-windows.ts';
 import { overlap, sliceText } from '../slices/slice.ts';
-import { remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /** Stores which windows returned the rows. */
 export async function noteWindows(tx: Db, effects: TransactionEffects, steps: readonly Step[]): Promise<void> {

@@ -1,12 +1,12 @@
 import { stampMs } from '../../clock.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { noteNotice } from '../../warehouse/ledgers/incidents.ts';
+import { remember, resourceIn, type TransactionEffects } from '../conclude/transaction-effects.ts';
 import { partition } from '../coverage/list.ts';
 import { driftText, observeDrift } from '../profile/field-drift.ts';
 import type { Step } from '../read/step.ts';
 import { cleanText } from '../storable-text.ts';
 import { composeNotice } from './drift-notice.ts';
-import { remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /**
  * Remembers which fields appeared or vanished, and records a notice of those that did, in the transaction that stores their rows.

@@ -1,17 +1,10 @@
 import { stampMs } from '../../clock.ts';
-import { isKind, SluiceError } from '../../errors.ts';
+import { SluiceError } from '../../errors.ts';
 import { acceptDeletes } from '../../next-steps.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { readNow } from '../../warehouse/database/now.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
-import {
-  BELIEVED_AFTER,
-  type DeletionLimit,
-  deleteRows,
-  readDeletionLimit,
-  withinDeletionLimit,
-} from '../../warehouse/rows/delete-rows.ts';
-import { listHeld } from '../../warehouse/rows/held-values.ts';
+import { BELIEVED_AFTER, type DeletionLimit, deleteRows } from '../../warehouse/rows/delete-rows.ts';
 import { listMissing, type MissingRow, markMissing, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
 import { countQuarantined, lastFirstSeen } from '../../warehouse/rows/quarantine.ts';
 import { keptIn, shownByNone } from '../../warehouse/rows/row-windows.ts';
@@ -33,8 +26,7 @@ import { groupBy } from '../group-by.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { widened } from '../slices/date-windows.ts';
 import { parseSlice, type Slice, sliceText } from '../slices/slice.ts';
-import { type Task, update } from '../task/task.ts';
-import { valuesHeld } from './hold-losses.ts';
+import type { Task } from '../task/task.ts';
 import { resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /** The condition for stored rows that lie in the slice: by their columns, or by the windows that returned them. */
@@ -220,27 +212,8 @@ export async function remove(
   effects.events.push([task, { kind: 'failed', error: heldBack(resource, result.beyond) }]);
 }
 
-/**
- * Looks again at the end of a task at what may not be lost: more rows may be missing by now, and the number to accept must be enough; values
- * that were held may be shown again.
- */
-export async function lookAtHeld(db: Db, task: Task): Promise<void> {
-  const { resource, state, wasHeldBack, reportOnly } = task;
-  const isHeldBack = state.failure === null ? wasHeldBack : isKind(state.failure, 'fuse');
-  if (isHeldBack) {
-    const fuse = await readDeletionLimit(db, resource.table, placeOf(resource));
-    if (!withinDeletionLimit(fuse, { count: fuse.missing, accepted: 0 }))
-      update(task, { kind: 'held back', error: heldBack(resource, fuse) });
-  }
-  if (resource.heldFields.size === 0 || reportOnly || task.state.failure !== null) return;
-  const { cursor } = resource;
-  const held = await listHeld(db, placeOf(resource));
-  // Unless a commit has held more in the meantime.
-  if (resource.cursor === cursor) resource.heldFields = new Set(held.map(({ field }) => field));
-  if (held.length > 0) update(task, { kind: 'held back', error: valuesHeld(resource, held) });
-}
-
-function heldBack({ name, source }: Resource, fuse: DeletionLimit): SluiceError {
+/** Why a run fails while rows are missing that may not be deleted. */
+export function heldBack({ name, source }: Resource, fuse: DeletionLimit): SluiceError {
   const { missing, lost, limit, stored } = fuse;
   const why =
     lost + missing > limit

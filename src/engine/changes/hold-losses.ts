@@ -1,20 +1,24 @@
 import { hash } from 'node:crypto';
-import { SluiceError } from '../../errors.ts';
+import { isKind, SluiceError } from '../../errors.ts';
 import { acceptLosses } from '../../next-steps.ts';
 import type { Db } from '../../warehouse/database/database.ts';
+import { readDeletionLimit, withinDeletionLimit } from '../../warehouse/rows/delete-rows.ts';
 import {
   type HeldValues,
   heldAmong,
   holdValues,
+  listHeld,
   noteLoss,
   readFieldLimit,
   releaseHeld,
 } from '../../warehouse/rows/held-values.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
+import { heldBack } from '../conclude/settle-missing.ts';
+import type { TransactionEffects } from '../conclude/transaction-effects.ts';
 import { collapses, holdsField, isBeyondLimit, type Loss, lossesOf } from '../deletion/judge-loss.ts';
 import type { Step } from '../read/step.ts';
 import { placeOf, type Resource } from '../resource.ts';
-import type { TransactionEffects } from './transaction-effects.ts';
+import { type Task, update } from '../task/task.ts';
 
 /**
  * Decides about rows that would empty stored values. Returns them as they are to be written: without the fields that stay as they are.
@@ -89,4 +93,24 @@ export function valuesHeld({ name, source }: Resource, held: readonly HeldValues
       source,
     )}`,
   });
+}
+
+/**
+ * Looks again at the end of a task at what may not be lost: more rows may be missing by now, and the number to accept must be enough; values
+ * that were held may be shown again.
+ */
+export async function lookAtHeld(db: Db, task: Task): Promise<void> {
+  const { resource, state, wasHeldBack, reportOnly } = task;
+  const isHeldBack = state.failure === null ? wasHeldBack : isKind(state.failure, 'fuse');
+  if (isHeldBack) {
+    const fuse = await readDeletionLimit(db, resource.table, placeOf(resource));
+    if (!withinDeletionLimit(fuse, { count: fuse.missing, accepted: 0 }))
+      update(task, { kind: 'held back', error: heldBack(resource, fuse) });
+  }
+  if (resource.heldFields.size === 0 || reportOnly || task.state.failure !== null) return;
+  const { cursor } = resource;
+  const held = await listHeld(db, placeOf(resource));
+  // Unless a commit has held more in the meantime.
+  if (resource.cursor === cursor) resource.heldFields = new Set(held.map(({ field }) => field));
+  if (held.length > 0) update(task, { kind: 'held back', error: valuesHeld(resource, held) });
 }
