@@ -23,7 +23,7 @@ test.each(SPANS.flatMap(span => PAGINGS.map(paging => ({ span, paging }))))(
   'a date filter that selects at most 92 days ($span, paging=$paging) hides no row and deletes none',
   async ({ span, paging }) => {
     const variants = parseVariants(`date-span=${span},paging=${paging}`);
-    const size = { customers: 40, invoices: 300, transactions: 500 };
+    const size = { customers: 40, invoices: 150, transactions: 200 };
     const sandbox = await openSandbox({ size, rateLimit: 0, variants });
     await withDatabase(async database => {
       const engine = await openEngine(database, sandbox, { limit: 100_000, resources: [...LISTS], pageSize: 20 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import type { Variants } from '../../../sandbox/variants/variants.ts';
-import { HOUR } from '../../../src/clock.ts';
+import { MINUTE } from '../../../src/clock.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
@@ -112,13 +112,16 @@ test('once one count was wrong three times, the other windows of the run are rea
 test('a run that finds the count wrong and has no request left counts as one of the three', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
+    // A run looks for new orders every five seconds while it waits: 720 times in an hour.
+    const windowMs = 10 * MINUTE;
     const sandbox = await openSandbox({ clock, size: SIZE, rateLimit: 0, variants: { totals: 'doubled' } });
     for (let runs = 0; runs < 3; runs++) {
       // Enough to read each list three times, and too little for another one.
-      const engine = await openEngine(database, sandbox, { clock, limit: 14, resources: ['customers', 'invoices'] });
+      const limited = { clock, limit: 14, windowMs };
+      const engine = await openEngine(database, sandbox, { ...limited, resources: ['customers', 'invoices'] });
       await serveOrders(engine, 'sync');
       await engine.close();
-      await clock.advance(HOUR);
+      await clock.advance(windowMs);
     }
     const { rows } = await database.query(`select value from sluice.traits where trait = 'counts'`);
     expect(rows).toEqual([{ value: 'unreliable' }, { value: 'unreliable' }]);

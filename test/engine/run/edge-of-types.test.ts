@@ -10,7 +10,8 @@ import { withDatabase } from '../../support/database.ts';
 import type { TestResource } from '../../support/resources.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 
-const SIZE = { customers: 130, invoices: 150, transactions: 250 };
+/** At least two pages of 20 rows of each list. */
+const SIZE = { customers: 50, invoices: 60, transactions: 90 };
 const LISTS = ['customers', 'tickets', 'transactions', 'suppliers'] as const satisfies TestResource[];
 const LAST = '9223372036854775807';
 
