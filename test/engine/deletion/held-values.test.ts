@@ -14,10 +14,14 @@ const KINDS = Object.keys(losses) as (keyof typeof losses)[];
 
 /** How many stored amounts and invoices with lines there are at the least, at every commit. */
 async function watch(database: Database): Promise<() => Promise<{ amounts: number; lines: number }>> {
-  await database.query('create table public.fewest (amounts bigint, lines bigint)');
+  await database.query('create table public.fewest (transaction xid8 primary key, amounts bigint, lines bigint)');
+  // Deferred, the first of a transaction sees all that it changed.
   await database.query(`create function public.note_fewest() returns trigger language plpgsql as $$ begin
-    insert into public.fewest select (select count(amount) from warehouse.invoices),
-      (select count(distinct invoice_id) from warehouse.invoice_items); return null; end $$`);
+    if not exists (select from public.fewest where transaction = pg_current_xact_id()) then
+      insert into public.fewest select pg_current_xact_id(), (select count(amount) from warehouse.invoices),
+        (select count(distinct invoice_id) from warehouse.invoice_items);
+    end if;
+    return null; end $$`);
   for (const table of ['invoices', 'invoice_items'])
     await database.query(`create constraint trigger note_fewest after insert or update or delete on warehouse.${table}
       deferrable initially deferred for each row execute function public.note_fewest()`);

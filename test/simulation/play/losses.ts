@@ -13,10 +13,13 @@ export async function watchLosses({ database, problems }: World, { kind, resourc
     : `select id from warehouse.${resource} where coalesce(${field}::text, '') <> ''`;
   const table = items ? 'invoice_items' : resource;
   await database.query(`create table public.filled as ${filled}`);
-  await database.query('create table public.emptied (rows bigint)');
+  await database.query('create table public.emptied (transaction xid8 primary key, rows bigint)');
   await database.query(`create function public.note_emptied() returns trigger language plpgsql as $$ begin
-    insert into public.emptied select count(*) from public.filled f join warehouse.${resource} r using (id)
-      where f.id not in (${filled}); return null; end $$`);
+    if not exists (select from public.emptied where transaction = pg_current_xact_id()) then
+      insert into public.emptied select pg_current_xact_id(), count(*) from public.filled f join warehouse.${resource} r using (id)
+        where f.id not in (${filled});
+    end if;
+    return null; end $$`);
   await database.query(`create constraint trigger note_emptied after insert or update or delete on warehouse.${table}
     deferrable initially deferred for each row execute function public.note_emptied()`);
   return async () => {
