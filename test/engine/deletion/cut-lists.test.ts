@@ -47,7 +47,7 @@ test.each(cases)(
       rateLimit: 0,
       variants,
     });
-    while (idsOf(sandbox, 'tickets').length < cap + 9) sandbox.insert('tickets', ticket());
+    for (let count = idsOf(sandbox, 'tickets').length; count < cap + 9; count++) sandbox.insert('tickets', ticket());
     await withDatabase(async database => {
       const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['tickets'] });
       for (let round = 0; round < 5; round++) {
