@@ -184,8 +184,9 @@ export function endPass(
   return { reading, outcome: settle(reading, context) };
 }
 
+/** Records that are no rows, such as null, may come whatever is asked for: an answer that shows nothing else hides no row behind its end. */
 const mayBeCutOff = ({ pager: { shown } }: Reading, { mostBelieved }: ReadingContext): boolean =>
-  mostBelieved !== null && shown.size > mostBelieved;
+  mostBelieved !== null && shown.size > mostBelieved && some(shown, key => !isNumberedKey(key));
 
 const cutOff = ({ pager: { shown } }: Reading, { canCut }: ReadingContext): Outcome =>
   canCut ? { kind: 'cut', total: null, shown: shown.size } : { kind: 'capped', rows: shown.size };

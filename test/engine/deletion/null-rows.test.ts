@@ -81,3 +81,21 @@ test('a row that one answer showed beside such a record is not that record, even
   });
   await sandbox.close();
 });
+
+test.each([{ paging: 'capped' }, { 'count-values': 'negative' }] as const)(
+  'an empty list without a count that answers each request with such a record is not cut into days (%o)',
+  async uncounted => {
+    const variants = { visible: 'none', 'null-rows': 'two', 'date-filter': 'pair-only', ...uncounted } as const;
+    const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants });
+    await withDatabase(async database => {
+      const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices', 'transactions'] });
+      const abort = new AbortController();
+      const stop = setInterval(() => sandbox.stats.total > 200 && abort.abort(), 20);
+      await serveOrders(engine, 'sync', {}, abort.signal).catch(() => undefined);
+      clearInterval(stop);
+      expect(sandbox.stats.total).toBeLessThan(20);
+      await engine.close();
+    });
+    await sandbox.close();
+  },
+);

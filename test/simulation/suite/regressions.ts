@@ -425,6 +425,11 @@ const SEEDS: readonly Regression[] = [
     was: 'each reading first asked for the page size of the settings, which the source rejects',
     isSlow: true,
   },
+  {
+    seed: 1365,
+    given: { others: ['users'] },
+    was: 'an empty list that shows null whatever is asked for was cut into the days of ten thousand years',
+  },
 ];
 
 /** Most failed before the simulation had other lists, so by default they play without them. */
