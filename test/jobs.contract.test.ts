@@ -115,6 +115,7 @@ describe.each(jobs)('$name', ({ name, job }) => {
         'description',
         'events',
         'history',
+        'rewriteShares',
         'key',
         'never',
         'path',

@@ -27,7 +27,7 @@ test('a renamed field is told as what it is by status and doctor, in words and a
       0,
       expect.stringMatching(/^invoices\.amount_v2: new field since .*\. Kept in _extra: .*\.$/m),
     ]);
-    expect(status.stdout).toMatch(/^invoices\.amount: vanished field since .* held until the loss is accepted\.$/m);
+    expect(status.stdout).toMatch(/^invoices\.amount: vanished field since .* stays until the loss is accepted\.$/m);
     const doctor = await sluice('doctor', '--json');
     expect(doctor.code).toBe(0);
     expect(doctor.json().checks).toContainEqual({

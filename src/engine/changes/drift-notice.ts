@@ -4,7 +4,7 @@ import { type FieldDrift, type FieldNews, MOST_NAMES } from '../profile/field-dr
 
 /** What a field that appeared or vanished means for whoever queries the list. */
 export function meaningOf(resource: string, { children }: Pick<Job, 'children'>, { field, kind }: FieldNews): string {
-  if (kind === 'vanished') return 'No row carries it any more. Its stored values are held until the loss is accepted.';
+  if (kind === 'vanished') return 'No row carries it any more. What is stored stays until the loss is accepted.';
   const parent = Object.keys(children).find(each => field.startsWith(`${each}.`));
   const table = parent === undefined ? resource : children[parent]?.table;
   const name = parent === undefined ? field : field.slice(parent.length + 1);

@@ -43,11 +43,7 @@ async function forgetExamples(tx: Db, { source, resource }: Place, key: string):
       select coalesce(jsonb_agg(e), '[]') from jsonb_array_elements(examples) e where e->>'key' <> ${key})
     where ${here} and examples @> cast(${JSON.stringify([{ key }])} as jsonb)`.execute(tx);
   if (!numAffectedRows) return;
-  for (const [table, column] of [
-    ['runs', 'reason'],
-    ['orders', 'reason'],
-    ['incidents', 'message'],
-  ] as const)
+  for (const [table, column] of Object.entries({ runs: 'reason', orders: 'reason', incidents: 'message' }))
     await sql`update ${sql.id('sluice', table)} set ${sql.id(column)} = regexp_replace(${sql.id(column)}, 'Examples: .*', '(Examples erased.)')
       where ${here} and ${sql.id(column)} like '%Examples: %'`.execute(tx);
 }

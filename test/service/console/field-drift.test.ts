@@ -45,7 +45,7 @@ test('the page of a source shows fields that appeared or vanished in the last mo
         field: 'amount',
         kind: 'vanished',
         since: new Date(now).toISOString(),
-        meaning: 'No row carries it any more. Its stored values are held until the loss is accepted.',
+        meaning: 'No row carries it any more. What is stored stays until the loss is accepted.',
       });
     });
   });
