@@ -17,6 +17,8 @@ export interface Progress {
   readonly failure: { readonly kind: string } | null;
   /** Slices that need no more reading, by their text: read, or given up. */
   readonly done: ReadonlySet<string>;
+  /** How often slices were read in vain, by their text. */
+  readonly tries: ReadonlyMap<string, number>;
   /** Missing rows that were asked for, by key. */
   readonly asked: ReadonlySet<string>;
   /** Parts of a cover that was complete already, read once more so that it confirms, by their text. */
@@ -37,6 +39,7 @@ export const NO_PROGRESS: Progress = {
   counted: null,
   failure: null,
   done: new Set(),
+  tries: new Map(),
   asked: new Set(),
   coverAsked: new Set(),
   pauses: new Set(),

@@ -179,7 +179,7 @@ function bestOf(facts: PlanFacts, due: readonly Entry[], lacking: readonly Lacki
   // The end where rows are added, and what a hint points to, come before all else.
   const first = due.filter(entry => isDue(entry, now) || isNewestEnd(entry));
   const urgent = first.length > 0 ? first : due;
-  const candidates = othersFirst(urgent, lacking).filter(({ slice }) => isFree(list, slice));
+  const candidates = leastTried(othersFirst(urgent, lacking), wish).filter(({ slice }) => isFree(list, slice));
   const best = nextSlice(candidates, pooledPrior(list.entries.values(), now), now);
   if (!best) return null;
   const { slice, provenAt } = best;
@@ -188,6 +188,14 @@ function bestOf(facts: PlanFacts, due: readonly Entry[], lacking: readonly Lacki
   if (slice.by === 'id') return chainIds(list, best as Entry & { slice: IdSlice }, urgent);
   if (slice.by !== 'date' || list.strategy.membership !== 'date') return single(slice);
   return orBlocked(list, gatherDates(list, best as Entry & { slice: DateSlice }, candidates, wish.state.done));
+}
+
+/** What did not add up waits until the others were read as often: they may show that it was complete. */
+function leastTried(entries: readonly Entry[], { state: { tries } }: Wish): readonly Entry[] {
+  if (tries.size === 0) return entries;
+  const triesOf = ({ slice }: Entry) => tries.get(sliceText(slice)) ?? 0;
+  const least = entries.reduce((fewest, entry) => Math.min(fewest, triesOf(entry)), Number.POSITIVE_INFINITY);
+  return entries.filter(entry => triesOf(entry) === least);
 }
 
 /** Where a list in id order grows. */

@@ -64,6 +64,20 @@ test('a window that lacked a row is read again last, because the others may show
   expect([read.slice(0, 2).sort(), read[2]]).toEqual([[OLD, NEW], MIDDLE]);
 });
 
+test('what did not add up waits until the others were read as often, also while one of them is being read', () => {
+  const list = transactionsWith({ [OLD]: 50, [MIDDLE]: 60, [NEW]: 40 });
+  const choose = (tries: Record<string, number>, reading: readonly string[] = []) => {
+    const wish = { ...BACKFILL, state: { ...BACKFILL.state, tries: new Map(Object.entries(tries)) } };
+    const inUse = { ...list, reading: new Set(reading.map(parseSlice)) };
+    const next = plan({ list: inUse, wish, missing: [], now: NOW, today: '2026-01-15' });
+    return isChoice(next) ? sliceText(next.slice) : next;
+  };
+  expect(choose({})).toBe(MIDDLE);
+  expect(choose({ [MIDDLE]: 1 })).not.toBe(MIDDLE);
+  expect(choose({ [MIDDLE]: 1, [OLD]: 1, [NEW]: 1 })).toBe(MIDDLE);
+  expect(choose({ [MIDDLE]: 2, [OLD]: 2, [NEW]: 1 }, [NEW])).toBe('blocked');
+});
+
 test('an order over part of the list does not read a window again for a missing row, because it cannot confirm the deletion', () => {
   const range = { from: '2024-01-01', to: '2024-12-31' };
   expect(readBy(transactionsWith({ [OLD]: 60, [MIDDLE]: 10, [NEW]: 70 }), 10, range)).toEqual([]);
