@@ -190,9 +190,12 @@ function bestOf(facts: PlanFacts, due: readonly Entry[], lacking: readonly Lacki
   return orBlocked(list, gatherDates(list, best as Entry & { slice: DateSlice }, candidates, wish.state.done));
 }
 
-/** What did not add up waits until the others were read as often: they may show that it was complete. */
-function leastTried(entries: readonly Entry[], { state: { tries } }: Wish): readonly Entry[] {
-  if (tries.size === 0) return entries;
+/**
+ * What may have been cut off waits until the others were read as often: they may show that it was complete. Where the source counts, nothing
+ * else tells what is wrong.
+ */
+function leastTried(entries: readonly Entry[], { state: { tries, miscounts } }: Wish): readonly Entry[] {
+  if (tries.size === 0 || miscounts.size > 0) return entries;
   const triesOf = ({ slice }: Entry) => tries.get(sliceText(slice)) ?? 0;
   const least = entries.reduce((fewest, entry) => Math.min(fewest, triesOf(entry)), Number.POSITIVE_INFINITY);
   return entries.filter(entry => triesOf(entry) === least);
