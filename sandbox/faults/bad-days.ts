@@ -33,7 +33,7 @@ interface Rewrite {
   /** What a bad day may vary; the usual one. */
   readonly constant?: Constant;
   /** What is shown for a value that is not empty. `neighbour`: the value of the row beside it. */
-  show(value: unknown, given: { constant: Constant; neighbour: unknown; salt: number }): unknown;
+  readonly show: (value: unknown, given: { constant: Constant; neighbour: unknown; salt: number }) => unknown;
 }
 
 /** What a source may show instead of a value. Whatever is empty stays so. */

@@ -20,7 +20,13 @@ test('a renamed field is told as what it is by status and doctor, in words and a
         since,
         meaning: `Kept in _extra: ${query}. To give it a column, add it to jobs/invoices.ts.`,
       },
-      { resource: 'invoices', field: 'amount', kind: 'vanished', since, meaning: expect.stringContaining('What is stored stays') },
+      {
+        resource: 'invoices',
+        field: 'amount',
+        kind: 'vanished',
+        since,
+        meaning: expect.stringContaining('What is stored stays'),
+      },
     ]);
     const status = await sluice('status');
     expect([status.code, status.stdout]).toEqual([

@@ -30,7 +30,7 @@ const isFilled = (value: unknown) => value !== null && value !== '' && value !==
 const CASES: readonly (BadDay & {
   readonly kind: keyof typeof rewrites;
   readonly rows: number;
-  shown(value: never): unknown;
+  readonly shown: (value: never) => unknown;
 })[] = [
   { kind: 'zeroed', resource: 'invoices', field: 'amount', rows: 80, shown: () => 0 },
   {
@@ -108,7 +108,7 @@ describe('on a bad day that rewrites', () => {
 
   test('two rows have the value of each other', async () => {
     const { usual, bad } = await bothDays({ kind: 'swapped', resource: 'customers', field: 'account' });
-    expect(valuesOf(bad, 'account').sort()).toEqual(valuesOf(usual, 'account').sort());
+    expect(new Set(valuesOf(bad, 'account'))).toEqual(new Set(valuesOf(usual, 'account')));
     expect(valuesOf(bad, 'account')[0]).toBe(valuesOf(usual, 'account')[1]);
     expect(valuesOf(bad, 'account')[1]).toBe(valuesOf(usual, 'account')[0]);
     expect(valuesOf(bad, 'email')).toEqual(valuesOf(usual, 'email'));

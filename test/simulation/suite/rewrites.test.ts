@@ -26,7 +26,7 @@ async function problemsAfter(
     await engine.close();
     await recordReplacements(database, ['invoices']);
     const check = await watchRewrites({ database, clock, problems }, BAD_DAY);
-    await act(database, clock.advance);
+    await act(database, ms => clock.advance(ms));
     await check();
     await checkAnnouncements({ plan: PLAN, database, problems });
   });
