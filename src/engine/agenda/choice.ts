@@ -19,8 +19,6 @@ export interface Progress {
   readonly done: ReadonlySet<string>;
   /** How often slices were read in vain, by their text. */
   readonly tries: ReadonlyMap<string, number>;
-  /** By slice text: what the source counted more, or less, than it showed. */
-  readonly miscounts: ReadonlyMap<string, ReadonlyMap<number, number>>;
   /** Missing rows that were asked for, by key. */
   readonly asked: ReadonlySet<string>;
   /** Parts of a cover that was complete already, read once more so that it confirms, by their text. */
@@ -42,7 +40,6 @@ export const NO_PROGRESS: Progress = {
   failure: null,
   done: new Set(),
   tries: new Map(),
-  miscounts: new Map(),
   asked: new Set(),
   coverAsked: new Set(),
   pauses: new Set(),

@@ -179,7 +179,7 @@ function bestOf(facts: PlanFacts, due: readonly Entry[], lacking: readonly Lacki
   // The end where rows are added, and what a hint points to, come before all else.
   const first = due.filter(entry => isDue(entry, now) || isNewestEnd(entry));
   const urgent = first.length > 0 ? first : due;
-  const candidates = leastTried(othersFirst(urgent, lacking), wish).filter(({ slice }) => isFree(list, slice));
+  const candidates = leastTried(othersFirst(urgent, lacking), facts).filter(({ slice }) => isFree(list, slice));
   const best = nextSlice(candidates, pooledPrior(list.entries.values(), now), now);
   if (!best) return null;
   const { slice, provenAt } = best;
@@ -194,8 +194,9 @@ function bestOf(facts: PlanFacts, due: readonly Entry[], lacking: readonly Lacki
  * What may have been cut off waits until the others were read as often: they may show that it was complete. Where the source counts, nothing
  * else tells what is wrong.
  */
-function leastTried(entries: readonly Entry[], { state: { tries, miscounts } }: Wish): readonly Entry[] {
-  if (tries.size === 0 || miscounts.size > 0) return entries;
+function leastTried(entries: readonly Entry[], { list, wish }: PlanFacts): readonly Entry[] {
+  const { tries } = wish.state;
+  if (tries.size === 0 || list.total !== null) return entries;
   const triesOf = ({ slice }: Entry) => tries.get(sliceText(slice)) ?? 0;
   const least = entries.reduce((fewest, entry) => Math.min(fewest, triesOf(entry)), Number.POSITIVE_INFINITY);
   return entries.filter(entry => triesOf(entry) === least);
