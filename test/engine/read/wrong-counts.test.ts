@@ -102,8 +102,8 @@ test('once one count was wrong three times, the other windows of the run are rea
     const engine = await openEngine(database, sandbox, { limit: 100_000, pageSize: 10, resources: ['transactions'] });
     const [order] = await serveOrders(engine, 'backfill');
     expect(order?.reason).toContain('does not add up');
-    // Each window three times: 721.
-    expect(sandbox.stats.total).toBeLessThan(450);
+    // Each window three times: 721. How many were read twice by then depends on the order of answers: 396 to 500.
+    expect(sandbox.stats.total).toBeLessThan(600);
     await engine.close();
   });
   await sandbox.close();
