@@ -29,6 +29,8 @@ async function fill({ database }: Postgres): Promise<void> {
   await database.query(`insert into sluice.runs (source, resource, kind, state, started_at, ended_at)
     values ('main', 'invoices', 'sync', 'done', ${AT}, ${AT})`);
   await database.query(`insert into sluice.cursors (source, resource) values ('main', 'invoices')`);
+  await database.query(`insert into sluice.coverage (source, resource, slice, proven_at, rows, requests)
+    select 'main', 'invoices', 'date ' || d || '..' || d + 1, ${AT}, 1, 1 from generate_series(date '2020-01-01', date '2025-06-21', '2 days') g, lateral (select g::date as d) x`);
   await database.query(`insert into warehouse.row_history (resource, key, row, valid_from, valid_to, ended_by, run_id)
     select 'invoices', t.id::text, to_jsonb(t) || jsonb_build_object('items', (select jsonb_agg(to_jsonb(c) - 'invoice_id' order by c.line)
       from warehouse.invoice_items c where c.invoice_id = t.id)), t._synced_at, ${AT}, 'changed', ${RUN} from warehouse.invoices t`);

@@ -9,8 +9,8 @@ interface Child {
 
 /**
  * For a table of the warehouse: the view `<table>_history` with every version of its rows, those that ended and the current ones, and the
- * function `<table>_as_of(moment)`. Earlier versions are there since history was switched on; deleted rows always are. An existing view keeps
- * its columns in their order, and so the views that are built on it; new ones follow.
+ * function `<table>_as_of(moment)`. Earlier versions are there for seven days, or since history was switched on; deleted rows always are. An
+ * existing view keeps its columns in their order, and so the views that are built on it; new ones follow.
  */
 export async function createHistoryView(
   db: QueryExecutorProvider,
@@ -53,7 +53,7 @@ export async function createHistoryView(
     begin atomic
       select * from ${sql.id(view)} where valid_from <= moment and (valid_to is null or moment < valid_to);
     end`.execute(db);
-  await sql`comment on view ${sql.id(view)} is ${sql.lit(`Every version of the rows of ${table}: earlier ones since HISTORY_${table.toUpperCase()} is on, deleted ones, and the current ones.`)}`.execute(
+  await sql`comment on view ${sql.id(view)} is ${sql.lit(`Every version of the rows of ${table}: earlier ones of the last seven days, or since HISTORY_${table.toUpperCase()} is on, deleted ones, and the current ones.`)}`.execute(
     db,
   );
   await sql`comment on function ${sql.id(`${table}_as_of`)} is ${sql.lit(`The rows of ${table} as they were stored at that moment.`)}`.execute(

@@ -7,6 +7,10 @@ export const count = (value: number): string => value.toLocaleString('en-US');
 /** `1 row`, `12 rows`. */
 export const plural = (value: number, word: string): string => `${count(value)} ${word}${value === 1 ? '' : 's'}`;
 
+/** `a`, `a and b`, `a, b and c`. */
+export const listed = (names: readonly string[]): string =>
+  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+
 /** `20 seconds`, `4 minutes`, `3 hours`, `2 days`: to the unit of which there are a few. */
 export function durationText(seconds: number): string {
   if (seconds < 90 && Math.round(seconds) !== 60) return plural(Math.round(seconds), 'second');

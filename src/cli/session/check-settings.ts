@@ -4,7 +4,7 @@ import { fieldsBesideKey, type Job } from '../../engine/job.ts';
 import { childShape } from '../../engine/records/parse-record.ts';
 import { plainName } from '../../engine/records/secret-names.ts';
 import { SluiceError } from '../../errors.ts';
-import { count } from '../../service/format.ts';
+import { count, listed } from '../../service/format.ts';
 import type { Queryable } from '../../warehouse/database/database.ts';
 import { plainHostOf } from '../../warehouse/database/pool.ts';
 import { findPowers, POWERS_NEXT } from '../../warehouse/reports/server.ts';
@@ -89,10 +89,7 @@ export function describeShared(sources: readonly OpenSource[]): Concern[] {
   return found.map(each => ({ found: each, next }));
 }
 
-function namesOf(sources: readonly OpenSource[]): string {
-  const names = sources.map(({ name }) => name);
-  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
-}
+const namesOf = (sources: readonly OpenSource[]): string => listed(sources.map(({ name }) => name));
 
 /** A login that may do more than the tables need. */
 export async function describePowers(database: Queryable): Promise<Concern[]> {

@@ -44,11 +44,11 @@ export async function announceRewrites(db: Db, task: Task): Promise<void> {
 }
 
 /** Fields whose values the source has put back as they were. */
-async function endReverted(db: Db, resource: Resource, { told, versions }: LatelyChanged): Promise<void> {
+async function endReverted(db: Db, resource: Resource, { told }: LatelyChanged): Promise<void> {
   const { table, name } = resource;
   for (const { field, since, stored, endedAt } of told) {
     if (endedAt !== null) continue;
-    const counts = await countReplaced(db, table, { resource: name, fields: [field], since, versions });
+    const counts = await countReplaced(db, table, { resource: name, fields: [field], since });
     if ((counts.get(field) ?? 0) <= limitOf(resource, field, stored))
       await settleRewrites(db, placeOf(resource), [field], 'reverted');
   }
@@ -73,7 +73,7 @@ async function findRewrites(
   // A field is counted anew once its last rewrite was settled.
   const sinceOf = (field: string) => told.findLast(each => each.field === field)?.endedAt ?? dayAgo;
   for (const [since, group] of groupBy(fields, sinceOf))
-    for (const [field, rows] of await countReplaced(db, table, { resource: name, fields: group, since, versions }))
+    for (const [field, rows] of await countReplaced(db, table, { resource: name, fields: group, since }))
       counts.set(field, { rows, since });
   const many = fields.filter(field => (counts.get(field)?.rows ?? 0) > least);
   const stored = many.length > 0 ? await countStored(db, table, many) : new Map<string, number>();

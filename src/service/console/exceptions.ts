@@ -72,14 +72,15 @@ export function exceptionRoutes(parts: ConsoleParts): Hono {
     const { id = '', action = '' } = await formFields(c);
     if (source === undefined) return next();
     const { kysely } = parts.database;
+    const page = `/rewrites/${encodeURIComponent(source.name)}`;
     const open = await openRewrites(kysely, source.name, [...source.jobs.keys()]);
     const rewrite = open.find(each => each.id === id);
     // Somebody else settled it in the meantime.
-    if (rewrite === undefined) return c.redirect(`/rewrites/${encodeURIComponent(source.name)}`, 303);
+    if (rewrite === undefined) return c.redirect(page, 303);
     const { resource, field, runIds } = rewrite;
     if (action === 'accept') {
       await settleRewrites(kysely, { source: source.name, resource }, [field], 'accepted');
-      return c.redirect(`/rewrites/${encodeURIComponent(source.name)}`, 303);
+      return c.redirect(page, 303);
     }
     if (action !== 'undo') return next();
     const [undone] = await undoRuns(parts.database, source, runIds, { dryRun: false });

@@ -12,6 +12,7 @@ import { openRewrites, settleRewrites } from '../../warehouse/rows/rewrites.ts';
 import { keepWindows } from '../../warehouse/rows/row-windows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { gatherUndone, makeDue, restoreUndone, type Undone } from '../../warehouse/rows/undo-runs.ts';
+import { listed } from '../format.ts';
 import { wakeUp } from '../schedule/wake-ups.ts';
 
 /** What undoing runs did to a list, or would do. */
@@ -55,8 +56,7 @@ export async function undoRuns(
   return undone;
 }
 
-export const runsText = (ids: readonly string[]): string =>
-  ids.length === 1 ? `run ${ids[0]}` : `runs ${ids.slice(0, -1).join(', ')} and ${ids.at(-1)}`;
+export const runsText = (ids: readonly string[]): string => `${ids.length === 1 ? 'run' : 'runs'} ${listed(ids)}`;
 
 /** The lists that the runs read. */
 async function listsOf(db: Db, { name, jobs }: UndoSource, ids: readonly string[]): Promise<Map<string, Job>> {

@@ -1,6 +1,6 @@
 import { MINUTE, stampMs } from '../../clock.ts';
 import type { Incident } from '../../warehouse/ledgers/incidents.ts';
-import { durationText, moment, plural, shortDuration } from '../format.ts';
+import { durationText, listed, moment, plural, shortDuration } from '../format.ts';
 import type { FullState, ResourceState, SourceState } from './source-state.ts';
 
 export type Tone = 'good' | 'busy' | 'warn' | 'bad';
@@ -146,9 +146,6 @@ function restOf(healthy: readonly SourceState[], at: number): string {
   const names = healthy.length > 3 ? plural(healthy.length, 'other source') : listed(healthy.map(({ name }) => name));
   return `${names} ${healthy.length === 1 ? 'is' : 'are'} up to date${asOf(healthy, at)}.`;
 }
-
-const listed = (names: readonly string[]): string =>
-  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 
 /** As of the oldest tick among them. */
 function asOf(sources: readonly SourceState[], at: number): string {

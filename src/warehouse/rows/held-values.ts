@@ -5,7 +5,7 @@ import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
 import { readNow } from '../database/now.ts';
 import type { Place } from '../ledgers/sources.ts';
-import { wholeRow } from './row-history.ts';
+import { keepVersions } from './row-history.ts';
 import type { Table } from './tables.ts';
 
 /** Stored values of a column, or child rows, that the source shows empty and that are kept. `field`: the column, or the child field. */
@@ -156,8 +156,7 @@ export async function emptyHeld(
   const at = sql`cast(${new Date(await readNow(tx)).toISOString()} as timestamptz)`;
   const held = (of: readonly string[]) => sql`select cast(key as ${sql.raw(table.key.type)}) as key from sluice.held
     where source = ${source} and resource = ${resource} and field = any(cast(${of} as text[]))`;
-  await sql`insert into ${sql.id(table.schema, 'row_history')} (resource, key, row, valid_from, valid_to, ended_by, run_id)
-    select ${resource}, t.${key}::text, ${wholeRow(table)}, t._synced_at, ${at}, 'changed', cast(${runId} as bigint)
+  await sql`${keepVersions(table, resource, { by: 'changed', at, runId })}
     from ${target} t where t.${key} in (${held(fields)})`.execute(tx);
   for (const field of fields) {
     const child = table.children.find(each => each.field === field);

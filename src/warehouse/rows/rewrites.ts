@@ -125,14 +125,11 @@ function isReplaced(table: Table, field: string): RawBuilder<boolean> {
 export async function countReplaced(
   db: Db,
   table: Table,
-  {
-    resource,
-    fields,
-    since,
-    versions,
-  }: { resource: string; fields: readonly string[]; since: string; versions: number },
+  { resource, fields, since }: { resource: string; fields: readonly string[]; since: string },
 ): Promise<ReadonlyMap<string, number>> {
-  const oneIn = Math.max(Math.ceil(versions / MOST_COMPARED), 1);
+  const changed = changedSince(table, resource, sql`cast(${since} as timestamptz)`);
+  const { rows: found } = await sql<{ versions: number }>`select count(*)::int as versions from ${changed}`.execute(db);
+  const oneIn = Math.max(Math.ceil((found[0]?.versions ?? 0) / MOST_COMPARED), 1);
   const counts = fields.map(field => sql`count(*) filter (where ${isReplaced(table, field)})::int`);
   const { rows } = await sql<{ counts: number[] }>`
     select array[${sql.join(counts)}] as counts from ${comparedSince(table, resource, since, oneIn)}`.execute(db);
@@ -195,21 +192,19 @@ export async function noteRewrite(
     .execute();
 }
 
-/** Settles open rewrites of these fields; returns the fields of those that were. */
+/** Settles open rewrites of these fields. */
 export async function settleRewrites(
   db: Db,
   { source, resource }: Place,
   fields: readonly string[],
   endedBy: 'accepted' | 'undone' | 'reverted',
-): Promise<string[]> {
-  const ended = await db
+): Promise<void> {
+  await db
     .updateTable('sluice.rewrites')
     .set({ ended_at: NOW, ended_by: endedBy })
     .where('source', '=', source)
     .where('resource', '=', resource)
     .where('field', '=', anyOf(fields))
     .where('ended_at', 'is', null)
-    .returning('field')
     .execute();
-  return ended.map(({ field }) => field);
 }

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { arrayOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
+import { NOW } from '../database/now.ts';
 import type { ChildTable, Table } from './tables.ts';
 
 /** The child rows of `t` in their order, as JSON without their parent. */
@@ -9,12 +10,21 @@ export const childRows = (table: Table, child: ChildTable): RawBuilder<unknown> 
     from ${sql.id(table.schema, child.name)} c where c.${sql.id(child.parent)} = t.${sql.id(table.key.name)})`;
 
 /** A stored row as `row_history` keeps it: all columns of `t` as JSON, with its child rows in a list by their field. */
-export function wholeRow(table: Table): RawBuilder<unknown> {
+function wholeRow(table: Table): RawBuilder<unknown> {
   const children = table.children.map(child => sql`${child.field}::text, ${childRows(table, child)}`);
   return sql`to_jsonb(t) || jsonb_build_object(${sql.join(children)})`;
 }
 
-/** Keeps rows that are about to be deleted, with their children; returns the keys of those that are stored. */
+/** Keeps the rows `t` of the `from` that follows, with their children, as versions that end at `at`. SQL: an insert without its source of rows. */
+export const keepVersions = (
+  table: Table,
+  resource: string,
+  ended: { readonly by: 'changed' | 'deleted'; readonly at: RawBuilder<unknown>; readonly runId: string | null },
+): RawBuilder<unknown> => sql`
+  insert into ${sql.id(table.schema, 'row_history')} (resource, key, row, valid_from, valid_to, ended_by, run_id)
+  select ${resource}, t.${sql.id(table.key.name)}::text, ${wholeRow(table)}, t._synced_at, ${ended.at}, ${ended.by}, cast(${ended.runId} as bigint)`;
+
+/** Keeps rows that are about to be deleted; returns the keys of those that are stored. */
 export async function copyToHistory(
   tx: Db,
   table: Table,
@@ -22,8 +32,7 @@ export async function copyToHistory(
 ): Promise<string[]> {
   const key = sql.id(table.key.name);
   const { rows } = await sql<{ key: string }>`
-    insert into ${sql.id(table.schema, 'row_history')} (resource, key, row, valid_from, valid_to, ended_by, run_id)
-    select ${resource}, t.${key}::text, ${wholeRow(table)}, t._synced_at, sluice.now(), 'deleted', cast(${runId} as bigint)
+    ${keepVersions(table, resource, { by: 'deleted', at: NOW, runId })}
     from unnest(${arrayOf(table.key.type, keys)}) as k(key) join ${sql.id(table.schema, table.name)} t on t.${key} = k.key
     returning key`.execute(tx);
   return rows.map(row => row.key);
@@ -33,8 +42,9 @@ export async function copyToHistory(
 const OURS = sql`'{_synced_at,_read_at,_hash}'::text[]`;
 
 /**
- * For rows that are back as they were, with their child rows, the deleted one becomes an earlier version. Returns their keys. A row that differs may be another record to which the source has issued the id again: what is known
- * of the deleted one stays, as does everything before the latest version.
+ * For rows that are back as they were, with their child rows, the deleted one becomes an earlier version. Returns their keys. A row that
+ * differs may be another record to which the source has issued the id again: what is known of the deleted one stays, as does everything before
+ * the latest version.
  */
 export async function reviveRows(
   tx: Db,

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../database/database.ts';
 import { NOW } from '../database/now.ts';
 import type { Place } from '../ledgers/sources.ts';
-import { wholeRow } from './row-history.ts';
+import { keepVersions } from './row-history.ts';
 import type { ChildTable, Table } from './tables.ts';
 
 /** What an undo restores. */
@@ -65,8 +65,7 @@ export async function restoreUndone(tx: Db, table: Table, { resource }: Place, u
   const others = content.filter(name => name !== table.key.name);
   const of = (alias: string, names: readonly string[]) => sql.join(names.map(name => sql.ref(`${alias}.${name}`)));
   const named = (names: readonly string[]) => sql.join(names.map(name => sql.id(name)));
-  await sql`insert into ${history} (resource, key, row, valid_from, valid_to, ended_by, run_id)
-    select ${resource}, t.${key}::text, ${wholeRow(table)}, t._synced_at, ${now}, 'changed', cast(${undoId} as bigint)
+  await sql`${keepVersions(table, resource, { by: 'changed', at: now, runId: undoId })}
     from ${UNDONE} u join ${target} t on t.${key} = u.key where u.what = 'replaced'`.execute(tx);
   // A column that the version lacks keeps its value: it was added later.
   await sql`update ${target} t set (${named([...others, '_synced_at', '_read_at'])}) = (

@@ -3,7 +3,7 @@ import { isEmpty } from '../../engine/deletion/loss-limit.ts';
 import { arrayOf, bytesOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
 import { alteredChildren, type ChildRow, replaceChildren } from './child-rows.ts';
-import { reviveRows, wholeRow } from './row-history.ts';
+import { keepVersions, reviveRows } from './row-history.ts';
 import type { Column, Table } from './tables.ts';
 
 /** One parsed record, as text that Postgres casts. A column absent from `values` keeps its stored value. */
@@ -244,8 +244,7 @@ async function writeBatch(
         not ${isFlagged('_only_if_new')} and not ${isOlder} and (${isFlagged('_altered')} or (${of('t', compared)}) is distinct from (${of('i', compared)})) as differs
       from input i left join lateral (select * from ${target} s where s.${key} = i.${key} offset 0) t on true
     ) ${lost}, kept as (
-      insert into ${history} (resource, key, row, valid_from, valid_to, ended_by, run_id)
-      select ${context.resource}, t.${key}::text, ${wholeRow(table)}, t._synced_at, n.now, 'changed', ${context.runId}::bigint
+      ${keepVersions(table, context.resource, { by: 'changed', at: sql.ref('n.now'), runId: context.runId })}
       from compared c join ${target} t on t.${key} = c.${key}, moment n where ${isWritten} and c.known_read_at <= c._read_at
     ), updated as (
       update ${target} t set ${sql.join([...content, '_read_at'].map(name => sql`${sql.id(name)} = c.${sql.id(name)}`))}, _synced_at = n.now
