@@ -38,7 +38,7 @@ function historyView({ name, columns, children }: DeclaredTable): Relation {
   const moment = 'timestamp with time zone';
   return {
     name: historyViewOf(name),
-    comment: `Every version of the rows of ${name}: earlier ones since HISTORY_${name.toUpperCase()} is on, deleted ones, and the current ones.`,
+    comment: `Every version of the rows of ${name}: earlier ones of the last seven days, or since HISTORY_${name.toUpperCase()} is on, deleted ones, and the current ones.`,
     columns: [
       ...columns.filter(column => column.name !== '_hash'),
       ...children.map(child => ({
