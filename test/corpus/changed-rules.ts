@@ -10,6 +10,7 @@ import { listOf, type RecordedConclusion, type RecordedEntry, type RecordedPlan 
  *   that were never read to the next slot once they were spent. The agenda asks all of that between ticks; a slot reads only what is
  *   watched, what was never read, what is due and the end where an id list grows, whatever that costs.
  * - Rows without a date were read by whole lists where one answer without a count seemed to be all of it. Now the windows have to agree.
+ * - A part that the task had proven was read again to confirm a missing row before the others were proven. Now the task finishes first.
  * - One turn in five read the oldest slice and another the best one although some were never read. Now those come first.
  */
 export function isDecidedOtherwise(recorded: RecordedPlan): boolean {
@@ -23,8 +24,14 @@ export function isDecidedOtherwise(recorded: RecordedPlan): boolean {
     const isUrgent = isChoice && isWatched(recorded, next.slice);
     return task.allowance <= 0 && unread.length > 0 && next !== 'blocked' && !isUrgent;
   }
-  const wasTurn = list.turn % 5 >= 3;
   const isRead = isChoice && partition(known).some(entry => sliceText(entry.slice) === next.slice && entry.provenAt);
+  const isProven = (text: string) =>
+    partsIn(known, parseSlice(text)).every(({ provenAt }) => (provenAt ?? 0) >= task.since);
+  const isUnfinished = partition(known).some(
+    ({ slice, provenAt }) => (provenAt ?? 0) < task.since && !task.settled.includes(sliceText(slice)),
+  );
+  if (isRead && isUnfinished && (recorded.missing?.length ?? 0) > 0 && isProven(next.slice)) return true;
+  const wasTurn = list.turn % 5 >= 3;
   return task.kind === 'sync' && wasTurn && isRead && unread.length > 0;
 }
 

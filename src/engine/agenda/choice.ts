@@ -23,6 +23,8 @@ export interface Progress {
   readonly asked: ReadonlySet<string>;
   /** Parts of a cover that was complete already, read once more so that it confirms, by their text. */
   readonly coverAsked: ReadonlySet<string>;
+  /** The covers it read only to confirm what went missing, by the moment they confirm from (epoch ms). The last may still be under way. */
+  readonly covers: readonly number[];
   /** The moments (epoch ms) it paused until. */
   readonly pauses: ReadonlySet<number>;
   /** Rows that a slice lacked just after they had been stored, unless another slice has shown them since, by slice text. */
@@ -42,6 +44,7 @@ export const NO_PROGRESS: Progress = {
   tries: new Map(),
   asked: new Set(),
   coverAsked: new Set(),
+  covers: [],
   pauses: new Set(),
   justLacked: new Map(),
   intervals: [],
@@ -94,6 +97,8 @@ export interface Choice {
    * shows more rows at once than it ever did.
    */
   readonly asks?: { readonly row: string } | 'cover' | 'count' | 'length';
+  /** It was proven already, and is read as part of a cover that confirms what went missing before this moment (epoch ms). */
+  readonly confirmsFrom?: number;
 }
 
 /** Nothing is left before this moment (epoch ms). Until then answers may lag behind what was read; then they are asked for again. */

@@ -41,6 +41,24 @@ const countsAgainAt = ({ lagMs = 0 }: List, { since, lackedAt = since }: Missing
 export const confirmsFrom = (list: List, lacking: readonly LackingSlice[]): number =>
   Math.max(0, ...lacking.map(each => each.last + 1 + lagAfter(list, each)));
 
+/**
+ * Covers that a task reads only to confirm what went missing. What goes missing meanwhile waits for the next task: else a task on a source
+ * that deletes rows all the time would never end.
+ */
+export const MOST_COVERS = 2;
+
+/** The same for a task: a cover that it has begun is read to its end, although more rows went missing since. */
+export function coverFrom(
+  { list, wish: { state } }: Pick<PlanFacts, 'list' | 'wish'>,
+  lacking: readonly LackingSlice[],
+) {
+  const from = confirmsFrom(list, lacking);
+  const begun = state.covers.at(-1);
+  if (from === 0 || begun === undefined) return from;
+  const mayBegin = state.covers.length < MOST_COVERS && (oldestProof(list) ?? 0) >= begun;
+  return mayBegin ? from : Math.min(from, begun);
+}
+
 /** Whatever is read from now on confirms. */
 export const confirmsAtOnce = (list: List, lacking: readonly LackingSlice[]): boolean =>
   lacking.every(each => lagAfter(list, each) === 0);
@@ -103,7 +121,7 @@ function questionFor({ strategy }: List, row: MissingRow): Slice | null {
  */
 function confirmByCover({ list, wish, missing, now }: PlanFacts): Choice | null {
   const slices = lackingSlices(list, missing);
-  const since = confirmsFrom(list, slices);
+  const since = coverFrom({ list, wish }, slices);
   const covered = since > 0 && (oldestProof(list) ?? 0) >= since;
   if (!covered || list.reading.size > 0) return null;
   const { coverAsked } = wish.state;

@@ -18,7 +18,7 @@ import {
   type Wish,
   wants,
 } from './choice.ts';
-import { confirm, confirmsAtOnce, confirmsFrom, type LackingSlice, lackingSlices, othersFirst } from './confirm.ts';
+import { confirm, confirmsAtOnce, coverFrom, type LackingSlice, lackingSlices, othersFirst } from './confirm.ts';
 import { chainIds, gatherDates } from './gather.ts';
 import { nextSlice } from './next-slice.ts';
 
@@ -74,7 +74,7 @@ function planPause(facts: PlanFacts): Pause | null {
     wants(wish, slice) && !isSettled(slice) ? (dueSince ?? []) : [],
   );
   const lacking = lackingSlices(list, missing);
-  const from = confirmsFrom(list, lacking);
+  const from = coverFrom(facts, lacking);
   const counts = lacking.flatMap(({ countsFrom }) => countsFrom ?? []);
   const until = Math.max(now, ...due, ...(canConfirm(facts, from) ? [from, ...counts] : []));
   const { pauses } = wish.state;
@@ -139,9 +139,9 @@ function planWatched(facts: PlanFacts): Next | null {
 function planDue(facts: PlanFacts): Next {
   const { list, wish, missing } = facts;
   const lacking = rereads(facts) ? lackingSlices(list, missing) : [];
-  const due = dueEntries(facts, lacking);
+  const { due, confirmsFrom } = dueEntries(facts, lacking);
   const best = bestOf(facts, due, lacking);
-  if (best) return best;
+  if (best) return isChoice(best) && confirmsFrom !== null ? { ...best, confirmsFrom } : best;
   // What is being read now may still change what is left to do.
   if (due.length > 0 || list.reading.size > 0) return 'blocked';
   // Whether a sync reads everything again is decided once every list was read in full for the first time.
@@ -149,24 +149,30 @@ function planDue(facts: PlanFacts): Next {
   return (rereads(facts) && confirm(facts)) || 'done';
 }
 
-/** The parts of the list that the task has to read. */
-function dueEntries(facts: PlanFacts, lacking: readonly LackingSlice[]): Entry[] {
+/** The parts of the list that the task has to read: those that it has not proven, then once more those that confirm what went missing. */
+function dueEntries(
+  facts: PlanFacts,
+  lacking: readonly LackingSlice[],
+): { readonly due: readonly Entry[]; readonly confirmsFrom: number | null } {
   const { list, wish, now, monthsHold } = facts;
   const { done } = wish.state;
   const open = partition(list).filter(({ slice }) => wants(wish, slice) && !done.has(sliceText(slice)));
   // What was never read has nothing to be compared with; the report names it.
-  if (wish.reportOnly)
-    return open.flatMap(entry => (entry.provenAt === null ? [] : unreported(entry, wish.state.intervals)));
+  if (wish.reportOnly) {
+    const due = open.flatMap(entry => (entry.provenAt === null ? [] : unreported(entry, wish.state.intervals)));
+    return { due, confirmsFrom: null };
+  }
   const again = rereads(facts);
-  const from = confirmsFrom(list, lacking);
-  const confirms = (from <= now || confirmsAtOnce(list, lacking)) && canConfirm(facts, from);
-  return open.filter(entry => {
+  const due = open.filter(entry => {
     const { provenAt } = entry;
     if (provenAt === null) return true;
     if (!isPaid(facts, entry)) return false;
-    if ((confirms && provenAt < from) || isDue(entry, now)) return true;
-    return !monthsHold && provenAt < wish.since && (again || isNewestEnd(entry));
+    return isDue(entry, now) || (!monthsHold && provenAt < wish.since && (again || isNewestEnd(entry)));
   });
+  const from = coverFrom(facts, lacking);
+  const confirms = (from <= now || confirmsAtOnce(list, lacking)) && canConfirm(facts, from);
+  if (due.length > 0 || !confirms) return { due, confirmsFrom: null };
+  return { due: open.filter(entry => isPaid(facts, entry) && (entry.provenAt ?? 0) < from), confirmsFrom: from };
 }
 
 /** Whether the task reads all of the cover that is older than `from`: a part of it confirms nothing. */

@@ -13,7 +13,7 @@ import {
 import { lacksHalf } from '../deletion/is-deleted.ts';
 import type { LackedRow } from '../deletion/lag.ts';
 import { mayBeLeftOut, noteLeftOut, withDays } from '../profile/limited-span.ts';
-import { doubtfulEdges } from '../profile/observe-edges.ts';
+import { doubtfulEdges, edgeText } from '../profile/observe-edges.ts';
 import type { AskedDays } from '../profile/observe-filter.ts';
 import type { End } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
@@ -93,7 +93,9 @@ async function doubtIn(
   const days = narrow.length > 0 || ifLeftOut ? await daysOf(tx, step, lacked) : null;
   const doubts = days === null ? [] : doubtfulEdges(slice, narrow, textsOf(days));
   if (doubts.length > 0) {
-    // The next reading pads these edges by a day; rows that it lacks as well are missing.
+    // The next reading pads these edges by a day, whatever other windows show of theirs meanwhile; rows that it lacks as well are missing.
+    const edges = narrow.filter(edge => doubts.some(({ trait }) => trait === edge)).map(edge => edgeText(edge, slice));
+    effects.events.push([task, { kind: 'edges doubted', edges }]);
     for (const doubt of doubts) await remember(tx, effects, task, doubt);
     return { instead: null };
   }

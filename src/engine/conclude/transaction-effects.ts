@@ -92,8 +92,14 @@ export async function remember(
   });
 }
 
-/** What changes neither how a list is read nor what its readings prove. */
-const KEEPS_READINGS: readonly Observation['trait'][] = ['fields', 'drift', 'address answered', 'end'];
+/**
+ * What changes neither how a list is read nor what its readings prove; and how edges are asked for, since a window that lacked rows of
+ * an edge is asked for with a day more in any case.
+ */
+const KEEPS_READINGS: readonly Observation['trait'][] = [
+  ...(['fields', 'drift', 'address answered', 'end'] as const),
+  ...(['date from', 'date to'] as const),
+];
 
 /** Readings that did not add up may do so once this is known. */
 const teachesReading = ({ trait }: Observation): boolean =>

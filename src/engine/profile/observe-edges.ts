@@ -2,6 +2,10 @@ import type { Day } from '../slices/date-windows.ts';
 import type { DateSlice } from '../slices/slice.ts';
 import type { Edge, Observation } from './observation.ts';
 
+/** One edge of a window: which, and its day. */
+export const edgeText = (edge: Edge, window: DateSlice): string =>
+  `${edge} ${(edge === 'date from' ? window.from : window.to) ?? ''}`;
+
 /**
  * Edges asked for by just their day (`narrow`) whose stored rows the window lacked. Of the first day it shows all rows or none; of the last, where
  * the source keeps times of day, it may show some.

@@ -4,6 +4,7 @@ import { type Choice, MOST_PAGES } from '../agenda/choice.ts';
 import { pageSize, partition } from '../coverage/list.ts';
 import { isAlone, isDoubtful, measureOf, mostAlone } from '../coverage/uncounted.ts';
 import type { Edge } from '../profile/observation.ts';
+import { edgeText } from '../profile/observe-edges.ts';
 import type { AskedDays } from '../profile/observe-filter.ts';
 import { narrowEdges } from '../profile/strategy.ts';
 import type { Resource } from '../resource.ts';
@@ -31,7 +32,7 @@ export interface PageReading {
   readonly mayProve?: boolean;
 }
 
-/** The query for a window. Edges are padded by a day until the source was seen to include them, and always for long windows. */
+/** The query for a window. Edges are padded by a day until the source was seen to include them, where rows of theirs were lacked, and for long windows. */
 export function askForWindow(
   task: Task,
   window: DateSlice,
@@ -43,7 +44,7 @@ export function askForWindow(
   const narrow = narrowEdges(strategy, window, [
     ...(isCostly(task.resource, window, wide.from) ? (['date from'] as const) : []),
     ...(isCostly(task.resource, window, wide.to) ? (['date to'] as const) : []),
-  ]);
+  ]).filter(edge => !task.state.doubtedEdges.has(edgeText(edge, window)));
   const [oldest, newest] = strategy.closesWindows ? [OLDEST, NEWEST] : [null, null];
   const from = (narrow.includes('date from') ? window : wide).from ?? oldest;
   const to = (narrow.includes('date to') ? window : wide).to ?? newest;

@@ -30,8 +30,10 @@ export const EVENTS = {
   }),
   /** A reading starts. `targets`: what hints point to beside it. What its choice asks beside the slice is asked once. */
   asked: (state, { choice, targets }: { readonly choice: Choice; readonly targets: readonly Slice[] }) => {
-    const { slice, asks } = choice;
+    const { slice, asks, confirmsFrom } = choice;
     const text = [sliceText(slice)];
+    if (confirmsFrom !== undefined && confirmsFrom > (state.covers.at(-1) ?? 0))
+      return { targets, covers: [...state.covers, confirmsFrom] };
     if (asks === 'count') return { targets, countAsked: true };
     if (asks === 'cover') return { targets, coverAsked: withAll(state.coverAsked, text) };
     if (asks === 'length') return { targets, done: withAll(state.done, text) };
@@ -74,6 +76,10 @@ export const EVENTS = {
   },
   /** What the miscounts show of the list is about to be stored. */
   'miscounts judged': () => ({ miscounts: NEW_STATE.miscounts }),
+  /** Windows asked for by just these days lacked rows of them: the next are asked for with a day more. */
+  'edges doubted': (state, { edges }: { readonly edges: readonly string[] }) => ({
+    doubtedEdges: withAll(state.doubtedEdges, edges),
+  }),
   /** Rows that a reading of the slice had lacked were shown. They may be asked for again. */
   contradicted: ({ doubts, asked }, { slice, rows }: Rows & { readonly slice: string }) => ({
     doubts: new Map(doubts).set(slice, (doubts.get(slice) ?? 0) + 1),

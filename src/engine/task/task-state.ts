@@ -25,6 +25,8 @@ export interface TaskState extends Progress {
   readonly tries: ReadonlyMap<string, number>;
   /** How many readings of each slice were contradicted by others, by slice text. */
   readonly doubts: ReadonlyMap<string, number>;
+  /** First and last days of windows that lacked rows of them when they were asked for by just their days; see `edgeText`. */
+  readonly doubtedEdges: ReadonlySet<string>;
   /** By how many rows the count of a slice was off, and in how many answers each time, by slice text. */
   readonly miscounts: ReadonlyMap<string, ReadonlyMap<number, number>>;
 }
@@ -39,6 +41,7 @@ export const NEW_STATE: TaskState = {
   countAsked: false,
   tries: new Map(),
   doubts: new Map(),
+  doubtedEdges: new Set(),
   miscounts: new Map(),
 };
 

@@ -24,6 +24,9 @@ export interface Reading {
   readonly before: string | null;
   /** This pass has shown a row that the one before should have shown. */
   readonly slipped: boolean;
+  /** Rows seen before this pass, and how many of them the pass before added; null where that is unknown. */
+  readonly known: number;
+  readonly added: number | null;
   /** The highest id so far: rows inserted during the reading have higher ones. */
   readonly newest: bigint;
   /** Grant time of the first request that counts; null until it is answered. */
@@ -97,6 +100,8 @@ export function startReading(
       limit: rules.limit,
       before: null,
       slipped: false,
+      known: 0,
+      added: null,
       newest: -1n,
       startedAt: null,
       forgot: false,
@@ -113,6 +118,8 @@ export function startReading(
     before,
     // What this pass showed before the restart is unknown.
     slipped: true,
+    known: seen.size,
+    added: null,
     newest: newestOf(stored.keys, -1n),
     startedAt,
     forgot: stored.before !== null,
@@ -194,6 +201,15 @@ const cutOff = ({ pager: { shown } }: Reading, { canCut }: ReadingContext): Outc
 /** Passes over a list that cannot be cut before it is left in doubt. */
 const MAX_PASSES = 8;
 
+/**
+ * Where equal dates come in a new order each time, a pass shows most of what those before have left out. One that still adds more than half
+ * as many rows as the pass before it reads a list that changes as fast as it is read: further passes would not agree either.
+ */
+const neverSettles = ({ known, added, pager: { seen } }: Reading): boolean =>
+  added !== null && seen.size - known > Math.max(added / 2, FEW_ROWS);
+
+const FEW_ROWS = 2;
+
 /** Without a count of its pages, or where rows have no id, a list is complete once two passes agree. */
 function comparePasses(
   reading: Reading,
@@ -208,8 +224,16 @@ function comparePasses(
   const digest = digestOf(seen);
   const agrees = reading.before === digest || (pass > 1 && !reading.slipped && !byContent);
   if (agrees && repeated < pages) return { reading, outcome: settle(reading, context) };
-  if (pass >= MAX_PASSES) return { reading, outcome: { kind: 'never stable' } };
-  const again: Reading = { ...reading, pager: startPass(reading.pager), before: digest, slipped: false, forgot: false };
+  if (pass >= MAX_PASSES || neverSettles(reading)) return { reading, outcome: { kind: 'never stable' } };
+  const again: Reading = {
+    ...reading,
+    pager: startPass(reading.pager),
+    before: digest,
+    slipped: false,
+    known: seen.size,
+    added: seen.size - reading.known,
+    forgot: false,
+  };
   if (!byContent) return { reading: again, outcome: null };
   // Equal rows are counted afresh in each pass.
   const empty = keySet();

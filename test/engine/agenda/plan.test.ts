@@ -1,12 +1,22 @@
 import { expect, test } from 'vitest';
 import transactions from '../../../jobs/transactions.ts';
-import { isChoice, isPause, type ListInUse, NO_PROGRESS, type Wish } from '../../../src/engine/agenda/choice.ts';
+import {
+  type Choice,
+  isChoice,
+  isPause,
+  type ListInUse,
+  NO_PROGRESS,
+  type Wish,
+} from '../../../src/engine/agenda/choice.ts';
+import { MOST_COVERS } from '../../../src/engine/agenda/confirm.ts';
 import { plan } from '../../../src/engine/agenda/plan.ts';
 import { questionsOf } from '../../../src/engine/agenda/questions.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
 import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 import { overlap, parseSlice, sliceText } from '../../../src/engine/slices/slice.ts';
+import { applyEvent } from '../../../src/engine/task/apply-event.ts';
+import type { TaskState } from '../../../src/engine/task/task-state.ts';
 import type { MissingRow } from '../../../src/warehouse/rows/missing-rows.ts';
 import { anEntry } from './an-entry.ts';
 
@@ -62,6 +72,33 @@ const BACKFILL: Wish = {
 test('a window that lacked a row is read again last, because the others may show the row', () => {
   const read = readBy(transactionsWith({ [OLD]: 27, [MIDDLE]: 25, [NEW]: 26 }), 25);
   expect([read.slice(0, 2).sort(), read[2]]).toEqual([[OLD, NEW], MIDDLE]);
+});
+
+/** What a backfill reads of a source that loses one more row of the middle window with each answer, and the covers it reads for that. */
+function readWhileRowsVanish(list: ListInUse): { read: string[]; covers: readonly number[] } {
+  const entries = new Map(list.entries);
+  const missing: MissingRow[] = [];
+  const read: string[] = [];
+  let { state } = BACKFILL;
+  for (let now = NOW; ; now += MINUTE) {
+    const facts = { missing, now, today: '2026-01-15' };
+    const next = plan({ list: { ...list, entries }, wish: { ...BACKFILL, state }, ...facts });
+    if (!isChoice(next)) return { read, covers: state.covers };
+    state = applyEvent(state as TaskState, { kind: 'asked', choice: next as Choice, targets: [] });
+    const text = sliceText(next.slice);
+    read.push(text);
+    entries.set(text, { ...(entries.get(text) as Entry), provenAt: now });
+    const since = new Date(now).toISOString().replace('Z', '+00');
+    if (text === MIDDLE) missing.push({ key: `${missing.length}`, slice: MIDDLE, since, value: null });
+  }
+}
+
+test('a task proves its own windows first, and ends although rows vanish all the time: what is missing then waits for the next', () => {
+  const { read, covers } = readWhileRowsVanish(transactionsWith({ [OLD]: 60, [MIDDLE]: 50, [NEW]: 70 }));
+  expect(read.slice(0, 3).sort()).toEqual([OLD, MIDDLE, NEW]);
+  expect(covers.length).toBe(MOST_COVERS);
+  // The last question asks whether the cover is complete.
+  expect(read.length).toBeLessThanOrEqual(3 + 3 * MOST_COVERS + 1);
 });
 
 test('what did not add up waits until the others were read as often, also while one of them is being read', () => {

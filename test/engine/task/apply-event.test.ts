@@ -37,6 +37,7 @@ const BUSY: TaskState = {
   countAsked: true,
   tries: new Map([[A, MOST_TRIES - 1]]),
   doubts: new Map([[A, 1]]),
+  doubtedEdges: new Set(['date from 2025-01-01']),
   miscounts: new Map([[A, new Map([[14, 1]])]]),
 };
 
@@ -110,6 +111,9 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Example<K>, ...Example<K>[]] }
   proven: [[{ slices: [A, B] }, { tries: new Map() }]],
   miscounted: [[{ slice: A, by: 14 }, { miscounts: new Map([[A, new Map([[14, 2]])]]) }]],
   'miscounts judged': [[{}, { miscounts: new Map() }]],
+  'edges doubted': [
+    [{ edges: ['date to 2025-01-31'] }, { doubtedEdges: new Set(['date from 2025-01-01', 'date to 2025-01-31']) }],
+  ],
   contradicted: [
     [
       { slice: A, rows: ['2', '3'] },
@@ -210,6 +214,7 @@ const CARRIED: { readonly [K in Kind]: fc.Arbitrary<Example<K>[0]> } = {
   proven: fc.record({ slices: anyTexts }),
   miscounted: fc.record({ slice: anyText, by: anyCount }),
   'miscounts judged': nothing,
+  'edges doubted': fc.record({ edges: fc.array(fc.constantFrom('date from 2025-01-01', 'date to 2025-01-31')) }),
   contradicted: fc.record({ slice: anyText, rows: anyRows }),
   'just lacked': fc.record({ slices: anyTexts, rows: anyRows }),
   shown: fc.record({ rows: anyRows }),

@@ -248,10 +248,38 @@ test('a list that shows different rows in every pass is left in doubt after eigh
   expect(play({ ...settings, rows, changes, style: { ...paged, shuffles: false } }).outcome.kind).toBe('complete');
 });
 
+/** Reads all passes of a list without a count that cannot be cut; `pass` says which ids it shows, in pages of two. */
+function readPasses(pass: (number: number) => readonly string[]): { passes: number; outcome: Outcome } {
+  const context = { ...CONTEXT, fullPage: 2, isIdOrdered: false };
+  let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 2 });
+  for (;;) {
+    const [page] = pagesToRead(reading) as [number];
+    const keys = pass(reading.pager.pass).slice(2 * (page - 1), 2 * page);
+    const shown = { page, limit: 2, grantedAt: 'now', rows: keys.length, keys, meta: undefined };
+    const { reading: next, outcome } = readPage(reading, shown, context);
+    if (outcome) return { passes: reading.pager.pass, outcome };
+    reading = next;
+  }
+}
+
+test('a list that changes as fast as it is read is left in doubt after three passes, one whose rows come to light after more', () => {
+  const ids = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => String(from + index));
+  // Ten rows more in each pass, among those that were there.
+  expect(readPasses(pass => ids(200 - 10 * pass, 220))).toEqual({ passes: 3, outcome: { kind: 'never stable' } });
+  // Of the rows that are left, each pass shows more than half.
+  expect(readPasses(pass => ids(Math.floor(40 / 3 ** pass), 40))).toMatchObject({
+    passes: 5,
+    outcome: { kind: 'complete' },
+  });
+});
+
 test('a slice that can be cut is cut instead of being read again and again', () => {
   fc.assert(
     fc.property(cases, each => {
-      const slice = { ...each, known: { canCut: true, isIdOrdered: false, cutsIfCountDiffers: true } };
+      const slice = {
+        ...each,
+        known: { canCut: true, isIdOrdered: false, cutsIfCountDiffers: true },
+      };
       const { outcome, requests } = play({ ...slice, stopAfter: 0 });
       expect(['complete', 'cut', 'count differs', 'unsteady']).toContain(outcome.kind);
       // Its ten pages, one to see that there are more, and one that is asked for twice.
