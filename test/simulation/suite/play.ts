@@ -1,10 +1,9 @@
 import { expect, inject, test, vi } from 'vitest';
 import { type Given, replay } from '../plan/plan.ts';
 import { runSeed } from '../play/run-seed.ts';
-import { REGRESSIONS } from './regressions.ts';
 import { givenFor, SEEDS } from './seeds.ts';
 
-/** How many files share the seeds, and how many the regressions, so that every worker of the test run has some to play. */
+/** How many files share the seeds, so that every worker of the test run has some to play. */
 const FILES = 4;
 
 /** Every fourth seed, from the `file`th on (1 to 4). */
@@ -12,15 +11,6 @@ export function testSeeds(file: number): void {
   allowSlowSeeds();
   test.concurrent.each(share(SEEDS, file))('seed %i ends with warehouse and source equal', seed =>
     play(seed, givenFor(seed)),
-  );
-}
-
-/** Every fourth regression, from the `file`th on (1 to 4), without the slow ones. */
-export function testRegressions(file: number): void {
-  allowSlowSeeds();
-  const regressions = REGRESSIONS.filter(({ isSlow }) => !isSlow);
-  test.concurrent.each(share(regressions, file))('seed $seed ends equal; it once failed: $was', ({ seed, given }) =>
-    play(seed, given),
   );
 }
 

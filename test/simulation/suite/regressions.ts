@@ -5,11 +5,9 @@ interface Regression {
   readonly given?: Given;
   /** Completes "it once failed: ..". */
   readonly was: string;
-  /** Takes twenty seconds or more: only `npm run simulate -- --regressions` plays it. */
-  readonly isSlow?: true;
 }
 
-/** Seeds that once failed, and why. A seed's plan changes with `plan.ts`, so the variants that mattered are fixed too. */
+/** Seeds that once failed, and why; `npm run simulate -- --regressions` plays them. A seed's plan changes with `plan.ts`, so the variants that mattered are fixed too. */
 const SEEDS: readonly Regression[] = [
   {
     seed: 11,
@@ -25,7 +23,6 @@ const SEEDS: readonly Regression[] = [
     seed: 17,
     given: { variants: { paging: 'ignored', 'limit-max': '20-reject' } },
     was: 'a truncated status list was read again without end, and each reading first asked for page sizes that the source rejects',
-    isSlow: true,
   },
   {
     seed: 32,
@@ -51,7 +48,6 @@ const SEEDS: readonly Regression[] = [
     seed: 213,
     given: { variants: { paging: 'no-meta' } },
     was: 'the end of a list without a count was never found by ids, and its last page was taken for the page size',
-    isSlow: true,
   },
   {
     seed: 216,
@@ -62,7 +58,6 @@ const SEEDS: readonly Regression[] = [
     seed: 320,
     given: { variants: { 'limit-max': '20-reject', order: 'date-desc-loose' } },
     was: 'windows presumed empty were requested together forever, however many rows they returned',
-    isSlow: true,
   },
   {
     seed: 3,
@@ -78,7 +73,6 @@ const SEEDS: readonly Regression[] = [
     seed: 6,
     given: { faults: 'rows-missing' },
     was: 'pages that lacked rows were taken as proof that the ids between their first and last row do not exist',
-    isSlow: true,
   },
   {
     seed: 710,
@@ -99,7 +93,6 @@ const SEEDS: readonly Regression[] = [
     seed: 1028,
     given: { variants: { 'limit-max': 'ignored', order: 'date-desc-loose', filters: 'ignored' } },
     was: 'a day whose rows move between its two pages was given up after three readings',
-    isSlow: true,
   },
   {
     seed: 1039,
@@ -135,7 +128,6 @@ const SEEDS: readonly Regression[] = [
     seed: 35,
     given: { variants: { 'date-filter': 'ignored', filters: 'ignored' }, pageSize: 10 },
     was: 'a row that ended the pages of every size near the largest was requested again and again, and the row after it never',
-    isSlow: true,
   },
   {
     seed: 47,
@@ -151,7 +143,6 @@ const SEEDS: readonly Regression[] = [
     seed: 63,
     given: { variants: { 'transaction-ids': 'no', 'date-filter': 'pair-only' }, pageSize: 10 },
     was: 'rows added while windows were read were taken for undated rows, and equal rows on two pages were stored twice',
-    isSlow: true,
   },
   {
     seed: 2001,
@@ -170,19 +161,16 @@ const SEEDS: readonly Regression[] = [
     seed: 621,
     given: { variants: { undated: 'yes', 'date-filter': 'pair-only' }, pageSize: 10 },
     was: 'a slice at the end of a long chain of responses was given up after three chains that had not reached it',
-    isSlow: true,
   },
   {
     seed: 631,
     given: { variants: { 'transaction-ids': 'no', 'date-to': 'exclusive', fault: 'list-changes' }, pageSize: 10 },
     was: 'a day whose rows had been deleted was requested with wider bounds, and then doubted again as if it had not been',
-    isSlow: true,
   },
   {
     seed: 150,
     given: { variants: { 'limit-max': '20-reject', 'rate-reset': 'http-date' }, only: true },
     was: "a window and then one customer's list were empty by mistake, although other customers' lists showed the rows of the window",
-    isSlow: true,
   },
   {
     seed: 1328,
@@ -197,13 +185,11 @@ const SEEDS: readonly Regression[] = [
       },
     },
     was: 'rows without ids, equal except for their unknown fields, were rewritten whenever their order changed',
-    isSlow: true,
   },
   {
     seed: 215,
     given: { variants: { paging: 'no-meta', order: 'updated-asc' }, pageSize: 10, others: ['tickets', 'products'] },
     was: 'a short last page of a list in order of change was taken for a range of ids, ascending and then descending, and rows between were deleted',
-    isSlow: true,
   },
   {
     seed: 7016,
@@ -214,7 +200,6 @@ const SEEDS: readonly Regression[] = [
       others: ['suppliers', 'users'],
     },
     was: 'where pages were neither counted nor of the requested size, slices past the end were requested again and again',
-    isSlow: true,
   },
   {
     seed: 8045,
@@ -225,13 +210,11 @@ const SEEDS: readonly Regression[] = [
       others: ['suppliers', 'users'],
     },
     was: 'in a list without a count that had become shorter, every jump to its end went past it',
-    isSlow: true,
   },
   {
     seed: 235,
     given: { variants: { paging: 'capped', 'invoice-fields': 'bare' }, pageSize: 10, others: ['purchases'] },
     was: 'a response repeated with one more row in front was taken for a second page, from a source that ignores the limit',
-    isSlow: true,
   },
   {
     seed: 270,
@@ -282,7 +265,6 @@ const SEEDS: readonly Regression[] = [
       others: ['tickets', 'purchases'],
     },
     was: 'a reading that ended with a database error kept the only slot for a response, and the process hung',
-    isSlow: true,
   },
   {
     seed: 833,
@@ -298,13 +280,11 @@ const SEEDS: readonly Regression[] = [
       others: ['orders', 'quotes'],
     },
     was: 'an undated invoice, in a list that hides dates, lies in no window and was taken for deleted when every window lacked it',
-    isSlow: true,
   },
   {
     seed: 856,
     given: { variants: { 'past-end': 'empty', order: 'date-desc-loose' }, others: ['suppliers', 'orders'] },
     was: 'the one window left to confirm what all the others lacked had become too large, and was split instead',
-    isSlow: true,
   },
   {
     seed: 1541,
@@ -320,7 +300,6 @@ const SEEDS: readonly Regression[] = [
       others: ['users', 'purchases'],
     },
     was: 'a last page whose rows had all moved to the first page was taken as a sign that paging is ignored, and the day was given up',
-    isSlow: true,
   },
   {
     seed: 1943,
@@ -337,7 +316,6 @@ const SEEDS: readonly Regression[] = [
       others: ['products', 'orders'],
     },
     was: 'deleted rows led past the end of a counted list, again and again, and the end itself was never read',
-    isSlow: true,
   },
   {
     seed: 1800,
@@ -346,13 +324,11 @@ const SEEDS: readonly Regression[] = [
       others: ['tickets', 'orders'],
     },
     was: 'the number of deletions to accept was counted when the loss limit was reached, before the rest of the list was read',
-    isSlow: true,
   },
   {
     seed: 1999,
     given: { variants: { paging: 'no-meta', 'invoice-fields': 'bare', states: 'more' }, others: ['tickets', 'users'] },
     was: 'a page that had lost rows was taken for the largest that the source returns, and larger ones went unnoticed',
-    isSlow: true,
   },
   {
     seed: 1371,
@@ -393,7 +369,6 @@ const SEEDS: readonly Regression[] = [
       others: ['tickets', 'orders'],
     },
     was: 'the last row was edited between the last page and the page past the end, and one row was taken for a full page',
-    isSlow: true,
   },
   {
     seed: 1360,
@@ -402,7 +377,6 @@ const SEEDS: readonly Regression[] = [
       others: ['users', 'quotes'],
     },
     was: 'a row that moved between windows while they were read side by side was deleted: one had it no more, the other not yet',
-    isSlow: true,
   },
   {
     seed: 7003,
@@ -423,12 +397,19 @@ const SEEDS: readonly Regression[] = [
     seed: 5121,
     given: { others: ['orders', 'users'], pageSize: 500 },
     was: 'each reading first asked for the page size of the settings, which the source rejects',
-    isSlow: true,
   },
   {
     seed: 1365,
     given: { others: ['users'] },
     was: 'an empty list that shows null whatever is asked for was cut into the days of ten thousand years',
+  },
+  {
+    seed: 1710,
+    given: {
+      variants: { 'count-values': 'fraction', order: 'shuffled', 'other-ids': 'yes', fault: 'moved-total' },
+      others: ['tickets', 'users'],
+    },
+    was: 'days that changed as fast as they were read were read in eight passes each, and each deletion on the edge of a window had the rest tried again',
   },
 ];
 

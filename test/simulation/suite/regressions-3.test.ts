@@ -1,3 +1,0 @@
-import { testRegressions } from './play.ts';
-
-testRegressions(3);
