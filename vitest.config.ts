@@ -24,8 +24,9 @@ export default defineConfig({
     setupFiles: ['test/support/properties.ts'],
     // A plain date must not depend on where the tests run; in a western zone a wrong conversion loses a day.
     env: { TZ: 'America/Los_Angeles' },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // On a busy machine everything takes several times as long.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     teardownTimeout: 30_000,
     // No test changes a module's state: a worker that loads the modules once for all its files saves half a second a file.
     isolate: false,

@@ -31,6 +31,7 @@ const days = Number(given.days);
 const LISTS = ['customers', 'invoices', 'transactions', 'products'] as const;
 const IMPORTED = 5000;
 const PRODUCTS = 500;
+const IMPORT_DAY = 40;
 const log = createLog({ level: 'silent', secrets: [] });
 
 /** What people do at the source on some days, beside the stream. */
@@ -45,17 +46,17 @@ const EVENTS: readonly Event[] = [
   {
     name: 'month-end',
     happensOn: (_day, at) => new Date(at.getTime() + DAY).getUTCDate() === 1,
-    act(sandbox, { open }, at) {
-      const { data } = sandbox;
-      const paid = idsOf(sandbox, 'invoices').filter(id => open.has(id) && id % 3 > 0);
+    act({ data }, { open }, at) {
+      const paid = idsOf(data.invoices).filter(id => id % 3 > 0 && open.has(idInStream(id)));
       for (const id of paid) data.invoices.update(id, { status: 'Paid' }, at.getTime() / SECOND);
       return paid.length;
     },
   },
   {
     name: `import of ${figure(IMPORTED)} old invoices`,
-    happensOn: day => day === 40,
+    happensOn: day => day === IMPORT_DAY,
     act({ data }, _stream, at) {
+      lastBeforeImport = Math.max(...idsOf(data.invoices));
       for (let number = 0; number < IMPORTED; number++) {
         const day = at.getTime() / DAY - 800 - (number % 1000);
         const { id: _, ...row } = data.invoices.get(1 + number) ?? data.invoices.get(1) ?? never();
@@ -68,9 +69,8 @@ const EVENTS: readonly Event[] = [
   {
     name: 'edit of the notes of half of all invoices',
     happensOn: day => day === 60,
-    act(sandbox, _stream, at) {
-      const { data } = sandbox;
-      const half = idsOf(sandbox, 'invoices').filter(id => id % 2 === 0);
+    act({ data }, _stream, at) {
+      const half = idsOf(data.invoices).filter(id => id % 2 === 0);
       for (const id of half) data.invoices.update(id, { notes: `Contract ${id}, renewed` }, at.getTime() / SECOND);
       return half.length;
     },
@@ -78,9 +78,8 @@ const EVENTS: readonly Event[] = [
   {
     name: 'price of every fifth product',
     happensOn: day => day === 75,
-    act(sandbox, _stream, at) {
-      const { data } = sandbox;
-      const some = idsOf(sandbox, 'products').filter(id => id % 5 === 0);
+    act({ data }, _stream, at) {
+      const some = idsOf(data.products).filter(id => id % 5 === 0);
       for (const id of some) {
         const { price } = data.products.get(id) ?? never();
         data.products.update(id, { price: Math.round(Number(price) * 103) / 100 }, at.getTime() / SECOND);
@@ -90,8 +89,13 @@ const EVENTS: readonly Event[] = [
   },
 ];
 
-const idsOf = (sandbox: Sandbox, list: 'invoices' | 'products'): number[] =>
-  Array.from(sandbox.rows(list), ({ id }) => id);
+const idsOf = (table: { rows(): Iterable<{ readonly id: number }> }): number[] =>
+  Array.from(table.rows(), ({ id }) => id);
+
+/** The import takes the ids that the stream would give to its next invoices. */
+let lastBeforeImport = Number.POSITIVE_INFINITY;
+const idAtSource = (id: number): number => (id > lastBeforeImport ? id + IMPORTED : id);
+const idInStream = (id: number): number => (id > lastBeforeImport ? id - IMPORTED : id);
 
 function never(): never {
   throw new Error('No such row.');
@@ -122,7 +126,7 @@ async function play(url: string) {
     const { id: _, ...row } = sandbox.data.products.get(1 + (number % 20)) ?? never();
     sandbox.data.products.insert({ ...row, name: `Article ${number}` }, START_MS / SECOND);
   }
-  for (const id of idsOf(sandbox, 'invoices'))
+  for (const id of idsOf(sandbox.data.invoices))
     sandbox.data.invoices.update(id, { notes: `Contract ${id}` }, START_MS / SECOND);
   const engine = await openEngine(database, sandbox, { clock, limit: 1_000_000, resources: LISTS });
   const events: { readonly day: number; readonly name: string; readonly rows: number }[] = [];
@@ -132,7 +136,8 @@ async function play(url: string) {
   for (let day = 0; day <= days; day++) {
     if (day > 0) await clock.advance(DAY - (clock.now() % DAY) + 2 * HOUR);
     const at = new Date(clock.now());
-    for (const change of stream.advanceTo(at.getTime())) applyChange(sandbox.data, change);
+    for (const change of stream.advanceTo(at.getTime()))
+      applyChange(sandbox.data, change.list === 'invoices' ? { ...change, id: idAtSource(change.id) } : change);
     for (const event of EVENTS)
       if (day > 0 && event.happensOn(day, at))
         events.push({ day, name: event.name, rows: event.act(sandbox, stream, at) });

@@ -107,12 +107,11 @@ const invoice = (customer_id: number, date: string) => ({
   },
 });
 
-const filtered = ['whole', 'no-meta'].flatMap(paging =>
-  ORDERS.flatMap(order => [
-    ...CAPS.map(cap => ({ paging, order, cap, of: 'lists' })),
-    ...['filtered', 'unfiltered'].map(of => ({ paging, order, cap: 300, of })),
-  ]),
-);
+/** Each cap with each paging, in one order after the other: every two of them meet. */
+const filtered = PAGINGS.flatMap((paging, nth) => [
+  ...CAPS.map((cap, index) => ({ paging, order: ORDERS[(index + nth) % 2] as string, cap, of: 'lists' })),
+  ...ORDERS.flatMap(order => ['filtered', 'unfiltered'].map(of => ({ paging, order, cap: 300, of }))),
+]);
 
 test.each(filtered)(
   'date windows show all of a list that shows at most $cap rows of $of (paging=$paging, $order)',
