@@ -32,12 +32,12 @@ export const EVENTS = {
   asked: (state, { choice, targets }: { readonly choice: Choice; readonly targets: readonly Slice[] }) => {
     const { slice, asks, confirmsFrom } = choice;
     const text = [sliceText(slice)];
-    if (confirmsFrom !== undefined && confirmsFrom > (state.covers.at(-1) ?? 0))
-      return { targets, covers: [...state.covers, confirmsFrom] };
-    if (asks === 'count') return { targets, countAsked: true };
-    if (asks === 'cover') return { targets, coverAsked: withAll(state.coverAsked, text) };
-    if (asks === 'length') return { targets, done: withAll(state.done, text) };
-    return asks ? { targets, asked: withAll(state.asked, [asks.row]) } : { targets };
+    const beginsCover = confirmsFrom !== undefined && confirmsFrom > (state.covers.at(-1) ?? 0);
+    const taken = { targets, ...(beginsCover && { covers: [...state.covers, confirmsFrom] }) };
+    if (asks === 'count') return { ...taken, countAsked: true };
+    if (asks === 'cover') return { ...taken, coverAsked: withAll(state.coverAsked, text) };
+    if (asks === 'length') return { ...taken, done: withAll(state.done, text) };
+    return asks ? { ...taken, asked: withAll(state.asked, [asks.row]) } : taken;
   },
   /** The agenda asks for slices that were read or given up before. */
   reopened: ({ done }, { slices }: Slices) => ({ done: without(done, slices) }),

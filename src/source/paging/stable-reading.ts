@@ -202,11 +202,11 @@ const cutOff = ({ pager: { shown } }: Reading, { canCut }: ReadingContext): Outc
 const MAX_PASSES = 8;
 
 /**
- * Where equal dates come in a new order each time, a pass shows most of what those before have left out. One that still adds more than half
- * as many rows as the pass before it reads a list that changes as fast as it is read: further passes would not agree either.
+ * Where equal dates come in a new order each time, a pass leaves about a third of the rest out, so that the next adds far fewer rows. One
+ * that adds nearly as many reads a list that changes as fast as it is read: further passes would not agree either.
  */
 const neverSettles = ({ known, added, pager: { seen } }: Reading): boolean =>
-  added !== null && seen.size - known > Math.max(added / 2, FEW_ROWS);
+  added !== null && seen.size - known > Math.max(0.75 * added, FEW_ROWS);
 
 const FEW_ROWS = 2;
 

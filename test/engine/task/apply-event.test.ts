@@ -37,6 +37,7 @@ const BUSY: TaskState = {
   countAsked: true,
   tries: new Map([[A, MOST_TRIES - 1]]),
   doubts: new Map([[A, 1]]),
+  covers: [50],
   doubtedEdges: new Set(['date from 2025-01-01']),
   miscounts: new Map([[A, new Map([[14, 1]])]]),
 };
@@ -86,6 +87,11 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Example<K>, ...Example<K>[]] }
     [{ choice: choose('length'), targets }, { done: new Set([A, B]) }],
     [{ choice: choose('cover'), targets }, { coverAsked: new Set([A, B]) }],
     [{ choice: choose({ row: '7' }), targets }, { asked: new Set(['1', '2', '7']) }],
+    [
+      { choice: { ...choose('length'), confirmsFrom: 60 }, targets },
+      { done: new Set([A, B]), covers: [50, 60] },
+    ],
+    [{ choice: { ...choose(), confirmsFrom: 50 }, targets }, {}],
   ],
   reopened: [
     [{ slices: [A] }, { done: new Set() }],

@@ -266,7 +266,7 @@ test('a list that changes as fast as it is read is left in doubt after three pas
   const ids = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => String(from + index));
   // Ten rows more in each pass, among those that were there.
   expect(readPasses(pass => ids(200 - 10 * pass, 220))).toEqual({ passes: 3, outcome: { kind: 'never stable' } });
-  // Of the rows that are left, each pass shows more than half.
+  // Each pass shows two thirds of the rows that are left.
   expect(readPasses(pass => ids(Math.floor(40 / 3 ** pass), 40))).toMatchObject({
     passes: 5,
     outcome: { kind: 'complete' },
