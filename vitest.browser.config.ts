@@ -7,8 +7,8 @@ export default defineConfig({
     // The browser first: without it no server needs to start.
     globalSetup: ['test/browser/require-chromium.ts', 'test/support/postgres.ts'],
     env: { TZ: 'America/Los_Angeles' },
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     isolate: false,
     // Browser, service and Postgres keep two cores busy with one file.
     maxWorkers: 2,
