@@ -1,7 +1,7 @@
 // Counts announcements and held values in ninety days of honest work: what Sluice says although nothing is wrong.
-//   npx tsx bench/honest-edits.ts [--days 90] [--size medium] [--seed 1] [--json]
-// The stream of `bench/freshness.ts` changes the rows, and each list is read once a day, so that a run shows the changes of a whole day.
-// Beside it: at the end of each month, most open invoices are paid and many are issued; on day 40, 5,000 invoices of earlier years are
+//   npx tsx bench/honest-edits.ts [--days 90] [--seed 1] [--json]
+// The stream of `bench/freshness.ts` changes the rows of a medium source, and each list is read once a day, so that a run shows the changes of a whole day.
+// Beside it: at the end of each month, two thirds of the open invoices are paid; on day 40, 5,000 invoices of earlier years are
 // imported; on day 60, the notes of half of all invoices are edited; on day 75, every fifth product costs 3% more.
 import { parseArgs } from 'node:util';
 import { dateOf } from '../sandbox/data/calendar.ts';
@@ -14,7 +14,7 @@ import { openServer, withClone } from '../test/simulation/play/server.ts';
 import { differences } from '../test/support/compare.ts';
 import { openEngine, serveOrders } from '../test/support/source.ts';
 import { createVirtualClock } from '../test/support/virtual-clock.ts';
-import { SIZES, type SizeName, START_MS, STREAM } from './freshness/parameters.ts';
+import { SIZES, START_MS, STREAM } from './freshness/parameters.ts';
 import { applyChange, fillSource } from './freshness/product/source-rows.ts';
 import { createStream, type Stream } from './freshness/stream/stream.ts';
 import { figure, print, progress } from './support/print.ts';
@@ -22,7 +22,6 @@ import { figure, print, progress } from './support/print.ts';
 const { values: given } = parseArgs({
   options: {
     days: { type: 'string', default: '90' },
-    size: { type: 'string', default: 'medium' },
     seed: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },
   },
@@ -119,8 +118,12 @@ async function play(url: string) {
     rateLimit: 0,
     logRequests: 0,
   });
-  const counts = SIZES[given.size as SizeName];
-  const stream = createStream({ counts, seed: Number(given.seed), parameters: STREAM, startMs: START_MS });
+  const stream = createStream({
+    counts: SIZES.medium,
+    seed: Number(given.seed),
+    parameters: STREAM,
+    startMs: START_MS,
+  });
   fillSource(sandbox.data, stream);
   for (let number = sandbox.data.products.length; number < PRODUCTS; number++) {
     const { id: _, ...row } = sandbox.data.products.get(1 + (number % 20)) ?? never();
@@ -132,7 +135,7 @@ async function play(url: string) {
   const events: { readonly day: number; readonly name: string; readonly rows: number }[] = [];
   let requests = 0;
   let mostHeld = 0;
-  let red: string[] = [];
+  const red: string[] = [];
   for (let day = 0; day <= days; day++) {
     if (day > 0) await clock.advance(DAY - (clock.now() % DAY) + 2 * HOUR);
     const at = new Date(clock.now());
@@ -142,7 +145,8 @@ async function play(url: string) {
       if (day > 0 && event.happensOn(day, at))
         events.push({ day, name: event.name, rows: event.act(sandbox, stream, at) });
     const before = sandbox.stats.total;
-    red = [...red, ...(await serveOrders(engine, 'sync', { whole: true })).flatMap(order => reasonOf(order, day))];
+    const orders = await serveOrders(engine, 'sync', { whole: true });
+    red.push(...orders.flatMap(order => reasonOf(order, day)));
     requests += sandbox.stats.total - before;
     mostHeld = Math.max(mostHeld, await heldIn(database));
     if (day % 10 === 0) progress(`day ${day}: ${figure(requests)} requests`);
@@ -170,7 +174,6 @@ try {
   const { events, requests, mostHeld, red, different, told } = await withClone(server, play);
   const document = {
     days,
-    size: given.size,
     seed: Number(given.seed),
     events,
     requests,

@@ -7,6 +7,16 @@ interface Child {
   readonly parent: string;
 }
 
+/** The comments of a history view, and of the columns that its table lacks. */
+export const historyComment = (table: string): string =>
+  `Every version of the rows of ${table}: earlier ones of the last seven days, or since HISTORY_${table.toUpperCase()} is on, deleted ones, and the current ones.`;
+export const childComment = (table: string): string => `Its rows of ${table}, in their order.`;
+export const VERSION_COMMENTS = {
+  valid_from: 'When this version was stored.',
+  valid_to: 'When it was deleted or changed; null for the current version.',
+  ended_by: 'deleted or changed; null for the current version.',
+} as const;
+
 /**
  * For a table of the warehouse: the view `<table>_history` with every version of its rows, those that ended and the current ones, and the
  * function `<table>_as_of(moment)`. Earlier versions are there for seven days, or since history was switched on; deleted rows always are. An
@@ -53,17 +63,13 @@ export async function createHistoryView(
     begin atomic
       select * from ${sql.id(view)} where valid_from <= moment and (valid_to is null or moment < valid_to);
     end`.execute(db);
-  await sql`comment on view ${sql.id(view)} is ${sql.lit(`Every version of the rows of ${table}: earlier ones of the last seven days, or since HISTORY_${table.toUpperCase()} is on, deleted ones, and the current ones.`)}`.execute(
-    db,
-  );
+  await sql`comment on view ${sql.id(view)} is ${sql.lit(historyComment(table))}`.execute(db);
   await sql`comment on function ${sql.id(`${table}_as_of`)} is ${sql.lit(`The rows of ${table} as they were stored at that moment.`)}`.execute(
     db,
   );
   const comments = {
-    valid_from: 'When this version was stored.',
-    valid_to: 'When it was deleted or changed; null for the current version.',
-    ended_by: 'deleted or changed; null for the current version.',
-    ...Object.fromEntries(children.map(child => [child.field, `Its rows of ${child.table}, in their order.`])),
+    ...VERSION_COMMENTS,
+    ...Object.fromEntries(children.map(child => [child.field, childComment(child.table)])),
   };
   for (const [column, text] of Object.entries(comments))
     await sql`comment on column ${sql.id(view, column)} is ${sql.lit(text)}`.execute(db);

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { childComment, historyComment, VERSION_COMMENTS } from '../migrations/create-history-view.ts';
 import { type Declared, type DeclaredTable, historyViewOf } from '../src/warehouse/database/declared-table.ts';
 
 /** The module `sluice/warehouse`: the tables and views that no job declares, then those that follow from the jobs. */
@@ -38,17 +39,17 @@ function historyView({ name, columns, children }: DeclaredTable): Relation {
   const moment = 'timestamp with time zone';
   return {
     name: historyViewOf(name),
-    comment: `Every version of the rows of ${name}: earlier ones of the last seven days, or since HISTORY_${name.toUpperCase()} is on, deleted ones, and the current ones.`,
+    comment: historyComment(name),
     columns: [
       ...columns.filter(column => column.name !== '_hash'),
       ...children.map(child => ({
         name: child.field,
         type: 'jsonb',
-        comment: `Its rows of ${child.name}, in their order.`,
+        comment: childComment(child.name),
       })),
-      { name: 'valid_from', type: moment, comment: 'When this version was stored.' },
-      { name: 'valid_to', type: moment, comment: 'When it was deleted or changed; null for the current version.' },
-      { name: 'ended_by', type: 'text', comment: 'deleted or changed; null for the current version.' },
+      { name: 'valid_from', type: moment, comment: VERSION_COMMENTS.valid_from },
+      { name: 'valid_to', type: moment, comment: VERSION_COMMENTS.valid_to },
+      { name: 'ended_by', type: 'text', comment: VERSION_COMMENTS.ended_by },
     ].map(column => ({ ...column, required: false })),
   };
 }

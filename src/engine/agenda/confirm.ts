@@ -47,11 +47,11 @@ export const confirmsFrom = (list: List, lacking: readonly LackingSlice[]): numb
  */
 export const MOST_COVERS = 2;
 
-/** The same for a task: a cover that it has begun is read to its end, although more rows went missing since. */
+/** As `confirmsFrom`, for one task: a cover that it has begun is read to its end, although more rows went missing since. */
 export function coverFrom(
   { list, wish: { state } }: Pick<PlanFacts, 'list' | 'wish'>,
   lacking: readonly LackingSlice[],
-) {
+): number {
   const from = confirmsFrom(list, lacking);
   const begun = state.covers.at(-1);
   if (from === 0 || begun === undefined) return from;
@@ -119,9 +119,10 @@ function questionFor({ strategy }: List, row: MissingRow): Slice | null {
  * one reading of it more. Each slice that lacked half is read once more; else one part of the cover concludes, the smallest, as one
  * that has become too large would be cut instead.
  */
-function confirmByCover({ list, wish, missing, now }: PlanFacts): Choice | null {
+function confirmByCover(facts: PlanFacts): Choice | null {
+  const { list, wish, missing, now } = facts;
   const slices = lackingSlices(list, missing);
-  const since = coverFrom({ list, wish }, slices);
+  const since = coverFrom(facts, slices);
   const covered = since > 0 && (oldestProof(list) ?? 0) >= since;
   if (!covered || list.reading.size > 0) return null;
   const { coverAsked } = wish.state;

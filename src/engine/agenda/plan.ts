@@ -169,9 +169,10 @@ function dueEntries(
     if (!isPaid(facts, entry)) return false;
     return isDue(entry, now) || (!monthsHold && provenAt < wish.since && (again || isNewestEnd(entry)));
   });
+  if (due.length > 0) return { due, confirmsFrom: null };
   const from = coverFrom(facts, lacking);
   const confirms = (from <= now || confirmsAtOnce(list, lacking)) && canConfirm(facts, from);
-  if (due.length > 0 || !confirms) return { due, confirmsFrom: null };
+  if (!confirms) return { due, confirmsFrom: null };
   return { due: open.filter(entry => isPaid(facts, entry) && (entry.provenAt ?? 0) < from), confirmsFrom: from };
 }
 

@@ -94,7 +94,7 @@ async function doubtIn(
   const doubts = days === null ? [] : doubtfulEdges(slice, narrow, textsOf(days));
   if (doubts.length > 0) {
     // The next reading pads these edges by a day, whatever other windows show of theirs meanwhile; rows that it lacks as well are missing.
-    const edges = narrow.filter(edge => doubts.some(({ trait }) => trait === edge)).map(edge => edgeText(edge, slice));
+    const edges = doubts.map(({ trait }) => edgeText(trait, slice));
     effects.events.push([task, { kind: 'edges doubted', edges }]);
     for (const doubt of doubts) await remember(tx, effects, task, doubt);
     return { instead: null };

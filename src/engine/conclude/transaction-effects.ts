@@ -97,8 +97,12 @@ export async function remember(
  * an edge is asked for with a day more in any case.
  */
 const KEEPS_READINGS: readonly Observation['trait'][] = [
-  ...(['fields', 'drift', 'address answered', 'end'] as const),
-  ...(['date from', 'date to'] as const),
+  'fields',
+  'drift',
+  'address answered',
+  'end',
+  'date from',
+  'date to',
 ];
 
 /** Readings that did not add up may do so once this is known. */

@@ -24,8 +24,9 @@ export interface Reading {
   readonly before: string | null;
   /** This pass has shown a row that the one before should have shown. */
   readonly slipped: boolean;
-  /** Rows seen before this pass, and how many of them the pass before added; null where that is unknown. */
+  /** Rows seen before this pass. */
   readonly known: number;
+  /** How many of them the pass before added; null in the first pass, and where a restart forgot it. */
   readonly added: number | null;
   /** The highest id so far: rows inserted during the reading have higher ones. */
   readonly newest: bigint;
