@@ -46,16 +46,7 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
   push: { ours: ['engine', 'source', 'budget', 'warehouse', 'leaves'], packages: ['p-limit', 'zod'] },
   service: {
     ours: ['engine', 'budget', 'warehouse', 'leaves'],
-    packages: [
-      'hono',
-      '@hono/node-server',
-      'prom-client',
-      'node-cron',
-      'graphile-worker',
-      'p-limit',
-      'csv-stringify',
-      'zod',
-    ],
+    packages: ['hono', '@hono/node-server', 'prom-client', 'node-cron', 'p-limit', 'csv-stringify', 'zod'],
   },
   sandbox: { ours: ['leaves'], packages: ['hono', '@hono/node-server', 'zod'] },
   cli: {

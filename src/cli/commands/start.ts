@@ -97,7 +97,7 @@ async function startParts(
   const schedule = await startSchedule({ planned, database, clock, log, onSlot });
   closing.push(() => schedule.stop());
   const byName = new Map(sources.map(source => [source.name, { source, memory: newMemory() }]));
-  const wakeUps = await startWakeUps({
+  const wakeUps = startWakeUps({
     database,
     sources: [...byName.keys()],
     most: atOnce,

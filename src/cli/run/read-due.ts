@@ -17,13 +17,13 @@ import { openSourceEngine, readUnderLock } from './read-source.ts';
 /** How often one wake-up reads work that became due meanwhile; the next wake-up comes within a minute. */
 const MOST_TURNS = 10;
 
-/** Reads one source while something is due and no other process reads it; returns when it should be woken next. */
+/** Reads one source while something is due and no other process reads it; returns the milliseconds after which something is due, if less than a minute. */
 export async function readDue(
   session: Session,
   database: Database,
   source: OpenSource,
   { pulse, memory, othersWait }: { pulse: Pulse; memory: AgendaMemory; othersWait: () => boolean },
-): Promise<Date | null> {
+): Promise<number | null> {
   const { clock, signal, draining } = session;
   const log = session.log.child({ source: source.name });
   const onEvent = (event: LoopEvent) => {
@@ -55,9 +55,8 @@ export async function readDue(
     // The agenda always has a question. One whose turn was short has nothing to ask for now, or others wait.
     const asks = turn === 0 || (!othersWait() && clock.now() - begunAt > MINUTE);
     if (!due.now && hinted.length === 0 && !asks) {
-      const { at } = due;
       // The regular wake-up comes within a minute.
-      return at !== null && at - (await databaseNow(database)) < MINUTE ? new Date(at + 1) : null;
+      return due.at === null ? null : Math.max(due.at - (await databaseNow(database)), 0) + 1;
     }
     begunAt = clock.now();
     try {

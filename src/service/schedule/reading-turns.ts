@@ -13,81 +13,93 @@ export interface Turn {
   isAwaited(): boolean;
 }
 
+/** How a source's turn ended. */
+export type Ended =
+  /** All that was due was read, here or by whoever holds the source. `againMs`: after what time something will be due, if known. */
+  | { readonly how: 'done'; readonly againMs: number | null }
+  /** Something may be due at once: others waited for the turn, or the source was woken meanwhile. */
+  | { readonly how: 'unfinished' }
+  | { readonly how: 'failed' };
+
 interface Awake {
+  begun: boolean;
   /** The source was woken again since its turn began. */
   again: boolean;
+  /** Another process has read the source since it was woken. */
+  dropped: boolean;
   done: Promise<void>;
 }
 
 export interface TurnOptions {
-  readonly sources: readonly string[];
   /** Sources awake at the same time; the others wait for their turn, oldest wake-up first. */
   readonly most: number;
   /**
    * Finds out what is due and whether another process reads the source already, and reads it. Never called twice at the same time for
-   * one source. Resolves with when to call again, if known. Once the signal of `turn` aborts, other sources wait: it should finish, and is
-   * called again in its next turn.
+   * one source. Resolves with the milliseconds after which to call again, if known. Once the signal of `turn` aborts, other sources wait: it
+   * should finish, and is called again in its next turn.
    */
-  readonly wake: (source: string, turn: Turn) => Promise<Date | null>;
+  readonly wake: (source: string, turn: Turn) => Promise<number | null>;
   /** How long a source may keep others waiting. Default: a minute. */
   readonly turnMs?: number;
   readonly log: Log;
 }
 
-/**
- * Hands out at most `most` turns at a time, at most one for each source, in the order of the wake-ups. `queueAgain` queues a source's next
- * wake-up, at a time or, with null, behind those already due.
- */
+/** Hands out at most `most` turns at a time, at most one for each source, in the order of the wake-ups. */
 export function createReadingTurns(
-  { sources, most, wake, turnMs = TURN_MS, log }: TurnOptions,
-  queueAgain: (source: string, at: Date | null) => Promise<void>,
+  { most, wake, turnMs = TURN_MS, log }: TurnOptions,
+  onEnd: (source: string, ended: Ended) => void,
 ) {
   const inTurn = pLimit(most);
   const turns = new Map<string, Awake>();
-  const wokenAt = new Map(sources.map(source => [source, performance.now()]));
   let stopped = false;
 
-  async function take(source: string, self: Awake): Promise<void> {
-    do {
+  async function take(source: string): Promise<Ended> {
+    const turn = startTurn(turnMs, () => inTurn.pendingCount > 0);
+    try {
+      const againMs = await wake(source, turn);
+      return turn.signal.aborted ? { how: 'unfinished' } : { how: 'done', againMs };
+    } catch (error) {
+      const kind = error instanceof SluiceError ? error.kind : 'bug';
+      log.error({ source, kind, ...(kind === 'bug' ? { err: error } : {}) }, explain(error));
+      return { how: 'failed' };
+    } finally {
+      turn.end();
+    }
+  }
+
+  async function serve(source: string, self: Awake): Promise<void> {
+    let ended: Ended = { how: 'unfinished' };
+    self.begun = true;
+    while (!stopped && !self.dropped) {
       self.again = false;
-      const turn = startTurn(turnMs, () => inTurn.pendingCount > 0);
-      try {
-        const at = stopped ? null : await wake(source, turn);
-        // A process that stops hands its sources over, so that the others need not wait for the next minute.
-        const continues = stopped || turn.signal.aborted || (self.again && inTurn.pendingCount > 0);
-        if (at || continues) await queueAgain(source, continues ? null : at);
-      } catch (error) {
-        // Retries by the queue would come later and later; the next wake-up comes within a minute.
-        const kind = error instanceof SluiceError ? error.kind : 'bug';
-        log.error({ source, kind, ...(kind === 'bug' ? { err: error } : {}) }, explain(error));
-      } finally {
-        turn.end();
-      }
-    } while (self.again && !stopped && inTurn.pendingCount === 0);
+      ended = await take(source);
+      if (!self.again || inTurn.pendingCount > 0) break;
+    }
     turns.delete(source);
-    // Woken while its next wake-up was being queued, perhaps for a later time.
-    if (self.again) await queueAgain(source, null).catch(error => log.error({ source }, explain(error)));
+    if (self.dropped) return;
+    // A process that stops hands its sources over, so that the others need not wait for the next minute.
+    onEnd(source, stopped || self.again ? { how: 'unfinished' } : ended);
   }
 
   return {
-    /** Gives `source` a turn as soon as one is free; resolves when it ended, or at once if the source already has or awaits one. */
-    async onWakeUp(source: string): Promise<void> {
-      wokenAt.set(source, performance.now());
+    /** Gives `source` a turn as soon as one is free, unless it already has or awaits one. */
+    wakeUp(source: string): void {
       const current = turns.get(source);
       if (current) {
         current.again = true;
-        return;
+        current.dropped = false;
+      } else if (!stopped) {
+        const self: Awake = { begun: false, again: false, dropped: false, done: Promise.resolve() };
+        turns.set(source, self);
+        self.done = inTurn(() => serve(source, self));
       }
-      const self = { again: false, done: Promise.resolve() };
-      turns.set(source, self);
-      self.done = inTurn(() => take(source, self));
-      await self.done;
     },
-    /** As many sources as allowed have or await a turn. */
-    get isFull() {
-      return turns.size >= most;
+    /** Another process has read the source: a turn that has not begun is not needed. False if one has. */
+    drop(source: string): boolean {
+      const current = turns.get(source);
+      if (current && !current.begun) current.dropped = true;
+      return !current?.begun;
     },
-    isForgotten: (source: string, forMs: number) => performance.now() - (wokenAt.get(source) ?? 0) > forMs,
     /** No new turn begins from now on. */
     stop() {
       stopped = true;
@@ -96,8 +108,6 @@ export function createReadingTurns(
     ended: () => Promise.all([...turns.values()].map(turn => turn.done)),
   };
 }
-
-export type ReadingTurns = ReturnType<typeof createReadingTurns>;
 
 /** A signal that aborts once the turn has lasted `turnMs` and others wait for it. */
 function startTurn(turnMs: number, isAwaited: () => boolean): Turn & { end(): void } {

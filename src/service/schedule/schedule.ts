@@ -32,34 +32,27 @@ interface ScheduleOptions {
  */
 export async function startSchedule(options: ScheduleOptions): Promise<{ stop(): Promise<void> }> {
   const { planned, database, clock, log } = options;
-  const entries = planned.map(each => ({
+  const entries: Entry[] = planned.map(each => ({
     ...each,
     ticks: createTicks(cronOf(each), each.timeZone),
-    lookedAt: Number.NEGATIVE_INFINITY,
+    lookedAt: null,
   }));
-  for (const entry of entries) await record(options, entry);
+  await lookFor(options, entries);
   const stopping = new AbortController();
   let failing = false;
-  const tryRecord = async (entry: Entry) => {
-    try {
-      await record(options, entry);
-      failing = false;
-    } catch (error) {
-      const { source, resource } = entry;
-      // While the database is away this repeats for each resource every minute: one line is enough.
-      log[failing ? 'debug' : 'warn'](
-        { source, resource, reason: explain(error) },
-        'could not record a slot; retrying every minute',
-      );
-      failing = true;
-    }
-  };
   const look = async () => {
     for (;;) {
       const now = await databaseNow(database).catch(() => 0);
       await clock.sleep(MINUTE - (now % MINUTE), stopping.signal).catch(() => undefined);
       if (stopping.signal.aborted) return;
-      await Promise.all(entries.map(tryRecord));
+      try {
+        await lookFor(options, entries);
+        failing = false;
+      } catch (error) {
+        // While the database is away this repeats every minute: one line is enough.
+        log[failing ? 'debug' : 'warn']({ reason: explain(error) }, 'could not record slots; retrying every minute');
+        failing = true;
+      }
     }
   };
   const looking = look();
@@ -73,21 +66,29 @@ export async function startSchedule(options: ScheduleOptions): Promise<{ stop():
 
 interface Entry extends Planned {
   readonly ticks: ReturnType<typeof createTicks>;
-  /** The database's time when a tick was last looked for without an error. */
-  lookedAt: number;
+  /** The database's time when a tick was last looked for without an error; null: never. */
+  lookedAt: number | null;
 }
 
-/** Records the newest tick, if it has no slot yet. */
-async function record({ database, log, onSlot }: ScheduleOptions, entry: Entry): Promise<void> {
-  const { source, resource } = entry;
-  const now = await databaseNow(database);
-  const backMs = Math.min(Math.max(now - entry.lookedAt, LEAST_BACK_MS), LOOK_BACK_MS);
-  const tick = entry.ticks.latest(now, await lastSlotAt(database.kysely, source, resource), backMs);
-  const slot = tick === null ? null : new Date(tick);
-  const recorded = slot !== null && (await recordSlot(database.kysely, source, resource, slot));
+async function lookFor(options: ScheduleOptions, entries: readonly Entry[]): Promise<void> {
+  const now = await databaseNow(options.database);
+  await Promise.all(entries.map(entry => record(options, entry, now)));
+}
+
+/** Records the newest tick, if it has no slot yet. Between two ticks, this takes no statement. */
+async function record({ database, log, onSlot }: ScheduleOptions, entry: Entry, now: number): Promise<void> {
+  const { source, resource, ticks, lookedAt } = entry;
+  // Had the clock been put back, ticks that were recorded would come again.
+  if (lookedAt === null || now < lookedAt || ticks.latest(now, lookedAt) !== null) {
+    const sinceMs = lookedAt === null ? LOOK_BACK_MS : now - lookedAt;
+    const backMs = Math.min(Math.max(sinceMs, LEAST_BACK_MS), LOOK_BACK_MS);
+    const tick = ticks.latest(now, await lastSlotAt(database.kysely, source, resource), backMs);
+    const slot = tick === null ? null : new Date(tick);
+    const recorded = slot !== null && (await recordSlot(database.kysely, source, resource, slot));
+    if (slot) log.debug({ source, resource, slot: slot.toISOString(), recorded }, 'slot');
+    if (recorded) await onSlot(source);
+  }
   entry.lookedAt = now;
-  if (slot) log.debug({ source, resource, slot: slot.toISOString(), recorded }, 'slot');
-  if (recorded) await onSlot(source);
 }
 
 /** The schedule as a cron expression. Kind `configuration` where it is not valid. */

@@ -30,11 +30,11 @@ export interface TransactionOptions {
 /** Statements with parameters stay prepared on their connections. */
 export interface Database extends Queryable {
   readonly kysely: Db;
-  /** For what borrows whole connections: cursors and the queue. */
+  /** For what borrows whole connections, as cursors do. */
   readonly pool: pg.Pool;
   /** How messages name this database: host, port and name, without user and password. */
   readonly place: string;
-  /** Opens a connection outside of the pool, for session locks and migrations; the caller ends it. */
+  /** Opens a connection outside of the pool, for session locks, notifications and migrations; the caller ends it. */
   connect(applicationName: string): Promise<pg.Client>;
   /** READ COMMITTED; commits when `fn` resolves, rolls back when it throws. */
   readonly transaction: <T>(fn: (tx: Transaction) => Promise<T>, options?: TransactionOptions) => Promise<T>;

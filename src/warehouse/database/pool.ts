@@ -46,8 +46,11 @@ export function connecting(url: string, applicationName: string): Connecting {
       keepAliveInitialDelayMillis: 30 * SECOND,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     },
-    // Not as parameters of the connection, which PgBouncer refuses: "unsupported startup parameter: statement_timeout".
-    opening: ["set time zone 'UTC'", ...own.map(([name, value]) => `set ${name} = ${value}`)].join('; '),
+    // Not as parameters of the connection, which PgBouncer refuses: "unsupported startup parameter: statement_timeout". Compiling a
+    // statement costs 50 to 300 ms and saves nothing on ours, which touch few rows.
+    opening: ["set time zone 'UTC'", 'set jit = off', ...own.map(([name, value]) => `set ${name} = ${value}`)].join(
+      '; ',
+    ),
   };
 }
 

@@ -64,6 +64,16 @@ test('a tick during a long database outage is recorded once when the database is
   });
 });
 
+test('the first start of a rare schedule records a slot at once', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database, '2026-06-15T01:50:30.000Z');
+    const woken: string[] = [];
+    await (await startInvoices('0 3 1 1 *', database, clock, woken)).stop();
+    const { rows } = await database.query('select slot_at from sluice.slots');
+    expect([rows, woken]).toEqual([[{ slot_at: '2026-06-15 01:50:00+00' }], ['main']]);
+  });
+});
+
 test('slots recorded while the database clock was hours ahead neither block the schedule nor are recorded again', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database, '2026-01-15T01:50:00.000Z');

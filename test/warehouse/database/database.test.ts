@@ -82,6 +82,17 @@ test('connections of the pool do without sequential scans, since plans outlive t
   });
 });
 
+test('no connection compiles statements, whatever the server does by default', async () => {
+  await withDatabase(async database => {
+    await database.query(
+      `alter database ${(await database.query('select current_database() as name')).rows[0]?.name} set jit = on`,
+    );
+    const client = await database.connect('jit');
+    expect((await client.query('show jit')).rows).toEqual([{ jit: 'off' }]);
+    await client.end();
+  });
+});
+
 test('a statement with parameters stays prepared from its second use on', async () => {
   await withDatabase(async database => {
     const prepared = () =>
