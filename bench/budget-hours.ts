@@ -23,7 +23,7 @@ const TICK_MS = 15 * MINUTE;
 /** How late timers fire on a busy machine. A pace measured from the last request would lose this much on each. */
 const LATE_MS = 20;
 
-const log = createLog({ level: 'silent', secrets: [] });
+const log = createLog({ level: 'silent' });
 
 /**
  * Runs one engine with an endless backfill and its schedule, and three clients on the same key that request without end, for

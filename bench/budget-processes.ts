@@ -19,7 +19,7 @@ const WINDOW_MS = 10 * SECOND;
 const LATENCY_MS = 100;
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-const log = createLog({ level: 'silent', secrets: [] });
+const log = createLog({ level: 'silent' });
 
 /**
  * Real processes, each with its own schema, sync from one source with one key for `ms` of real time. One after the other is

@@ -96,7 +96,7 @@ async function measure(sources: readonly ServedSource[]): Promise<void> {
     onHints: async () => undefined,
     hide: text => text,
     clock: systemClock,
-    log: createLog({ level: 'warn', secrets: [] }),
+    log: createLog({ level: 'warn' }),
   });
   try {
     for (const page of [

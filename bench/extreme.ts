@@ -21,7 +21,7 @@ import { createVirtualClock } from '../test/support/virtual-clock.ts';
 
 const size = (process.argv[2] ?? 'extreme') as 'small' | 'medium' | 'large' | 'extreme';
 const home = await mkdtemp(join(tmpdir(), 'sluice-bench-'));
-const log = createLog({ level: 'warn', secrets: [] });
+const log = createLog({ level: 'warn' });
 const { url } = await openEmbedded({ dataDir: home, log, settings: { fsync: 'off' } });
 const database = await openDatabase({ url, applicationName: 'bench', log });
 try {

@@ -36,7 +36,7 @@ const PER_PROCESS = 50;
 const SAMPLE_MS = 2 * SECOND;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const log = createLog({ level: 'warn', secrets: [] });
+const log = createLog({ level: 'warn' });
 
 const built = await build();
 try {

@@ -31,7 +31,7 @@ const LISTS = ['customers', 'invoices', 'transactions', 'products'] as const;
 const IMPORTED = 5000;
 const PRODUCTS = 500;
 const IMPORT_DAY = 40;
-const log = createLog({ level: 'silent', secrets: [] });
+const log = createLog({ level: 'silent' });
 
 /** What people do at the source on some days, beside the stream. */
 interface Event {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { SluiceError } from './errors.ts';
 
 export const SECOND = 1000;
@@ -18,24 +19,9 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  sleep(ms, signal) {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(stopped(signal));
-      const onAbort = () => {
-        clearTimeout(timer);
-        reject(stopped(signal));
-      };
-      // Node fires at once for delays above 2^31-1 ms, so a longer sleep ends early and the caller sleeps again.
-      const timer = setTimeout(
-        () => {
-          signal?.removeEventListener('abort', onAbort);
-          resolve();
-        },
-        Math.min(Math.max(ms, 0), 2 ** 31 - 1),
-      );
-      signal?.addEventListener('abort', onAbort, { once: true });
-    });
-  },
+  // Node fires at once for delays above 2^31-1 ms, so a longer sleep ends early and the caller sleeps again.
+  sleep: (ms, signal) =>
+    delay(Math.min(Math.max(ms, 0), 2 ** 31 - 1), undefined, { signal }).catch(() => Promise.reject(stopped(signal))),
 };
 
 /** The signal's abort reason if it is a SluiceError, else the kind `stopped`. */

@@ -4,16 +4,12 @@ import { visibleJson } from './visible-text.ts';
 
 export type Log = Logger;
 
-/**
- * A logger to stderr: readable lines on a terminal, JSON elsewhere. It replaces `secrets` anywhere in a line, because pino's
- * own redaction works by path and misses values nested in errors, messages and URLs.
- */
+/** A logger to stderr: readable lines on a terminal, JSON elsewhere. */
 export function createLog(options: {
   level: string;
   /** `info` in place of 30, for log systems that expect words. Default: false. */
   levelWords?: boolean;
-  secrets: readonly string[];
-  /** Hides secrets that become known later, such as the password of a server that is started afterwards. Default: none. */
+  /** Hides secrets anywhere in a line: pino's own redaction works by path, and misses them in errors, messages and URLs. Default: none. */
   hide?: (line: string) => string;
   /** Colors readable lines. Default: false. */
   color?: boolean;
@@ -21,7 +17,6 @@ export function createLog(options: {
 }): Log {
   const destination = options.destination ?? process.stderr;
   const readable = options.destination === undefined && process.stderr.isTTY;
-  const hideKnown = hideSecrets(options.secrets);
   const { hide = String, color = false, levelWords = false } = options;
   const visible = (line: string) => (readable ? shownEscapes(visibleJson(line)) : visibleJson(line));
   return pino(
@@ -30,7 +25,7 @@ export function createLog(options: {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       ...(levelWords && { formatters: { level: label => ({ level: label }) } }),
-      hooks: { streamWrite: line => visible(hide(hideKnown(line))) },
+      hooks: { streamWrite: line => visible(hide(line)) },
     },
     readable ? pretty({ destination: 2, colorize: color, ignore: 'pid,hostname', sync: true }) : destination,
   );

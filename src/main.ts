@@ -102,7 +102,6 @@ function openSession(
   const log = createLog({
     level,
     levelWords: config.logLevelWords,
-    secrets: [],
     hide: terminal.hidden,
     color: terminal.noteColors.isColorSupported,
   });

@@ -191,7 +191,6 @@ const LEAVES = [
   'src/version.ts',
   'src/any-signal.ts',
   'src/visible-text.ts',
-  'src/scram-verifier.ts',
   'src/reading-login.ts',
 ];
 const FOLDERS = [

@@ -32,8 +32,8 @@ test('levels are numbers, or words on request', () => {
       done();
     },
   });
-  createLog({ level: 'info', secrets: [], destination }).warn('one');
-  createLog({ level: 'info', levelWords: true, secrets: [], destination }).child({ source: 'main' }).warn('two');
+  createLog({ level: 'info', destination }).warn('one');
+  createLog({ level: 'info', levelWords: true, destination }).child({ source: 'main' }).warn('two');
   expect(lines).toMatchObject([{ level: 40 }, { level: 'warn', source: 'main' }]);
 });
 
@@ -46,18 +46,18 @@ test('a log line hides secrets that became known after the logger was created', 
     },
   });
   let hide = (line: string) => line;
-  const log = createLog({ level: 'info', secrets: ['first-secret'], hide: line => hide(line), destination });
+  const log = createLog({ level: 'info', hide: line => hide(line), destination });
   hide = hideSecrets(['later-secret']);
-  log.child({ from: 'later-secret' }).info({ err: new Error('first-secret') }, 'said later-secret');
+  log.child({ from: 'later-secret' }).info({ err: new Error('later-secret') }, 'said later-secret');
   expect(written).toContain('"msg":"said [secret]"');
-  expect(written).not.toMatch(/first-secret|later-secret/);
+  expect(written).not.toContain('later-secret');
 });
 
 test('a log line shows control, bidirectional and invisible characters as escapes that keep its meaning', () => {
   let written = '';
   const destination = { write: (line: string) => (written += line) } as unknown as NodeJS.WritableStream;
   const hostile = 'a\x1b[2J\x9b\u202e\u200b\u2028\x7f"\\';
-  createLog({ level: 'info', secrets: [], destination }).info({ hostile }, hostile);
+  createLog({ level: 'info', destination }).info({ hostile }, hostile);
   expect(JSON.parse(written)).toMatchObject({ hostile, msg: hostile });
   expect(written.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
 });

@@ -23,7 +23,7 @@ const TICK_MS = 15 * MINUTE;
 /** How far the clock moves during work. It moves on after a second in any case. */
 const HELD_MS = 100;
 
-const log = createLog({ level: 'silent', secrets: [] });
+const log = createLog({ level: 'silent' });
 
 /**
  * Lets Sluice itself read the stream: its engine against the sandbox over HTTP, with Postgres, on an injected clock, a slot for every

@@ -22,7 +22,7 @@ const FASTER = 15;
 const STEP_MS = 100;
 
 const main = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
-const log = createLog({ level: 'silent', secrets: [] });
+const log = createLog({ level: 'silent' });
 
 /**
  * Lets `sluice start` read the stream, built and in a process of its own, with a real clock: hours pass 15 times faster, a tick comes each

@@ -6,7 +6,7 @@ import type { ConnectorTask } from './run-connector.ts';
 
 process.once('disconnect', () => process.exit());
 process.once('message', async ({ source, url, schema, tables, perRow }: ConnectorTask) => {
-  const log = createLog({ level: 'warn', secrets: [] });
+  const log = createLog({ level: 'warn' });
   const database = await openDatabase({ url, applicationName: 'plain connector', log });
   let requests = 0;
   for (const { name, columns } of tables) {

@@ -23,7 +23,7 @@ export interface Postgres {
 
 /** Starts the included Postgres, with its usual settings, in a temporary folder. */
 export async function openPostgres(settings: Readonly<Record<string, string>> = {}): Promise<Postgres> {
-  const log = createLog({ level: 'warn', secrets: [] });
+  const log = createLog({ level: 'warn' });
   const home = await mkdtemp(join(tmpdir(), 'sluice-bench-'));
   // As root, the server runs as an unprivileged user, who must be able to enter the folder.
   await chmod(home, 0o755);

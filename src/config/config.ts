@@ -26,27 +26,25 @@ export function createSource(
   const { name, apiKey, addressFile, perResource } = own;
   /** Requests allowed in any window of `windowMs`. */
   const limits = { limit: data.SOURCE_RATE_LIMIT, windowMs: data.SOURCE_RATE_WINDOW_SECONDS * SECOND };
-  const settings = (given: { readonly url: string; readonly apiKey: string }) =>
-    Object.freeze({
-      ...given,
-      auth: data.SOURCE_AUTH,
-      pageSize: data.SOURCE_PAGE_SIZE,
-      ...limits,
-      concurrency: data.SOURCE_CONCURRENCY,
-      timeoutMs: data.SOURCE_TIMEOUT_SECONDS * SECOND,
-      /** How far an answer may lag behind the source. */
-      lagMs: data.SOURCE_LAG_SECONDS * SECOND,
-      /** Names of fields that are not stored, beside those that say that they hold a secret. */
-      never: data.SOURCE_NEVER,
-      timeZone,
-    });
+  const how = {
+    auth: data.SOURCE_AUTH,
+    pageSize: data.SOURCE_PAGE_SIZE,
+    ...limits,
+    concurrency: data.SOURCE_CONCURRENCY,
+    timeoutMs: data.SOURCE_TIMEOUT_SECONDS * SECOND,
+    /** How far an answer may lag behind the source. */
+    lagMs: data.SOURCE_LAG_SECONDS * SECOND,
+    /** Names of fields that are not stored, beside those that say that they hold a secret. */
+    never: data.SOURCE_NEVER,
+    timeZone,
+  };
   return Object.freeze({
     name,
     schema: data.WAREHOUSE_SCHEMA,
     addressFile,
     timeZone,
     /** Null while the URL or the key is not set; only commands that do not contact the source allow that. */
-    settings: url && apiKey ? settings({ url, apiKey }) : null,
+    settings: url && apiKey ? Object.freeze({ url, apiKey, ...how }) : null,
     ...limits,
     ...perResource,
     scheduleTimeZone: data.SCHEDULE_TIMEZONE,

@@ -3,37 +3,37 @@ import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { SluiceError } from '../errors.ts';
 import { shellWord } from '../next-steps.ts';
-import { SETTING_NAMES, type SettingTexts } from './schema.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The settings as text: from the environment and, for what it does not set, from `.env`. */
-export type RawSettings = ReturnType<typeof readEnvironment>;
+/** The texts of the variables that are set, by name, trimmed; those of other programs are among them. */
+export type Texts = Readonly<Record<string, string>>;
+
+/** The variables of the environment and, for what it does not set, of `.env`. */
+export type Variables = ReturnType<typeof readEnvironment>;
 
 /** An empty variable in the environment hides that of `.env`. */
 export function readEnvironment(environment: Environment, directory: string) {
   const file = join(directory, '.env');
   const { values, problems, isPublic } = readEnvFile(file);
-  const textOf = (name: string) => (environment[name] ?? values[name])?.trim() || undefined;
+  const texts = textsOf({ ...values, ...environment });
   return {
-    /** Trimmed; undefined when not set or empty. */
-    textOf,
+    texts,
     originOf: (name: string): 'environment' | '.env' | 'default' => {
-      if (textOf(name) === undefined) return 'default';
+      if (texts[name] === undefined) return 'default';
       return environment[name] === undefined ? '.env' : 'environment';
     },
-    names: [...new Set([...Object.keys(values), ...Object.keys(environment)])],
     problems,
     /** Path of the `.env` file. */
     file,
     /** What `.env` sets, if every user of this machine may read it. */
-    publicValues: isPublic ? values : {},
+    publicTexts: isPublic ? textsOf(values) : {},
   };
 }
 
-export function settingTexts({ textOf }: Pick<RawSettings, 'textOf'>): SettingTexts {
-  const texts = SETTING_NAMES.map(name => [name, textOf(name)] as const);
-  return Object.fromEntries(texts.filter(([, text]) => text));
+function textsOf(variables: Environment): Texts {
+  const trimmed = Object.entries(variables).map(([name, text = '']) => [name, text.trim()] as const);
+  return Object.fromEntries(trimmed.filter(([, text]) => text !== ''));
 }
 
 /**
@@ -41,7 +41,6 @@ export function settingTexts({ textOf }: Pick<RawSettings, 'textOf'>): SettingTe
  * `configuration` for a file that others control.
  */
 function readEnvFile(path: string): { values: Environment; problems: string[]; isPublic: boolean } {
-  const unread = { values: {}, isPublic: false };
   try {
     const { text, refused, isPublic } = readSettingsFile(path);
     // What it would have set counts as neither set nor missing, so nothing else is worth a message.
@@ -50,8 +49,8 @@ function readEnvFile(path: string): { values: Environment; problems: string[]; i
   } catch (error) {
     if (error instanceof SluiceError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return { ...unread, problems: [] };
-    return { ...unread, problems: [`.env cannot be read (${code}); expected a text file of NAME=value lines.`] };
+    const problem = `.env cannot be read (${code}); expected a text file of NAME=value lines.`;
+    return { values: {}, problems: code === 'ENOENT' ? [] : [problem], isPublic: false };
   }
 }
 

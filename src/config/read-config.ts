@@ -1,9 +1,9 @@
 import { SECOND } from '../clock.ts';
 import { nearestName } from '../nearest-name.ts';
 import { type Config, createConfig, createSource, type SourceConfig } from './config.ts';
-import { type Environment, type RawSettings, readEnvironment, settingTexts, wrongSettings } from './environment.ts';
+import { type Environment, readEnvironment, type Texts, wrongSettings } from './environment.ts';
 import { isResourceSetting, RESOURCE_SETTINGS, readResourceSettings } from './resource-settings.ts';
-import { SCHEMA, SETTING_NAMES, type SettingName, type SettingTexts } from './schema.ts';
+import { SCHEMA, SETTING_NAMES, type SettingName } from './schema.ts';
 import { describeRejected, findPublicKeys, findSecrets, showValue, withoutSecrets } from './secrets.ts';
 import {
   findDuplicates,
@@ -28,17 +28,15 @@ export function readConfig(options: {
   resources: readonly string[];
 }): Config {
   const { directory, resources, needsSource, source: chosen } = options;
-  const environment = readEnvironment(options.environment, directory);
-  const { textOf, originOf } = environment;
-  const texts = settingTexts(environment);
+  const variables = readEnvironment(options.environment, directory);
+  const { texts, originOf } = variables;
   const parsed = SCHEMA.safeParse(texts);
-  const perResource = readResourceSettings(environment, resources);
+  const perResource = readResourceSettings(texts, resources);
   const file = readSourcesFile(directory, texts.SOURCES_FILE);
   const entries = file?.entries.map(entry =>
     readSourceEntry(entry, {
-      defaults: texts,
+      texts,
       resourceDefaults: perResource.settings,
-      textOf,
       needsKey: source => needsSource && (chosen === undefined || chosen === source),
       resources,
       file: file.path,
@@ -46,30 +44,30 @@ export function readConfig(options: {
   );
   const described = entries?.flatMap(({ source }) => source ?? []) ?? [];
   const problems = [
-    ...environment.problems,
+    ...variables.problems,
     ...rejectedSettings(parsed.error?.issues ?? [], texts),
     ...perResource.problems,
-    ...findUnknownSettings(environment, file ? new Set(file.entries.map(keyVariable)) : null),
+    ...findUnknownSettings(texts, file ? new Set(file.entries.map(keyVariable)) : null),
     ...(file?.problems ?? []),
     ...(needsSource && !file ? missingSource(texts) : []),
     ...(entries?.flatMap(entry => entry.problems) ?? []),
     ...(file ? findDuplicates(described, file.name) : []),
-    ...findRedirectedKeys(environment, file),
+    ...findRedirectedKeys(variables, file),
   ];
   if (!parsed.success || problems.length > 0) throw wrongSettings(problems);
   const { data } = parsed;
   // Without a sources file the environment describes one source, named after its schema.
   const name = data.WAREHOUSE_SCHEMA === 'warehouse' ? 'main' : data.WAREHOUSE_SCHEMA;
-  const addressFile = originOf('SOURCE_URL') === '.env' ? environment.file : null;
+  const addressFile = originOf('SOURCE_URL') === '.env' ? variables.file : null;
   const single = { name, apiKey: data.SOURCE_API_KEY, addressFile, perResource: perResource.settings };
   const sources = file ? described : [createSource(data, single)];
   return createConfig(data, {
     sources,
-    warnings: [...findPublicKeys(environment), ...findRetired(textOf)],
+    warnings: [...findPublicKeys(variables), ...findRetired(texts)],
     secrets: [...new Set([...findSecrets(texts), ...sources.flatMap(source => source.settings?.apiKey ?? [])])],
     shown: [
       ...SETTING_NAMES.map(each => ({ name: each, value: showValue(each, data[each]), from: originOf(each) })),
-      ...perResource.names.map(each => ({ name: each, value: textOf(each) ?? '', from: originOf(each) })),
+      ...perResource.names.map(each => ({ name: each, value: texts[each] ?? '', from: originOf(each) })),
       ...(file ? sources.map(source => ({ name: source.name, value: summary(source), from: file.name })) : []),
     ],
   });
@@ -77,7 +75,7 @@ export function readConfig(options: {
 
 const keyVariable = ({ fields }: SourceEntry): string => String(fields.api_key_from);
 
-function rejectedSettings(issues: readonly { path: PropertyKey[]; message: string }[], texts: SettingTexts): string[] {
+function rejectedSettings(issues: readonly { path: PropertyKey[]; message: string }[], texts: Texts): string[] {
   return issues.map(({ path, message }) => {
     const name = path[0] as SettingName;
     const text = texts[name] ?? '';
@@ -90,12 +88,12 @@ const RETIRED: Readonly<Record<string, string>> = {
   SLUICE_PACE: 'requests are always spread evenly over time',
 };
 
-const findRetired = (textOf: (name: string) => string | undefined): string[] =>
-  Object.entries(RETIRED).flatMap(([name, why]) =>
-    textOf(name) === undefined ? [] : [`${name} is no longer used: ${why}. Remove it from the settings.`],
-  );
+const findRetired = (texts: Texts): string[] =>
+  Object.entries(RETIRED)
+    .filter(([name]) => name in texts)
+    .map(([name, why]) => `${name} is no longer used: ${why}. Remove it from the settings.`);
 
-function missingSource(texts: SettingTexts): string[] {
+function missingSource(texts: Texts): string[] {
   const expected = {
     SOURCE_URL: 'a URL such as https://books.example.com',
     SOURCE_API_KEY: 'the API key that the source shows under Settings → API Access',
@@ -143,12 +141,12 @@ const OF_BUILDS = new Set([
  * One problem for each variable that begins like a setting and is none: a misspelt setting would silently have no effect. `keys` are the
  * variables that the sources file names in `api_key_from`; null without such a file.
  */
-function findUnknownSettings({ names, textOf }: RawSettings, keys: ReadonlySet<string> | null): string[] {
-  return names.flatMap(name => {
+function findUnknownSettings(texts: Texts, keys: ReadonlySet<string> | null): string[] {
+  return Object.entries(texts).flatMap(([name, text]) => {
     const prefix = PREFIXES.find(each => name.startsWith(each));
     // A malformed line of .env may yield a name that holds its value.
     if (prefix === undefined || !/^\w+$/.test(name)) return [];
-    if (isSetting(name) || name in RETIRED || isOfOthers(name, textOf(name))) return [];
+    if (isSetting(name) || name in RETIRED || isOfOthers(name, text)) return [];
     const near = nearestSetting(name, prefix);
     // The key of a source in another sources file that shares this environment.
     if (keys?.has(name) || (keys !== null && near === undefined && /KEY/.test(name))) return [];
@@ -168,6 +166,5 @@ function nearestSetting(name: string, prefix: string): string | undefined {
 /** With a fixed name, or for one resource: those are checked where they are read. */
 const isSetting = (name: string): boolean => SETTING_NAMES.some(each => each === name) || isResourceSetting(name);
 
-/** An empty variable is not set. */
-const isOfOthers = (name: string, text: string | undefined): boolean =>
-  text === undefined || OF_BUILDS.has(name) || OF_A_SERVICE.test(name) || SERVICE_ADDRESS.test(text);
+const isOfOthers = (name: string, text: string): boolean =>
+  OF_BUILDS.has(name) || OF_A_SERVICE.test(name) || SERVICE_ADDRESS.test(text);

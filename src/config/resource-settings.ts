@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { RawSettings } from './environment.ts';
+import type { Texts } from './environment.ts';
 import { checked, oneOf, wholeNumber } from './schema.ts';
 
 /**
@@ -73,7 +73,7 @@ interface Found {
 
 /** The settings that are named after resources; `names` are those that are set. */
 export function readResourceSettings(
-  { names: all, textOf }: RawSettings,
+  texts: Texts,
   resources: readonly string[],
 ): Found & { readonly names: readonly string[] } {
   const found: Found = {
@@ -81,12 +81,11 @@ export function readResourceSettings(
     problems: [],
   };
   const names: string[] = [];
-  for (const name of all) {
+  for (const [name, value] of Object.entries(texts)) {
     const [, prefix, rest = ''] = NAME.exec(name) ?? [];
     const kind = KIND_NAMES.find(each => KINDS[each].prefix === prefix);
-    const value = textOf(name);
     const resource = rest.toLowerCase();
-    if (!kind || !value || name === 'SCHEDULE_TIMEZONE') continue;
+    if (!kind || name === 'SCHEDULE_TIMEZONE') continue;
     // Shells have variables such as HISTORY_IGNORE.
     if (kind === 'history' && !resources.includes(resource) && !KINDS.history.value.safeParse(value).success) continue;
     names.push(name);

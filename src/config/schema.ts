@@ -74,9 +74,6 @@ export type SettingName = keyof SettingValues;
 
 export const SETTING_NAMES = Object.keys(SCHEMA.shape) as SettingName[];
 
-/** The text of each setting that is set. */
-export type SettingTexts = Readonly<Partial<Record<SettingName, string>>>;
-
 /** A setting whose text must pass `accepts`; `expected` completes "expected ...". */
 export function checked(expected: string, accepts: (text: string) => boolean) {
   return z.string().refine(accepts, expected);

@@ -1,5 +1,5 @@
-import { modeCommand, type RawSettings, settingTexts } from './environment.ts';
-import type { SettingName, SettingTexts } from './schema.ts';
+import { modeCommand, type Texts, type Variables } from './environment.ts';
+import type { SettingName } from './schema.ts';
 
 /** Settings whose values are never shown. */
 const SECRETS: ReadonlySet<SettingName> = new Set(['SOURCE_API_KEY', 'SLUICE_TOKEN', 'ALERT_WEBHOOK_URL']);
@@ -36,7 +36,7 @@ export function withoutSecrets(text: string): string | null {
 }
 
 /** The values to hide from all output: secret settings, and the passwords inside URLs. */
-export function findSecrets(texts: SettingTexts): string[] {
+export function findSecrets(texts: Texts): string[] {
   const secrets = [...SECRETS].flatMap(name => texts[name] ?? []);
   for (const text of [texts.DATABASE_URL, texts.READER_DATABASE_URL, texts.SOURCE_URL]) {
     if (!text || !URL.canParse(text)) continue;
@@ -55,14 +55,9 @@ function decoded(text: string): string {
 }
 
 /** A warning if `.env` holds a secret and every user of the machine may read it. */
-export function findPublicKeys({ file, publicValues }: RawSettings): string[] {
-  const isSet = (name: string) => Boolean(publicValues[name]?.trim());
-  const secrets = findSecrets(settingTexts({ textOf: name => publicValues[name]?.trim() || undefined }));
-  const holdsKey =
-    secrets.length > 0 || Object.keys(publicValues).some(name => /_(?:KEY|TOKEN)$/.test(name) && isSet(name));
-  return holdsKey
-    ? [
-        `${file} holds a key, and every user of this machine may read it; to keep it to yourself: ${modeCommand('o-r', file)}`,
-      ]
-    : [];
+export function findPublicKeys({ file, publicTexts }: Variables): string[] {
+  const isKey = (name: string) => /_(?:KEY|TOKEN)$/.test(name);
+  if (findSecrets(publicTexts).length === 0 && !Object.keys(publicTexts).some(isKey)) return [];
+  const advice = `to keep it to yourself: ${modeCommand('o-r', file)}`;
+  return [`${file} holds a key, and every user of this machine may read it; ${advice}`];
 }

@@ -1,8 +1,7 @@
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
 import { createSource, type SourceConfig } from './config.ts';
-import type { RawSettings } from './environment.ts';
-import { foreignFolderOwner, readSettingsFile } from './environment.ts';
+import { foreignFolderOwner, readSettingsFile, type Texts, type Variables } from './environment.ts';
 import {
   isRecord,
   plainText,
@@ -10,7 +9,7 @@ import {
   type ResourceSettings,
   readResourceFields,
 } from './resource-settings.ts';
-import { API_KEY, SETTING_NAMES, type SettingName, type SettingTexts, SOURCE_SHAPE } from './schema.ts';
+import { API_KEY, SETTING_NAMES, SOURCE_SHAPE } from './schema.ts';
 import { describeRejected } from './secrets.ts';
 
 interface SourcesFile {
@@ -77,11 +76,11 @@ export function findDuplicates(sources: readonly SourceConfig[], file: string): 
  * Keys of the environment that a file in somebody else's folder would send to an address of its choice. The file belongs to the user or to
  * root, but whoever owns the folder chose that it lies there. See docs/decisions/0011.
  */
-export function findRedirectedKeys({ file, originOf, textOf }: RawSettings, sources: SourcesFile | null): string[] {
+export function findRedirectedKeys({ file, originOf }: Variables, sources: SourcesFile | null): string[] {
   const keys = sources
     ? sources.entries.map(({ fields }) => fields.api_key_from).filter(name => typeof name === 'string')
     : ['SOURCE_API_KEY'];
-  const key = keys.find(name => textOf(name) !== undefined && originOf(name) === 'environment');
+  const key = keys.find(name => originOf(name) === 'environment');
   const address = sources?.path ?? (originOf('SOURCE_URL') === '.env' ? file : null);
   if (key === undefined || address === null) return [];
   const owner = foreignFolderOwner(address);
@@ -104,17 +103,16 @@ type Report = (problem: string) => void;
 export function readSourceEntry(
   { fields, place }: SourceEntry,
   context: {
-    /** The environment's settings, which apply to the fields that the entry leaves out. */
-    defaults: SettingTexts;
+    /** The environment's, which apply to the fields that the entry leaves out. */
+    texts: Texts;
     resourceDefaults: ResourceSettings;
-    textOf: (name: string) => string | undefined;
     needsKey: (source: unknown) => boolean;
     resources: readonly string[];
     /** The sources file. */
     file: string;
   },
 ): { source: SourceConfig | null; problems: readonly string[] } {
-  const { defaults, resourceDefaults, textOf, resources } = context;
+  const { texts, resourceDefaults, resources } = context;
   const problems: string[] = [];
   const report: Report = problem => void problems.push(`${place} ${problem}`);
   reportUnknownFields(fields, report);
@@ -124,8 +122,8 @@ export function readSourceEntry(
     report(`name ${found}; expected a letter, then lower-case letters, digits, _ and -, such as vienna.`);
   }
   if (fields.url === undefined) report('url is missing; expected a URL such as https://books.example.com.');
-  const settings = readSettings(fields, defaults, report);
-  const apiKey = readKey(fields.api_key_from, textOf, context.needsKey(name), report);
+  const settings = readSettings(fields, texts, report);
+  const apiKey = readKey(fields.api_key_from, texts, context.needsKey(name), report);
   const perResource = readResourceFields(fields, resources, resourceDefaults);
   perResource.problems.forEach(report);
   if (!settings || !isSourceName(name) || problems.length > 0) return { source: null, problems };
@@ -149,9 +147,9 @@ function reportUnknownFields(fields: Fields, report: Report): void {
 }
 
 /** The fields as settings; null when one is wrong, here or in the environment, which reports its own. */
-function readSettings(fields: Fields, defaults: SettingTexts, report: Report) {
-  const { SOURCE_URL: _url, SOURCE_API_KEY: _key, WAREHOUSE_SCHEMA: _schema, ...inherited } = defaults;
-  const texts: Partial<Record<SettingName, string>> = {
+function readSettings(fields: Fields, defaults: Texts, report: Report) {
+  const { SOURCE_URL: _, ...inherited } = defaults;
+  const texts: Record<string, string> = {
     ...inherited,
     WAREHOUSE_SCHEMA: fields.name === 'main' ? 'warehouse' : String(fields.name).replaceAll('-', '_'),
   };
@@ -180,12 +178,7 @@ function whyNoKey(variable: string): string | null {
 }
 
 /** The key in the named variable. What the field itself holds is not shown: it may be the key. */
-function readKey(
-  variable: unknown,
-  textOf: (name: string) => string | undefined,
-  needed: boolean,
-  report: Report,
-): string | undefined {
+function readKey(variable: unknown, texts: Texts, needed: boolean, report: Report): string | undefined {
   if (typeof variable !== 'string' || !/^[A-Z][A-Z0-9_]*$/.test(variable)) {
     const found = variable === undefined ? 'is missing' : 'is not a variable name (value hidden)';
     report(`api_key_from ${found}; expected the environment variable that holds the key, such as VIENNA_KEY.`);
@@ -196,10 +189,9 @@ function readKey(
     report(`api_key_from names ${refused}, such as VIENNA_KEY.`);
     return undefined;
   }
-  const key = textOf(variable);
+  const key = texts[variable];
   if (key === undefined && needed) report(`${variable}, named by api_key_from, is not set; set it to the API key.`);
-  const parsed = API_KEY.optional().safeParse(key);
-  if (!parsed.success)
+  if (!API_KEY.optional().safeParse(key).success)
     report(`${variable}, named by api_key_from, is invalid (value hidden); expected the API key without spaces.`);
   return key;
 }

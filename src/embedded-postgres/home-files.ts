@@ -29,6 +29,14 @@ export const readIfPresent = (file: string): Promise<string | undefined> =>
 /** Of the path itself where it is a link; undefined if it is absent. */
 export const statLink = (path: string): Promise<Stats | undefined> => lstat(path).catch(ifAbsent('ENOENT'));
 
+/** The same, and refuses what was planted there in the folder of `owner`. */
+export async function statUnplanted(path: string, owner: number, kind?: 'file' | 'folder'): Promise<Stats | undefined> {
+  const stats = await statLink(path);
+  const reason = stats && whyPlanted(stats, owner, kind);
+  if (reason !== undefined) throw planted(path, reason);
+  return stats;
+}
+
 export const exists = async (path: string): Promise<boolean> =>
   (await stat(path).catch(ifAbsent('ENOENT'))) !== undefined;
 
@@ -124,26 +132,22 @@ async function tryMake(path: string, mode: number | undefined): Promise<boolean>
  * a folder that `user` may write, this is done as that user, whose links reach no further than the user does.
  */
 export async function replaceFile(path: string, text: string, user: ServerUser): Promise<void> {
-  if (user) return replaceAs(user, path, text);
-  const next = `${path}.new`;
-  await rm(next, { force: true });
-  await writeFile(next, text, { flag: 'wx', mode: 0o600 });
-  await rename(next, path);
-}
-
-const REPLACE = 'umask 077 && rm -f -- "$0.new" && cat > "$0.new" && mv -f -- "$0.new" "$0"';
-
-async function replaceAs(user: NonNullable<ServerUser>, path: string, text: string): Promise<void> {
+  if (!user) {
+    const next = `${path}.new`;
+    await rm(next, { force: true });
+    await writeFile(next, text, { flag: 'wx', mode: 0o600 });
+    return rename(next, path);
+  }
   const { code, output } = await runProgram('/bin/sh', ['-c', REPLACE, path], { cwd: '/', user, input: text });
   if (code === 0) return;
   throw new SluiceError(
     'database',
     `User id ${user.uid}, who runs the embedded Postgres, cannot write ${path}: ${output.trim()}`,
-    {
-      next: `Check the permissions of its folder and the free disk space, or ${USE_OWN_POSTGRES}.`,
-    },
+    { next: `Check the permissions of its folder and the free disk space, or ${USE_OWN_POSTGRES}.` },
   );
 }
+
+const REPLACE = 'umask 077 && rm -f -- "$0.new" && cat > "$0.new" && mv -f -- "$0.new" "$0"';
 
 export const belongsToOther = (home: string, uid: number, next: string): SluiceError =>
   new SluiceError('database', `The embedded Postgres in ${home} belongs to another user (id ${uid}).`, { next });

@@ -5,19 +5,17 @@ import { dirname, join } from 'node:path';
 import { codeOf, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import {
-  adminPasswordFile,
   belongsToOther,
   dataFolder,
   exists,
   makeFolder,
   passwordFile,
   planted,
-  portFile,
-  readerPasswordFile,
   readIfPresent,
   replaceFile,
   serverLog,
   statLink,
+  statUnplanted,
   whyPlanted,
 } from './home-files.ts';
 import { runProgram, type ServerUser, USE_OWN_POSTGRES, type UserIds, unprivilegedUser } from './run-program.ts';
@@ -111,7 +109,8 @@ async function canEnter(folder: string, user: UserIds): Promise<boolean> {
 
 /**
  * Makes a home that root uses root's own: only `data` and `log` belong to `user`, who runs the server. Earlier versions gave all of
- * it to that user. First the home is taken from them, so that nothing more can be planted; then what they may have planted is refused.
+ * it to that user. First the home is taken from them, so that nothing more can be planted; then folders that they may have planted are
+ * refused, and files where they are used.
  */
 async function ownHome(home: string, user: UserIds): Promise<void> {
   await refuseWritable([...new Set([...foldersAbove(home), ...foldersAbove(await realpath(home))])], user);
@@ -132,18 +131,21 @@ async function ownHome(home: string, user: UserIds): Promise<void> {
     await folder.close();
   }
   await refuseWritable([home], user);
-  await refusePlanted(home, user);
+  for (const path of [dataFolder(home), dirname(serverLog(home))]) await statUnplanted(path, user.uid, 'folder');
 }
 
 /** Before a start: moves the log to its folder, and removes copies of Postgres that the server's user could change. */
 export async function tidyHome(home: string, user: UserIds): Promise<void> {
   const log = serverLog(home);
   await giveFolder(dirname(log), user);
-  for (const name of await readdir(home)) {
+  for (const name of ['server.log', 'server.log.1']) {
+    const path = join(home, name);
+    if (await statUnplanted(path, user.uid)) await rename(path, join(dirname(log), name));
+  }
+  for (const name of (await readdir(home)).filter(name => name.startsWith('native-'))) {
     const path = join(home, name);
     const { uid } = await lstat(path);
-    if (name === 'server.log' || name === 'server.log.1') await rename(path, join(dirname(log), name));
-    if (name.startsWith('native-') && (uid !== 0 || name.includes('.part-'))) await removeGiven(path, user);
+    if (uid !== 0 || name.includes('.part-')) await removeGiven(path, user);
   }
 }
 
@@ -167,21 +169,6 @@ async function isRoots(home: string, owner: number, user: UserIds): Promise<bool
   const reason = password && whyPlanted(password, password.uid);
   if (reason) throw planted(passwordFile(home), reason);
   return password ? password.uid === 0 : owner === user.uid;
-}
-
-/** Everything in the home that is read, written or moved; the rest is at most removed. It is root's by now, so what is found stays. */
-async function refusePlanted(home: string, user: UserIds): Promise<void> {
-  const logs = ['server.log', 'server.log.1'].map(name => join(home, name));
-  const owned = [passwordFile, adminPasswordFile, readerPasswordFile, portFile].map(file => file(home));
-  const files = [...owned, ...logs];
-  for (const path of [dataFolder(home), dirname(serverLog(home)), ...files]) {
-    const stats = await statLink(path);
-    if (!stats) continue;
-    const reason = files.includes(path)
-      ? whyPlanted(stats, logs.includes(path) ? user.uid : 0)
-      : whyPlanted(stats, user.uid, 'folder');
-    if (reason !== undefined) throw planted(path, reason);
-  }
 }
 
 /** In a sticky folder such as /tmp, only the folder's owner can rename what belongs to root. */

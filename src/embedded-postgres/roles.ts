@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { MINUTE, SECOND } from '../clock.ts';
 import { codeOf, SluiceError } from '../errors.ts';
-import { loginAttributes, READING_SETTINGS, readingGrants, readingSettings } from '../reading-login.ts';
-import { scramVerifier } from '../scram-verifier.ts';
+import { loginAttributes, READING_SETTINGS, readingGrants, readingSettings, scramVerifier } from '../reading-login.ts';
 import { adminPasswordFile, passwordFile, readerPasswordFile, readIfPresent, replaceFile } from './home-files.ts';
 
 export const HOST = '127.0.0.1';
@@ -59,52 +58,69 @@ async function withSession<T>(url: string, work: (client: pg.Client) => Promise<
   }
 }
 
-type UrlOf = (database: string) => string;
+/** True too while the server refuses for another reason, which the next session reports. */
+const isPasswordRight = async (url: string): Promise<boolean> =>
+  codeOf(await withSession(url, async () => undefined).catch((error: unknown) => error)) !== '28P01';
 
 /**
- * Creates what is missing of roles, database and grants, as the superuser. A cluster of an earlier version has one superuser,
- * `sluice`, who owns everything: a new owner takes that over and, at the end, its name; so processes that run stay connected and
- * find the same address. Every step may be repeated after an interruption.
+ * Creates what is missing of roles, database and grants, as the superuser. A cluster of version 0.1 has one superuser, `sluice`, who owns
+ * everything: it gets another name, and a new `sluice` takes over what it owns, as a superuser until that is done. So processes that run
+ * stay connected, and find the same address. Every step may be repeated after an interruption.
  */
 export async function setUpRoles(home: string, port: number): Promise<void> {
-  const { urlOf, isEarlier } = await findSuperuser(home, port);
-  await withSession(urlOf('postgres'), async admin => {
-    await admin.query(`set statement_timeout = ${2 * MINUTE}`);
-    // Another process may be doing the same.
-    await admin.query("select pg_advisory_lock(hashtextextended('sluice roles', 0))");
-    const isNamed = await exists(admin, 'select from pg_roles where rolname = $1', ADMIN);
-    if (isEarlier && isNamed) return refuseWithoutPasswords(home);
-    const owner = isEarlier ? NEXT_OWNER : OWNER;
-    await createRoles(admin, home, owner);
+  const known = await readPassword(adminPasswordFile(home));
+  if (!known || !(await isPasswordRight(addressOf(ADMIN, known, port, 'postgres')))) await renameSuperuser(home, port);
+  const password = await ensurePassword(adminPasswordFile(home));
+  const urlOf = (database: string) => addressOf(ADMIN, password, port, database);
+  await withRolesLock(urlOf('postgres'), async admin => {
+    await createRoles(admin, home);
     // First the template of new databases, then the others.
     for (const name of ['template1', ...(await listDatabases(admin))])
-      await withSession(urlOf(name), session => session.query(closedFunctions(owner)));
+      await withSession(urlOf(name), session => session.query(CLOSED_FUNCTIONS));
     if (!(await exists(admin, 'select from pg_database where datname = $1', DATABASE)))
-      await admin.query(`create database ${DATABASE} owner ${owner}`);
-    if (isEarlier) await handOver(admin, urlOf, owner);
-    await closeDatabases(admin, owner);
-    await withSession(urlOf(DATABASE), session => session.query(`set role ${owner}; ${readingGrants(READER)}`));
-    if (isEarlier) await renameRoles(admin, scramVerifier(await ensurePassword(adminPasswordFile(home))));
+      await admin.query(`create database ${DATABASE} owner ${OWNER}`);
+    if (await exists(admin, 'select from pg_roles where rolname = $1 and rolsuper', OWNER)) {
+      await handOver(admin, urlOf);
+      await admin.query(`alter role ${OWNER} nosuperuser`);
+    }
+    await closeDatabases(admin);
+    await withSession(urlOf(DATABASE), session => session.query(`set role ${OWNER}; ${readingGrants(READER)}`));
   });
 }
 
-async function findSuperuser(home: string, port: number): Promise<{ urlOf: UrlOf; isEarlier: boolean }> {
-  const password = await readPassword(adminPasswordFile(home));
-  if (password) {
-    const urlOf: UrlOf = database => addressOf(ADMIN, password, port, database);
-    try {
-      await withSession(urlOf('postgres'), async () => undefined);
-      return { urlOf, isEarlier: false };
-    } catch (error) {
-      // Interrupted before the superuser had this name and password.
-      if (codeOf(error) !== '28P01') throw error;
-    }
-  }
-  const owner = (await readPassword(passwordFile(home))) ?? '';
-  return { urlOf: database => addressOf(OWNER, owner, port, database), isEarlier: true };
+/** Another process may be doing the same. */
+async function withRolesLock(url: string, work: (admin: pg.Client) => Promise<void>): Promise<void> {
+  await withSession(url, async admin => {
+    await admin.query(`set statement_timeout = ${2 * MINUTE}`);
+    await admin.query("select pg_advisory_lock(hashtextextended('sluice roles', 0))");
+    await work(admin);
+  });
 }
 
-/** The roles exist, usually because another process has just set them up; otherwise their passwords were lost. */
+/** An upgrade by version 0.2.0 that was interrupted has left the new owner under this name. */
+const NEXT_OWNER = 'sluice_next_owner';
+
+/** Both roles in one transaction: at every moment there is a login `sluice` with the same password. */
+async function renameSuperuser(home: string, port: number): Promise<void> {
+  const password = (await readPassword(passwordFile(home))) ?? '';
+  await withRolesLock(addressOf(OWNER, password, port, 'postgres'), async admin => {
+    if (await exists(admin, 'select from pg_roles where rolname = $1', ADMIN)) return refuseWithoutPasswords(home);
+    const isBegun = await exists(admin, 'select from pg_roles where rolname = $1', NEXT_OWNER);
+    const adminVerifier = scramVerifier(await ensurePassword(adminPasswordFile(home)));
+    await admin.query(`
+      -- A session may not rename its own user.
+      create role sluice_renaming superuser;
+      set session authorization sluice_renaming;
+      alter role ${OWNER} rename to ${ADMIN};
+      ${isBegun ? `alter role ${NEXT_OWNER} rename to ${OWNER}` : `create role ${OWNER}`};
+      alter role ${OWNER} superuser login password '${scramVerifier(password)}';
+      reset session authorization;
+      drop role sluice_renaming;
+      alter role ${ADMIN} password '${adminVerifier}'`);
+  });
+}
+
+/** The superuser has its name, usually because another process has just renamed it; otherwise the passwords were lost. */
 async function refuseWithoutPasswords(home: string): Promise<void> {
   for (const file of [adminPasswordFile(home), readerPasswordFile(home)]) {
     if (await readPassword(file)) continue;
@@ -118,18 +134,18 @@ async function exists(admin: pg.Client, query: string, name: string): Promise<bo
   return (await admin.query(query, [name])).rowCount === 1;
 }
 
-async function createRoles(admin: pg.Client, home: string, owner: string): Promise<void> {
+async function createRoles(admin: pg.Client, home: string): Promise<void> {
   const give = async (role: string, attributes: string) => {
     const verb = (await exists(admin, 'select from pg_roles where rolname = $1', role)) ? 'alter' : 'create';
     await admin.query(`${verb} role ${role} ${attributes}`);
   };
   const verifierOf = async (file: string) => scramVerifier(await ensurePassword(file));
   const ownerVerifier = await verifierOf(passwordFile(home));
-  await give(owner, `login nosuperuser createdb nocreaterole noreplication nobypassrls password '${ownerVerifier}'`);
+  await give(OWNER, `login createdb nocreaterole noreplication nobypassrls password '${ownerVerifier}'`);
   await give(READER, loginAttributes(await verifierOf(readerPasswordFile(home))));
   await admin.query(readingSettings(READER, EMBEDDED_SETTINGS));
   // So that the owner can end a reader's sessions; the reader gains nothing.
-  await admin.query(`grant ${READER} to ${owner}`);
+  await admin.query(`grant ${READER} to ${OWNER}`);
 }
 
 /** Only a superuser can change the last two: neither sorts of a reader nor the log of its errors fill the disk. */
@@ -145,9 +161,7 @@ export async function areRolesIntact({ url, readerUrl }: Addresses): Promise<boo
     const { rows } = await client.query<{ intact: boolean | null }>(INTACT, [OWNER, READER, settings]);
     return rows[0]?.intact === true;
   });
-  if (!isAsSetUp) return false;
-  const error = await withSession(readerUrl, async () => undefined).catch((error: unknown) => error);
-  return codeOf(error) !== '28P01';
+  return isAsSetUp && (await isPasswordRight(readerUrl));
 }
 
 const INTACT = `
@@ -168,7 +182,7 @@ async function listDatabases(admin: pg.Client): Promise<string[]> {
  * Large objects, WAL messages and exported snapshots are ways to write that no grant on a table closes; with advisory locks a reader
  * could stop all syncs.
  */
-const closedFunctions = (owner: string): string => `
+const CLOSED_FUNCTIONS = `
 do $closed$
 declare each record;
 begin
@@ -179,35 +193,32 @@ begin
         or proname in ('loread', 'lowrite', 'pg_logical_emit_message', 'pg_export_snapshot'))
   loop
     execute format('revoke execute on function %s from public', each.name);
-    execute format('grant execute on function %s to %I', each.name, '${owner}');
+    execute format('grant execute on function %s to %I', each.name, '${OWNER}');
   end loop;
 end
 $closed$`;
 
 /** Nobody but the owner creates temporary tables, which could fill the disk; the reader connects to Sluice's databases alone. */
-async function closeDatabases(admin: pg.Client, owner: string): Promise<void> {
+async function closeDatabases(admin: pg.Client): Promise<void> {
   for (const name of ['template1', ...(await listDatabases(admin))]) {
     const database = admin.escapeIdentifier(name);
     await admin.query(`revoke temporary on database ${database} from public`);
-    await admin.query(`grant connect, temporary on database ${database} to ${owner}`);
+    await admin.query(`grant connect, temporary on database ${database} to ${OWNER}`);
   }
   for (const name of ['template1', 'postgres']) await admin.query(`revoke connect on database ${name} from public`);
 }
 
-/** The owner's name until it owns everything. */
-const NEXT_OWNER = 'sluice_next_owner';
-
 /**
- * Gives everything that the superuser of an earlier version created to `owner`, in every database. Each statement is a transaction of
- * its own, so that it waits for a process that is reading, and never deadlocks with it.
+ * Gives everything that the superuser owns since version 0.1 to the owner, in every database. Each statement is a transaction of its own,
+ * so that it waits for a process that is reading, and never deadlocks with it.
  */
-async function handOver(admin: pg.Client, urlOf: (database: string) => string, owner: string): Promise<void> {
+async function handOver(admin: pg.Client, urlOf: (database: string) => string): Promise<void> {
   for (const name of await listDatabases(admin)) {
     if (name === 'postgres') continue;
-    await admin.query(`alter database ${admin.escapeIdentifier(name)} owner to ${owner}`);
+    await admin.query(`alter database ${admin.escapeIdentifier(name)} owner to ${OWNER}`);
     await withSession(urlOf(name), async session => {
       await session.query("set lock_timeout = '20s'; set search_path = ''");
-      const { rows } = await session.query<{ statement: string }>(STATEMENTS, [owner]);
+      const { rows } = await session.query<{ statement: string }>(STATEMENTS, [OWNER]);
       for (const { statement } of rows) await session.query(statement).catch(error => explainLock(error, name));
     });
   }
@@ -223,49 +234,29 @@ function explainLock(error: unknown, database: string): never {
   });
 }
 
-/** Both renames in one transaction: at every moment there is a login `sluice` with the same password. */
-async function renameRoles(admin: pg.Client, verifier: string): Promise<void> {
-  await admin.query('begin');
-  // A session may not rename its own user.
-  await admin.query('create role sluice_renaming superuser');
-  await admin.query('set local session authorization sluice_renaming');
-  await admin.query(`alter role ${OWNER} rename to ${ADMIN}`);
-  await admin.query(`alter role ${NEXT_OWNER} rename to ${OWNER}`);
-  await admin.query('reset session authorization');
-  await admin.query('drop role sluice_renaming');
-  await admin.query(`alter role ${ADMIN} password '${verifier}'`);
-  await admin.query('commit');
-}
-
-// Objects of initdb have ids below 16384. Members of extensions stay with the extension; indexes, and sequences of columns,
-// follow their table. What others were promised of future tables, the new owner promises too.
+// REASSIGN OWNED refuses the first superuser. Objects of initdb have ids below 16384. Members of extensions, row types and sequences of
+// columns follow what they depend on. What others were promised of future tables, the new owner promises too.
 const STATEMENTS = `
-  with mine as (select oid as me from pg_roles where rolname = current_user),
-  movable as (
-    select 'pg_namespace'::regclass as class, oid, 1 as rank, format('schema %I', nspname) as name
-    from pg_namespace, mine where nspowner = me
+  with objects (class, oid, namespace, owner) as (
+    select 'pg_namespace'::regclass, oid, oid, nspowner from pg_namespace
     union all
-    select 'pg_class'::regclass, c.oid, 2, format('%s %s',
-      case relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
-        when 'f' then 'foreign table' when 'c' then 'type' else 'table' end, c.oid::regclass)
-    from pg_class c, mine
-    where relowner = me and relkind in ('r', 'p', 'v', 'm', 'f', 'S', 'c')
-      and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and relkind = 'S'
-        and d.refclassid = 'pg_class'::regclass and d.deptype in ('a', 'i'))
-      and not exists (select from pg_namespace n where n.oid = relnamespace and n.nspname ~ '^pg_(toast|temp)')
+    select 'pg_class'::regclass, oid, relnamespace, relowner from pg_class where relkind in ('r', 'p', 'v', 'm', 'f', 'S')
     union all
-    select 'pg_proc'::regclass, p.oid, 2, format('routine %s', p.oid::regprocedure) from pg_proc p, mine where proowner = me
+    select 'pg_proc'::regclass, oid, pronamespace, proowner from pg_proc
     union all
-    select 'pg_type'::regclass, t.oid, 2, format('type %s', t.oid::regtype) from pg_type t, mine
-    where typowner = me and typtype in ('d', 'e', 'r'))
-  select format('alter %s owner to %I', name, $1::text) as statement, rank, oid from movable m
-  where oid >= 16384 and not exists (select from pg_depend d where d.classid = class and d.objid = m.oid and d.deptype = 'e')
+    select 'pg_type'::regclass, oid, typnamespace, typowner from pg_type where typtype in ('c', 'd', 'e', 'r'))
+  select format('alter %s %s owner to %I', case class when 'pg_proc'::regclass then 'routine' else type end, identity, $1::text)
+    as statement, case class when 'pg_namespace'::regclass then 1 else 2 end as rank, o.oid
+  from objects o join pg_namespace n on n.oid = namespace, pg_identify_object(class, o.oid, 0)
+  where owner = to_regrole(current_user) and o.oid >= 16384 and nspname !~ '^pg_(toast|temp)'
+    and not exists (select from pg_depend d where d.classid = class and d.objid = o.oid and d.objsubid = 0
+      and (d.deptype in ('e', 'i') or (d.deptype = 'a' and d.refobjsubid > 0)))
   union all
   select format('alter default privileges for role %I %s grant %s on %s to %s', $1::text,
       case when defaclnamespace = 0 then '' else format('in schema %I', n.nspname) end, a.privilege_type,
       case defaclobjtype when 'r' then 'tables' when 'S' then 'sequences' when 'f' then 'functions' when 'T' then 'types'
         when 'n' then 'schemas' end,
       case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end), 3, d.oid
-  from mine, pg_default_acl d left join pg_namespace n on n.oid = defaclnamespace, aclexplode(defaclacl) a
-  where defaclrole = me and a.grantee <> me and defaclobjtype in ('r', 'S', 'f', 'T', 'n')
+  from pg_default_acl d left join pg_namespace n on n.oid = defaclnamespace, aclexplode(defaclacl) a
+  where defaclrole = to_regrole(current_user) and a.grantee <> defaclrole and defaclobjtype in ('r', 'S', 'f', 'T', 'n')
   order by rank, oid`;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { copyFile, lstat, readdir, readFile, rename, rm, stat, statfs, truncate } from 'node:fs/promises';
+import { copyFile, readdir, readFile, rename, rm, stat, statfs, truncate } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,12 +11,11 @@ import { giveFile, giveFolder, removeGiven, serverUserOf } from './home.ts';
 import {
   adminPasswordFile,
   dataFolder,
-  planted,
   portFile,
   readIfPresent,
   replaceFile,
   serverLog,
-  whyPlanted,
+  statUnplanted,
 } from './home-files.ts';
 import { ADMIN, ensurePassword, HOST } from './roles.ts';
 import { runProgram, type ServerUser, USE_OWN_POSTGRES } from './run-program.ts';
@@ -184,9 +183,7 @@ const MOST_BYTES = 10 * 1024 * 1024;
 async function openServerLog(home: string, user: ServerUser): Promise<{ path: string; size: number }> {
   const path = serverLog(home);
   if (user) await giveFolder(dirname(path), user);
-  const stats = await (user ? lstat(path) : stat(path)).catch(() => undefined);
-  const reason = stats && user && whyPlanted(stats, user.uid);
-  if (reason) throw planted(path, reason);
+  const stats = user ? await statUnplanted(path, user.uid) : await stat(path).catch(() => undefined);
   return { path, size: (await limitServerLog(home)) ? 0 : (stats?.size ?? 0) };
 }
 

@@ -85,7 +85,7 @@ test('grant creates a login that reads what is there and what will be, and shows
     expect((await run(['status'], { env: reading })).stdout).toContain(`psql "postgres://${reader}:***@`);
     expect((await run(['doctor'], { env: reading })).stdout).toContain(`sluice sql reads as ${reader}`);
 
-    const log = createLog({ level: 'warn', secrets: [] });
+    const log = createLog({ level: 'warn' });
     const database = await openDatabase({ url, applicationName: 'test', log });
     await migrate({ database, ...MIGRATIONS, schema: 'later' });
     await database.close();

@@ -12,7 +12,7 @@ import { serverLog } from '../../src/embedded-postgres/home-files.ts';
 import { createLog } from '../../src/log.ts';
 import { ask } from '../support/ask.ts';
 
-const log = createLog({ level: 'error', secrets: [] });
+const log = createLog({ level: 'error' });
 const settings = { fsync: 'off', shared_buffers: '16MB' };
 const open = (dataDir: string) => openEmbedded({ dataDir, log, settings });
 
@@ -40,7 +40,7 @@ async function openInAnotherProcess(dataDir: string): Promise<{ url: string; sta
   const script = `
     const { openEmbedded } = await import(${JSON.stringify(new URL('../../src/embedded-postgres/embedded-server.ts', import.meta.url).href)});
     const { createLog } = await import(${JSON.stringify(new URL('../../src/log.ts', import.meta.url).href)});
-    const log = createLog({ level: 'error', secrets: [] });
+    const log = createLog({ level: 'error' });
     console.log(JSON.stringify(await openEmbedded({ dataDir: ${JSON.stringify(dataDir)}, log, settings: ${JSON.stringify(settings)} })));`;
   const { stdout } = await promisify(execFile)(process.execPath, [
     '--import',

@@ -20,7 +20,7 @@ import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-p
 import { createLog } from '../../src/log.ts';
 import { ask } from '../support/ask.ts';
 
-const log = createLog({ level: 'error', secrets: [] });
+const log = createLog({ level: 'error' });
 const open = () => openEmbedded({ dataDir, log, settings: { fsync: 'off', shared_buffers: '16MB' } });
 const isRoot = process.getuid?.() === 0;
 

@@ -14,7 +14,7 @@ import { adminOf } from '../support/postgres.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-const log = createLog({ level: 'error', secrets: [] });
+const log = createLog({ level: 'error' });
 const settings = { fsync: 'off', shared_buffers: '16MB' };
 const open = () => openEmbedded({ dataDir, log, settings });
 const inDatabase = (url: string, name: string) => Object.assign(new URL(url), { pathname: `/${name}` }).href;

@@ -58,7 +58,7 @@ const url = inDatabase(server.url, name);
 const database = await openDatabase({
   url,
   applicationName: 'night',
-  log: createLog({ level: 'silent', secrets: [] }),
+  log: createLog({ level: 'silent' }),
 });
 const env = {
   PATH: process.env.PATH ?? '',

@@ -5,7 +5,7 @@ import { openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded
 import { createLog } from '../../src/log.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database/database.ts';
 
-const log = createLog({ level: 'warn', secrets: [] });
+const log = createLog({ level: 'warn' });
 
 /** Brackets a data folder in which the command line starts an embedded server of its own. */
 export async function withDataDir(fn: (dataDir: string) => Promise<void>): Promise<void> {

@@ -57,7 +57,7 @@ for (const { name, uid, gid } of USERS) {
       const first = await sluice('sync');
       expect([first.code, first.stderr]).toEqual([0, expect.stringContaining('Setting up Postgres in ')]);
       const url = JSON.parse((await sluice('status', '--json')).stdout).database;
-      const log = createLog({ level: 'warn', secrets: [] });
+      const log = createLog({ level: 'warn' });
       const database = await openDatabase({ url, applicationName: 'test', log });
       expect(await differences(database, sandbox)).toEqual([]);
       await database.close();

@@ -9,7 +9,7 @@ import { openService, type Service, type ServiceOptions } from '../../src/servic
 import type { ServedSource } from '../../src/service/status/served-source.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 
-export const silent = createLog({ level: 'silent', secrets: [] });
+export const silent = createLog({ level: 'silent' });
 
 /** The source `main` as `sluice start` serves it. */
 export function servedSource(database: Database, apiKey = 'key'): ServedSource {

@@ -14,7 +14,7 @@ import { createSecretFilter } from '../../src/engine/records/drop-secrets.ts';
 import { createRecordParser } from '../../src/engine/records/parse-record.ts';
 import { isSecretName } from '../../src/engine/records/secret-names.ts';
 import { jsonText, plainText, rowText } from '../../src/engine/storable-text.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog, hideSecrets } from '../../src/log.ts';
 import { shellWord } from '../../src/next-steps.ts';
 import { findSimilarRows } from '../../src/push/match-rows.ts';
 import { parseBatch, parseRefusedEntries } from '../../src/push/parse-response.ts';
@@ -79,7 +79,7 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
   ],
   'engine/records/parse-record.ts': [text => parseCustomer({ id: text }, '2026-01-15T10:00:00Z')],
   'engine/records/secret-names.ts': [isSecretName],
-  'log.ts': [text => createLog({ level: 'info', secrets: ['secret'], destination: NOWHERE }).info(text)],
+  'log.ts': [text => createLog({ level: 'info', hide: hideSecrets(['secret']), destination: NOWHERE }).info(text)],
   'visible-text.ts': [visibleText, visibleLines, text => visibleJson(JSON.stringify(text))],
   'engine/deletion/rewrite.ts': [
     text => lookOf([{ key: '1', before: text, after: `${text}.` }]),

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { batchBody, type Creatable, createBodies, fieldProblems } from '../../src/source/api/request-bodies.ts';
+import { batchBody, createBodies, fieldProblems } from '../../src/source/api/request-bodies.ts';
+
+type Creatable = keyof typeof createBodies;
 
 const good = {
   customers: { account: 'Müller & Söhne', email: 'büro@müller.example' },

@@ -43,8 +43,7 @@ export async function createTestDatabase(options: { empty?: boolean } = {}): Pro
   return {
     url,
     adminUrl: inDatabase(inject('postgresAdminUrl'), name),
-    open: (applicationName = 'test') =>
-      openDatabase({ url, applicationName, log: createLog({ level: 'warn', secrets: [] }) }),
+    open: (applicationName = 'test') => openDatabase({ url, applicationName, log: createLog({ level: 'warn' }) }),
     drop: () => asAdmin(server, client => dropUnused(client, name)),
   };
 }

@@ -10,5 +10,5 @@ export function createLogLines(level: 'info' | 'warn'): { log: Log; lines: strin
       done();
     },
   });
-  return { log: createLog({ level, secrets: [], destination }), lines };
+  return { log: createLog({ level, destination }), lines };
 }

@@ -23,7 +23,7 @@ declare module 'vitest' {
 
 /** Starts one server for the whole run (or uses `TEST_DATABASE_URL`) and creates one migrated template. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const log = createLog({ level: 'warn', secrets: [] });
+  const log = createLog({ level: 'warn' });
   const given = process.env.TEST_DATABASE_URL;
   const server = given ? { url: given, adminUrl: given, stop: async () => undefined } : await startServer(log);
   const template = await createTemplate(server.url, log);

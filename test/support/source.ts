@@ -64,7 +64,7 @@ export async function openEngine(
     timeZone: 'UTC',
     noWait: options.noWait ?? false,
     clock,
-    log: options.log ?? createLog({ level: process.env.LOG_LEVEL ?? 'silent', secrets: [] }),
+    log: options.log ?? createLog({ level: process.env.LOG_LEVEL ?? 'silent' }),
     ...(options.onEvent ? { onEvent: options.onEvent } : {}),
   });
 }

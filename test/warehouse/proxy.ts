@@ -25,7 +25,7 @@ export async function openProxy(alter: (text: string) => string = text => text) 
       return openDatabase({
         url: url.href,
         applicationName: 'between',
-        log: createLog({ level: 'error', secrets: [] }),
+        log: createLog({ level: 'error' }),
       });
     },
     drop() {

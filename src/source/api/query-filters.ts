@@ -38,12 +38,18 @@ export const ticketFilters = z.strictObject({ status: text.optional(), departmen
 export const noFilters = z.strictObject({});
 
 export const paging = z.strictObject({
+  /** From 1. */
   page: count.optional(),
-  /** Rows to request; most sources return at most 100. */
+  /** Rows to request. The source may return fewer: most stop at 100. Default: the source's own, 20 for customers. */
   limit: count.optional(),
 });
 
-export const iteration = z.strictObject({ limit: count.optional(), maxPages: count.optional() });
+export const iteration = z.strictObject({
+  /** Rows to request at a time. Default: 1000, or fewer if the source refuses that. */
+  limit: count.optional(),
+  /** Fails if the list has not ended after this many pages. Default 10,000. */
+  maxPages: count.optional(),
+});
 
 export const period = z.strictObject({
   year: z.int('must be a year such as 2026').min(1, 'must be a year such as 2026').max(9999).optional(),

@@ -101,9 +101,6 @@ export const createBodies = {
   }),
 } as const;
 
-/** The name of a create body. */
-export type Creatable = keyof typeof createBodies;
-
 /** PUT of a customer takes the same fields. The document does not say that omitted fields stay unchanged, but it is likely. */
 export const customerChanges = createBodies.customers.partial();
 

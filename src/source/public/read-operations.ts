@@ -4,21 +4,10 @@ import { contradicts, iteration, paging } from '../api/query-filters.ts';
 import type { RequestContext } from '../requests/request.ts';
 import { checkAnswer, checkInput, checkRows } from './check-values.ts';
 import { type Page, pageSizes, readAll } from './read-all.ts';
-import { absent, type CallOptions, offered, present, type Session } from './session.ts';
+import { absent, type CallOptions, offered, type Session } from './session.ts';
 
-export interface Paging {
-  /** From 1. */
-  page?: number;
-  /** Rows to request. The source may return fewer: most stop at 100. Default: the source's own, 20 for customers. */
-  limit?: number;
-}
-
-export interface Iteration {
-  /** Rows to request at a time. Default: 1000, or fewer if the source refuses that. */
-  limit?: number;
-  /** Fails if the list has not ended after this many pages. Default 10,000. */
-  maxPages?: number;
-}
+type Paging = z.input<typeof paging>;
+type Iteration = z.input<typeof iteration>;
 
 export interface ListOperations<Row, Filters = unknown> {
   /** Returns one page. Rows that contradict a filter are left out, since some sources ignore filters. A page past the end is empty. */
@@ -99,4 +88,10 @@ export function reportOperation<R extends z.ZodType<object>, P extends z.ZodObje
       throw error;
     }
   };
+}
+
+/** The defined values of a query, as text. */
+function present(values: Readonly<Record<string, unknown>>): Record<string, string> {
+  const defined = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(defined.map(([name, value]) => [name, String(value)]));
 }

@@ -33,9 +33,3 @@ export function absent(path: string, cause?: unknown): SluiceError {
     next: 'The rest of the API is not affected.',
   });
 }
-
-/** The defined values of a query, as text. */
-export function present(values: Readonly<Record<string, unknown>>): Record<string, string> {
-  const defined = Object.entries(values).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(defined.map(([name, value]) => [name, String(value)]));
-}

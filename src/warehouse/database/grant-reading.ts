@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { codeOf, SluiceError } from '../../errors.ts';
-import { loginAttributes, readingGrants, readingSettings } from '../../reading-login.ts';
-import { scramVerifier } from '../../scram-verifier.ts';
+import { loginAttributes, readingGrants, readingSettings, scramVerifier } from '../../reading-login.ts';
 import type { Database, Transaction } from './database.ts';
 
 /**

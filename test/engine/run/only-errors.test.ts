@@ -26,7 +26,7 @@ test('a source that fails for a day gets few requests and one alert, and the nex
       const sandbox = await openSandbox({ clock });
       const engine = await openEngine(database, sandbox, { clock });
       const scheduled = engine.resources.map(({ name }) => name);
-      const log = createLog({ level: 'silent', secrets: [] });
+      const log = createLog({ level: 'silent' });
       const watched = { database, sources: [], alertUrl, freshnessLimitMs: HOUR, hide: String, clock, log };
       const main = { name: 'main', scheduled };
       const look = () =>

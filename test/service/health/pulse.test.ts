@@ -9,7 +9,7 @@ function watched(delays: Parameters<typeof watchEventLoop>[0]['delays']) {
   const clock = manualClock();
   const lines: { level: number; blockedMs: number }[] = [];
   const destination = { write: (line: string) => lines.push(JSON.parse(line)) } as unknown as NodeJS.WritableStream;
-  const log = createLog({ level: 'info', secrets: [], destination });
+  const log = createLog({ level: 'info', destination });
   const stop = watchEventLoop({ clock, log, ...(delays && { delays }) });
   const pass = async (ms: number) => {
     const [next] = await clock.sleepers();

@@ -40,7 +40,7 @@ test('the log says why an alert could not be delivered, without the address', as
     const alertUrl = `${elsewhere.url}hook-secret`;
     const lines: string[] = [];
     const destination = new PassThrough().on('data', chunk => lines.push(String(chunk)));
-    const log = createLog({ level: 'warn', secrets: [], destination });
+    const log = createLog({ level: 'warn', destination });
     const options = { database, sources: [], alertUrl, freshnessLimitMs: 60 * 60_000, hide: String, clock, log };
     await lookOnce(options, servedSource(database));
     expect(lines).toEqual([expect.stringContaining('Cannot reach ALERT_WEBHOOK_URL: unexpected redirect') as string]);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createLog } from '../../../src/log.ts';
 import { createReadingTurns, type Ended, type TurnOptions } from '../../../src/service/schedule/reading-turns.ts';
 
-const log = createLog({ level: 'silent', secrets: [] });
+const log = createLog({ level: 'silent' });
 
 /** Turns whose ends are kept; `again`: a source whose turn ended unfinished is woken again, as the service does. */
 function turnsOf(options: Omit<TurnOptions, 'log'>) {

@@ -15,7 +15,7 @@ const startInvoices = (schedule: string, database: Database, clock: Clock, woken
     planned: [{ source: 'main', resource: 'invoices', schedule, timeZone }],
     database,
     clock,
-    log: createLog({ level: 'silent', secrets: [] }),
+    log: createLog({ level: 'silent' }),
     onSlot: async source => void woken.push(source),
   });
 

@@ -4,7 +4,7 @@ import { startWakeUps, wakeUp } from '../../../src/service/schedule/wake-ups.ts'
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { withDatabase } from '../../support/database.ts';
 
-const log = createLog({ level: 'silent', secrets: [] });
+const log = createLog({ level: 'silent' });
 const PATIENCE = { timeout: 60_000 };
 
 /** A process that serves `sources`. `finish` ends the turns that are held open. */

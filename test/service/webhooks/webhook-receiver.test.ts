@@ -104,7 +104,7 @@ test('while the database fails, wrong secrets query it at most once a second, ar
   await withDatabase(async database => {
     const lines: string[] = [];
     const destination = new PassThrough().on('data', chunk => lines.push(String(chunk)));
-    const log = createLog({ level: 'info', secrets: [], destination });
+    const log = createLog({ level: 'info', destination });
     await withService(database, { log }, async service => {
       const secret = await receiverSecret(database.kysely, 'main');
       await database.query('alter table sluice.receivers rename to out_of_reach');

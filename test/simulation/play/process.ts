@@ -48,7 +48,7 @@ export async function openProcess(options: {
   const database = await openDatabase({
     url: options.url,
     applicationName: options.name,
-    log: createLog({ level: 'silent', secrets: [] }),
+    log: createLog({ level: 'silent' }),
   });
   const life = watchConnections(database, crash?.kind === 'kill' ? crash : undefined);
   let lockClient: pg.Client | undefined;

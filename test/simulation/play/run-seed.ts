@@ -48,7 +48,7 @@ export async function runSeed(
   const plan = planOf(seed, given);
   const begun = performance.now();
   return withClone(server, async url => {
-    const log = createLog({ level: 'silent', secrets: [] });
+    const log = createLog({ level: 'silent' });
     const database = await openDatabase({ url, applicationName: 'simulation', log, max: 3 });
     const processes = new Set<Process>();
     const busy = () => [...processes].some(process => process.busy);

@@ -10,7 +10,7 @@ export interface Server {
 
 /** Starts a server, or uses `TEST_DATABASE_URL`, and creates a migrated template. */
 export async function openServer(): Promise<Server & { close(): Promise<void> }> {
-  const log = createLog({ level: 'warn', secrets: [] });
+  const log = createLog({ level: 'warn' });
   const given = process.env.TEST_DATABASE_URL;
   const { url, stop } = given ? { url: given, stop: async () => undefined } : await startServer(log);
   const template = await createTemplate(url, log);

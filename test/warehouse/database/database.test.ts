@@ -11,7 +11,7 @@ import { createTestDatabase, inDatabase, withDatabase } from '../../support/data
 import { asAdmin } from '../../support/postgres.ts';
 import { openProxy } from '../proxy.ts';
 
-const log = createLog({ level: 'error', secrets: [] });
+const log = createLog({ level: 'error' });
 
 /** The error of opening `url`, checked not to contain the password. */
 async function failure(url: string): Promise<SluiceError> {

@@ -282,11 +282,11 @@ test('a login that may not create tables gets the same error as for a migration'
     const admin = await openDatabase({
       url: own.adminUrl,
       applicationName: 'test',
-      log: createLog({ level: 'silent', secrets: [] }),
+      log: createLog({ level: 'silent' }),
     });
     await admin.query(`create role ${role} login password 'x'`);
     const url = Object.assign(new URL(own.url), { username: role, password: 'x' }).href;
-    const poor = await openDatabase({ url, applicationName: 'test', log: createLog({ level: 'silent', secrets: [] }) });
+    const poor = await openDatabase({ url, applicationName: 'test', log: createLog({ level: 'silent' }) });
     await expect(migrate(optionsFor(poor, { leads: job() }))).rejects.toMatchObject({
       kind: 'database',
       message: expect.stringContaining('this user lacks a permission'),
