@@ -38,8 +38,8 @@ export function withoutSecrets(text: string): string | null {
 /** The values to hide from all output: secret settings, and the passwords inside URLs. */
 export function findSecrets(texts: Texts): string[] {
   const secrets = [...SECRETS].flatMap(name => texts[name] ?? []);
-  for (const text of [texts.DATABASE_URL, texts.READER_DATABASE_URL, texts.SOURCE_URL]) {
-    if (!text || !URL.canParse(text)) continue;
+  for (const text of [...URLS].flatMap(name => texts[name] ?? [])) {
+    if (!URL.canParse(text)) continue;
     const { password, searchParams } = new URL(text);
     secrets.push(password, decoded(password), searchParams.get('password') ?? '');
   }

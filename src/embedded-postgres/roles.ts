@@ -47,6 +47,8 @@ export async function ensurePassword(file: string): Promise<string> {
   return password;
 }
 
+const verifierOf = async (file: string): Promise<string> => scramVerifier(await ensurePassword(file));
+
 async function withSession<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10 * SECOND });
   client.on('error', () => undefined);
@@ -69,10 +71,19 @@ const isPasswordRight = async (url: string): Promise<boolean> =>
  */
 export async function setUpRoles(home: string, port: number): Promise<void> {
   const known = await readPassword(adminPasswordFile(home));
-  if (!known || !(await isPasswordRight(addressOf(ADMIN, known, port, 'postgres')))) await renameSuperuser(home, port);
-  const password = await ensurePassword(adminPasswordFile(home));
-  const urlOf = (database: string) => addressOf(ADMIN, password, port, database);
-  await withRolesLock(urlOf('postgres'), async admin => {
+  const own = known && addressOf(ADMIN, known, port, 'postgres');
+  const isNamed = own && (await isPasswordRight(own));
+  const earlier = addressOf(OWNER, (await readPassword(passwordFile(home))) ?? '', port, 'postgres');
+  await withSession(isNamed ? own : earlier, async admin => {
+    await admin.query(`set statement_timeout = ${2 * MINUTE}`);
+    // Another process may be doing the same.
+    await admin.query("select pg_advisory_lock(hashtextextended('sluice roles', 0))");
+    if (!isNamed) {
+      if (await exists(admin, 'select from pg_roles where rolname = $1', ADMIN)) return refuseWithoutPasswords(home);
+      await renameSuperuser(admin, home);
+    }
+    const password = await ensurePassword(adminPasswordFile(home));
+    const urlOf = (database: string) => addressOf(ADMIN, password, port, database);
     await createRoles(admin, home);
     // First the template of new databases, then the others.
     for (const name of ['template1', ...(await listDatabases(admin))])
@@ -88,39 +99,25 @@ export async function setUpRoles(home: string, port: number): Promise<void> {
   });
 }
 
-/** Another process may be doing the same. */
-async function withRolesLock(url: string, work: (admin: pg.Client) => Promise<void>): Promise<void> {
-  await withSession(url, async admin => {
-    await admin.query(`set statement_timeout = ${2 * MINUTE}`);
-    await admin.query("select pg_advisory_lock(hashtextextended('sluice roles', 0))");
-    await work(admin);
-  });
-}
-
 /** An upgrade by version 0.2.0 that was interrupted has left the new owner under this name. */
 const NEXT_OWNER = 'sluice_next_owner';
 
 /** Both roles in one transaction: at every moment there is a login `sluice` with the same password. */
-async function renameSuperuser(home: string, port: number): Promise<void> {
-  const password = (await readPassword(passwordFile(home))) ?? '';
-  await withRolesLock(addressOf(OWNER, password, port, 'postgres'), async admin => {
-    if (await exists(admin, 'select from pg_roles where rolname = $1', ADMIN)) return refuseWithoutPasswords(home);
-    const isBegun = await exists(admin, 'select from pg_roles where rolname = $1', NEXT_OWNER);
-    const adminVerifier = scramVerifier(await ensurePassword(adminPasswordFile(home)));
-    await admin.query(`
-      -- A session may not rename its own user.
-      create role sluice_renaming superuser;
-      set session authorization sluice_renaming;
-      alter role ${OWNER} rename to ${ADMIN};
-      ${isBegun ? `alter role ${NEXT_OWNER} rename to ${OWNER}` : `create role ${OWNER}`};
-      alter role ${OWNER} superuser login password '${scramVerifier(password)}';
-      reset session authorization;
-      drop role sluice_renaming;
-      alter role ${ADMIN} password '${adminVerifier}'`);
-  });
+async function renameSuperuser(admin: pg.Client, home: string): Promise<void> {
+  const isBegun = await exists(admin, 'select from pg_roles where rolname = $1', NEXT_OWNER);
+  await admin.query(`
+    -- A session may not rename its own user.
+    create role sluice_renaming superuser;
+    set session authorization sluice_renaming;
+    alter role ${OWNER} rename to ${ADMIN};
+    ${isBegun ? `alter role ${NEXT_OWNER} rename to ${OWNER}` : `create role ${OWNER}`};
+    alter role ${OWNER} superuser login password '${await verifierOf(passwordFile(home))}';
+    reset session authorization;
+    drop role sluice_renaming;
+    alter role ${ADMIN} password '${await verifierOf(adminPasswordFile(home))}'`);
 }
 
-/** The superuser has its name, usually because another process has just renamed it; otherwise the passwords were lost. */
+/** The superuser has its name, usually because another process has just given it; otherwise the passwords were lost. */
 async function refuseWithoutPasswords(home: string): Promise<void> {
   for (const file of [adminPasswordFile(home), readerPasswordFile(home)]) {
     if (await readPassword(file)) continue;
@@ -139,7 +136,6 @@ async function createRoles(admin: pg.Client, home: string): Promise<void> {
     const verb = (await exists(admin, 'select from pg_roles where rolname = $1', role)) ? 'alter' : 'create';
     await admin.query(`${verb} role ${role} ${attributes}`);
   };
-  const verifierOf = async (file: string) => scramVerifier(await ensurePassword(file));
   const ownerVerifier = await verifierOf(passwordFile(home));
   await give(OWNER, `login createdb nocreaterole noreplication nobypassrls password '${ownerVerifier}'`);
   await give(READER, loginAttributes(await verifierOf(readerPasswordFile(home))));

@@ -2,8 +2,7 @@ import type { z } from 'zod';
 import { integerText } from '../answers/values.ts';
 import { pathId } from '../api/query-filters.ts';
 import { notFound } from '../requests/outcome-errors.ts';
-import { checkAnswer, checkInput } from './check-values.ts';
-import { type CallOptions, offered, type Session } from './session.ts';
+import { type CallOptions, checkAnswer, checkInput, offered, type Session } from './session.ts';
 
 export interface CreateOperation<Body> {
   /**

@@ -6,10 +6,9 @@ import { endpoints } from '../api/endpoints.ts';
 import { openClient } from '../client.ts';
 import { PROGRAM_WORDING } from '../http/wording.ts';
 import { createOperation, recordOperations } from './change-operations.ts';
-import { checkInput } from './check-values.ts';
 import type { SluiceClient } from './public-types.ts';
 import { listOperations, reportOperation } from './read-operations.ts';
-import type { Session } from './session.ts';
+import { checkInput, type Session } from './session.ts';
 
 export { type ErrorKind, isKind, SluiceError } from '../../errors.ts';
 export type { Meta } from '../paging/page-count.ts';

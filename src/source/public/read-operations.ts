@@ -2,9 +2,8 @@ import type { z } from 'zod';
 import { isKind } from '../../errors.ts';
 import { contradicts, iteration, paging } from '../api/query-filters.ts';
 import type { RequestContext } from '../requests/request.ts';
-import { checkAnswer, checkInput, checkRows } from './check-values.ts';
 import { type Page, pageSizes, readAll } from './read-all.ts';
-import { absent, type CallOptions, offered, type Session } from './session.ts';
+import { absent, type CallOptions, checkAnswer, checkInput, checkRows, offered, type Session } from './session.ts';
 
 type Paging = z.input<typeof paging>;
 type Iteration = z.input<typeof iteration>;
