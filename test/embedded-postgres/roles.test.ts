@@ -178,6 +178,19 @@ async function makeEarlier(): Promise<void> {
   for (const name of ['admin-password', 'reader-password']) await rm(join(home, name));
 }
 
+test('a cluster of an earlier version is brought over, also if that was interrupted', async () => {
+  await makeEarlier();
+  await open();
+  adminUrl = await adminOf(url, dataDir);
+  expect(await ask(url, ROLES)).toEqual(EXPECTED_ROLES);
+  await ask(adminUrl, 'alter role sluice superuser', 'alter schema warehouse owner to sluice_admin');
+  await open();
+  expect(await ask(url, ROLES)).toEqual(EXPECTED_ROLES);
+  expect(
+    await ask(url, "select nspowner::regrole::text as owner from pg_namespace where nspname = 'warehouse'"),
+  ).toEqual([{ owner: 'sluice' }]);
+});
+
 test('a cluster of an earlier version is brought over while an older process works', async () => {
   await makeEarlier();
   await ask(
