@@ -32,7 +32,9 @@ export function readEnvironment(environment: Environment, directory: string) {
 }
 
 function textsOf(variables: Environment): Texts {
-  const trimmed = Object.entries(variables).map(([name, text = '']) => [name, text.trim()] as const);
+  // On Windows, names that differ in case are one name.
+  const nameOf = (name: string) => (process.platform === 'win32' ? name.toUpperCase() : name);
+  const trimmed = Object.entries(variables).map(([name, text = '']) => [nameOf(name), text.trim()] as const);
   return Object.fromEntries(trimmed.filter(([, text]) => text !== ''));
 }
 
